@@ -1,0 +1,80 @@
+// The one way to the database: a pg pool, and Prisma on that same pool. All above sees Postgres; that the embedded
+// database has one connection only shows here, and in what ./tx.ts forbids.
+
+import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
+import type { Embedded } from './embedded.ts'
+import { type Prisma, PrismaClient } from './generated/client.ts'
+import { keepUp } from './upkeep.ts'
+
+/** Prisma outside a transaction. */
+export type Db = PrismaClient
+/** Prisma inside one. */
+export type Tx = Prisma.TransactionClient
+
+/** Where the data is. */
+export type Source = { databaseUrl: string; poolSize: number } | { embedded: Embedded }
+
+/** No statement runs, and no caller waits for a connection, for longer than this. */
+const PATIENCE_MS = 30_000
+/** How often the embedded database is looked after. */
+const UPKEEP_MS = 30_000
+const INT8 = 20
+
+const common = {
+  connectionTimeoutMillis: PATIENCE_MS,
+  // Our counts and sizes stay far below 2^53. Prisma brings parsers of its own and keeps them as bigint.
+  types: {
+    getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+      oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
+  },
+} satisfies pg.PoolConfig
+
+/**
+ * The pool. Idle connections that break are told to `onError` and replaced when next needed.
+ * Close in this order: Prisma, the pool, the embedded database.
+ */
+export function createPool(source: Source, onError: (error: Error) => void): pg.Pool {
+  const pool = 'embedded' in source ? embeddedPool(source.embedded, onError) : serverPool(source)
+  pool.on('error', (error: Error & { client?: unknown }) => {
+    // The whole client hangs on it, which no log should hold.
+    delete error.client
+    if (!pool.ending) onError(error)
+  })
+  return pool
+}
+
+function serverPool({ databaseUrl, poolSize }: { databaseUrl: string; poolSize: number }): pg.Pool {
+  return new pg.Pool({
+    ...common,
+    connectionString: databaseUrl,
+    application_name: 'colloquy',
+    max: poolSize,
+    keepAlive: true,
+    statement_timeout: PATIENCE_MS,
+    // A process that stops in mid-transaction must not keep its rooms locked.
+    idle_in_transaction_session_timeout: PATIENCE_MS,
+  })
+}
+
+function embeddedPool({ connection }: Embedded, onError: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool({
+    ...common,
+    ...connection,
+    max: 1,
+    idleTimeoutMillis: 0,
+    // The backend outlives connections: prepared statements and settings of the last one would still be there.
+    onConnect: async (client) => void (await client.query('DISCARD ALL')),
+  })
+  const upkeep = setInterval(() => {
+    if (pool.ending) clearInterval(upkeep)
+    else keepUp(pool).catch(onError)
+  }, UPKEEP_MS)
+  upkeep.unref()
+  return pool
+}
+
+/** Prisma on the pool, which stays the caller's to end, after `$disconnect`. */
+export function createPrisma(pool: pg.Pool): Db {
+  return new PrismaClient({ adapter: new PrismaPg(pool) })
+}

@@ -1,0 +1,94 @@
+// Brings a database to this version's tables: prisma/migrations in order of name, each applied whole, once, and recorded
+// as `prisma migrate` does, which can read and continue the record. Processes that start together take turns.
+
+import { createHash, randomUUID } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Pool, PoolClient } from 'pg'
+
+/** The database and the migrations do not belong together. Nothing was changed. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError'
+}
+
+/** Prisma's own: `prisma migrate deploy` takes turns with us as well. */
+const ADVISORY_LOCK = 72707369
+
+// As Prisma creates it.
+const RECORD = `
+  CREATE TABLE IF NOT EXISTS _prisma_migrations (
+    id                  varchar(36) PRIMARY KEY NOT NULL,
+    checksum            varchar(64) NOT NULL,
+    finished_at         timestamptz,
+    migration_name      varchar(255) NOT NULL,
+    logs                text,
+    rolled_back_at      timestamptz,
+    started_at          timestamptz NOT NULL DEFAULT now(),
+    applied_steps_count integer NOT NULL DEFAULT 0
+  )`
+
+type Migration = { name: string; sql: string; checksum: string }
+
+/**
+ * Applies what is missing and returns its names. Throws MigrationError where an applied migration was edited since,
+ * failed half-way, or is unknown here; a failing statement's own error leaves the migrations before it applied.
+ */
+export async function migrate(
+  pool: Pool,
+  directory = fileURLToPath(new URL('../../prisma/migrations', import.meta.url)),
+): Promise<string[]> {
+  const migrations = await readMigrations(directory)
+  const client = await pool.connect()
+  try {
+    // Waiting for the others, or rewriting a large table, may take longer than any other statement is given.
+    await client.query('SET statement_timeout = 0')
+    await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK])
+    return await applyMissing(client, migrations)
+  } finally {
+    // Not given back but ended: with its session end the lock, the setting and what a failure left open.
+    client.release(true)
+  }
+}
+
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const entries = await readdir(directory, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  return Promise.all(
+    names.sort().map(async (name) => {
+      const sql = await readFile(join(directory, name, 'migration.sql'), 'utf8')
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+    }),
+  )
+}
+
+async function applyMissing(client: PoolClient, migrations: Migration[]): Promise<string[]> {
+  await client.query(RECORD)
+  const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(`
+    SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
+    FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`)
+  const known = new Map(migrations.map((migration) => [migration.name, migration]))
+  for (const { name, checksum, finished } of rows) {
+    if (!finished) throw new MigrationError(`Migration ${name} failed half-way. Repair it with \`prisma migrate resolve\`.`)
+    const ours = known.get(name)
+    if (!ours) throw new MigrationError(`The database is of a newer version: it has migration ${name}. Update Colloquy.`)
+    if (ours.checksum !== checksum) {
+      throw new MigrationError(`Migration ${name} was edited after it was applied. Restore it; put changes in a new one.`)
+    }
+  }
+  const done = new Set(rows.map(({ name }) => name))
+  const missing = migrations.filter(({ name }) => !done.has(name))
+  for (const migration of missing) await apply(client, migration)
+  return missing.map(({ name }) => name)
+}
+
+async function apply(client: PoolClient, { name, sql, checksum }: Migration): Promise<void> {
+  await client.query('BEGIN')
+  await client.query(sql)
+  await client.query(
+    `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+     VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
+    [randomUUID(), checksum, name],
+  )
+  await client.query('COMMIT')
+}

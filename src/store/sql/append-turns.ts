@@ -1,0 +1,64 @@
+// Calls the SQL function append_turns (prisma/migrations/…_transcript): the only way a new turn enters a room, but for
+// superseding. One statement, one transaction, any number of calls.
+
+import type { Pool } from 'pg'
+
+/** A turn as the function takes it; the names are its record's. */
+export type AppendedTurn = {
+  id: string
+  actor: string
+  /** What the actor is, should it join by this turn. */
+  kind: string
+  role: string
+  status: 'COMMITTED' | 'STREAMING'
+  text: string
+  parts?: unknown[] | null
+  audience?: string[] | null
+  tokens: number
+  promptTokens?: number | null
+  completionTokens?: number | null
+  model?: string | null
+  adapter?: string | null
+  traceId?: string | null
+  sources?: unknown[] | null
+  pinned?: boolean | null
+  metadata?: Record<string, unknown> | null
+  clientId?: string | null
+  clientHash?: string | null
+  createdAt?: Date | null
+  calls?: string[]
+  answers?: string[]
+}
+
+/** Turns that are written together or not at all. */
+export type AppendCall = { room: string; tenant: string; expected?: number | null; turns: AppendedTurn[] }
+
+export type AppendOutcome =
+  | 'written' | 'repeated'
+  | 'moved_on' | 'other_content' | 'stranger' | 'no_call'
+
+export type AppendRow = {
+  /** Index of the call, and of the turn in it. */
+  call: number
+  place: number
+  outcome: AppendOutcome
+  /** What is wrong: the room's lastSeq, the clientId, the stranger or the call id. */
+  detail: string | null
+  id: string
+  seq: number
+  createdAt: Date
+}
+
+/**
+ * What became of each call, in no order. Calls for unknown rooms have no row, nor have those for locked rooms unless
+ * `wait`. At most one call a room where one of them carries `expected`.
+ */
+export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait: boolean): Promise<AppendRow[]> {
+  const { rows } = await pool.query<AppendRow>({
+    name: 'append-turns',
+    text: `SELECT call, place, outcome, detail, id, seq, created_at AS "createdAt"
+           FROM append_turns($1::jsonb, $2::boolean)`,
+    values: [JSON.stringify(calls), wait],
+  })
+  return rows
+}

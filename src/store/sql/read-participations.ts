@@ -1,0 +1,26 @@
+// Which of some actors are (or were) in which of some rooms, with their windows. By the primary key of participant.
+
+import type { Pool } from 'pg'
+
+export type Participation = { actor: string; windows: number[]; addressed: boolean }
+
+/** Keyed by room; a room none of them was ever in has no key. */
+export async function readParticipations(
+  pool: Pool, tenant: string, rooms: readonly string[], actors: readonly string[],
+): Promise<Map<string, Participation[]>> {
+  const { rows } = await pool.query<Participation & { room: string }>({
+    name: 'read-participations',
+    text: `
+      SELECT p.conversation_id AS room, p.actor, p.windows, p.addressed
+      FROM participant p JOIN conversation c ON c.id = p.conversation_id AND c.tenant = $1::text
+      WHERE p.conversation_id = ANY ($2::text[]) AND p.actor = ANY ($3::text[])`,
+    values: [tenant, rooms, actors],
+  })
+  const found = new Map<string, Participation[]>()
+  for (const { room, ...participation } of rows) {
+    const list = found.get(room)
+    if (list) list.push(participation)
+    else found.set(room, [participation])
+  }
+  return found
+}

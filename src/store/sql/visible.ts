@@ -1,0 +1,28 @@
+// Who may see what, in SQL: the one fragment that every read goes through. The same rule in TypeScript is
+// domain/view.ts; test/domain/view.test.ts holds the two equal.
+
+/**
+ * A view for each room asked for: `v (id, tenant, actor, windows, addressed)`. Rooms of other tenants and unknown rooms
+ * have none. `actor` is null for somebody who never was in the room.
+ *
+ * tenant, actor: parameters of the statement, like `$1`. rooms: a condition on `c.id`.
+ */
+export const views = (tenant: string, actor: string, rooms: string) => `
+  SELECT c.id, c.tenant, p.actor, coalesce(p.windows, '{1}') AS windows, coalesce(p.addressed, false) AS addressed
+  FROM conversation c
+  LEFT JOIN participant p ON p.conversation_id = c.id AND p.actor = ${actor}::text
+  WHERE c.tenant = ${tenant}::text AND ${rooms}`
+
+/** Whether the view `v` has one window, over everything. */
+export const whole = (v = 'v') => `(${v}.windows[1] <= 1 AND cardinality(${v}.windows) = 1)`
+
+/** Whether the view `v` contains turn `t`. */
+export const visible = (t = 't', v = 'v') => `(
+  (${whole(v)} OR width_bucket(${t}.seq, ${v}.windows) % 2 = 1 AND width_bucket(${t}.root_seq, ${v}.windows) % 2 = 1)
+  AND (${t}.audience IS NULL OR ${v}.actor = ANY (${t}.audience)))`
+
+/** Whether turn `t`, being visible, is the newest visible version in its place. Versions share their audience. */
+export const newest = (t = 't', v = 'v') => `(
+  ${t}.superseded_by IS NULL OR NOT EXISTS (
+    SELECT FROM turn n WHERE n.conversation_id = ${t}.conversation_id AND n.root_seq = ${t}.root_seq
+                         AND n.seq > ${t}.seq AND width_bucket(n.seq, ${v}.windows) % 2 = 1))`

@@ -1,0 +1,16 @@
+// What a Postgres server does by itself and the embedded one, having no background processes, does not: checkpoints,
+// without which its log grows for ever, and vacuum, without which its tables do and its planner knows no statistics.
+
+import type { Pool } from 'pg'
+
+/** Does what is due and says what it did. Vacuum comes due as in Postgres' defaults, a checkpoint after 64 MB of log. */
+export async function keepUp(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ due: string }>(`
+    SELECT format('VACUUM (ANALYZE) %I.%I', schemaname, relname) AS due
+    FROM pg_stat_user_tables
+    WHERE n_dead_tup > 50 + 0.2 * n_live_tup OR n_mod_since_analyze > 50 + 0.1 * n_live_tup
+    UNION ALL
+    SELECT 'CHECKPOINT' FROM pg_control_checkpoint() WHERE pg_current_wal_insert_lsn() - redo_lsn > 64 * 1024 * 1024`)
+  for (const { due } of rows) await pool.query(due)
+  return rows.map(({ due }) => due)
+}

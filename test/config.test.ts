@@ -1,0 +1,178 @@
+// The environment as the server reads it: what is accepted, what is refused, and in which words.
+
+import { describe, expect, it } from 'vitest'
+import { type Config, ConfigError, loadConfig, variables } from '../src/config.ts'
+
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    loadConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+const defaults: Config = {
+  port: 4000,
+  host: '127.0.0.1',
+  dataDir: '.colloquy',
+  databaseUrl: undefined,
+  redisUrl: undefined,
+  logLevel: 'info',
+  allowUnauthenticated: false,
+  allowedOrigins: [],
+  databasePoolSize: 10,
+  limits: { turnBytes: 262144, batchTurns: 1000, pageSize: 200, bodyBytes: 16777216, frameBytes: 1048576 },
+  streamLeaseMs: 30_000,
+  presenceTtlMs: 60_000,
+  shutdownMs: 10_000,
+}
+
+describe('loadConfig', () => {
+  it('has a default for everything', () => {
+    expect(loadConfig({})).toEqual(defaults)
+  })
+
+  it('takes an empty variable for an unset one', () => {
+    expect(loadConfig(Object.fromEntries(variables.map(({ name }) => [name, ''])))).toEqual(defaults)
+  })
+
+  it('ignores variables that are not its own', () => {
+    expect(loadConfig({ PATH: '/bin', port: 'x' })).toEqual(defaults)
+  })
+
+  it('reads each variable into its own field', () => {
+    const config = loadConfig({
+      PORT: '0',
+      HOST: '0.0.0.0',
+      DATA_DIR: '/data',
+      DATABASE_URL: 'postgres://u:p@db/colloquy?sslmode=require',
+      DATABASE_POOL_SIZE: '1',
+      REDIS_URL: 'rediss://cache:6380',
+      LOG_LEVEL: 'silent',
+      ALLOW_UNAUTHENTICATED: '1',
+      ALLOWED_ORIGINS: 'https://app.example',
+      MAX_TURN_BYTES: '2',
+      MAX_BATCH_TURNS: '3',
+      MAX_PAGE_SIZE: '4',
+      MAX_BODY_BYTES: '5000',
+      MAX_FRAME_BYTES: '6000',
+      STREAM_LEASE_SECONDS: '7',
+      PRESENCE_TTL_SECONDS: '8',
+      SHUTDOWN_SECONDS: '9',
+    })
+    expect(config).toEqual({
+      port: 0,
+      host: '0.0.0.0',
+      dataDir: '/data',
+      databaseUrl: 'postgres://u:p@db/colloquy?sslmode=require',
+      redisUrl: 'rediss://cache:6380',
+      logLevel: 'silent',
+      allowUnauthenticated: true,
+      allowedOrigins: ['https://app.example'],
+      databasePoolSize: 1,
+      limits: { turnBytes: 2, batchTurns: 3, pageSize: 4, bodyBytes: 5000, frameBytes: 6000 },
+      streamLeaseMs: 7000,
+      presenceTtlMs: 8000,
+      shutdownMs: 9000,
+    })
+  })
+
+  it('cannot be changed afterwards', () => {
+    const config = loadConfig({})
+    expect([config, config.limits, config.allowedOrigins].every(Object.isFrozen)).toBe(true)
+  })
+
+  it('names every bad variable at once, with its value and what is allowed', () => {
+    expect(
+      problemsOf({
+        PORT: '65536',
+        HOST: '0.0.0.0',
+        DATABASE_POOL_SIZE: '0',
+        LOG_LEVEL: 'loud',
+        MAX_PAGE_SIZE: '1e3',
+        SHUTDOWN_SECONDS: '-1',
+      }),
+    ).toEqual([
+      'PORT is "65536": must be a whole number from 0 to 65535',
+      'DATABASE_POOL_SIZE is "0": must be a whole number from 1 to 200',
+      'LOG_LEVEL is "loud": must be one of trace, debug, info, warn, error, fatal, silent',
+      'MAX_PAGE_SIZE is "1e3": must be a whole number from 1 to 10000',
+      'SHUTDOWN_SECONDS is "-1": must be a whole number from 1 to 600',
+      'HOST is "0.0.0.0": binding to a network without authentication needs ALLOW_UNAUTHENTICATED=1',
+    ])
+  })
+
+  it.each(['DATABASE_URL', 'REDIS_URL'])('never repeats a bad %s, which may hold a password', (name) => {
+    const [problem, ...others] = problemsOf({ [name]: 'http://user:hunter2@host' })
+    expect(problem).toMatch(/_URL: must be a URL that begins with (postgres|redis):\/\//)
+    expect(problem).not.toContain('hunter2')
+    expect(others).toEqual([])
+  })
+
+  it.each(['true', '1'])('takes ALLOW_UNAUTHENTICATED=%s for yes', (value) => {
+    expect(loadConfig({ ALLOW_UNAUTHENTICATED: value }).allowUnauthenticated).toBe(true)
+  })
+
+  it.each(['false', '0'])('takes ALLOW_UNAUTHENTICATED=%s for no', (value) => {
+    expect(loadConfig({ ALLOW_UNAUTHENTICATED: value }).allowUnauthenticated).toBe(false)
+  })
+
+  it.each(['yes', 'TRUE', 'constructor'])('refuses ALLOW_UNAUTHENTICATED=%s', (value) => {
+    expect(problemsOf({ ALLOW_UNAUTHENTICATED: value })).toHaveLength(1)
+  })
+})
+
+describe('HOST', () => {
+  it.each(['localhost', '127.0.0.1', '127.8.9.1', '::1', '0:0:0:0:0:0:0:1'])('may be %s without more ado', (host) => {
+    expect(loadConfig({ HOST: host }).host).toBe(host)
+  })
+
+  it.each(['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', 'db.example', '127.0.0.1.example'])(
+    'may be %s only where callers without credentials are allowed',
+    (host) => {
+      expect(problemsOf({ HOST: host })[0]).toContain('ALLOW_UNAUTHENTICATED=1')
+      expect(loadConfig({ HOST: host, ALLOW_UNAUTHENTICATED: '1' }).host).toBe(host)
+    },
+  )
+
+  it.each(['[::1]', 'localhost:4000', 'a b'])('may not be %s', (host) => {
+    expect(problemsOf({ HOST: host })).toEqual([`HOST is "${host}": must be an IP address or a host name`])
+  })
+})
+
+describe('ALLOWED_ORIGINS', () => {
+  it('is a list in the form that browsers send', () => {
+    const given = ' HTTPS://App.Example:443 ,, http://[::1]:3000,capacitor://localhost'
+    expect(loadConfig({ ALLOWED_ORIGINS: given }).allowedOrigins).toEqual([
+      'https://app.example',
+      'http://[::1]:3000',
+      'capacitor://localhost',
+    ])
+  })
+
+  it.each(['*', 'null', 'app.example', 'https://app.example/', 'https://a@b.example', 'https://', 'https://a:x'])(
+    'may not hold %s',
+    (value) => {
+      expect(problemsOf({ ALLOWED_ORIGINS: `https://good.example,${value}` })).toHaveLength(1)
+    },
+  )
+})
+
+describe('variables', () => {
+  it('tell each default as one would write it, and a meaning', () => {
+    expect(variables.filter(({ name }) => ['PORT', 'HOST', 'REDIS_URL', 'ALLOWED_ORIGINS'].includes(name))).toEqual([
+      { name: 'PORT', default: '4000', meaning: expect.stringMatching(/.\.$/) },
+      { name: 'HOST', default: '127.0.0.1', meaning: expect.stringMatching(/.\.$/) },
+      { name: 'REDIS_URL', default: undefined, meaning: expect.stringMatching(/.\.$/) },
+      { name: 'ALLOWED_ORIGINS', default: undefined, meaning: expect.stringMatching(/.\.$/) },
+    ])
+    expect(variables.every(({ meaning }) => meaning.length > 20)).toBe(true)
+  })
+
+  it('have defaults that are valid values', () => {
+    const env = Object.fromEntries(variables.map((variable) => [variable.name, variable.default]))
+    expect(loadConfig(env)).toEqual(defaults)
+  })
+})

@@ -1,0 +1,123 @@
+// The pool and Prisma on it: the same session, types and errors whichever database is behind.
+
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPool } from '../../src/store/db.ts'
+import { keepUp } from '../../src/store/upkeep.ts'
+import { backends, type Opened } from '../support/backend.ts'
+
+let opened: Opened
+const only = (name: string) => backends.filter((backend) => backend.name === name)
+
+/** Ends the pool's idle connections, so that the next query opens one. */
+async function renewConnection(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect()
+  client.release(true)
+}
+
+describe.each(backends)('the pool on $name', ({ open }) => {
+  beforeAll(async () => {
+    opened = await open()
+  })
+  afterAll(() => opened.close())
+
+  it('gives 64-bit integers as numbers, Prisma as bigint', async () => {
+    const id = randomUUID()
+    await opened.db.conversation.create({
+      data: { id, tenant: 'acme', owner: 'ann', journal: { create: { tenant: 'acme', tokenCount: 2n ** 40n } } },
+    })
+    const { rows } = await opened.pool.query('SELECT token_count FROM journal WHERE conversation_id = $1', [id])
+    expect(rows).toEqual([{ token_count: 2 ** 40 }])
+    expect(await opened.db.journal.findUnique({ where: { conversationId: id } })).toMatchObject({ tokenCount: 2n ** 40n })
+  })
+
+  it('starts each connection afresh', async () => {
+    const prepared = { name: 'answer', text: 'SELECT 42 AS answer' }
+    for (let i = 0; i < 2; i++) {
+      await opened.pool.query(`SET application_name = 'somebody'; CREATE TEMP TABLE leftover ()`)
+      expect((await opened.pool.query(prepared)).rows).toEqual([{ answer: 42 }])
+      await renewConnection(opened.pool)
+      const { rows } = await opened.pool.query(`SELECT current_setting('application_name') AS name, to_regclass('leftover')`)
+      expect(rows[0].name).not.toBe('somebody')
+      expect(rows[0].to_regclass).toBeNull()
+    }
+  })
+
+  it('goes on after a connection that broke off in mid-transaction', async () => {
+    const client = await opened.pool.connect()
+    await client.query('BEGIN; CREATE TABLE unfinished ()')
+    client.release(true)
+    expect((await opened.pool.query(`SELECT to_regclass('unfinished')`)).rows).toEqual([{ to_regclass: null }])
+  })
+
+  it('goes on after a connection that broke off in mid-statement', async () => {
+    const client = await opened.pool.connect()
+    const slow = client.query('SELECT count(*) FROM generate_series(1, 1000000) WHERE $1 > 0', [1]).catch(() => 'broken off')
+    client.release(true)
+    expect(await slow).toBe('broken off')
+    expect((await opened.pool.query('SELECT $1::integer AS one', [1])).rows).toEqual([{ one: 1 }])
+  })
+
+  it('is still there when Prisma has disconnected', async () => {
+    await opened.db.$disconnect()
+    expect((await opened.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+    expect(await opened.db.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
+  })
+})
+
+describe.each(only('postgres'))('the pool on $name, besides,', ({ open }) => {
+  beforeAll(async () => {
+    opened = await open()
+  })
+  afterAll(() => opened.close())
+
+  it('names itself and bounds statements and idle transactions', async () => {
+    const { rows } = await opened.pool.query(`
+      SELECT current_setting('application_name') AS name, current_setting('statement_timeout') AS statement,
+             current_setting('idle_in_transaction_session_timeout') AS idle`)
+    expect(rows).toEqual([{ name: 'colloquy', statement: '30s', idle: '30s' }])
+  })
+
+  it('tells of an idle connection that breaks, and opens another', async () => {
+    const errors: Error[] = []
+    const pool = createPool({ databaseUrl: opened.url!, poolSize: 1 }, (error) => errors.push(error))
+    const { rows } = await pool.query('SELECT pg_backend_pid() AS pid')
+    await opened.pool.query('SELECT pg_terminate_backend($1)', [rows[0].pid])
+    await expect.poll(() => errors.length).toBe(1)
+    expect(errors[0]).not.toHaveProperty('client')
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+    await pool.end()
+  })
+})
+
+describe.each(only('embedded'))('upkeep on $name', ({ open }) => {
+  beforeAll(async () => {
+    opened = await open()
+    await keepUp(opened.pool)
+  })
+  afterAll(() => opened.close())
+
+  const due = async () => {
+    await opened.pool.query('SELECT pg_stat_force_next_flush()')
+    return keepUp(opened.pool)
+  }
+
+  it('vacuums a table of which much has changed, once', async () => {
+    await opened.pool.query('CREATE TABLE busy AS SELECT g AS n FROM generate_series(1, 1000) g')
+    expect(await due()).toEqual(['VACUUM (ANALYZE) public.busy'])
+    await opened.pool.query('UPDATE busy SET n = n + 1 WHERE n <= 50')
+    expect(await due()).toEqual([])
+    await opened.pool.query('UPDATE busy SET n = n + 1')
+    expect(await due()).toEqual(['VACUUM (ANALYZE) public.busy'])
+  })
+
+  it('writes a checkpoint when the log has grown by 64 MB, once', async () => {
+    await opened.pool.query('CREATE TABLE big (x text)')
+    await opened.pool.query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 30000)`)
+    expect(await due()).toEqual(['VACUUM (ANALYZE) public.big'])
+    await opened.pool.query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 40000)`)
+    expect(await due()).toEqual(['VACUUM (ANALYZE) public.big', 'CHECKPOINT'])
+    expect(await due()).toEqual([])
+  })
+})

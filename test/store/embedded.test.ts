@@ -1,0 +1,188 @@
+// The embedded database as a process lives with it: it keeps what it acknowledged, has one owner, and never hangs.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { afterEach, describe, expect, it } from 'vitest'
+import { DataDirInUse, type Embedded, startEmbedded } from '../../src/store/embedded.ts'
+import { newDataDir } from '../support/backend.ts'
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const nothing = () => mkdtempSync(join(tmpdir(), 'colloquy-test-'))
+
+async function temporary(make: () => string | Promise<string> = newDataDir): Promise<string> {
+  const directory = await make()
+  cleanups.push(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+async function start(dataDir: string | null): Promise<{ database: Embedded; client: pg.Client }> {
+  const database = await startEmbedded(dataDir)
+  cleanups.push(() => database.close())
+  const client = new pg.Client(database.connection)
+  client.on('error', () => {})
+  await client.connect()
+  cleanups.push(() => client.end().catch(() => {}))
+  return { database, client }
+}
+
+/** Another process. `code` finds startEmbedded, pg, dataDir and say (a line to us). */
+function run(dataDir: string, code: string): { child: ChildProcess; says: AsyncIterator<string> } {
+  const prelude = `
+    import pg from 'pg'
+    import { startEmbedded } from '${new URL('../../src/store/embedded.ts', import.meta.url)}'
+    const dataDir = ${JSON.stringify(dataDir)}
+    const say = (line) => process.stdout.write(line + '\\n')
+  `
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', prelude + code], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  cleanups.push(() => kill(child))
+  return { child, says: createInterface({ input: child.stdout! })[Symbol.asyncIterator]() }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise((done) => child.once('exit', done))
+  child.kill('SIGKILL')
+  await gone
+}
+
+const HOLD = `
+  const database = await startEmbedded(dataDir).catch((error) => (say(error.name + ' ' + error.pid), process.exit()))
+  say('serving')
+  await new Promise(() => {})
+`
+
+describe('what it keeps', () => {
+  it('is in memory without a directory', async () => {
+    const { client } = await start(null)
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+  })
+
+  it('outlives a close, which leaves neither a lock nor a socket', async () => {
+    const dataDir = await temporary()
+    const first = await start(dataDir)
+    await first.client.query('CREATE TABLE kept AS SELECT 7 AS n')
+    await first.client.end()
+    await first.database.close()
+    expect(readdirSync(dataDir)).toEqual(['postgres'])
+    expect(existsSync(first.database.connection.host)).toBe(false)
+
+    const { client } = await start(dataDir)
+    expect((await client.query('SELECT n FROM kept')).rows).toEqual([{ n: 7 }])
+  })
+
+  it('outlives SIGKILL, to the last row it acknowledged', async () => {
+    const dataDir = await temporary()
+    const { child, says } = run(
+      dataDir,
+      `
+      const { connection } = await startEmbedded(dataDir)
+      const client = new pg.Client(connection)
+      await client.connect()
+      await client.query('CREATE TABLE kept (n integer PRIMARY KEY)')
+      for (let n = 1; ; n++) {
+        await client.query('INSERT INTO kept VALUES ($1)', [n])
+        say(String(n))
+      }`,
+    )
+    let acknowledged = 0
+    while (acknowledged < 300) acknowledged = Number((await says.next()).value)
+    await kill(child)
+    for (let { value, done } = await says.next(); !done; { value, done } = await says.next()) acknowledged = Number(value)
+
+    const { client } = await start(dataDir)
+    const { rows } = await client.query('SELECT count(*)::integer AS count, max(n) AS newest FROM kept')
+    expect(rows[0].newest).toBeGreaterThanOrEqual(acknowledged)
+    expect(rows[0].count).toBe(rows[0].newest)
+  })
+
+  it('is whole even when the very first start is killed', async () => {
+    const dataDir = await temporary(nothing)
+    const { child } = run(dataDir, HOLD)
+    while (!existsSync(join(dataDir, 'postgres.new/base'))) await sleep(2)
+    await kill(child)
+    expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+
+    const { client } = await start(dataDir)
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+  })
+})
+
+describe('the owner of a data directory', () => {
+  it('keeps out another process, which is told who it is and what to do', async () => {
+    const dataDir = await temporary()
+    const { child, says } = run(dataDir, HOLD)
+    expect((await says.next()).value).toBe('serving')
+
+    const refused = await startEmbedded(dataDir).catch((error) => error)
+    expect(refused).toBeInstanceOf(DataDirInUse)
+    expect(refused).toMatchObject({ directory: dataDir, pid: child.pid })
+    expect(refused.message).toContain(`${dataDir} is in use by process ${child.pid}. Stop that process`)
+  })
+
+  it('keeps out itself', async () => {
+    const dataDir = await temporary()
+    const { client } = await start(dataDir)
+    await expect(startEmbedded(dataDir)).rejects.toMatchObject({ name: 'DataDirInUse', pid: process.pid })
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+  })
+
+  it('is followed by the next process when it was killed', async () => {
+    const dataDir = await temporary()
+    const { child, says } = run(dataDir, HOLD)
+    await says.next()
+    await kill(child)
+    expect(readFileSync(join(dataDir, 'lock'), 'utf8')).toContain(`${child.pid}\n`)
+
+    await start(dataDir)
+    expect(readFileSync(join(dataDir, 'lock'), 'utf8')).toContain(`${process.pid}\n`)
+  })
+})
+
+describe('a hard statement', () => {
+  it('does not hold up the process', async () => {
+    const { client } = await start(await temporary())
+    let ticks = 0
+    const timer = setInterval(() => ticks++, 5)
+    await client.query('SELECT count(*) FROM generate_series(1, 2000000) g WHERE md5(g::text) LIKE $1', ['abc%'])
+    clearInterval(timer)
+    expect(ticks).toBeGreaterThan(20)
+  })
+
+  it('that nests too deeply is refused, and the next one is served', async () => {
+    const { client } = await start(await temporary())
+    const nested = '['.repeat(200_000) + ']'.repeat(200_000)
+    await expect(client.query('SELECT $1::jsonb', [nested])).rejects.toThrow('stack depth limit exceeded')
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+  })
+
+  it('that breaks the database ends it, tells so, and leaves the directory to the next start', async () => {
+    const dataDir = await temporary()
+    const { database, client } = await start(dataDir)
+    await client.query('CREATE TABLE kept AS SELECT 7 AS n')
+    // PGlite knows no programs: its JavaScript throws through Postgres, as it does on a full disk.
+    await expect(client.query(`COPY (SELECT 1) TO PROGRAM 'x'`)).rejects.toThrow('terminated')
+    expect(await database.died).toMatchObject({ message: expect.stringContaining('The embedded database ended') })
+    await database.close()
+
+    const next = await start(dataDir)
+    expect((await next.client.query('SELECT n FROM kept')).rows).toEqual([{ n: 7 }])
+  })
+})
+
+it('tells why it cannot start, and gives the directory free', async () => {
+  const dataDir = await temporary(nothing)
+  writeFileSync(join(dataDir, 'postgres'), 'not a directory')
+  await expect(startEmbedded(dataDir)).rejects.toThrow('The embedded database ended')
+  expect(existsSync(join(dataDir, 'lock'))).toBe(false)
+})

@@ -1,0 +1,104 @@
+// Transactions: all or nothing, and nothing is announced that was not committed.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { withTransaction } from '../../src/store/tx.ts'
+import { backends, type Opened } from '../support/backend.ts'
+
+describe.each(backends)('withTransaction on $name', ({ open }) => {
+  let opened: Opened
+  beforeAll(async () => {
+    opened = await open()
+  })
+  afterAll(() => opened.close())
+
+  const room = (id: string) => ({ data: { id, tenant: 'acme', owner: 'ann' } })
+  const exists = async (id: string) =>
+    (await opened.pool.query('SELECT FROM conversation WHERE id = $1', [id])).rowCount === 1
+
+  it('commits, then returns what the work returned', async () => {
+    const { id } = await withTransaction(opened.db, (tx) => tx.conversation.create(room('kept')))
+    expect(id).toBe('kept')
+    expect(await exists('kept')).toBe(true)
+  })
+
+  it('rolls back when the work throws, and throws the same', async () => {
+    const reason = new Error('changed my mind')
+    const work = withTransaction(opened.db, async (tx) => {
+      await tx.conversation.create(room('dropped'))
+      throw reason
+    })
+    await expect(work).rejects.toBe(reason)
+    expect(await exists('dropped')).toBe(false)
+  })
+
+  it('is READ COMMITTED', async () => {
+    const level = await withTransaction(opened.db, (tx) => tx.$queryRaw`SHOW transaction_isolation`)
+    expect(level).toEqual([{ transaction_isolation: 'read committed' }])
+  })
+
+  it('does what waits for the commit after it, once, in order', async () => {
+    const done: string[] = []
+    let visible: Promise<boolean> | undefined
+    await withTransaction(opened.db, async (tx, afterCommit) => {
+      afterCommit(() => done.push('first'))
+      afterCommit(() => (visible = exists('announced')))
+      await tx.conversation.create(room('announced'))
+      afterCommit(() => done.push('last'))
+      expect(done).toEqual([])
+    })
+    expect(done).toEqual(['first', 'last'])
+    expect(await visible).toBe(true)
+  })
+
+  it('does none of it when the work throws', async () => {
+    let done = false
+    const work = withTransaction(opened.db, async (tx, afterCommit) => {
+      await tx.$queryRaw`SELECT 1`
+      afterCommit(() => (done = true))
+      throw new Error('no')
+    })
+    await expect(work).rejects.toThrow('no')
+    expect(done).toBe(false)
+  })
+
+  it('does none of it when the commit itself fails', async () => {
+    await opened.pool.query(`
+      CREATE TABLE deferred (id integer PRIMARY KEY, other integer REFERENCES deferred INITIALLY DEFERRED)`)
+    let done = false
+    const work = withTransaction(opened.db, async (tx, afterCommit) => {
+      await tx.$executeRaw`INSERT INTO deferred VALUES (1, 2)`
+      afterCommit(() => (done = true))
+    })
+    await expect(work).rejects.toThrow(/foreign ?key/i)
+    expect(done).toBe(false)
+    await opened.pool.query('DROP TABLE deferred')
+  })
+
+  it('is no failure, but a warning, when what follows the commit fails', async () => {
+    const warned = new Promise((resolve) => process.once('warning', resolve))
+    const done: string[] = []
+    const result = await withTransaction(opened.db, async (tx, afterCommit) => {
+      await tx.$queryRaw`SELECT 1`
+      afterCommit(() => {
+        throw new Error('no bus')
+      })
+      afterCommit(() => done.push('still'))
+      return 'committed'
+    })
+    expect(result).toBe('committed')
+    expect(done).toEqual(['still'])
+    expect(await warned).toMatchObject({ message: 'no bus' })
+  })
+
+  it('serves fifty at once, each whole', async () => {
+    await opened.pool.query('CREATE TABLE counter AS SELECT 0 AS n')
+    const add = () =>
+      withTransaction(opened.db, async (tx) => {
+        const [row] = await tx.$queryRaw<[{ n: number }]>`SELECT n FROM counter FOR UPDATE`
+        await tx.$executeRaw`UPDATE counter SET n = ${row.n + 1}::integer`
+      })
+    await Promise.all(Array.from({ length: 50 }, add))
+    expect((await opened.pool.query('SELECT n FROM counter')).rows).toEqual([{ n: 50 }])
+    await opened.pool.query('DROP TABLE counter')
+  })
+})
