@@ -1,0 +1,77 @@
+// Presence on Redis: the contract between two processes, and what becomes of it when either side dies.
+
+import { createClient } from 'redis'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { createRedisPresence } from '../../src/bus/redis-presence.ts'
+import { GENEROUS } from '../contract/bus.ts'
+import { presenceContract } from '../contract/presence.ts'
+import { createProxy } from '../support/proxy.ts'
+
+const server = process.env.TEST_REDIS_URL ?? ''
+// takeExpired takes anybody's marks: a database of our own, so that servers under test on this Redis do not meet us.
+const url = server && Object.assign(new URL(server), { pathname: `/${1 + (process.pid % 15)}` }).href
+const quiet = { info() {}, warn() {}, error() {} }
+const mark = { room: 'room', actor: 'ada', holder: 'socket' }
+
+describe.skipIf(!server)('presence on Redis', () => {
+  const admin = createClient({ url })
+  beforeAll(async () => void (await admin.connect()))
+  afterAll(() => admin.destroy())
+
+  presenceContract('of two processes', async () => {
+    await admin.flushDb()
+    const [store, other] = await Promise.all([createRedisPresence(url, quiet), createRedisPresence(url, quiet)])
+    return { store, other, elapse: (ms) => new Promise((resolve) => setTimeout(resolve, ms + 10)) }
+  })
+
+  test('every key goes by itself in the end, but not before the last mark has had its time', async ({
+    onTestFinished,
+  }) => {
+    await admin.flushDb()
+    const store = await createRedisPresence(url, quiet)
+    onTestFinished(() => store.close())
+    await store.set(mark, 'ONLINE', 7_200_000)
+    await store.set({ ...mark, holder: 'another' }, 'ONLINE', 1_000)
+    const keys = await admin.keys('*')
+    expect(keys).toHaveLength(2)
+    for (const key of keys) {
+      expect(key).toMatch(/^colloquy:/)
+      expect(await admin.pTTL(key)).toBeGreaterThan(7_200_000)
+    }
+    await store.remove({ ...mark, holder: 'another' })
+    await store.set(mark, 'ONLINE', 1)
+    await vi.waitFor(async () => expect(await store.takeExpired(10)).toEqual([mark]), GENEROUS)
+    expect(await admin.keys('*')).toEqual([])
+  })
+
+  test('without Redis, or while it is silent, calls reject soon, and all works once it is back', async ({
+    onTestFinished,
+  }) => {
+    await admin.flushDb()
+    const proxy = await createProxy(url)
+    const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
+    const store = await createRedisPresence(proxy.url, log)
+    onTestFinished(async () => {
+      await store.close()
+      await proxy.close()
+    })
+    const allReject = (message: string) => {
+      const calls = [store.set(mark, '', 60_000), store.remove(mark), store.states(['room']), store.takeExpired(1)]
+      return Promise.all(calls.map((call) => expect(call).rejects.toThrow(message)))
+    }
+
+    proxy.silence()
+    const asked = Date.now()
+    await allReject('did not answer')
+    expect(Date.now() - asked).toBeLessThan(2_500)
+    await proxy.cut()
+    await vi.waitFor(() => expect(store.states(['room'])).rejects.toThrow('offline'), GENEROUS)
+    await allReject('offline')
+
+    await proxy.mend()
+    await vi.waitFor(() => store.set(mark, 'TYPING', 60_000), GENEROUS)
+    expect(await store.states(['room'])).toEqual(new Map([['room', new Map([['ada', 'TYPING']])]]))
+    expect(log.warn).toHaveBeenCalledOnce()
+    expect(log.info).toHaveBeenCalledOnce()
+  })
+})

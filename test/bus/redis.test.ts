@@ -1,0 +1,267 @@
+// The bus on Redis: the contract within and between processes, and outages, played by a proxy before a real Redis.
+
+import { randomUUID } from 'node:crypto'
+import { createClient } from 'redis'
+import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest'
+import { createRedisBus } from '../../src/bus/redis.ts'
+import { busContract, GENEROUS } from '../contract/bus.ts'
+import { createProxy } from '../support/proxy.ts'
+
+const url = process.env.TEST_REDIS_URL ?? ''
+const quiet = { info() {}, warn() {}, error() {} }
+
+describe.skipIf(!url)('the bus on Redis', { timeout: 30_000 }, () => {
+  busContract('within a process', async () => {
+    const bus = await createRedisBus(url, quiet)
+    return { speaker: bus, listener: bus }
+  })
+
+  busContract('between two processes', async () => ({
+    speaker: await createRedisBus(url, quiet),
+    listener: await createRedisBus(url, quiet),
+  }))
+
+  const admin = createClient({ url })
+  beforeAll(async () => void (await admin.connect()))
+  afterAll(() => admin.destroy())
+  /** How many connections listen to the topic. */
+  const held = async (topic: string) => Object.values(await admin.pubSubNumSub([`colloquy:${topic}`]))[0]
+
+  /** A bus behind a proxy of its own, with a subscription. Another bus, on the direct way, is the other process. */
+  async function outage({ onTestFinished }: TestContext) {
+    const proxy = await createProxy(url)
+    const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
+    const [bus, other] = await Promise.all([createRedisBus(proxy.url, log), createRedisBus(url, quiet)])
+    const [receive, restored] = [vi.fn(), vi.fn()]
+    const topic = `test-${randomUUID()}`
+    const end = await bus.subscribe(topic, receive)
+    bus.onRestored(restored)
+    onTestFinished(async () => {
+      await Promise.all([bus.close(), other.close()])
+      await proxy.close()
+    })
+    return { proxy, log, bus, other, receive, restored, topic, end }
+  }
+
+  test('Redis holds a topic once, from the first subscriber here to the last', async ({ onTestFinished }) => {
+    const bus = await createRedisBus(url, quiet)
+    onTestFinished(() => bus.close())
+    const topic = `test-${randomUUID()}`
+    const ends = await Promise.all([bus.subscribe(topic, () => {}), bus.subscribe(topic, () => {})])
+    expect(await held(topic)).toBe(1)
+    await ends[0]?.()
+    expect(await held(topic)).toBe(1)
+    await ends[1]?.()
+    expect(await held(topic)).toBe(0)
+    await bus.subscribe(topic, () => {})
+    expect(await held(topic)).toBe(1)
+  })
+
+  test('what Redis refuses is said: to who subscribes, and once in the log for all who publish', async () => {
+    const username = `test-${randomUUID()}`
+    await admin.sendCommand(['ACL', 'SETUSER', username, 'on', '>secret', '+@all', 'resetchannels'])
+    const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
+    const bus = await createRedisBus(Object.assign(new URL(url), { username, password: 'secret' }).href, log)
+    try {
+      const [receive, later] = [vi.fn(), vi.fn()]
+      await expect(bus.subscribe(username, receive)).rejects.toThrow('NOPERM')
+      for (let i = 0; i < 10; i++) bus.publish(username, 'hello')
+      await vi.waitFor(() => expect(log.error).toHaveBeenCalled(), GENEROUS)
+      await bus.ping()
+      expect(log.error).toHaveBeenCalledOnce()
+
+      await admin.sendCommand(['ACL', 'SETUSER', username, 'allchannels'])
+      await bus.subscribe(username, later)
+      bus.publish(username, 'hello')
+      await vi.waitFor(() => expect(later).toHaveBeenCalled(), GENEROUS)
+      expect(receive).not.toHaveBeenCalled()
+    } finally {
+      await bus.close()
+      await admin.sendCommand(['ACL', 'DELUSER', username])
+    }
+  })
+
+  describe.concurrent('in an outage', () => {
+    test('a killed pub/sub connection comes back with its subscriptions, and tells of it', async (context) => {
+      const { proxy, log, other, receive, restored, topic } = await outage(context)
+      const clients = (await admin.sendCommand(['CLIENT', 'LIST', 'TYPE', 'pubsub'])) as unknown as string
+      const ours = clients.split('\n').filter((line) => proxy.addresses().some((at) => line.includes(` addr=${at} `)))
+      expect(ours).toHaveLength(1)
+      await admin.sendCommand(['CLIENT', 'KILL', 'ID', /id=(\d+)/.exec(ours[0] ?? '')?.[1] ?? ''])
+      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), GENEROUS)
+      other.publish(topic, 'hello again')
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello again']]), GENEROUS)
+      expect(log.warn).toHaveBeenCalledOnce()
+      expect(log.info).toHaveBeenCalledOnce()
+    })
+
+    test('without Redis nothing throws, ping rejects, and all works once it is back', async (context) => {
+      const { proxy, log, bus, other, receive, restored, topic } = await outage(context)
+      await proxy.cut()
+      await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), GENEROUS)
+      bus.publish(topic, 'lost')
+      other.publish(topic, 'lost too')
+      // Long enough for several attempts to reconnect.
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      bus.publish(topic, 'lost')
+      expect(log.warn).toHaveBeenCalledOnce()
+      expect(restored).not.toHaveBeenCalled()
+      await proxy.mend()
+      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), GENEROUS)
+      await bus.ping()
+      bus.publish(topic, 'from here')
+      await vi.waitFor(() => expect(receive).toHaveBeenCalled(), GENEROUS)
+      other.publish(topic, 'from there')
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['from here'], ['from there']]), GENEROUS)
+      expect(restored).toHaveBeenCalledOnce()
+      expect(log.warn).toHaveBeenCalledOnce()
+      expect(log.info).toHaveBeenCalledOnce()
+
+      await proxy.cut()
+      await vi.waitFor(() => expect(log.warn).toHaveBeenCalledTimes(2), GENEROUS)
+    })
+
+    test('the news reaches everybody who still wants it, though a callback throws', async (context) => {
+      const { proxy, log, bus, restored } = await outage(context)
+      const gone = vi.fn()
+      bus.onRestored(gone)()
+      bus.onRestored(() => { throw new Error('thrown by a test') })
+      const last = vi.fn()
+      bus.onRestored(last)
+      proxy.drop()
+      await vi.waitFor(() => expect(last).toHaveBeenCalledOnce(), GENEROUS)
+      expect(restored).toHaveBeenCalledOnce()
+      expect(gone).not.toHaveBeenCalled()
+      expect(log.error).toHaveBeenCalledOnce()
+    })
+
+    test('who comes and goes without Redis is known to it when it is back, before the news', async (context) => {
+      const { proxy, bus, other, restored, topic, end } = await outage(context)
+      const [late, gone] = [`${topic}-late`, `${topic}-gone`]
+      await proxy.cut()
+      await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), GENEROUS)
+      await end()
+      const receive = vi.fn()
+      await bus.subscribe(late, receive)
+      await (await bus.subscribe(gone, () => {}))()
+      restored.mockImplementation(() => other.publish(late, 'news'))
+      await proxy.mend()
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['news']]), GENEROUS)
+      expect(await Promise.all([topic, gone, late].map(held))).toEqual([0, 0, 1])
+    })
+
+    test('what the answer was lost to is put right: a subscription half made, and one half ended', async (context) => {
+      const { proxy, bus, other, restored, topic, end } = await outage(context)
+      const receive = vi.fn()
+      proxy.silence()
+      const begun = bus.subscribe(`${topic}-begun`, receive)
+      const ended = end()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      await proxy.cut()
+      await Promise.all([begun, ended])
+      await proxy.mend()
+      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), GENEROUS)
+      other.publish(`${topic}-begun`, 'hello')
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), GENEROUS)
+      expect(await held(topic)).toBe(0)
+    })
+
+    test('a connection that falls silent is replaced', async (context) => {
+      const { proxy, bus, other, receive, restored, topic } = await outage(context)
+      proxy.silence()
+      const asked = Date.now()
+      await expect(bus.ping()).rejects.toThrow('did not answer')
+      expect(Date.now() - asked).toBeLessThan(2_000)
+      await vi.waitFor(() => {
+        // Goes into the socket, which therefore looks busy to the operating system and to node.
+        bus.publish(topic, 'lost')
+        expect(restored).toHaveBeenCalled()
+      }, { timeout: 20_000, interval: 50 })
+      // Each connection is watched for itself; this wants both.
+      await vi.waitFor(() => bus.ping(), GENEROUS)
+      other.publish(topic, 'hello again')
+      await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith('hello again'), GENEROUS)
+    })
+
+    test('messages beyond what a silent Redis may still take are dropped, not hoarded', async (context) => {
+      const { proxy, bus, other, topic } = await outage(context)
+      const [large, small] = [vi.fn(), vi.fn()]
+      await other.subscribe(topic, (message) => (message === 'last' ? small() : large()))
+      proxy.silence()
+      const half = 'x'.repeat(512 * 1024)
+      for (let i = 0; i < 200; i++) bus.publish(topic, half)
+      proxy.resume()
+      await vi.waitFor(() => {
+        bus.publish(topic, 'last')
+        expect(small).toHaveBeenCalled()
+      }, GENEROUS)
+      // 32 MB is 64 of them, and the one that exceeds it.
+      expect(large.mock.calls.length).toBeGreaterThan(60)
+      expect(large.mock.calls.length).toBeLessThan(70)
+    })
+
+    test('a process can start without Redis', async (context) => {
+      const proxy = await createProxy(url)
+      await proxy.cut()
+      const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
+      const bus = await createRedisBus(proxy.url, log)
+      context.onTestFinished(async () => {
+        await bus.close()
+        await proxy.close()
+      })
+      const [receive, restored] = [vi.fn(), vi.fn()]
+      const topic = `test-${randomUUID()}`
+      bus.onRestored(restored)
+      await bus.subscribe(topic, receive)
+      expect(log.warn).toHaveBeenCalledOnce()
+      await proxy.mend()
+      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), GENEROUS)
+      bus.publish(topic, 'hello')
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), GENEROUS)
+    })
+
+    test('closing leaves no connection behind, though Redis is silent', async (context) => {
+      const { proxy, bus, log } = await outage(context)
+      proxy.silence('new connections')
+      bus.publish('any', 'unanswered')
+      await bus.close()
+      // Sooner than the limit for idle sockets would see to it.
+      await vi.waitFor(() => expect(proxy.connections()).toBe(0), { timeout: 3_000 })
+      expect(log.warn).not.toHaveBeenCalled()
+    })
+
+    test('closing in the middle of an outage ends the attempts to reconnect', async (context) => {
+      const { proxy, bus, log, restored } = await outage(context)
+      await proxy.cut()
+      await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), GENEROUS)
+      await proxy.mend()
+      await bus.close()
+      await new Promise((resolve) => setTimeout(resolve, 3_000))
+      expect(proxy.connections()).toBe(0)
+      expect(restored).not.toHaveBeenCalled()
+      expect(log.warn).toHaveBeenCalledOnce()
+    })
+
+    test('closing in the middle of an attempt to reconnect leaves no connection behind', async (context) => {
+      const { proxy, bus, log, restored } = await outage(context)
+      // A moment after the loss is noticed the next attempt is on its way, and not yet through.
+      const attempting = new Promise<void>((resolve) => log.warn.mockImplementation(() => queueMicrotask(resolve)))
+      proxy.drop()
+      await attempting
+      await bus.close()
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      expect(proxy.connections()).toBe(0)
+      expect(restored).not.toHaveBeenCalled()
+    })
+
+    test('an outage during closing is not worth a word', async (context) => {
+      const { proxy, bus, log } = await outage(context)
+      proxy.silence()
+      bus.publish('any', 'unanswered')
+      const closing = bus.close()
+      await proxy.cut()
+      await closing
+      expect(log.warn).not.toHaveBeenCalled()
+    })
+  })
+})

@@ -1,0 +1,126 @@
+// What every presence store promises. It runs with two stores on the same marks: one twice, or two processes' worth.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { PresenceMark, PresenceStore } from '../../src/bus/presence.ts'
+
+type World = {
+  store: PresenceStore
+  other: PresenceStore
+  /** Lets time pass for both. */
+  elapse(ms: number): Promise<void>
+}
+
+const LONG = 60_000
+const SHORT = 60
+
+const mark = (actor: string, holder = 'socket', room = 'room'): PresenceMark => ({ room, actor, holder })
+
+export function presenceContract(name: string, create: () => Promise<World>): void {
+  describe(name, () => {
+    let { store, other, elapse } = {} as World
+    beforeEach(async () => {
+      ({ store, other, elapse } = await create())
+    })
+    afterEach(async () => {
+      await Promise.all([store.close(), other.close()])
+    })
+
+    /** The room's states, as a plain object. */
+    const states = async (room = 'room') => Object.fromEntries((await other.states([room])).get(room) ?? [])
+
+    test('a mark shows in its room, and there only, for every process', async () => {
+      await store.set(mark('ada'), 'ONLINE', LONG)
+      await store.set(mark('bob'), 'TYPING', LONG)
+      await store.set(mark('eve', 'socket', 'elsewhere'), 'ONLINE', LONG)
+      expect(await other.states(['room', 'elsewhere', 'nowhere'])).toEqual(new Map([
+        ['room', new Map([['ada', 'ONLINE'], ['bob', 'TYPING']])],
+        ['elsewhere', new Map([['eve', 'ONLINE']])],
+        ['nowhere', new Map()],
+      ]))
+      expect(await other.states([])).toEqual(new Map())
+    })
+
+    test('setting a mark again changes its state and adds no second mark', async () => {
+      await store.set(mark('ada'), 'ONLINE', LONG)
+      await other.set(mark('ada'), 'TYPING', LONG)
+      expect(await states()).toEqual({ ada: 'TYPING' })
+      expect(await store.remove(mark('ada'))).toBe(true)
+      expect(await states()).toEqual({})
+    })
+
+    test('of the marks of an actor the one set last counts, and the one before when it goes', async () => {
+      await store.set(mark('ada', 'phone'), 'AWAY', LONG)
+      await store.set(mark('ada', 'desk'), 'TYPING', LONG)
+      expect(await states()).toEqual({ ada: 'TYPING' })
+      await store.set(mark('ada', 'phone'), 'AWAY', LONG)
+      expect(await states()).toEqual({ ada: 'AWAY' })
+      await store.remove(mark('ada', 'phone'))
+      expect(await states()).toEqual({ ada: 'TYPING' })
+    })
+
+    test('removing a mark that was never set, or is gone, says so', async () => {
+      expect(await store.remove(mark('ada'))).toBe(false)
+      await store.set(mark('ada'), 'ONLINE', LONG)
+      expect(await store.remove(mark('ada', 'another'))).toBe(false)
+      expect(await store.remove(mark('ada'))).toBe(true)
+      expect(await other.remove(mark('ada'))).toBe(false)
+    })
+
+    test('of many who remove a mark at once one is told that it did', async () => {
+      await store.set(mark('ada'), 'ONLINE', LONG)
+      const removals = Array.from({ length: 20 }, (_, i) => (i % 2 ? store : other).remove(mark('ada')))
+      expect((await Promise.all(removals)).filter(Boolean)).toHaveLength(1)
+    })
+
+    test('an expired mark counts for nothing before it is taken, and is given to one taker', async () => {
+      await store.set(mark('ada', 'phone'), 'ONLINE', LONG)
+      await store.set(mark('ada', 'desk'), 'TYPING', SHORT)
+      await store.set(mark('bob'), 'ONLINE', SHORT)
+      expect(await store.takeExpired(10)).toEqual([])
+      await elapse(SHORT)
+      expect(await states()).toEqual({ ada: 'ONLINE' })
+      expect(await store.remove(mark('bob'))).toBe(false)
+      expect(await other.takeExpired(10)).toEqual(expect.arrayContaining([mark('ada', 'desk'), mark('bob')]))
+      expect(await store.takeExpired(10)).toEqual([])
+      expect(await states()).toEqual({ ada: 'ONLINE' })
+    })
+
+    test('many takers at once share the expired marks without giving one twice', async () => {
+      const marks = Array.from({ length: 60 }, (_, i) => mark(`actor-${i}`, 'socket', `room-${i % 3}`))
+      await Promise.all(marks.map((one) => store.set(one, 'ONLINE', SHORT)))
+      await elapse(SHORT)
+      const takes = Array.from({ length: 20 }, (_, i) => (i % 2 ? store : other).takeExpired(7))
+      const taken = await Promise.all(takes)
+      expect(taken.every((some) => some.length <= 7)).toBe(true)
+      const names = (some: PresenceMark[]) => some.map(({ actor }) => actor).sort()
+      expect(names(taken.flat())).toEqual(names(marks))
+    })
+
+    test('a mark that is renewed lives on, even from the dead', async () => {
+      await store.set(mark('ada'), 'ONLINE', SHORT)
+      await store.set(mark('bob'), 'ONLINE', SHORT)
+      await other.set(mark('ada'), 'ONLINE', LONG)
+      await elapse(SHORT)
+      await other.set(mark('bob'), 'ONLINE', LONG)
+      expect(await store.takeExpired(10)).toEqual([])
+      expect(await states()).toEqual({ ada: 'ONLINE', bob: 'ONLINE' })
+    })
+
+    test('a shorter time to live takes the place of a longer one', async () => {
+      await store.set(mark('ada'), 'ONLINE', LONG)
+      await store.set(mark('ada'), 'ONLINE', SHORT)
+      await elapse(SHORT)
+      expect(await store.takeExpired(10)).toEqual([mark('ada')])
+    })
+
+    test('names and states may hold any characters', async () => {
+      const odd = mark('a:b|c "d"\n漢🙂', 'x y:1/%z', 'room:"\\')
+      await store.set(odd, 'TYPING:\nto\n🙂', SHORT)
+      await store.set(mark('__proto__', 'socket', odd.room), 'ONLINE', LONG)
+      const seen = (await other.states([odd.room])).get(odd.room)
+      expect(seen).toEqual(new Map([[odd.actor, 'TYPING:\nto\n🙂'], ['__proto__', 'ONLINE']]))
+      await elapse(SHORT)
+      expect(await other.takeExpired(10)).toEqual([odd])
+    })
+  })
+}

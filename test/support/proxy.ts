@@ -1,0 +1,85 @@
+// A TCP proxy before a real service, to play outages that a test may not inflict on the service itself.
+
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export type Proxy = {
+  /** The service's URL, by way of the proxy. */
+  url: string
+  /** Breaks all connections, with a reset. */
+  drop(): void
+  /** That, and refuses new ones. */
+  cut(): Promise<void>
+  /** Accepts connections again. */
+  mend(): Promise<void>
+  /** Withholds the service's answers on the present connections, and on new ones if `also` says so. */
+  silence(also?: 'new connections'): void
+  /** Hands out what was withheld, and goes on. */
+  resume(): void
+  connections(): number
+  /** As the service sees its clients: address and port. */
+  addresses(): string[]
+  close(): Promise<void>
+}
+
+export async function createProxy(service: string): Promise<Proxy> {
+  const url = new URL(service)
+  const target = { host: url.hostname, port: Number(url.port) || 6379 }
+  const pairs = new Set<{ client: Socket; upstream: Socket }>()
+  let silentToNew = false
+
+  const server = createServer((client) => {
+    const upstream = connect(target)
+    const pair = { client, upstream }
+    pairs.add(pair)
+    for (const socket of [client, upstream]) {
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        client.destroy()
+        upstream.destroy()
+        pairs.delete(pair)
+      })
+    }
+    client.on('data', (chunk) => void (upstream.write(chunk) || client.pause()))
+    upstream.on('data', (chunk) => void (client.write(chunk) || upstream.pause()))
+    upstream.on('drain', () => client.resume())
+    client.on('drain', () => upstream.resume())
+    if (silentToNew) upstream.pause()
+  })
+
+  const listen = async (port: number) => {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  const drop = () => {
+    for (const { client } of pairs) client.resetAndDestroy()
+  }
+  const cut = async () => {
+    if (!server.listening) return
+    server.close()
+    drop()
+    await once(server, 'close')
+  }
+
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  url.port = String(port)
+
+  return {
+    url: url.href,
+    drop,
+    cut,
+    mend: () => listen(port),
+    silence(also) {
+      silentToNew = also !== undefined
+      for (const { upstream } of pairs) upstream.pause()
+    },
+    resume() {
+      silentToNew = false
+      for (const { upstream } of pairs) upstream.resume()
+    },
+    connections: () => pairs.size,
+    addresses: () => [...pairs].map(({ upstream }) => `${upstream.localAddress}:${upstream.localPort}`),
+    close: cut,
+  }
+}
