@@ -1,0 +1,105 @@
+// The composition root: the only file that picks adapters. Postgres or embedded, Redis or in-process, and the domain's
+// own state on top.
+
+import { pino, type Logger } from 'pino'
+import { createMemoryBus } from './bus/memory.ts'
+import { createMemoryPresence } from './bus/memory-presence.ts'
+import { createRedisBus } from './bus/redis.ts'
+import { createRedisPresence } from './bus/redis-presence.ts'
+import type { Config } from './config.ts'
+import type { Deps, Ground } from './domain/deps.ts'
+import { announceDelta, announceEntries, type Growth } from './domain/event/announce.ts'
+import { createFeeds } from './domain/event/feed.ts'
+import { createInboxes } from './domain/event/inbox.ts'
+import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
+import { createAppendQueue } from './domain/turn/append-queue.ts'
+import { createTokenCounter } from './providers/tokens.ts'
+import { createPool, createPrisma, type Source } from './store/db.ts'
+import { startEmbedded } from './store/embedded.ts'
+import { migrate } from './store/migrate.ts'
+
+export type World = {
+  deps: Deps
+  /** What an acknowledged append survives, in words. */
+  durability: string
+  /** Resolves with the cause if the ground is gone for good: nothing can be served then. */
+  failed: Promise<Error>
+  close(): Promise<void>
+}
+
+/** Append statements at once: more than one only where the database has more than one backend. */
+const LANES = 2
+
+export type DepsConfig = Pick<
+  Config, 'databaseUrl' | 'databasePoolSize' | 'redisUrl' | 'limits' | 'streamLeaseMs' | 'presenceTtlMs' | 'logLevel'
+> & {
+  /** null keeps the embedded database in memory. */
+  dataDir: string | null
+}
+
+/**
+ * Opens everything, migrated and ready.
+ * @throws DataDirInUse, MigrationError, or what the database says
+ */
+export async function createDeps(config: DepsConfig, log: Logger = pino({ level: config.logLevel })): Promise<World> {
+  // Undone in reverse, also when a later step fails.
+  const undo: (() => unknown)[] = []
+  const close = async () => {
+    for (const step of undo.splice(0).reverse()) await step()
+  }
+  try {
+    const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
+    if (embedded) undo.push(() => embedded.close())
+    const source: Source = embedded
+      ? { embedded }
+      : { databaseUrl: config.databaseUrl!, poolSize: config.databasePoolSize }
+    const pool = createPool(source, (err) => log.warn({ err }, 'a connection to the database broke'))
+    undo.push(() => pool.end())
+    const db = createPrisma(pool)
+    undo.push(() => db.$disconnect())
+    for (const name of await migrate(pool)) log.info({ name }, 'migrated')
+
+    const bus = config.redisUrl ? await createRedisBus(config.redisUrl, log) : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
+    undo.push(() => bus.close())
+    const presence = config.redisUrl ? await createRedisPresence(config.redisUrl, log) : createMemoryPresence()
+    undo.push(() => presence.close())
+    const tokens = createTokenCounter()
+    undo.push(() => tokens.close())
+
+    const ground: Ground = {
+      pool, db, bus, presence, tokens, log,
+      limits: config.limits, streamLeaseMs: config.streamLeaseMs, presenceTtlMs: config.presenceTtlMs,
+    }
+    const feeds = createFeeds(ground)
+    undo.push(() => feeds.close())
+    const deps: Deps = {
+      ...ground,
+      feeds,
+      inboxes: createInboxes(ground),
+      appends: createAppendQueue(pool, embedded ? 1 : LANES, (answered) => announceEntries(ground, answered.flatMap(growthOf))),
+      deltas: createDeltaQueue(pool, config.limits.turnBytes, (room, turnId, start, text) =>
+        announceDelta(ground, room, turnId, start, text)),
+    }
+    return {
+      deps, close,
+      failed: embedded ? embedded.died : new Promise(() => {}),
+      durability: embedded
+        ? 'Embedded database: what is acknowledged survives the end of this process, not a power cut. Set DATABASE_URL for that.'
+        : 'Postgres: what is acknowledged survives a power cut.',
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+type Answered = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
+
+/** The entries a call wrote, the joining of its actors included. */
+function growthOf({ call, rows }: Answered): Growth[] {
+  const seqs = rows.filter(({ outcome }) => outcome === 'written').map(({ seq }) => seq)
+  // A joining entry, if any, is right before its turn.
+  return seqs.length
+    ? [{ tenant: call.tenant, room: call.room, first: Math.max(1, Math.min(...seqs) - 1), last: Math.max(...seqs) }]
+    : []
+}

@@ -1,0 +1,48 @@
+// All that the domain may touch. The composition root (src/deps.ts) makes it; nothing here says what with.
+
+import type { Pool } from 'pg'
+import type { Bus } from '../bus/bus.ts'
+import type { PresenceStore } from '../bus/presence.ts'
+import type { TokenCounter } from '../providers/tokens.ts'
+import type { Db } from '../store/db.ts'
+import type { Feeds } from './event/feed.ts'
+import type { Inboxes } from './event/inbox.ts'
+import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
+import type { AppendQueue } from './turn/append-queue.ts'
+
+/** What one caller may ask for at once. */
+export type Limits = {
+  /** Bytes of one turn's content, as UTF-8. */
+  turnBytes: number
+  /** Turns in one appendTurns. */
+  batchTurns: number
+  /** Items of one page. */
+  pageSize: number
+}
+
+export type Log = Record<'debug' | 'info' | 'warn' | 'error', (details: object, message: string) => void>
+
+/** The world below the domain. */
+export type Ground = {
+  /** The one pool. The hot verbs go to it as named statements. */
+  pool: Pool
+  /** Prisma on that pool, for plain reads and writes. */
+  db: Db
+  bus: Bus
+  presence: PresenceStore
+  tokens: TokenCounter
+  limits: Limits
+  /** A writer of a streaming turn that is silent for this long is taken for dead. */
+  streamLeaseMs: number
+  /** Presence that nobody renews ends after this long. */
+  presenceTtlMs: number
+  log: Log
+}
+
+/** With the domain's own state in this process. */
+export type Deps = Ground & {
+  appends: AppendQueue
+  deltas: DeltaQueue
+  feeds: Feeds
+  inboxes: Inboxes
+}

@@ -1,0 +1,116 @@
+// What readers of a room are told. Journal events carry the seq of their entry and come in its order, without holes;
+// passing events carry none and are not kept. An event shows the present state of what it names.
+
+import type { Ground } from '../deps.ts'
+import { readJournal, type JournalRow } from '../../store/sql/read-journal.ts'
+import { readParticipants, type ParticipantRow } from '../../store/sql/read-participants.ts'
+import type { TurnRow } from '../../store/sql/turn-columns.ts'
+import { isOpenAt, sees, type Placed, type View } from '../view.ts'
+
+type Common = { conversationId: string; at: Date }
+
+export type TurnEvent = Common & {
+  type: 'TurnAppended' | 'TurnOpened' | 'TurnCommitted' | 'TurnAborted'
+  seq: number
+  turn: TurnRow
+}
+/** `turn` is the version that was replaced. */
+export type TurnSuperseded = Common & { type: 'TurnSuperseded'; seq: number; turn: TurnRow; by: TurnRow }
+export type ParticipantEvent = Common & {
+  type: 'ParticipantJoined' | 'ParticipantLeft'
+  seq: number
+  participant: ParticipantRow
+}
+export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
+export type JournalEvent = TurnEvent | TurnSuperseded | ParticipantEvent | ConversationUpdated
+
+/** Text of an open turn: UTF-16 offsets [start, end). `of` is the turn, to tell who sees it. */
+export type TurnDelta = Common & {
+  type: 'TurnDelta'; seq: null; turnId: string; start: number; end: number; text: string; of: Placed
+}
+export type ParticipantRead = Common & { type: 'ParticipantRead'; seq: null; participant: ParticipantRow }
+export type PresenceChanged = Common & {
+  type: 'PresenceChanged'; seq: null; participant: ParticipantRow; state: PresenceState
+}
+/** The last one; the stream completes. */
+export type ConversationDeleted = Common & { type: 'ConversationDeleted'; seq: null }
+/** Entries up to `resumeAfter` were skipped: read history, go on from there. */
+export type Gap = Common & { type: 'Gap'; seq: null; resumeAfter: number }
+export type PassingEvent = TurnDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
+
+export type ConversationEvent = JournalEvent | PassingEvent
+
+export const PRESENCE_STATES = ['ONLINE', 'TYPING', 'THINKING', 'AWAY', 'OFFLINE'] as const
+export type PresenceState = (typeof PRESENCE_STATES)[number]
+
+/** Whether a reader with that view is told the text of a turn that is being written. */
+export const isToldText = (view: View, turn: Placed) => isOpenAt(view.windows, Infinity) && sees(view, turn)
+
+/** Whether a reader with that view is told. Passing events only reach those who are in the room's present. */
+export function isTold(view: View, event: ConversationEvent): boolean {
+  switch (event.type) {
+    case 'TurnAppended':
+    case 'TurnOpened':
+    case 'TurnCommitted':
+    case 'TurnAborted':
+      return isOpenAt(view.windows, event.seq) && sees(view, event.turn)
+    case 'TurnSuperseded':
+      return sees(view, event.by)
+    case 'ParticipantJoined':
+    case 'ParticipantLeft':
+    case 'ConversationUpdated':
+      return isOpenAt(view.windows, event.seq)
+    case 'TurnDelta':
+      return isToldText(view, event.of)
+    case 'ParticipantRead':
+    case 'PresenceChanged':
+      return isOpenAt(view.windows, Infinity)
+    case 'ConversationDeleted':
+    case 'Gap':
+      return true
+  }
+}
+
+const TURN_EVENTS = {
+  APPENDED: 'TurnAppended', OPENED: 'TurnOpened', COMMITTED: 'TurnCommitted', ABORTED: 'TurnAborted',
+} as const
+
+function toEvent(room: string, row: JournalRow, participants: Map<string, ParticipantRow>): JournalEvent | null {
+  const common = { conversationId: room, seq: row.seq, at: row.at }
+  switch (row.kind) {
+    case 'APPENDED':
+    case 'OPENED':
+    case 'COMMITTED':
+    case 'ABORTED':
+      return row.turn && { ...common, type: TURN_EVENTS[row.kind], turn: row.turn }
+    case 'SUPERSEDED':
+      return row.turn && { ...common, type: 'TurnSuperseded', turn: row.replaced ?? row.turn, by: row.turn }
+    case 'JOINED':
+    case 'LEFT': {
+      const participant = participants.get(row.actor!)
+      return participant
+        ? { ...common, type: row.kind === 'JOINED' ? 'ParticipantJoined' : 'ParticipantLeft', participant }
+        : null
+    }
+    case 'UPDATED':
+      return { ...common, type: 'ConversationUpdated' }
+  }
+}
+
+/**
+ * The room's next entries after `after`, at most `limit`, as events. `last` is the seq of the last entry read: `after`
+ * itself when there is none.
+ */
+export async function readEvents(
+  { pool }: Pick<Ground, 'pool'>, tenant: string, room: string, after: number, limit: number,
+): Promise<{ events: JournalEvent[]; last: number; complete: boolean }> {
+  const rows = await readJournal(pool, tenant, room, after, limit)
+  const actors = [...new Set(rows.flatMap((row) => row.actor ?? []))]
+  const participants = actors.length ? await readParticipants(pool, tenant, [room], actors) : []
+  const byActor = new Map(participants.map((participant) => [participant.actor, participant]))
+  return {
+    events: rows.flatMap((row) => toEvent(room, row, byActor) ?? []),
+    last: rows.at(-1)?.seq ?? after,
+    complete: rows.length < limit,
+  }
+}

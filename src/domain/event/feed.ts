@@ -1,0 +1,265 @@
+// One feed a room and process: it reads each new entry once, in order, and hands it to all who follow the room live.
+// It is woken by the bus and trusts it with nothing: after 5 s of silence, and whenever the bus was away, it looks for
+// itself. Readers who are behind read for themselves (reader.ts) until they stand where the feed stands.
+
+import { NotFound } from '../../errors.ts'
+import { readLastSeq } from '../../store/sql/read-journal.ts'
+import { readOpenTurns } from '../../store/sql/read-open-turns.ts'
+import { readParticipants, type ParticipantRow } from '../../store/sql/read-participants.ts'
+import { readTextSoFar } from '../../store/sql/read-turns.ts'
+import type { TurnRow } from '../../store/sql/turn-columns.ts'
+import type { Ground } from '../deps.ts'
+import { OPEN_VIEW, type View } from '../view.ts'
+import { roomTopic, type RoomMessage } from './announce.ts'
+import { readEvents, type ConversationEvent, type JournalEvent } from './event.ts'
+
+/** Silence after which a feed looks for what the bus may have lost, in ms. */
+const SILENCE = 5_000
+/** Entries read at once. */
+const PAGE = 500
+
+/** A reader that stands where the feed stands. */
+export type Follower = {
+  actor: string
+  tell(event: ConversationEvent): void
+  /** The actor's view has changed; `open` are the turns being written. */
+  changeView(view: View, open: Iterable<OpenTurn>): void
+  /** The room is gone. */
+  end(): void
+}
+
+/** A turn being written, as far as the feed has told it. */
+export type OpenTurn = { turn: TurnRow; text: string }
+
+export type Feed = {
+  readonly room: string
+  readonly tenant: string
+  /** The newest entry that was handed out. */
+  readonly head: number
+  readonly open: ReadonlyMap<string, OpenTurn>
+  readonly deleted: boolean
+  viewOf(actor: string): View
+  participant(actor: string): ParticipantRow | undefined
+  follow(follower: Follower): void
+  unfollow(follower: Follower): void
+}
+
+type Task = RoomMessage | { type: 'look' }
+
+/** Starts the feed of a room. @throws NotFound */
+async function startFeed(deps: Ground, tenant: string, room: string) {
+  const followers = new Set<Follower>()
+  const open = new Map<string, OpenTurn>()
+  let participants = new Map<string, ParticipantRow>()
+  let head = 0
+  let deleted = false
+  let closed = false
+  let busy = true
+  const tasks: Task[] = []
+
+  const emit = (event: ConversationEvent) => {
+    for (const follower of followers) follower.tell(event)
+  }
+  const viewOf = (actor: string): View => participants.get(actor) ?? OPEN_VIEW
+
+  /** Tells the rest of an open turn's text, given all of it. */
+  function grow(known: OpenTurn, text: string): void {
+    const start = known.text.length
+    if (text.length <= start) return
+    known.text = text
+    emit({
+      type: 'TurnDelta', conversationId: room, seq: null, at: new Date(), turnId: known.turn.id,
+      start, end: text.length, text: text.slice(start), of: known.turn,
+    })
+  }
+
+  async function loadParticipants(): Promise<void> {
+    const before = participants
+    const rows = await readParticipants(deps.pool, tenant, [room])
+    participants = new Map(rows.map((row) => [row.actor, row]))
+    for (const follower of followers) {
+      const [was, is] = [before.get(follower.actor), participants.get(follower.actor)]
+      if (is && (was?.windows.join() !== is.windows.join() || was.addressed !== is.addressed)) {
+        follower.changeView(is, open.values())
+      }
+    }
+  }
+
+  function apply(event: JournalEvent): void {
+    head = event.seq
+    if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') {
+      // It may be known already, with text, from when the feed started.
+      const known = open.get(event.turn.id)
+      open.set(event.turn.id, { turn: event.turn, text: '' })
+      emit(event)
+      if (known) grow(open.get(event.turn.id)!, known.text)
+      return
+    }
+    if (event.type === 'TurnCommitted' || event.type === 'TurnAborted') {
+      const known = open.get(event.turn.id)
+      if (known) grow(known, event.turn.text)
+      open.delete(event.turn.id)
+    }
+    emit(event)
+  }
+
+  const changesViews = (event: JournalEvent) =>
+    event.type === 'ParticipantJoined' || event.type === 'ParticipantLeft' ||
+    ('turn' in event && event.turn.audience?.some((actor) => !participants.get(actor)?.addressed))
+
+  async function readOn(): Promise<void> {
+    for (;;) {
+      const { events, last, complete } = await readEvents(deps, tenant, room, head, PAGE)
+      if (events.some(changesViews)) await loadParticipants()
+      for (const event of events) apply(event)
+      head = last
+      if (complete) return
+    }
+  }
+
+  async function handle(task: Task): Promise<void> {
+    const passing = { conversationId: room, seq: null, at: new Date() }
+    switch (task.type) {
+      case 'entries':
+        if (task.seq > head) await readOn()
+        return
+      case 'delta': {
+        if (!open.has(task.turnId)) await readOn()
+        const known = open.get(task.turnId)
+        if (!known) return
+        if (task.start <= known.text.length) grow(known, known.text.slice(0, task.start) + task.text)
+        else grow(known, (await readTextSoFar(deps.pool, [task.turnId])).get(task.turnId) ?? '')
+        return
+      }
+      case 'read':
+      case 'presence': {
+        const [participant] = await readParticipants(deps.pool, tenant, [room], [task.actor])
+        if (!participant) return
+        participants.set(participant.actor, participant)
+        if (task.type === 'read') emit({ ...passing, type: 'ParticipantRead', participant })
+        else emit({ ...passing, type: 'PresenceChanged', participant, state: task.state })
+        return
+      }
+      case 'deleted':
+        return end()
+      case 'look': {
+        if ((await readLastSeq(deps.pool, tenant, room)) === null) return end()
+        await readOn()
+        const texts = open.size ? await readTextSoFar(deps.pool, [...open.keys()]) : new Map<string, string>()
+        for (const [id, text] of texts) {
+          const known = open.get(id)
+          if (known) grow(known, text)
+        }
+      }
+    }
+  }
+
+  function end(): void {
+    deleted = true
+    emit({ type: 'ConversationDeleted', conversationId: room, seq: null, at: new Date() })
+    for (const follower of followers) follower.end()
+  }
+
+  /** Handles tasks one after the other; a failure is repaired by the next look. */
+  async function run(): Promise<void> {
+    busy = true
+    for (let task = tasks.shift(); task && !closed && !deleted; task = tasks.shift()) {
+      try {
+        await handle(task)
+      } catch (error) {
+        deps.log.warn({ err: error, room }, 'could not read the journal; trying again in 5 s')
+      }
+    }
+    busy = false
+    if (!closed && !deleted) silence.refresh()
+  }
+
+  function wake(task: Task): void {
+    if (closed || deleted) return
+    tasks.push(task)
+    if (!busy) void run()
+  }
+
+  const silence = setTimeout(() => wake({ type: 'look' }), SILENCE)
+  silence.unref()
+  const unsubscribe = await deps.bus.subscribe(roomTopic(room), (message) => wake(JSON.parse(message) as RoomMessage))
+  const stopListening = deps.bus.onRestored(() => wake({ type: 'look' }))
+  async function close(): Promise<void> {
+    closed = true
+    clearTimeout(silence)
+    stopListening()
+    await unsubscribe()
+  }
+  try {
+    // What happens from here on waits in `tasks`.
+    const last = await readLastSeq(deps.pool, tenant, room)
+    if (last === null) throw new NotFound('conversation', room)
+    for (const { turn, text } of await readOpenTurns(deps.pool, room)) open.set(turn.id, { turn, text })
+    await loadParticipants()
+    head = last
+    void run()
+  } catch (error) {
+    await close()
+    throw error
+  }
+
+  const feed: Feed = {
+    room, tenant, open, viewOf,
+    get head() { return head },
+    get deleted() { return deleted },
+    participant: (actor) => participants.get(actor),
+    follow: (follower) => void followers.add(follower),
+    unfollow: (follower) => void followers.delete(follower),
+  }
+  return { feed, close }
+}
+
+export type Feeds = {
+  /**
+   * The feed of a room, started if nobody uses it. It goes on until `release` was called as often as this.
+   * @throws NotFound
+   */
+  acquire(tenant: string, room: string): Promise<Feed>
+  release(feed: Feed): void
+  close(): Promise<void>
+}
+
+export function createFeeds(deps: Ground): Feeds {
+  type Used = { users: number; started: ReturnType<typeof startFeed> }
+  const used = new Map<string, Used>()
+  const keyOf = (tenant: string, room: string) => `${room} ${tenant}`
+
+  function drop(key: string, entry: Used): void {
+    entry.users -= 1
+    if (entry.users > 0) return
+    if (used.get(key) === entry) used.delete(key)
+    entry.started.then(({ close }) => close()).catch(() => {})
+  }
+
+  return {
+    async acquire(tenant, room) {
+      const key = keyOf(tenant, room)
+      let entry = used.get(key)
+      if (!entry) used.set(key, (entry = { users: 0, started: startFeed(deps, tenant, room) }))
+      entry.users += 1
+      try {
+        const { feed } = await entry.started
+        if (feed.deleted) throw new NotFound('conversation', room)
+        return feed
+      } catch (error) {
+        drop(key, entry)
+        throw error
+      }
+    },
+    release(feed) {
+      const key = keyOf(feed.tenant, feed.room)
+      const entry = used.get(key)
+      if (entry) drop(key, entry)
+    },
+    async close() {
+      const entries = [...used.values()]
+      used.clear()
+      await Promise.all(entries.map(({ started }) => started.then(({ close }) => close()).catch(() => {})))
+    },
+  }
+}

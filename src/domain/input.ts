@@ -1,0 +1,75 @@
+// How inputs are read: zod schemas for what several verbs take, and one way to fail. Library callers and GraphQL get
+// the same checks, because each domain function parses its own input.
+
+import { z } from 'zod'
+import { InvalidInput } from '../errors.ts'
+import { kindOf, type Kind } from './id.ts'
+
+/** What Postgres can store: no U+0000, no half of a surrogate pair. */
+export function storable(text: string): string | null {
+  if (text.includes('\0')) return 'must not contain U+0000'
+  if (!text.isWellFormed()) return 'must not contain half of a surrogate pair'
+  return null
+}
+
+const checked = z.string().superRefine((text, context) => {
+  const problem = storable(text)
+  if (problem) context.addIssue({ code: 'custom', message: problem })
+})
+
+/** Text of at most `max` UTF-16 units. */
+export const text = (max: number) => checked.max(max, `must be at most ${max} characters`)
+
+/** A name people give: an actor, a key, a model. */
+export const name = text(200).min(1, 'must not be empty')
+
+/** An id of that kind, well-formed. Whether it exists is another question. */
+export const id = (kind: Kind) =>
+  z.string().refine((value) => kindOf(value) === kind, `is not the id of a ${kind}`)
+
+/** Bytes of the caller's own JSON on one row. */
+const JSON_BYTES = 64 * 1024
+
+const depthOf = (value: unknown): number =>
+  value !== null && typeof value === 'object' ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
+
+/** A JSON value that Postgres can store. */
+export const json = z.unknown().superRefine((value, context) => {
+  let printed: string
+  try {
+    printed = JSON.stringify(value) ?? 'null'
+  } catch {
+    return context.addIssue({ code: 'custom', message: 'must be JSON' })
+  }
+  // In printed JSON both show as escapes; an escaped backslash before them does not count.
+  if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f]..)/i.test(printed)) {
+    context.addIssue({ code: 'custom', message: 'must not contain U+0000 or half of a surrogate pair' })
+  }
+})
+
+/** A JSON object of at most 64 KiB, nested at most 32 deep. */
+export const metadata = json.superRefine((value, context) => {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    return context.addIssue({ code: 'custom', message: 'must be a JSON object' })
+  }
+  if (Buffer.byteLength(JSON.stringify(value)) > JSON_BYTES) {
+    context.addIssue({ code: 'custom', message: `must be at most ${JSON_BYTES} bytes of JSON` })
+  } else if (depthOf(value) > 32) {
+    context.addIssue({ code: 'custom', message: 'must be nested at most 32 deep' })
+  }
+}) as unknown as z.ZodType<Record<string, unknown>>
+
+/** A Postgres integer that counts something. */
+export const count = z.int().min(0, 'must not be negative').max(2_147_483_647, 'must be below 2³¹')
+
+/**
+ * The parsed input.
+ * @throws InvalidInput with one issue for each thing wrong with it.
+ */
+export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
+  const result = schema.safeParse(input)
+  if (result.success) return result.data
+  throw new InvalidInput(
+    result.error.issues.map(({ path, message }) => ({ path: path.map(String), message })),
+  )
+}

@@ -1,0 +1,140 @@
+// Who is in a room: joining, leaving, and how far each has read.
+
+import { z } from 'zod'
+import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { HistoryVisibility, ParticipantKind } from '../store/generated/enums.ts'
+import { countUnread, participantKey } from '../store/sql/count-turns.ts'
+import { readLastSeq } from '../store/sql/read-journal.ts'
+import { readParticipants, type ParticipantRow } from '../store/sql/read-participants.ts'
+import { lockJournal, writeEntry } from '../store/sql/write-entry.ts'
+import { withTransaction } from '../store/tx.ts'
+import type { Deps, Ground } from './deps.ts'
+import { announceEntries, announceRead } from './event/announce.ts'
+import { count, id, name, parse, text } from './input.ts'
+import { actAs, type Viewer } from './view.ts'
+
+/** A participant as `viewer` sees it. */
+export type Participant = ParticipantRow & { viewer: Viewer }
+
+export const participantInput = z.object({
+  actor: name,
+  kind: z.enum(ParticipantKind).nullish(),
+  displayName: text(200).nullish(),
+  history: z.enum(HistoryVisibility).nullish(),
+})
+export type ParticipantInput = z.input<typeof participantInput>
+
+/** The participants of each room, those who have left included; by joining. A room without any gets an empty list. */
+export async function getParticipants(
+  deps: Pick<Ground, 'pool'>, viewer: Viewer, rooms: readonly string[],
+): Promise<Map<string, Participant[]>> {
+  const found = new Map<string, Participant[]>(rooms.map((room) => [room, []]))
+  for (const row of await readParticipants(deps.pool, viewer.tenant, rooms)) {
+    found.get(row.conversationId)?.push(Object.assign(row, { viewer }))
+  }
+  return found
+}
+
+/** The participant, or null. */
+async function getParticipant(deps: Ground, viewer: Viewer, room: string, actor: string): Promise<Participant | null> {
+  const [row] = await readParticipants(deps.pool, viewer.tenant, [room], [actor])
+  return row ? Object.assign(row, { viewer }) : null
+}
+
+/** For each participant, the committed turns of others that it has not read and that the viewer sees too. */
+export async function getUnreadCounts(
+  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, participants: readonly { conversationId: string; actor: string }[],
+): Promise<number[]> {
+  const counts = await countUnread(pool, viewer, participants.map((p) => ({ room: p.conversationId, actor: p.actor })))
+  return participants.map((p) => counts.get(participantKey(p.conversationId, p.actor)) ?? 0)
+}
+
+/** The windows of somebody who joins at `seq`, having had those before. */
+export function windowsAfterJoining(before: readonly number[], history: HistoryVisibility, seq: number): number[] {
+  return history === 'ALL' ? [1] : [...before, seq]
+}
+
+/** The windows of somebody whose leaving is entry `seq`: they still see it. */
+export const windowsAfterLeaving = (before: readonly number[], seq: number): number[] => [...before, seq + 1]
+
+const addParticipantInput = z.object({ conversationId: id('conversation'), participant: participantInput })
+export type AddParticipantInput = z.input<typeof addParticipantInput>
+
+/**
+ * The participant, in the room. Somebody who is in it already keeps their history; kind and displayName are taken over.
+ * @throws InvalidInput @throws NotFound
+ */
+export async function addParticipant(deps: Deps, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
+  const { conversationId, participant: given } = parse(addParticipantInput, input)
+  const key = { conversationId_actor: { conversationId, actor: given.actor } }
+  await withTransaction(deps.db, async (tx, afterCommit) => {
+    if ((await lockJournal(tx, viewer.tenant, conversationId)) === null) {
+      throw new NotFound('conversation', conversationId)
+    }
+    const known = await tx.participant.findUnique({ where: key })
+    const shown = { kind: given.kind ?? known?.kind ?? 'HUMAN', displayName: given.displayName ?? known?.displayName }
+    const isIn = known !== null && known.leftAt === null
+    if (isIn && known.kind === shown.kind && known.displayName === (shown.displayName ?? null)) return
+    const seq = await writeEntry(tx, conversationId, isIn ? 'UPDATED' : 'JOINED', { actor: given.actor })
+    const history = given.history ?? 'ALL'
+    const joined = { history, leftAt: null, joinedAt: new Date(), windows: windowsAfterJoining(known?.windows ?? [], history, seq) }
+    await tx.participant.upsert({
+      where: key,
+      create: { conversationId, actor: given.actor, ...shown, ...joined },
+      update: isIn ? shown : { ...shown, ...joined },
+    })
+    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room: conversationId, first: seq, last: seq }]))
+  })
+  return (await getParticipant(deps, viewer, conversationId, given.actor))!
+}
+
+const removeParticipantInput = z.object({ conversationId: id('conversation'), actor: name })
+export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
+
+/** The participant, out of the room: their history ends with their leaving. @throws NotFound */
+export async function removeParticipant(deps: Deps, viewer: Viewer, input: RemoveParticipantInput): Promise<Participant> {
+  const { conversationId, actor } = parse(removeParticipantInput, input)
+  const key = { conversationId_actor: { conversationId, actor } }
+  await withTransaction(deps.db, async (tx, afterCommit) => {
+    if ((await lockJournal(tx, viewer.tenant, conversationId)) === null) {
+      throw new NotFound('conversation', conversationId)
+    }
+    const known = await tx.participant.findUnique({ where: key })
+    if (!known || known.leftAt !== null) throw new NotFound('participant', actor)
+    const seq = await writeEntry(tx, conversationId, 'LEFT', { actor })
+    await tx.participant.update({
+      where: key, data: { leftAt: new Date(), windows: windowsAfterLeaving(known.windows, seq) },
+    })
+    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room: conversationId, first: seq, last: seq }]))
+  })
+  return (await getParticipant(deps, viewer, conversationId, actor))!
+}
+
+/** The participant that a verb is done as. @throws NotFound @throws NotAllowed for somebody who is not in the room */
+export async function participantIn(deps: Ground, viewer: Viewer, room: string): Promise<Participant> {
+  const participant = await getParticipant(deps, viewer, room, viewer.actor)
+  if (participant && participant.leftAt === null) return participant
+  if ((await readLastSeq(deps.pool, viewer.tenant, room)) === null) throw new NotFound('conversation', room)
+  throw new NotAllowed(`${JSON.stringify(viewer.actor)} is not in the room: add them as a participant first.`)
+}
+
+const markReadInput = z.object({ conversationId: id('conversation'), seq: count, as: name.nullish() })
+export type MarkReadInput = z.input<typeof markReadInput>
+
+/**
+ * The participant, having read up to entry `seq`. Marks only move forward.
+ * @throws InvalidInput when `seq` lies beyond the journal's head @throws NotFound @throws NotAllowed
+ */
+export async function markRead(deps: Deps, viewer: Viewer, input: MarkReadInput): Promise<Participant> {
+  const { conversationId, seq, as } = parse(markReadInput, input)
+  const reader = actAs(viewer, as)
+  const participant = await participantIn(deps, reader, conversationId)
+  const last = (await readLastSeq(deps.pool, viewer.tenant, conversationId)) ?? 0
+  if (seq > last) throw InvalidInput.at('seq', `is ${seq}, but the newest entry of the room is ${last}`)
+  const { count: moved } = await deps.db.participant.updateMany({
+    where: { conversationId, actor: reader.actor, lastReadSeq: { lt: seq } }, data: { lastReadSeq: seq },
+  })
+  if (moved === 0) return participant
+  announceRead(deps, viewer.tenant, conversationId, reader.actor)
+  return { ...participant, lastReadSeq: seq }
+}

@@ -1,0 +1,190 @@
+// Streaming turns: deltas, then commit or abort. The writer is whoever sends the deltas; the turn's id is all it needs.
+// Deltas may be sent again: what is there already, and equal, is dropped.
+
+import { z } from 'zod'
+import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../errors.ts'
+import { closeTurn, type CloseRow, type ClosedTurn } from '../../store/sql/close-turn.ts'
+import { readSilentStreams, readTextSoFar } from '../../store/sql/read-turns.ts'
+import type { Deps } from '../deps.ts'
+import { announceEntries } from '../event/announce.ts'
+import { count, id, metadata, name, parse, text } from '../input.ts'
+import { contentOf, parts, toParts, type ContentPart } from '../turn/content.ts'
+import { getTurns, type Turn } from '../turn/turn.ts'
+import { actAs, type Viewer } from '../view.ts'
+import type { Written } from './delta-queue.ts'
+import { endOf, joins, step, type Tail } from './state.ts'
+
+const appendDeltaInput = z.object({
+  turnId: id('turn'),
+  text: z.string().refine((value) => !value.includes('\0'), 'must not contain U+0000'),
+  start: count.nullish(),
+})
+export type AppendDeltaInput = z.input<typeof appendDeltaInput>
+
+/** Where the turn's text ends now, as the writer counts: in UTF-16 units. */
+export type DeltaReceipt = { turnId: string; end: number }
+
+/** Another writer may be at the same turn: how often a delta is looked at again. */
+const TRIES = 5
+
+/**
+ * Appends text at `start`, or at the turn's end. Empty text renews the writer's lease. A surrogate pair may come in two
+ * deltas.
+ * @throws InvalidInput for text that is none, or over the limit @throws NotFound @throws StreamClosed
+ * @throws Conflict when `start` lies beyond the turn's end, or other text is there already
+ */
+export async function appendDelta(deps: Deps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
+  const delta = parse(appendDeltaInput, input)
+  const { turnId } = delta
+  // Halves at the ends may be completed by other deltas; within, they are torn for good.
+  if (!delta.text.slice(joins(delta.text) ? 1 : 0).replace(/[\ud800-\udbff]$/, '').isWellFormed()) throw torn()
+  const write = (start: number | null, content: string, half: number | null = null) =>
+    deps.deltas.write({ tenant: viewer.tenant, turnId, start, text: content }, half)
+
+  let { text: content } = delta
+  let start = delta.start ?? null
+  // What begins with a second half needs to know the first: an empty delta asks.
+  let answer = joins(content) ? await write(null, '') : await write(start, content)
+  for (let tries = 0; tries < TRIES; tries++) {
+    const asked = answer.outcome === 'renewed' && content !== ''
+    if (!asked && answer.outcome !== 'elsewhere' && answer.outcome !== 'half') break
+    const tail: Tail = { end: answer.end! - (answer.half === null ? 0 : 1), half: answer.half }
+    const open = { status: 'STREAMING', tail, aliveAt: 0 } as const
+    let next = step(open, { type: 'delta', start, text: content, at: 0 })
+    if (next.outcome === 'elsewhere') {
+      content = await unsaid(deps, turnId, start!, content, tail)
+      start = endOf(tail)
+      if (content === '') return { turnId, end: start }
+      next = step(open, { type: 'delta', start, text: content, at: 0 })
+    }
+    if (next.outcome === 'torn') throw torn()
+    answer = await write(tail.half === null ? start : endOf(tail), content, tail.half)
+  }
+  return { turnId, end: endAfter(deps, turnId, answer) }
+}
+
+const torn = () => InvalidInput.at('text', 'holds half of a surrogate pair that no other half follows')
+
+function endAfter(deps: Deps, turnId: string, { outcome, end, status }: Written): number {
+  switch (outcome) {
+    case 'written':
+    case 'renewed':
+      return end!
+    case 'missing':
+      throw new NotFound('turn', turnId)
+    case 'closed':
+      throw new StreamClosed(turnId, status!)
+    case 'full':
+      throw InvalidInput.at('text', `would take the turn over ${deps.limits.turnBytes} bytes`)
+    case 'elsewhere':
+    case 'half':
+      throw new Conflict(`Somebody else writes to turn ${turnId}: it ends at ${end}.`)
+  }
+}
+
+/** What of the text, meant to begin at `start`, is not there yet. @throws Conflict */
+async function unsaid(deps: Deps, turnId: string, start: number, content: string, tail: Tail): Promise<string> {
+  const end = endOf(tail)
+  if (start > end) throw new Conflict(`The text of turn ${turnId} ends at ${end}: what lies before ${start} is missing.`)
+  const said = ((await readTextSoFar(deps.pool, [turnId])).get(turnId) ?? '').slice(0, tail.end) +
+    (tail.half === null ? '' : String.fromCharCode(tail.half))
+  const overlap = content.slice(0, end - start)
+  if (said.slice(start, start + overlap.length) !== overlap) {
+    throw new Conflict(`Turn ${turnId} says something else from ${start} on; its text ends at ${end}.`)
+  }
+  return content.slice(overlap.length)
+}
+
+const commitTurnInput = z.object({
+  turnId: id('turn'),
+  parts: parts.nullish(),
+  tokens: z.object({ prompt: count, completion: count }).nullish(),
+  model: name.nullish(),
+  metadata: metadata.nullish(),
+})
+export type CommitTurnInput = z.input<typeof commitTurnInput>
+
+/**
+ * The turn as committed: its streamed text, then the given parts.
+ * @throws InvalidInput for text among the parts, or nothing said at all @throws NotFound @throws StreamClosed
+ */
+export async function commitTurn(deps: Deps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
+  const given = parse(commitTurnInput, input)
+  const more = toParts(given.parts ?? [])
+  if (more.some((part) => part.type === 'text')) {
+    throw InvalidInput.at('parts', 'must not be text: that comes by appendDelta')
+  }
+  return close(deps, viewer, given.turnId, async (said) => ({
+    status: 'COMMITTED',
+    ...(await contentOf([...said, ...more], deps, 'parts')),
+    promptTokens: given.tokens?.prompt, completionTokens: given.tokens?.completion, model: given.model,
+    metadata: given.metadata,
+  }))
+}
+
+const abortTurnInput = z.object({ turnId: id('turn'), reason: text(1000).nullish() })
+export type AbortTurnInput = z.input<typeof abortTurnInput>
+
+/** The turn as aborted: with its text, and the reason. @throws NotFound @throws StreamClosed */
+export async function abortTurn(deps: Deps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
+  const { turnId, reason } = parse(abortTurnInput, input)
+  return close(deps, viewer, turnId, (said) => aborted(deps, said, reason ?? null))
+}
+
+type Ending = Omit<ClosedTurn, 'tenant' | 'id' | 'end'>
+const NOTHING: Ending = { status: 'ABORTED', text: '', tokens: 0 }
+
+async function aborted(deps: Deps, said: ContentPart[], reason: string | null): Promise<Ending> {
+  // Text of nothing but spaces is no content, but it is what was said.
+  const blank = said.every((part) => part.type === 'text' && part.text.trim() === '')
+  return blank
+    ? { ...NOTHING, text: said.map((part) => (part.type === 'text' ? part.text : '')).join(''), reason }
+    : { ...(await contentOf(said, deps)), status: 'ABORTED', reason }
+}
+
+/** Folds what was said into the turn and ends its stream, again if a delta comes in between. */
+async function fold(
+  deps: Deps, tenant: string, turnId: string, silentMs: number | null, end: (said: ContentPart[]) => Promise<Ending>,
+): Promise<CloseRow> {
+  for (;;) {
+    const said = (await readTextSoFar(deps.pool, [turnId])).get(turnId)
+    // A turn that is not open is told apart below, whatever would be wrong with its end.
+    const ending = said === undefined ? NOTHING : await end(said === '' ? [] : [{ type: 'text', text: said }])
+    const row = await closeTurn(deps.pool, { ...ending, tenant, id: turnId, end: said?.length ?? 0, silentMs })
+    if (row.outcome === 'grown') continue
+    if (row.outcome === 'written') {
+      announceEntries(deps, [{ tenant, room: row.room, first: row.seq!, last: row.seq! }])
+    }
+    return row
+  }
+}
+
+async function close(
+  deps: Deps, viewer: Viewer, turnId: string, end: (said: ContentPart[]) => Promise<Ending>,
+): Promise<Turn> {
+  const row = await fold(deps, viewer.tenant, turnId, null, end)
+  if (row.outcome === 'closed') throw new StreamClosed(turnId, row.status)
+  if (row.outcome === 'missing') throw new NotFound('turn', turnId)
+  if (row.outcome === 'no_call') {
+    throw InvalidInput.at('parts', `there is no tool call ${JSON.stringify(row.detail)} in the room to answer`)
+  }
+  const turn = (await getTurns(deps, actAs(viewer, row.actor), [turnId])).get(turnId)
+  if (!turn) throw new NotFound('turn', turnId)
+  turn.viewer = viewer
+  return turn
+}
+
+/** Turns aborted by one sweep at most. */
+const SWEEP = 100
+
+/** Aborts the turns whose writers are silent for longer than their lease; how many. In any tenant, by any process. */
+export async function abortSilentTurns(deps: Deps): Promise<number> {
+  const silent = await readSilentStreams(deps.pool, deps.streamLeaseMs, SWEEP)
+  let count = 0
+  for (const { tenant, id: turnId } of silent) {
+    const reason = `Its writer was silent for over ${deps.streamLeaseMs / 1000} s.`
+    const row = await fold(deps, tenant, turnId, deps.streamLeaseMs, (said) => aborted(deps, said, reason))
+    if (row.outcome === 'written') count += 1
+  }
+  return count
+}

@@ -1,0 +1,162 @@
+// Appends that wait while a statement runs leave together as the next one. Within a process a room is in one statement
+// at a time, so its appends keep the order they came in; between processes the room's lock decides.
+
+import type { Pool } from 'pg'
+import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/append-turns.ts'
+
+export type AppendQueue = {
+  /** The rows of this call, after the commit; none for an unknown room. Rejects when the outcome is unknown. */
+  append(call: AppendCall): Promise<AppendRow[]>
+}
+
+/** What one statement takes at most: turns, and UTF-16 units of text. One call may be larger, and goes alone. */
+const BATCH_TURNS = 512
+const BATCH_TEXT = 4 * 1024 * 1024
+/** Statements that wait for a room which somebody else has locked. */
+const WAITERS = 2
+
+type Job = {
+  call: AppendCall
+  text: number
+  resolve(rows: AppendRow[]): void
+  reject(error: unknown): void
+}
+
+/** Whether the database said no, so that nothing was written; a broken connection leaves that open. */
+const wasRefused = (error: unknown): boolean =>
+  error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Error & { code?: string }).code ?? '')
+
+/** Calls that must not share a statement: both have turns with the same idempotency key, or one minds the head. */
+function excludes(a: AppendCall, b: AppendCall): boolean {
+  if (a.expected != null || b.expected != null) return true
+  return a.turns.some((x) => x.clientId != null && b.turns.some((y) => y.clientId === x.clientId && y.actor === x.actor))
+}
+
+/**
+ * @param lanes statements that run at once
+ * @param written called after the commit with every room that grew
+ */
+export function createAppendQueue(
+  pool: Pool, lanes: number, written: (calls: readonly { call: AppendCall; rows: AppendRow[] }[]) => void,
+): AppendQueue {
+  /** Waiting calls by room, in the order of arrival; rooms in the order of their oldest. */
+  const waiting = new Map<string, Job[]>()
+  const busy = new Set<string>()
+  let running = 0
+  let waiters = 0
+  let scheduled = false
+
+  function schedule(): void {
+    if (scheduled || waiting.size === 0) return
+    scheduled = true
+    // After the events of this turn of the loop, so that requests that came together leave together.
+    setImmediate(() => {
+      scheduled = false
+      while (running < lanes) {
+        const batch = take()
+        if (batch.length === 0) return
+        running += 1
+        void run(batch, false).finally(() => {
+          running -= 1
+          schedule()
+        })
+      }
+    })
+  }
+
+  function take(): Job[] {
+    const batch: Job[] = []
+    let turns = 0
+    let text = 0
+    for (const [room, jobs] of waiting) {
+      if (busy.has(room)) continue
+      const taken: Job[] = []
+      while (jobs.length > 0) {
+        const job = jobs[0]!
+        const fits = turns + job.call.turns.length <= BATCH_TURNS && text + job.text <= BATCH_TEXT
+        if (batch.length + taken.length > 0 && !fits) break
+        if (taken.some((other) => excludes(other.call, job.call))) break
+        taken.push(jobs.shift()!)
+        turns += job.call.turns.length
+        text += job.text
+      }
+      if (taken.length > 0) {
+        batch.push(...taken)
+        busy.add(room)
+      }
+      if (jobs.length === 0) waiting.delete(room)
+      if (turns >= BATCH_TURNS || text >= BATCH_TEXT) break
+    }
+    return batch
+  }
+
+  const free = (jobs: readonly Job[]) => {
+    for (const { call } of jobs) busy.delete(call.room)
+  }
+
+  async function run(batch: Job[], wait: boolean): Promise<void> {
+    let rows: AppendRow[]
+    try {
+      rows = await appendTurns(pool, batch.map(({ call }) => call), wait)
+    } catch (error) {
+      if (batch.length > 1 && wasRefused(error)) {
+        // One call's fault is not the others': each on its own.
+        for (const job of batch) await run([job], true)
+        return
+      }
+      free(batch)
+      for (const job of batch) job.reject(error)
+      return
+    }
+    const byCall = new Map<number, AppendRow[]>()
+    for (const row of rows) {
+      const list = byCall.get(row.call)
+      if (list) list.push(row)
+      else byCall.set(row.call, [row])
+    }
+    const done: Job[] = []
+    const missed: Job[] = []
+    for (const [index, job] of batch.entries()) (byCall.has(index) || wait ? done : missed).push(job)
+    free(done)
+    const answered = batch.flatMap((job, index) => {
+      const found = byCall.get(index)
+      return found ? [{ job, call: job.call, rows: found.sort((a, b) => a.place - b.place) }] : []
+    })
+    written(answered)
+    for (const { job, rows } of answered) job.resolve(rows)
+    if (wait) for (const job of batch) job.resolve([]) // an unknown room; no effect on those answered
+    setAside(missed)
+  }
+
+  /** Rooms that were passed over, locked or unknown, go on in a statement of their own that waits. */
+  function setAside(missed: readonly Job[]): void {
+    const rooms = new Map<string, Job[]>()
+    for (const job of missed) rooms.set(job.call.room, [...(rooms.get(job.call.room) ?? []), job])
+    for (const [room, jobs] of rooms) {
+      if (waiters < WAITERS) {
+        waiters += 1
+        void run(jobs, true).finally(() => {
+          waiters -= 1
+          schedule()
+        })
+      } else {
+        busy.delete(room)
+        waiting.set(room, [...jobs, ...(waiting.get(room) ?? [])])
+        schedule()
+      }
+    }
+  }
+
+  return {
+    append(call) {
+      return new Promise((resolve, reject) => {
+        const text = call.turns.reduce((sum, turn) => sum + turn.text.length, 0)
+        const job = { call, text, resolve, reject }
+        const jobs = waiting.get(call.room)
+        if (jobs) jobs.push(job)
+        else waiting.set(call.room, [job])
+        schedule()
+      })
+    },
+  }
+}

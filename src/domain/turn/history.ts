@@ -1,0 +1,88 @@
+// Reading a room's transcript as somebody sees it: pages both ways, and the newest turns at once.
+
+import { z } from 'zod'
+import { InvalidInput } from '../../errors.ts'
+import { Role } from '../../store/generated/enums.ts'
+import { countTurns, type TurnCount } from '../../store/sql/count-turns.ts'
+import { pageTurns } from '../../store/sql/page-turns.ts'
+import type { Ground } from '../deps.ts'
+import { count, name, parse } from '../input.ts'
+import { paging, slice, type Page, type Paging } from '../page.ts'
+import type { Viewer } from '../view.ts'
+import { seenBy, withTextSoFar, type Turn } from './turn.ts'
+
+const turnFilter = z.object({
+  actors: z.array(name).max(1000).nullish(),
+  roles: z.array(z.enum(Role)).nullish(),
+  after: z.date().nullish(),
+  before: z.date().nullish(),
+  sinceSeq: count.nullish(),
+})
+export type TurnFilter = z.input<typeof turnFilter>
+
+export type TurnsArgs = Paging & { filter?: TurnFilter | null; includeSuperseded?: boolean | null }
+
+type Place = { rootSeq: number; seq: number }
+const CURSOR = /^turn:(\d{1,10}):(\d{1,10})$/
+
+/** A turn's place as an opaque cursor. It stays good whatever is written. */
+export const turnCursor = (turn: Place) =>
+  Buffer.from(`turn:${turn.rootSeq}:${turn.seq}`).toString('base64url')
+
+function toPlace(cursor: string, argument: string): Place {
+  const match = CURSOR.exec(Buffer.from(cursor, 'base64url').toString())
+  const [rootSeq, seq] = [Number(match?.[1]), Number(match?.[2])]
+  if (!(rootSeq < 2 ** 31 && seq < 2 ** 31)) {
+    throw InvalidInput.at(argument, `${JSON.stringify(cursor)} is not a cursor of this list`)
+  }
+  return { rootSeq, seq }
+}
+
+/**
+ * A page of each room's turns in the viewer's view, oldest first: one statement for the whole list. A room that has
+ * none, or that the viewer's tenant has not, gets an empty page.
+ * @throws InvalidInput
+ */
+export async function pageOfTurns(
+  deps: Ground, viewer: Viewer, rooms: readonly string[], args: TurnsArgs,
+): Promise<Map<string, Page<Turn>>> {
+  const page = paging(args, deps.limits.pageSize)
+  const filter = parse(turnFilter, args.filter ?? {})
+  const found = await pageTurns(deps.pool, viewer, rooms, {
+    limit: page.size + 1,
+    from: page.backwards ? 'newest' : 'oldest',
+    after: page.after == null ? null : toPlace(page.after, 'after'),
+    before: page.before == null ? null : toPlace(page.before, 'before'),
+    includeSuperseded: args.includeSuperseded ?? false,
+    actors: filter.actors, roles: filter.roles, since: filter.after, until: filter.before, sinceSeq: filter.sinceSeq,
+  })
+  await withTextSoFar(deps, [...found.values()].flat())
+  return new Map(rooms.map((room) => [room, slice((found.get(room) ?? []).map(seenBy(viewer)), page)]))
+}
+
+const historyArgs = z.object({ limit: count.nullish(), before: count.nullish() })
+export type HistoryArgs = z.input<typeof historyArgs>
+
+/**
+ * Each room's newest turns, at most `limit` (50), with a place before seq `before`; oldest first.
+ * @throws InvalidInput
+ */
+export async function history(
+  deps: Ground, viewer: Viewer, rooms: readonly string[], args: HistoryArgs,
+): Promise<Map<string, Turn[]>> {
+  const { limit, before } = parse(historyArgs, args)
+  const size = limit ?? 50
+  if (size < 1 || size > deps.limits.pageSize) {
+    throw InvalidInput.at('limit', `is ${size}; it must be 1 to ${deps.limits.pageSize}`)
+  }
+  const found = await pageTurns(deps.pool, viewer, rooms, {
+    limit: size, from: 'newest', before: before == null ? null : { rootSeq: before, seq: 0 },
+  })
+  await withTextSoFar(deps, [...found.values()].flat())
+  return new Map(rooms.map((room) => [room, (found.get(room) ?? []).map(seenBy(viewer)).reverse()]))
+}
+
+/** Committed turns and their tokens in the viewer's view of each room, newest versions only. */
+export const countOfTurns = (
+  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, rooms: readonly string[],
+): Promise<Map<string, TurnCount>> => countTurns(pool, viewer, rooms)

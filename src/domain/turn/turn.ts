@@ -1,0 +1,42 @@
+// A turn as the product speaks of it, and reading one: by id, its versions, and what an open one says so far.
+
+import { readTextSoFar, readTurns, readVersions } from '../../store/sql/read-turns.ts'
+import type { TurnRow } from '../../store/sql/turn-columns.ts'
+import type { Ground } from '../deps.ts'
+import { kindOf } from '../id.ts'
+import type { Viewer } from '../view.ts'
+
+/** A turn as `viewer` sees it. */
+export type Turn = TurnRow & { viewer: Viewer }
+
+export const seenBy = (viewer: Viewer) => (row: TurnRow): Turn => Object.assign(row, { viewer })
+
+/** The rows, with the text so far of those that are being written. */
+export async function withTextSoFar({ pool }: Pick<Ground, 'pool'>, rows: TurnRow[]): Promise<TurnRow[]> {
+  const open = rows.filter(({ status }) => status === 'STREAMING')
+  if (open.length === 0) return rows
+  const texts = await readTextSoFar(pool, open.map(({ id }) => id))
+  for (const row of open) row.text = texts.get(row.id) ?? row.text
+  return rows
+}
+
+/** Those of the turns that the viewer sees, keyed by id. Unknown ids have no key. */
+export async function getTurns(deps: Ground, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
+  const known = ids.filter((id) => kindOf(id) === 'turn')
+  const rows = await withTextSoFar(deps, await readTurns(deps.pool, viewer, known))
+  return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
+}
+
+/** For each turn, the next version that the viewer sees: what superseded it. Without one, no key. */
+export async function getNextVersions(deps: Ground, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
+  const versions = await readVersions(deps.pool, viewer, ids, 'next')
+  return new Map([...versions].map(([id, row]) => [id, seenBy(viewer)(row)]))
+}
+
+/** For each turn, the version before it that the viewer sees. Without one, no key. */
+export async function getPreviousVersions(
+  deps: Ground, viewer: Viewer, ids: readonly string[],
+): Promise<Map<string, Turn>> {
+  const versions = await readVersions(deps.pool, viewer, ids, 'previous')
+  return new Map([...versions].map(([id, row]) => [id, seenBy(viewer)(row)]))
+}

@@ -1,0 +1,21 @@
+// The library's door: the domain without GraphQL, and the server around it. Defines nothing.
+
+export { loadConfig, type Config } from './config.ts'
+export { createDeps, type World } from './deps.ts'
+export * from './errors.ts'
+export type { Deps } from './domain/deps.ts'
+export type { Viewer } from './domain/view.ts'
+export {
+  createConversation, deleteConversation, getConversationByKey, getConversationPage, getConversations,
+  updateConversation, type Conversation,
+} from './domain/conversation.ts'
+export { addParticipant, getParticipants, markRead, removeParticipant, type Participant } from './domain/participant.ts'
+export { getPresence, setPresence } from './domain/presence.ts'
+export { appendTurn, appendTurns, openTurn } from './domain/turn/append.ts'
+export { supersedeTurn } from './domain/turn/supersede.ts'
+export { history, pageOfTurns, turnCursor } from './domain/turn/history.ts'
+export { getTurns, type Turn } from './domain/turn/turn.ts'
+export { abortTurn, appendDelta, commitTurn } from './domain/streaming-turn/stream.ts'
+export type { ConversationEvent } from './domain/event/event.ts'
+export { readEventsOf } from './domain/event/reader.ts'
+export { readInbox, type InboxEvent } from './domain/event/inbox.ts'

@@ -1,0 +1,8 @@
+// The other side of tokens.ts: counts one text a message.
+
+import { parentPort } from 'node:worker_threads'
+import { countInline } from './tokens.ts'
+
+parentPort!.on('message', ({ id, text }: { id: number; text: string }) => {
+  parentPort!.postMessage({ id, tokens: countInline(text) })
+})
