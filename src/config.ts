@@ -22,6 +22,7 @@ loopback.addAddress('::1', 'ipv6')
 const isLoopback = (host: string) =>
   host.toLowerCase() === 'localhost' || (isIP(host) > 0 && loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4'))
 
+/** A decimal number, so that 1e3, 0x10 and 4000.5 are mistakes. */
 const whole = (least: number, most: number, fallback: number) => {
   const range = `must be a whole number from ${least} to ${most}`
   return z
@@ -32,6 +33,7 @@ const whole = (least: number, most: number, fallback: number) => {
     .prefault(String(fallback))
 }
 
+/** Not looked into beyond its scheme: hosts, sockets and options are the driver's to judge. */
 const url = (...schemes: string[]) =>
   z
     .string()
@@ -78,7 +80,7 @@ const environment = z.object({
     .refine((text) => isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text), 'must be an IP address or a host name')
     .prefault('127.0.0.1')
     .describe('Address to listen on. Other than loopback it needs `ALLOW_UNAUTHENTICATED=1`.'),
-  DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database; unused with `DATABASE_URL`.'),
+  DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('Postgres to use. Unset, the embedded database is used.'),
   DATABASE_POOL_SIZE: whole(1, 200, 10).describe('Connections to Postgres that this process opens at most.'),
   REDIS_URL: url('redis', 'rediss').describe('Redis that links several processes. Unset, there is one process only.'),
@@ -96,7 +98,7 @@ const environment = z.object({
   MAX_FRAME_BYTES: whole(1024, 256 * MiB, MiB).describe('One WebSocket message from a client, in bytes.'),
   STREAM_LEASE_SECONDS: whole(1, 3600, 30).describe('Silence after which the writer of a streaming turn is given up.'),
   PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Time that a sign of presence lasts.'),
-  SHUTDOWN_SECONDS: whole(1, 600, 10).describe('Time that open requests get to finish when the process is told to stop.'),
+  SHUTDOWN_SECONDS: whole(1, 600, 10).describe('Time that requests get to finish when the process is told to stop.'),
 })
 
 const schema = environment

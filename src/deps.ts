@@ -97,9 +97,7 @@ type Answered = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
 
 /** The entries a call wrote, the joining of its actors included. */
 function growthOf({ call, rows }: Answered): Growth[] {
-  const seqs = rows.filter(({ outcome }) => outcome === 'written').map(({ seq }) => seq)
-  // A joining entry, if any, is right before its turn.
-  return seqs.length
-    ? [{ tenant: call.tenant, room: call.room, first: Math.max(1, Math.min(...seqs) - 1), last: Math.max(...seqs) }]
-    : []
+  const { tenant, room } = call
+  return rows.flatMap(({ outcome, detail, seq }) =>
+    outcome === 'written' ? [{ tenant, room, first: detail === 'joined' ? seq - 1 : seq, last: seq }] : [])
 }

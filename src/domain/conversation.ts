@@ -1,7 +1,7 @@
 // Rooms: making one, finding it, changing and deleting it.
 
 import { z } from 'zod'
-import { InvalidInput, NotFound } from '../errors.ts'
+import { Conflict, InvalidInput, NotFound } from '../errors.ts'
 import type { Prisma } from '../store/generated/client.ts'
 import {
   findConversation, listConversations, readConversations, type ConversationOrder, type ConversationRow,
@@ -11,7 +11,7 @@ import { withTransaction } from '../store/tx.ts'
 import type { Deps, Ground } from './deps.ts'
 import { announceDeleted, announceEntries } from './event/announce.ts'
 import { kindOf, newId } from './id.ts'
-import { id, metadata, name, parse, text } from './input.ts'
+import { id, metadata, name, parse, storable, text } from './input.ts'
 import { paging, slice, type Page, type Paging } from './page.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
 import type { Viewer } from './view.ts'
@@ -37,7 +37,7 @@ export type CreateConversationInput = z.input<typeof createConversationInput>
 
 /**
  * The new room; with a key that the tenant used before, the room that has it, unchanged.
- * @throws InvalidInput
+ * @throws InvalidInput @throws Conflict when that room is deleted at this moment
  */
 export async function createConversation(
   deps: Deps, viewer: Viewer, input: CreateConversationInput,
@@ -76,8 +76,7 @@ export async function createConversation(
   })
   const room = isNew ? created : (await findConversation(deps.pool, tenant, given.key!))
   const found = room && (await getConversations(deps, viewer, [room])).get(room)
-  // The room that had the key can be deleted between two statements: the caller's next try makes a new one.
-  if (!found) throw new NotFound('conversation', given.key ?? created)
+  if (!found) throw new Conflict('The room was deleted at this very moment. Try again.')
   return found
 }
 
@@ -91,7 +90,7 @@ export async function getConversations(
 
 /** The room with that key in the viewer's tenant, or null. */
 export async function getConversationByKey(deps: Ground, viewer: Viewer, key: string): Promise<Conversation | null> {
-  const room = await findConversation(deps.pool, viewer.tenant, key)
+  const room = storable(key) ? null : await findConversation(deps.pool, viewer.tenant, key)
   return (room && (await getConversations(deps, viewer, [room])).get(room)) || null
 }
 

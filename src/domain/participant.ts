@@ -61,7 +61,7 @@ const addParticipantInput = z.object({ conversationId: id('conversation'), parti
 export type AddParticipantInput = z.input<typeof addParticipantInput>
 
 /**
- * The participant, in the room. Somebody who is in it already keeps their history; kind and displayName are taken over.
+ * The participant, in the room. Somebody who is in it already stays as they are, but for a displayName.
  * @throws InvalidInput @throws NotFound
  */
 export async function addParticipant(deps: Deps, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
@@ -72,16 +72,19 @@ export async function addParticipant(deps: Deps, viewer: Viewer, input: AddParti
       throw new NotFound('conversation', conversationId)
     }
     const known = await tx.participant.findUnique({ where: key })
-    const shown = { kind: given.kind ?? known?.kind ?? 'HUMAN', displayName: given.displayName ?? known?.displayName }
     const isIn = known !== null && known.leftAt === null
-    if (isIn && known.kind === shown.kind && known.displayName === (shown.displayName ?? null)) return
+    const displayName = given.displayName ?? known?.displayName
+    if (isIn && known.displayName === (displayName ?? null)) return
     const seq = await writeEntry(tx, conversationId, isIn ? 'UPDATED' : 'JOINED', { actor: given.actor })
     const history = given.history ?? 'ALL'
-    const joined = { history, leftAt: null, joinedAt: new Date(), windows: windowsAfterJoining(known?.windows ?? [], history, seq) }
+    const joined = {
+      kind: given.kind ?? 'HUMAN', history, leftAt: null, joinedAt: new Date(),
+      windows: windowsAfterJoining(known?.windows ?? [], history, seq),
+    }
     await tx.participant.upsert({
       where: key,
-      create: { conversationId, actor: given.actor, ...shown, ...joined },
-      update: isIn ? shown : { ...shown, ...joined },
+      create: { conversationId, actor: given.actor, displayName, ...joined },
+      update: isIn ? { displayName } : { displayName, ...joined },
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room: conversationId, first: seq, last: seq }]))
   })

@@ -12,8 +12,9 @@ export class DataDirInUse extends Error {
   readonly pid: number
   constructor(directory: string, pid: number, lock: string) {
     super(
-      `The data directory ${directory} is in use by process ${pid}. Stop that process, give this one another DATA_DIR, ` +
-        `or let both use one Postgres (DATABASE_URL). If process ${pid} is no Colloquy server, delete ${lock}.`,
+      `The data directory ${directory} is in use by process ${pid}. Stop that process, give this one another ` +
+        `DATA_DIR, or let both use one Postgres (DATABASE_URL). ` +
+        `If process ${pid} is no Colloquy server, delete ${lock}.`,
     )
     this.directory = directory
     this.pid = pid
@@ -21,9 +22,11 @@ export class DataDirInUse extends Error {
 }
 
 /**
- * Takes the directory for this process; returns how to give it back. The lock names its process and holds a token of its
- * own. Of several that find the same dead holder one becomes its heir: whoever locks that token, by this same procedure,
- * and then still finds it in place. So a crash at any point leaves nothing but a dead holder.
+ * Takes the directory for this process; returns how to give it back. Throws DataDirInUse.
+ *
+ * A lock names its process and holds a token of its own. Of several that find the same dead holder, one becomes its
+ * heir: whoever locks that token, by this same procedure, and then still finds it in place. So a crash at any point
+ * leaves nothing but a dead holder.
  */
 export function lockDataDir(directory: string): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })

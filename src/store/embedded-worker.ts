@@ -35,7 +35,7 @@ async function create(at: string): Promise<void> {
   renameSync(draft, at)
 }
 
-/** Ends the thread when a statement breaks out of Postgres other than by an SQL error (PANIC on a full disk, a trap). */
+/** Ends the thread when a statement leaves Postgres other than by an SQL error: PANIC on a full disk, a trap. */
 function guard({ Module }: PGlite): void {
   const step = Module._PostgresMainLoopOnce
   Module._PostgresMainLoopOnce = () => {

@@ -21,12 +21,15 @@ export type Embedded = {
   close(): Promise<void>
 }
 
+/** PGlite's only user, who needs no password. All is said, lest pg asks the environment (PGUSER, PGSSLMODE). */
+const login = { user: 'postgres', database: 'postgres', ssl: false } as const
+
 /** Postgres' recursions are stopped by its own limit only where the thread's stack is larger than that (measured). */
 const STACK_MB = 256
 
 /**
  * Starts the database in `dataDir`, which is created if need be; null keeps it in memory.
- * Throws DataDirInUse. The first start takes 3 s, later ones a fraction.
+ * Throws DataDirInUse. The first start, which makes the files, takes about twice as long as later ones.
  */
 export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
   const unlock = dataDir === null ? () => {} : lockDataDir(resolve(dataDir))
@@ -61,7 +64,7 @@ export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
   const port = await Promise.race([serving, ended.then((error) => Promise.reject(error))])
 
   return {
-    connection: { host: socketDir ?? '127.0.0.1', port: port ?? 5432, user: 'postgres', database: 'postgres', ssl: false },
+    connection: { ...login, host: socketDir ?? '127.0.0.1', port: port ?? 5432 },
     died: new Promise((tell) => void ended.then((error) => (closing && !cause) || tell(error))),
     async close() {
       if (!closing) worker.postMessage('close')

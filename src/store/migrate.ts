@@ -1,5 +1,5 @@
-// Brings a database to this version's tables: prisma/migrations in order of name, each applied whole, once, and recorded
-// as `prisma migrate` does, which can read and continue the record. Processes that start together take turns.
+// Brings a database to this version's tables: prisma/migrations in order of name, each applied whole and once. The
+// record is Prisma's own, so `prisma migrate` can go on from it. Processes that start together take turns.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -69,11 +69,11 @@ async function applyMissing(client: PoolClient, migrations: Migration[]): Promis
     FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`)
   const known = new Map(migrations.map((migration) => [migration.name, migration]))
   for (const { name, checksum, finished } of rows) {
-    if (!finished) throw new MigrationError(`Migration ${name} failed half-way. Repair it with \`prisma migrate resolve\`.`)
     const ours = known.get(name)
-    if (!ours) throw new MigrationError(`The database is of a newer version: it has migration ${name}. Update Colloquy.`)
+    if (!finished) throw new MigrationError(`Migration ${name} failed half-way: see \`prisma migrate resolve\`.`)
+    if (!ours) throw new MigrationError(`The database is of a newer version: it has ${name}. Update Colloquy.`)
     if (ours.checksum !== checksum) {
-      throw new MigrationError(`Migration ${name} was edited after it was applied. Restore it; put changes in a new one.`)
+      throw new MigrationError(`Migration ${name} was edited after it was applied. Restore it; write a new one.`)
     }
   }
   const done = new Set(rows.map(({ name }) => name))

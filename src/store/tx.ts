@@ -6,7 +6,7 @@ import type { Db, Tx } from './db.ts'
 
 const TIMEOUT_MS = 15_000
 
-/** Registers what to do once the transaction is committed: short, at once, such as a wake-up. Never without a commit. */
+/** Registers what to do right after the commit, and only then: something short, such as a wake-up. */
 export type AfterCommit = (task: () => void) => void
 
 /**

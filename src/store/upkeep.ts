@@ -3,7 +3,7 @@
 
 import type { Pool } from 'pg'
 
-/** Does what is due and says what it did. Vacuum comes due as in Postgres' defaults, a checkpoint after 64 MB of log. */
+/** Does what is due and tells what that was. Vacuum is due as by Postgres' defaults, a checkpoint by 64 MB of log. */
 export async function keepUp(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ due: string }>(`
     SELECT format('VACUUM (ANALYZE) %I.%I', schemaname, relname) AS due

@@ -44,7 +44,7 @@ const embedded: Backend = {
   },
 }
 
-/** A data directory as its first start leaves it. That start takes 3 s, so what it made is kept, and copied. */
+/** A data directory as its first start leaves it. Copying one is faster than that start, so what it made is kept. */
 export async function newDataDir(): Promise<string> {
   const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
   const { version } = JSON.parse(await readFile(join(modules, '@electric-sql/pglite/package.json'), 'utf8'))

@@ -125,8 +125,8 @@ CREATE TABLE chunk (
 --          At most one call a room where one of them carries `expected`.
 -- p_wait   false: a room that somebody else has locked is passed over; its calls have no row in the answer.
 --
--- A call for an unknown room has no row either. Otherwise either each turn has a row ('written', or 'repeated' with the
--- turn that its clientId wrote before), or the call has one row that says what is wrong with it, and nothing is written.
+-- A call for an unknown room has no row either. Otherwise either each turn has a row ('written', with the detail 'joined'
+-- where its actor joined by it, one entry before; or 'repeated' with the turn that its clientId wrote before), or the call has one row that says what is wrong with it, and nothing is written.
 -- The numbers are taken after the rooms are locked, in a statement (and so a snapshot) of its own: no hole, no twin.
 CREATE FUNCTION append_turns(p_calls jsonb, p_wait boolean)
 RETURNS TABLE (call integer, place integer, outcome text, detail text, id text, seq integer, created_at timestamptz)
@@ -238,7 +238,7 @@ BEGIN
   SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at
   FROM said s WHERE s.twin_id IS NOT NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)
   UNION ALL
-  SELECT f.call, f.place, 'written', NULL, f.id, f.seq, coalesce(f."createdAt", now()) FROM fresh f;
+  SELECT f.call, f.place, 'written', CASE WHEN f.joins THEN 'joined' END, f.id, f.seq, coalesce(f."createdAt", now()) FROM fresh f;
 
   -- From their first private turn on, participants are told apart when views are compared.
   IF jsonb_path_exists(p_calls, '$[*].turns[*].audience[*]') THEN

@@ -37,7 +37,7 @@ export const turnInput = z.object({
   traceId: name.nullish(),
   sources: z.array(source).max(100).nullish(),
   metadata: metadata.nullish(),
-  createdAt: z.date().nullish(),
+  createdAt: z.date().min(new Date('0001-01-01Z')).max(new Date('9999-12-31Z')).nullish(),
 })
 export type TurnInput = z.input<typeof turnInput>
 export type ParsedTurn = z.output<typeof turnInput>

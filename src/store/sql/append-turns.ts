@@ -42,7 +42,7 @@ export type AppendRow = {
   call: number
   place: number
   outcome: AppendOutcome
-  /** What is wrong: the room's lastSeq, the clientId, the stranger or the call id. */
+  /** What is wrong: the room's lastSeq, the clientId, the stranger or the call id. 'joined' where the actor did. */
   detail: string | null
   id: string
   seq: number

@@ -1,0 +1,44 @@
+// The schema builder: plugins and defaults. It defines no type. Each file of this folder adds its notion, and names
+// the objects of others by string, so that no two of them import each other.
+
+import SchemaBuilder from '@pothos/core'
+import ErrorsPlugin from '@pothos/plugin-errors'
+import type { Conversation, ErasureReceipt } from '../domain/conversation.ts'
+import type { InboxEvent } from '../domain/event/inbox.ts'
+import type { Participant } from '../domain/participant.ts'
+import type { DeltaReceipt } from '../domain/streaming-turn/stream.ts'
+import type { Turn } from '../domain/turn/turn.ts'
+import type { Viewer } from '../domain/view.ts'
+import type { RequestContext } from './request.ts'
+
+export const builder = new SchemaBuilder<{
+  Context: RequestContext
+  DefaultFieldNullability: false
+  Objects: {
+    Conversation: Conversation
+    DeltaReceipt: DeltaReceipt
+    ErasureReceipt: ErasureReceipt
+    InboxEvent: InboxEvent
+    Participant: Participant
+    Turn: Turn
+    Viewer: Viewer
+  }
+  Scalars: {
+    DateTime: { Input: Date; Output: Date }
+    ID: { Input: string; Output: string }
+    // It may be any JSON: where it has to be an object, the domain says so.
+    JSON: { Input: Record<string, unknown>; Output: unknown }
+  }
+}>({
+  plugins: [ErrorsPlugin],
+  // A null means something wherever it may stand, and is asked for field by field.
+  defaultFieldNullability: false,
+  errors: { directResult: true },
+})
+
+builder.queryType({ description: 'Where reading begins. All of it is read as the viewer sees it.' })
+builder.mutationType({
+  description:
+    'Where writing begins. Each mutation answers with what it wrote, or with the error that kept it from writing.',
+})
+builder.subscriptionType({ description: 'What is told as it happens, over WebSocket or Server-Sent Events.' })

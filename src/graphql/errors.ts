@@ -1,0 +1,93 @@
+// What clients are told of failures. Of a mutation, the expected ones are members of its result; elsewhere they are
+// GraphQL errors that carry the same code. Anything else is not for clients.
+
+import { GraphQLError } from 'graphql'
+import type { Turn } from '../domain/turn/turn.ts'
+import {
+  Conflict, DomainError, InvalidInput, NotAllowed, NotFound, StreamClosed, type InputIssue,
+} from '../errors.ts'
+import { builder } from './builder.ts'
+import { TurnStatusEnum } from './turn.ts'
+
+const ErrorInterface = builder.interfaceRef<DomainError>('Error').implement({
+  description: 'Why a mutation wrote nothing. Select it in any result to get all failures alike.',
+  fields: (t) => ({
+    code: t.exposeString('code', { description: 'For programs: stable, upper case, one for each type of error.' }),
+    message: t.exposeString('message', { description: 'For people: names the cause, and what to do about it.' }),
+  }),
+})
+
+const InputIssueType = builder.objectRef<InputIssue>('InputIssue').implement({
+  description: 'One thing that is wrong with what was sent.',
+  fields: (t) => ({
+    path: t.exposeStringList('path', {
+      description:
+        "Leads to the value from the input's root: names of fields, positions in lists. Empty for the input as a " +
+        'whole.',
+    }),
+    message: t.exposeString('message', { description: 'What the value must be instead.' }),
+  }),
+})
+
+const interfaces = [ErrorInterface]
+
+builder.objectType(InvalidInput, {
+  name: 'InvalidInput',
+  description: 'The input breaks a rule or a limit. Sending it again unchanged fails again.',
+  interfaces,
+  fields: (t) => ({
+    issues: t.field({
+      type: [InputIssueType],
+      description: 'All that is wrong, not only the first; at least one.',
+      resolve: ({ issues }) => issues,
+    }),
+  }),
+})
+
+builder.objectType(NotFound, {
+  name: 'NotFound',
+  description: "There is no such thing, or it is not for the viewer's eyes: the two look the same on purpose.",
+  interfaces,
+})
+
+builder.objectType(NotAllowed, {
+  name: 'NotAllowed',
+  description: 'The viewer may see this, but not do it.',
+  interfaces,
+})
+
+builder.objectType(Conflict, {
+  name: 'Conflict',
+  description:
+    'Somebody was faster, or a key stands for something else already. Read what is there, then decide again.',
+  interfaces,
+})
+
+builder.objectType(StreamClosed, {
+  name: 'StreamClosed',
+  description: 'The turn is not being written any more, so its text stands.',
+  interfaces,
+  fields: (t) => ({
+    status: t.field({
+      type: TurnStatusEnum,
+      description: 'How it ended: committed, aborted (perhaps because its writer fell silent) or erased.',
+      resolve: ({ status }) => status as Turn['status'],
+    }),
+  }),
+})
+
+/**
+ * What a client is told of an error that was thrown outside a mutation: that of the domain it comes from, with its code
+ * and issues, in its place. Null where it comes from none.
+ */
+export function toGraphQLError(error: unknown): GraphQLError | null {
+  const at = error instanceof GraphQLError ? error : null
+  let cause: unknown = error
+  while (cause instanceof GraphQLError) cause = cause.originalError
+  if (!(cause instanceof DomainError)) return null
+  const issues = cause instanceof InvalidInput ? { issues: cause.issues } : {}
+  return new GraphQLError(cause.message, {
+    nodes: at?.nodes, source: at?.source, positions: at?.positions, path: at?.path, originalError: cause,
+    extensions: { code: cause.code, ...issues },
+  })
+}

@@ -1,0 +1,150 @@
+// Who is in a room, what they have read, and the mutations that change it.
+
+import { addParticipant, markRead, removeParticipant } from '../domain/participant.ts'
+import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { builder } from './builder.ts'
+import { loadParticipants, loadUnreadCount } from './loaders.ts'
+import { PER_VIEWER } from './per-viewer.ts'
+import { orErrors } from './result.ts'
+
+const ParticipantKindEnum = builder.enumType('ParticipantKind', {
+  description: 'What sort of actor a participant is. It changes nothing in what they may see or do.',
+  values: {
+    HUMAN: { description: 'A person.' },
+    AGENT: { description: 'A program that speaks for a model.' },
+    TOOL: { description: 'A program that answers tool calls.' },
+  } as const,
+})
+
+const HistoryVisibilityEnum = builder.enumType('HistoryVisibility', {
+  description: 'How much of the past joining gives.',
+  values: {
+    ALL: { description: 'Everything that was ever said in the room, and is not for others only.' },
+    SINCE_JOINED: { description: 'What comes after joining, and the earlier stays in the room, if any.' },
+  } as const,
+})
+
+builder.objectType('Participant', {
+  description: 'Somebody who is or was in a room. Having left, they still see what they saw until then.',
+  fields: (t) => ({
+    actor: t.exposeString('actor', {
+      description: "The user, agent or tool: the caller's own id, unique in the room.",
+    }),
+    kind: t.field({
+      type: ParticipantKindEnum,
+      description: "What sort of actor it is; guessed from the first turn's role for those who joined by speaking.",
+      resolve: ({ kind }) => kind,
+    }),
+    displayName: t.exposeString('displayName', {
+      nullable: true, description: 'A name to show; null where `actor` has to do.',
+    }),
+    history: t.field({
+      type: HistoryVisibilityEnum,
+      description: 'How much of the past the newest joining gave.',
+      resolve: ({ history }) => history,
+    }),
+    joinedAt: t.expose('joinedAt', { type: 'DateTime', description: 'When they joined, the last time that they did.' }),
+    leftAt: t.expose('leftAt', {
+      type: 'DateTime', nullable: true, description: 'When they left; null while they are in the room.',
+    }),
+    lastReadSeq: t.exposeInt('lastReadSeq', {
+      description: 'They have read up to this journal entry, by `markRead`; 0 when they never said so.',
+    }),
+    unreadCount: t.int({
+      description: 'Committed turns by others that came after `lastReadSeq`: those that both they and the viewer see.',
+      extensions: PER_VIEWER,
+      resolve: (participant, _, context) => loadUnreadCount(context, participant.viewer, participant),
+    }),
+  }),
+})
+
+builder.objectField('Conversation', 'participants', (t) =>
+  t.field({
+    type: ['Participant'],
+    description: 'Who is in the room and who has left it (`leftAt` tells), in the order of joining.',
+    resolve: (room, _, context) => loadParticipants(context, room.viewer, room.id),
+  }))
+
+export const ParticipantInput = builder.inputType('ParticipantInput', {
+  description: 'Somebody who is to be in a room.',
+  fields: (t) => ({
+    actor: t.string({
+      required: true, description: 'The user, agent or tool: an id of your own, 1 to 200 characters.',
+    }),
+    kind: t.field({ type: ParticipantKindEnum, defaultValue: 'HUMAN', description: 'What sort of actor it is.' }),
+    displayName: t.string({ description: 'A name to show, at most 200 characters.' }),
+    history: t.field({
+      type: HistoryVisibilityEnum, defaultValue: 'ALL',
+      description: 'How much of what was said before they will see. It counts when they join, not while they are in.',
+    }),
+  }),
+})
+
+const AddParticipantInput = builder.inputType('AddParticipantInput', {
+  description: 'Who joins which room.',
+  fields: (t) => ({
+    conversationId: t.id({ required: true, description: 'The room to join.' }),
+    participant: t.field({
+      type: ParticipantInput, required: true, description: 'Who joins, and how much of the past they see.',
+    }),
+  }),
+})
+
+builder.mutationField('addParticipant', (t) =>
+  t.field({
+    type: 'Participant',
+    description:
+      'Puts somebody into a room, again if they have left. Who is in it already keeps their history; kind and name ' +
+      'are taken over.',
+    errors: orErrors('AddParticipant', 'Whoever is in the room now, or why they are not.', [
+      InvalidInput, NotFound, NotAllowed,
+    ]),
+    args: { input: t.arg({ type: AddParticipantInput, required: true, description: 'The room, and who joins it.' }) },
+    resolve: (_, { input }, { deps, viewer }) => addParticipant(deps, viewer, input),
+  }))
+
+const RemoveParticipantInput = builder.inputType('RemoveParticipantInput', {
+  description: 'Who leaves which room.',
+  fields: (t) => ({
+    conversationId: t.id({ required: true, description: 'The room to leave.' }),
+    actor: t.string({ required: true, description: 'Who leaves; they must be in the room.' }),
+  }),
+})
+
+builder.mutationField('removeParticipant', (t) =>
+  t.field({
+    type: 'Participant',
+    description:
+      'Takes somebody out of a room. What they said stays, and so does their sight of what was said until then.',
+    errors: orErrors('RemoveParticipant', 'Whoever has left, or why they have not.', [
+      InvalidInput, NotFound, NotAllowed,
+    ]),
+    args: {
+      input: t.arg({ type: RemoveParticipantInput, required: true, description: 'The room, and who leaves it.' }),
+    },
+    resolve: (_, { input }, { deps, viewer }) => removeParticipant(deps, viewer, input),
+  }))
+
+const MarkReadInput = builder.inputType('MarkReadInput', {
+  description: 'Who has read a room, and how far.',
+  fields: (t) => ({
+    conversationId: t.id({ required: true, description: 'The room that was read.' }),
+    seq: t.int({
+      required: true,
+      description: 'The newest journal entry that was read. Marks only move forward: a lower one changes nothing.',
+    }),
+    as: t.string({ description: 'Who has read it; the viewer when left out.' }),
+  }),
+})
+
+builder.mutationField('markRead', (t) =>
+  t.field({
+    type: 'Participant',
+    description:
+      'Says how far a participant has read. Their other devices are told by the inbox, the room by ParticipantRead.',
+    errors: orErrors('MarkRead', 'The reader with the mark, or why it was not set.', [
+      InvalidInput, NotFound, NotAllowed,
+    ]),
+    args: { input: t.arg({ type: MarkReadInput, required: true, description: 'The room, and how far it was read.' }) },
+    resolve: (_, { input }, { deps, viewer }) => markRead(deps, viewer, input),
+  }))

@@ -1,0 +1,36 @@
+// Values that GraphQL has no type for: times and JSON.
+
+import { GraphQLError } from 'graphql'
+import { builder } from './builder.ts'
+
+const ISO = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/i
+
+/** The time that the text names, to the millisecond. @throws GraphQLError */
+function parseDateTime(value: unknown): Date {
+  const match = typeof value === 'string' ? ISO.exec(value) : null
+  if (match) {
+    const [year, month, day] = match.slice(1).map(Number) as [number, number, number]
+    const date = new Date((value as string).toUpperCase().replace(',', '.'))
+    // JavaScript takes the 30th of February for the 1st of March.
+    const isInMonth = day <= new Date(Date.UTC(year, month, 0)).getUTCDate()
+    // Postgres knows no year 0, and four digits are all that is printed.
+    const utc = date.getUTCFullYear()
+    if (isInMonth && utc >= 1 && utc <= 9999) return date
+  }
+  throw new GraphQLError(`${JSON.stringify(value)} is no time: write it like "2026-03-01T09:30:00Z", with its zone.`)
+}
+
+builder.scalarType('DateTime', {
+  description:
+    'A moment: ISO 8601 with its zone, like `2026-03-01T09:30:00.000Z`. Taken in any zone, to the millisecond; ' +
+    'answered in UTC.',
+  serialize: (date) => date.toISOString(),
+  parseValue: parseDateTime,
+})
+
+// graphql-js reads literals by itself, with the variables that stand in them.
+builder.scalarType('JSON', {
+  description: 'Any JSON value: what the caller gave comes back. As a literal it may hold variables.',
+  serialize: (value) => value,
+  parseValue: (value) => value as Record<string, unknown>,
+})

@@ -1,0 +1,21 @@
+// The schema: every notion's file, then all of it built. No file that defines types imports this one.
+
+import './append.ts'
+import './content.ts'
+import './conversation.ts'
+import './erasure.ts'
+import './errors.ts'
+import './event.ts'
+import './history.ts'
+import './inbox.ts'
+import './node.ts'
+import './participant.ts'
+import './presence.ts'
+import './scalars.ts'
+import './streaming-turn.ts'
+import './turn.ts'
+import './viewer.ts'
+import { builder } from './builder.ts'
+
+/** Sorted by name, as it is printed. */
+export const schema = builder.toSchema({ sortSchema: true })

@@ -1,0 +1,24 @@
+// What a server writes to a WebSocket: one unmasked, uncompressed text message in one frame (RFC 6455 §5.2), made of
+// parts that many sockets share.
+
+const FINAL_TEXT = 0x81
+
+/** Bytes of the header of a frame with that much payload. */
+export const headerSize = (payload: number) => (payload < 126 ? 2 : payload < 65_536 ? 4 : 10)
+
+/** Writes the header at `offset`; where the payload begins. */
+export function writeHeader(into: Buffer, offset: number, payload: number): number {
+  into[offset] = FINAL_TEXT
+  if (payload < 126) {
+    into[offset + 1] = payload
+    return offset + 2
+  }
+  if (payload < 65_536) {
+    into[offset + 1] = 126
+    into.writeUInt16BE(payload, offset + 2)
+    return offset + 4
+  }
+  into[offset + 1] = 127
+  into.writeBigUInt64BE(BigInt(payload), offset + 2)
+  return offset + 10
+}

@@ -1,0 +1,69 @@
+// The tabs GraphiQL opens with: the room's story in five steps, each ready to run.
+
+const tab = (query: string, variables: object = {}) => ({
+  query: query.trim(), variables: JSON.stringify(variables, null, 2), headers: '{\n  "x-actor": "ada"\n}',
+})
+
+export const tabs = [
+  tab(`
+# 1. A room for three. The key makes this safe to repeat: the same room comes back.
+mutation CreateRoom {
+  createConversation(input: {
+    key: "welcome"
+    title: "Welcome"
+    participants: [
+      { actor: "ada", displayName: "Ada" }
+      { actor: "scout", kind: AGENT }
+      { actor: "scribe", kind: AGENT }
+    ]
+  }) {
+    ... on Conversation { id title lastSeq participants { actor kind } }
+    ... on Error { code message }
+  }
+}`),
+  tab(`
+# 2. Watch it live: run this, then append in the next tab. Put in the room's id from the first tab.
+subscription Watch($room: ID!) {
+  conversationEvents(conversationId: $room, after: 0) {
+    __typename
+    seq
+    ... on TurnAppended { turn { actor text } }
+    ... on TurnDelta { turnId start text }
+    ... on TurnCommitted { turn { actor text } }
+    ... on ParticipantJoined { participant { actor } }
+  }
+}`, { room: 'conv_…' }),
+  tab(`
+# 3. Say something. With a clientId, sending it again returns the first turn.
+mutation Say($room: ID!) {
+  appendTurn(input: {
+    conversationId: $room
+    turn: { role: USER, content: "Good morning. What did we decide about the launch?", clientId: "hello-1" }
+  }) {
+    ... on Turn { id seq text tokenCount }
+    ... on Error { code message }
+  }
+}`, { room: 'conv_…' }),
+  tab(`
+# 4. A whisper: only scout sees it. Ask as scribe and it does not exist.
+mutation Whisper($room: ID!) {
+  appendTurn(input: {
+    conversationId: $room
+    turn: { role: USER, content: "Between us: the date is not fixed yet.", audience: ["scout"] }
+  }) {
+    ... on Turn { id seq audience }
+    ... on Error { code message }
+  }
+}`, { room: 'conv_…' }),
+  tab(`
+# 5. Read back, newest page first, as somebody: change \`as\` and see what they see.
+query ReadBack($room: ID!) {
+  conversation(id: $room) {
+    title
+    turns(last: 20, as: "scribe") {
+      edges { cursor node { seq actor role text createdAt } }
+      pageInfo { hasPreviousPage startCursor }
+    }
+  }
+}`, { room: 'conv_…' }),
+]

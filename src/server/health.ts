@@ -1,0 +1,36 @@
+// /health: the process answers. /ready: it can serve, and what it stands on.
+
+import type { ServerResponse } from 'node:http'
+
+export type Health = {
+  /** Rejects when the database does not answer. */
+  database(): Promise<unknown>
+  /** Rejects when the bus does not answer. */
+  bus(): Promise<unknown>
+  /** What an acknowledged append survives. */
+  durability: string
+}
+
+/** A dependency that has not answered within this long is down, in ms. */
+const PATIENCE = 2_000
+
+async function state(check: () => Promise<unknown>): Promise<'up' | 'down'> {
+  const timeout = new Promise<'down'>((resolve) => setTimeout(resolve, PATIENCE, 'down').unref())
+  return Promise.race([check().then(() => 'up' as const, () => 'down' as const), timeout])
+}
+
+/** Answers 200, or 503 where the process is not ready. Says which part is down, never why: that is in the log. */
+export async function answerHealth(
+  response: ServerResponse, path: '/health' | '/ready', health: Health, draining: boolean,
+): Promise<void> {
+  let status = 200
+  let body: object = { status: 'ok' }
+  if (path === '/ready') {
+    const [database, bus] = await Promise.all([state(() => health.database()), state(() => health.bus())])
+    const ready = !draining && database === 'up' && bus === 'up'
+    status = ready ? 200 : 503
+    body = { status: ready ? 'ready' : draining ? 'draining' : 'not ready', database, bus, durability: health.durability }
+  }
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+  response.end(`${JSON.stringify(body)}\n`)
+}

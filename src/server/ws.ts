@@ -1,0 +1,199 @@
+// GraphQL over WebSocket, by graphql-ws, on /graphql. Operations go through yoga's plugins and masks. A subscription
+// to a room's events is not executed for each client: its frames come from fan-out.ts, straight to the socket.
+
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { getArgumentValues, GraphQLError, type DocumentNode, type ExecutionArgs, type ExecutionResult } from 'graphql'
+import { CloseCode, handleProtocols, makeServer, type SubscribePayload } from 'graphql-ws'
+import { WebSocketServer, type WebSocket } from 'ws'
+import type { Config } from '../config.ts'
+import type { Deps } from '../domain/deps.ts'
+import { readInto, type Sink, type Subscription } from '../domain/event/reader.ts'
+import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
+import type { Viewer } from '../domain/view.ts'
+import { createRequestContext } from '../graphql/request.ts'
+import { viewerFrom } from './auth.ts'
+import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
+import { refusal } from './guard.ts'
+import type { createYogaFor } from './http.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
+
+/** A socket that answers no ping within this long is dead, in ms. */
+const KEEP_ALIVE = 12_000
+/** Operations one socket may have under way. */
+const OPERATIONS = 100
+
+type Extra = { outbox: Outbox; holder: PresenceHolder; viewer: Viewer | null; operations: Set<string> }
+type World = {
+  deps: Deps
+  config: Config
+  yoga: ReturnType<typeof createYogaFor>
+  mask(error: unknown): GraphQLError
+}
+type Enveloped = ReturnType<World['yoga']['getEnveloped']>
+/** What onSubscribe leaves for the two functions graphql-ws calls. */
+type Prepared = { enveloped: Enveloped; id: string; extra: Extra }
+
+const preparedOf = (args: ExecutionArgs) => args.rootValue as Prepared
+
+export function attachWebSockets(http: Server, world: World): { close(): Promise<void> } {
+  const { config, deps } = world
+  const sockets = new WebSocketServer({
+    noServer: true, maxPayload: config.limits.frameBytes, perMessageDeflate: false, handleProtocols,
+  })
+  let draining = false
+
+  const server = makeServer<Record<string, unknown>, Extra>({
+    connectionInitWaitTimeout: 5_000,
+    onConnect({ connectionParams, extra }) {
+      // Throwing closes the socket with 4500; false closes it with 4403, and says no more.
+      const parameters = new Map(Object.entries(connectionParams ?? {}).map(([key, value]) => [key.toLowerCase(), value]))
+      try {
+        extra.viewer = viewerFrom((header) => parameters.get(header))
+        return true
+      } catch {
+        return false
+      }
+    },
+    onSubscribe: ({ extra }, id, payload) => prepare(world, extra, id, payload),
+    onComplete({ extra }, id) {
+      extra.operations.delete(id)
+    },
+    execute: (args) => preparedOf(args).enveloped.execute(args),
+    subscribe: (args) => subscribe(world, args),
+  })
+
+  http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const path = request.url?.split('?', 1)[0]
+    const reason = draining ? '503 Service Unavailable' : path !== '/graphql' ? '404 Not Found'
+      : refusal(request.headers, config) ? '403 Forbidden' : null
+    if (reason) return socket.end(`HTTP/1.1 ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+    sockets.handleUpgrade(request, socket, head, (client) => open(client, socket))
+  })
+
+  function open(client: WebSocket, socket: Duplex): void {
+    const outbox = createOutbox(socket)
+    const extra: Extra = { outbox, holder: createPresenceHolder(deps), viewer: null, operations: new Set() }
+    const closed = server.opened({
+      protocol: client.protocol,
+      // What graphql-ws says itself comes after the frames that are ready.
+      send(data) {
+        outbox.flush()
+        return new Promise((resolve, reject) => {
+          if (client.readyState !== client.OPEN) return resolve()
+          client.send(data, (error) => (error ? reject(error) : resolve()))
+        })
+      },
+      close: (code, reason) => client.close(code, reason),
+      onMessage: (receive) => void client.on('message', (data) => {
+        receive(String(data)).catch((error: unknown) => {
+          deps.log.error({ err: error }, 'a message could not be handled')
+          client.close(CloseCode.InternalServerError, 'Internal server error')
+        })
+      }),
+    }, extra)
+    const stopPinging = keepAlive(client)
+    // Frames over the limit and broken ones: ws closes the socket with the right code by itself.
+    client.on('error', (error) => deps.log.debug({ err: error }, 'a socket failed'))
+    client.once('close', (code, reason) => {
+      stopPinging()
+      void closed(code, String(reason))
+      extra.holder.end().catch((error) => deps.log.warn({ err: error }, 'presence cannot be ended'))
+    })
+  }
+
+  return {
+    async close() {
+      draining = true
+      for (const client of sockets.clients) client.close(1001, 'Going away')
+      const late = setTimeout(() => { for (const client of sockets.clients) client.terminate() }, config.shutdownMs / 2)
+      await Promise.all([...sockets.clients].map((client) => new Promise((resolve) => client.once('close', resolve))))
+      clearTimeout(late)
+    },
+  }
+}
+
+/** Ends a socket whose other side is gone without a word. */
+function keepAlive(client: WebSocket): () => void {
+  let alive = true
+  client.on('pong', () => (alive = true))
+  const timer = setInterval(() => {
+    if (!alive) return client.terminate()
+    alive = false
+    if (client.readyState === client.OPEN) client.ping()
+  }, KEEP_ALIVE)
+  return () => clearInterval(timer)
+}
+
+/** What to execute, or why not. */
+async function prepare(
+  { yoga }: World, extra: Extra, id: string, payload: SubscribePayload,
+): Promise<ExecutionArgs | readonly GraphQLError[]> {
+  const enveloped = yoga.getEnveloped({ viewer: extra.viewer!, holder: extra.holder, params: payload })
+  const { schema, parse, validate, contextFactory } = enveloped
+  let document: DocumentNode
+  try {
+    document = parse(payload.query) as DocumentNode
+  } catch (error) {
+    return [error as GraphQLError]
+  }
+  const errors = validate(schema, document) as readonly GraphQLError[]
+  if (errors.length) return errors
+  if (extra.operations.size >= OPERATIONS) {
+    const message = `This socket has ${OPERATIONS} operations under way: end one, or open another socket.`
+    return [new GraphQLError(message, { extensions: { code: 'TOO_MANY_OPERATIONS' } })]
+  }
+  extra.operations.add(id)
+  const rootValue: Prepared = { enveloped, id, extra }
+  return {
+    schema, document, operationName: payload.operationName, variableValues: payload.variables,
+    contextValue: await contextFactory(), rootValue,
+  }
+}
+
+async function subscribe(world: World, args: ExecutionArgs): Promise<AsyncIterable<ExecutionResult> | ExecutionResult> {
+  const { enveloped, id, extra } = preparedOf(args)
+  const shared = sharedDocument(args.schema, args.document, args.operationName)
+  if (!shared) return enveloped.subscribe({ ...args, rootValue: undefined })
+  const field = args.schema.getSubscriptionType()!.getFields()[shared.field.name.value]!
+  try {
+    const input = getArgumentValues(field, shared.field, args.variableValues) as Subscription
+    const contextOf = (viewer: Viewer) => createRequestContext(world.deps, viewer, null)
+    return await deliver(world.deps, extra, id, input, rendering(shared, args, contextOf, world.mask))
+  } catch (error) {
+    return { errors: [world.mask(error)] }
+  }
+}
+
+/** Writes the room's events to the socket. The iterable ends with the subscription, and gives nothing itself. */
+async function deliver(
+  deps: Deps, { outbox, viewer }: Extra, id: string, input: Subscription, how: Rendering,
+): Promise<AsyncIterableIterator<ExecutionResult>> {
+  const prefix = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`)
+  let finish!: () => void
+  let fail!: (error: unknown) => void
+  const over = new Promise<void>((resolve, reject) => { finish = resolve; fail = reject })
+  over.catch(() => {})
+
+  const stop = await readInto(deps, viewer!, input, (reader): Sink => ({
+    push(event, view) {
+      outbox.add(prefix, payloadOf(event, view, reader, how))
+      return !outbox.isFull()
+    },
+    drained: () => outbox.drained(),
+    end(error) {
+      if (error === undefined) void outbox.emptied().then(finish)
+      else fail(error)
+    },
+  }))
+  const never: AsyncIterableIterator<ExecutionResult> = {
+    next: () => over.then(() => ({ done: true, value: undefined })),
+    async return() {
+      stop()
+      finish()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]: () => never,
+  }
+  return never
+}

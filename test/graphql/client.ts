@@ -1,0 +1,90 @@
+// The schema on real Deps, as if through a server: operations by graphql-js, errors as clients get them.
+
+import { execute, parse, subscribe, validate, type ExecutionResult } from 'graphql'
+import { vi } from 'vitest'
+import { toGraphQLError } from '../../src/graphql/errors.ts'
+import { createRequestContext } from '../../src/graphql/request.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import type { Backend } from '../support/backend.ts'
+import { useWorld } from '../support/world.ts'
+
+/** What came back: tests know its shape. */
+export type Answer = any
+
+/** All clients are of this tenant. */
+export const TENANT = 'acme'
+
+/** Clients of a world of their own, for the tests of a file. Ada is who speaks unless somebody else is named. */
+export function useClients(backend: Backend) {
+  const world = useWorld(backend)
+
+  function prepare(actor: string, text: string, variableValues?: object) {
+    const document = parse(text)
+    const errors = validate(schema, document)
+    if (errors.length) throw errors[0]
+    const contextValue = createRequestContext(world.deps, { tenant: TENANT, actor }, null)
+    return { schema, document, contextValue, variableValues: variableValues as Record<string, unknown> }
+  }
+  // Through JSON, as a client reads it.
+  const dataOf = (result: ExecutionResult): Answer => {
+    if (result.errors) throw result.errors[0]!.originalError ?? result.errors[0]
+    return JSON.parse(JSON.stringify(result.data))
+  }
+  /** Runs operations for that actor, each expected to succeed; the data. */
+  const as = (actor: string) => async (document: string, variables?: object) =>
+    dataOf(await execute(prepare(actor, document, variables)))
+  const ada = as('ada')
+
+  return {
+    as,
+    /** The errors of an operation that fails. */
+    async failure(document: string, variables?: object): Promise<Answer[]> {
+      const args = prepare('ada', document, variables)
+      const run = document.startsWith('subscription') ? subscribe : execute
+      const { errors } = (await run(args)) as ExecutionResult
+      const told = errors!.map((error) => toGraphQLError(error) ?? { unexpected: error.message })
+      return JSON.parse(JSON.stringify(told))
+    },
+    /** What a subscription gives the actor, event by event. */
+    async follow(actor: string, document: string, variables?: object): Promise<AsyncIterableIterator<Answer>> {
+      const events = await subscribe(prepare(actor, document, variables))
+      if (!(Symbol.asyncIterator in events)) throw events.errors![0]
+      return (async function* () {
+        for await (const event of events) yield dataOf(event)
+      })()
+    },
+    /** A room with those actors in it, who are its first entries. */
+    async room(actors: string[], about: object = {}): Promise<string> {
+      const { createConversation } = await ada(`mutation ($input: CreateConversationInput!) {
+        createConversation(input: $input) { ... on Conversation { id } }
+      }`, { input: { participants: actors.map((actor) => ({ actor })), ...about } })
+      return createConversation.id
+    },
+    /** One turn of ada's. */
+    async say(conversationId: string, content: string, about: object = {}): Promise<{ id: string; seq: number }> {
+      const { appendTurn } = await ada(`mutation ($input: AppendTurnInput!) {
+        appendTurn(input: $input) { ... on Turn { id seq } }
+      }`, { input: { conversationId, turn: { role: 'USER', content, ...about } } })
+      return appendTurn
+    },
+    /** The named statements that are sent to the database while something runs, in order of name. */
+    async statementsOf(run: () => Promise<unknown>): Promise<string[]> {
+      const query = vi.spyOn(world.deps.pool, 'query')
+      await run()
+      const names = query.mock.calls.map(([call]) => (call as { name?: string }).name ?? 'unnamed')
+      query.mockRestore()
+      return names.sort()
+    },
+  }
+}
+
+/** The next events of an iterable, that many. */
+export async function take(events: AsyncIterableIterator<Answer>, count: number): Promise<Answer[]> {
+  const taken: Answer[] = []
+  while (taken.length < count) {
+    const { done, value } = await events.next()
+    if (done) break
+    taken.push(value)
+  }
+  return taken
+}

@@ -1,0 +1,38 @@
+import { GraphQLError, Source } from 'graphql'
+import { describe, expect, it } from 'vitest'
+import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../src/errors.ts'
+import { toGraphQLError } from '../../src/graphql/errors.ts'
+
+describe('toGraphQLError', () => {
+  it('gives an expected failure its code, in the place where it happened', () => {
+    const thrown = new GraphQLError('x', {
+      path: ['conversation', 'turns'], source: new Source('{ a }'), positions: [2],
+      originalError: new NotFound('turn', 'turn_1'),
+    })
+    const told = toGraphQLError(thrown)!
+    expect(JSON.parse(JSON.stringify(told))).toEqual({
+      message: 'There is no turn "turn_1" that you can see.',
+      locations: [{ line: 1, column: 3 }],
+      path: ['conversation', 'turns'],
+      extensions: { code: 'NOT_FOUND' },
+    })
+  })
+
+  it('says all that is wrong with an input', () => {
+    const issues = [{ path: ['first'], message: 'is 9' }, { path: [], message: 'no' }]
+    expect(toGraphQLError(new InvalidInput(issues))!.extensions).toEqual({ code: 'INVALID_INPUT', issues })
+  })
+
+  it('finds the failure however deep GraphQL has wrapped it', () => {
+    const inner = new GraphQLError('x', { originalError: new Conflict('Somebody was faster.') })
+    expect(toGraphQLError(new GraphQLError('y', { originalError: inner }))!.extensions.code).toBe('CONFLICT')
+    expect(toGraphQLError(new StreamClosed('turn_1', 'ABORTED'))!.extensions.code).toBe('STREAM_CLOSED')
+  })
+
+  it.each([
+    new Error('connection refused'), new GraphQLError('Syntax Error'), 'text', null, undefined,
+    new GraphQLError('x', { originalError: new TypeError('undefined is not a function') }),
+  ])('has nothing to tell of anything else: %s', (error) => {
+    expect(toGraphQLError(error)).toBeNull()
+  })
+})

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import {
+  getNamedType, isEnumType, isInputObjectType, isInterfaceType, isIntrospectionType, isObjectType,
+  isSpecifiedScalarType, isUnionType, printSchema, validateSchema, type GraphQLObjectType,
+} from 'graphql'
+import { describe, expect, it } from 'vitest'
+import { schema } from '../../src/graphql/schema.ts'
+
+const types = Object.values(schema.getTypeMap())
+  .filter((type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type))
+
+type Described = { name: string; description?: string | null }
+type Element = [name: string, description: string]
+
+/** Everything a client can name, with its description. */
+function elements(): Element[] {
+  const of = (path: string, { description }: Described): Element => [path, description ?? '']
+  return types.flatMap((type) => {
+    const own = of(type.name, type)
+    if (isEnumType(type)) return [own, ...type.getValues().map((value) => of(`${type.name}.${value.name}`, value))]
+    if (!isObjectType(type) && !isInterfaceType(type) && !isInputObjectType(type)) return [own]
+    return [own, ...Object.values(type.getFields()).flatMap((field: Described & { args?: readonly Described[] }) => [
+      of(`${type.name}.${field.name}`, field),
+      ...(field.args ?? []).map((arg) => of(`${type.name}.${field.name}(${arg.name}:`, arg)),
+    ])]
+  })
+}
+
+const wordsOf = (text: string) => text.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().match(/[a-z]+/g) ?? []
+const EMPTY = new Set('a an the of is are it its this that to by in for or and'.split(' '))
+
+describe('the schema', () => {
+  it('is valid', () => {
+    expect(validateSchema(schema)).toEqual([])
+  })
+
+  it('is what schema.graphql says', () => {
+    const file = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8')
+    expect(file, 'run `npm run schema`').toBe(`${printSchema(schema)}\n`)
+  })
+
+  it('describes every element in words that its name does not hold', () => {
+    const silent = elements().filter(([name, description]) => {
+      const named = new Set(wordsOf(name.replace(':', '').split(/[.(]/).at(-1)!))
+      return wordsOf(description).filter((word) => !named.has(word) && !EMPTY.has(word)).length < 1
+    })
+    expect(silent).toEqual([])
+  })
+
+  it('describes every element in sentences', () => {
+    expect(elements().filter(([, text]) => !/^[A-Z`].*[.!?]$/s.test(text) || text.includes('  '))).toEqual([])
+  })
+
+  it('answers every mutation with what it wrote or an error', () => {
+    const error = schema.getType('Error')
+    for (const [name, field] of Object.entries(schema.getMutationType()!.getFields())) {
+      const result = getNamedType(field.type)
+      const capital = name[0]!.toUpperCase() + name.slice(1)
+      expect(result.name).toBe(`${capital}Result`)
+      if (!isUnionType(result)) throw new Error(`${name} gives no union`)
+      const written = result.getTypes().filter((member) => !member.getInterfaces().includes(error as never))
+      expect(written, name).toHaveLength(1)
+    }
+  })
+
+  it('has the shape of Relay connections wherever it has pages', () => {
+    const connections = types.filter(({ name }) => name.endsWith('Connection')) as GraphQLObjectType[]
+    expect(connections.map(({ name }) => name)).toEqual(['ConversationConnection', 'TurnConnection'])
+    for (const connection of connections) {
+      const { edges, pageInfo } = connection.getFields()
+      expect(String(pageInfo!.type)).toBe('PageInfo!')
+      const edge = getNamedType(edges!.type) as GraphQLObjectType
+      expect(String(edges!.type)).toBe(`[${edge.name}!]!`)
+      expect(String(edge.getFields().cursor!.type)).toBe('String!')
+      const node = getNamedType(edge.getFields().node!.type) as GraphQLObjectType
+      expect(node.getInterfaces().map(String)).toContain('Node')
+    }
+  })
+
+  it('marks the fields that a view has to be asked for', () => {
+    const marked = types.filter(isObjectType).flatMap((type) => {
+      const fields = Object.values(type.getFields()).filter(({ extensions }) => extensions.perViewer)
+      return fields.map(({ name }) => `${type.name}.${name}`)
+    })
+    expect(marked.sort()).toEqual([
+      'Conversation.history', 'Conversation.tokenCount', 'Conversation.turnCount', 'Conversation.turns',
+      'InboxEvent.unreadCount', 'Participant.unreadCount', 'Turn.supersededBy',
+    ])
+  })
+})

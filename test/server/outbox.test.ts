@@ -1,0 +1,91 @@
+// Frames as a real WebSocket client receives them.
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { afterEach, describe, expect, test } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { createOutbox, type Outbox, type Payload } from '../../src/server/outbox.ts'
+
+const closing: (() => void)[] = []
+afterEach(() => closing.splice(0).forEach((close) => close()))
+
+/** A connected client, and the other side's outbox. */
+async function connect(): Promise<{ client: WebSocket; outbox: Outbox; received: string[]; socket: Duplex }> {
+  const http = createServer()
+  const sockets = new WebSocketServer({ noServer: true })
+  const opened = new Promise<Duplex>((resolve) => http.on('upgrade', (request: IncomingMessage, socket, head) => {
+    sockets.handleUpgrade(request, socket, head, () => resolve(socket))
+  }))
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const client = new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}`)
+  const received: string[] = []
+  client.on('message', (data) => received.push(String(data)))
+  await once(client, 'open')
+  const socket = await opened
+  closing.push(() => { client.terminate(); http.close() })
+  return { client, outbox: createOutbox(socket), received, socket }
+}
+
+const prefix = Buffer.from('{"payload":')
+const payload = (text: string): Payload => ({ bytes: Buffer.from(JSON.stringify(text)), ready: null })
+const messages = (received: string[]) => received.map((message) => (JSON.parse(message) as { payload: string }).payload)
+
+async function received(client: WebSocket, list: string[], count: number): Promise<void> {
+  while (list.length < count) await once(client, 'message')
+}
+
+describe('an outbox', () => {
+  test('frames messages of every header size, in order', async () => {
+    const { client, outbox, received: list } = await connect()
+    // Around the two sizes at which the header grows; the rest of a message is 14 bytes.
+    const texts = [0, 1, 110, 111, 112, 113, 65_520, 65_521, 65_522, 65_523, 200_000].map((size) => 'é'.repeat(1) + 'x'.repeat(size))
+    for (const text of texts) outbox.add(prefix, payload(text))
+    await received(client, list, texts.length)
+    expect(messages(list)).toEqual(texts)
+  })
+
+  test('holds back what comes after a payload that is not made yet', async () => {
+    const { client, outbox, received: list } = await connect()
+    let make!: () => void
+    const late: Payload = { bytes: null, ready: null }
+    late.ready = new Promise<void>((resolve) => (make = resolve)).then(() => void (late.bytes = Buffer.from('"second"')))
+    outbox.add(prefix, payload('first'))
+    outbox.add(prefix, late)
+    outbox.add(prefix, payload('third'))
+    await received(client, list, 1)
+    expect(messages(list)).toEqual(['first'])
+    make()
+    await received(client, list, 3)
+    expect(messages(list)).toEqual(['first', 'second', 'third'])
+  })
+
+  test('is full while its socket does not take more, and says when it has', async () => {
+    const { client, outbox, received: list } = await connect()
+    client.pause()
+    let added = 0
+    while (!outbox.isFull()) {
+      outbox.add(prefix, payload('x'.repeat(100_000)))
+      outbox.flush()
+      if ((added += 1) > 1000) throw new Error('never full')
+    }
+    let drained = false
+    const done = outbox.drained().then(() => (drained = true))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(drained).toBe(false)
+    client.resume()
+    await done
+    expect(outbox.isFull()).toBe(false)
+    await received(client, list, added)
+  })
+
+  test('lets nobody wait for a socket that is gone', async () => {
+    const { client, outbox, socket } = await connect()
+    outbox.add(prefix, { bytes: null, ready: new Promise(() => {}) })
+    const emptied = outbox.emptied()
+    client.terminate()
+    await once(socket, 'close')
+    await emptied
+  })
+})

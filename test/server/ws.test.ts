@@ -1,0 +1,213 @@
+// GraphQL over WebSocket with the real client: the same answers and masks as over HTTP, rooms followed by many, and
+// what a socket may not do.
+
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test, vi } from 'vitest'
+import { WebSocket } from 'ws'
+import { setPresence } from '../../src/domain/presence.ts'
+import { backends } from '../support/backend.ts'
+import { take, useServer } from '../support/server.ts'
+
+const FOLLOW = `subscription Follow($room: ID!, $after: Int, $as: String) {
+  conversationEvents(conversationId: $room, after: $after, as: $as) {
+    __typename seq
+    ... on TurnAppended { turn { text actor } }
+    ... on TurnDelta { turnId start end text }
+  }
+}`
+
+describe.each(backends)('over WebSocket on $name', (backend) => {
+  const server = useServer(backend, { MAX_FRAME_BYTES: '65536' })
+  const follow = (client: ReturnType<typeof server.client>, variables: Record<string, unknown>, query = FOLLOW) =>
+    client.iterate<Record<string, unknown>>({ query, variables })
+
+  test('a reader gets the journal after its cursor, then what comes, once and in order', async () => {
+    const tenant = server.tenant()
+    const room = await tenant.room('ada')
+    await tenant.say(room, 'ada', 'one')
+    const client = server.client({ 'x-tenant': tenant.name, 'x-actor': 'ada' })
+    const reading = take(follow(client, { room, after: 1 }), 12)
+    for (let i = 0; i < 11; i++) await tenant.say(room, 'ada', `more ${i}`)
+    const events = await reading
+    expect(events.map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
+    expect(events[0].turn).toEqual({ text: 'one', actor: 'ada' })
+  })
+
+  test('connectionParams say who reads; a whisper to others does not arrive', async () => {
+    const tenant = server.tenant()
+    const room = await tenant.room('ada', 'bob', 'eve')
+    const readers = ['bob', 'eve'].map((actor) => ({
+      actor, events: take(follow(server.client({ 'X-Tenant': tenant.name, 'X-Actor': actor }), { room, after: 3 }), 2),
+    }))
+    await tenant.say(room, 'ada', 'canary', { audience: ['bob'] })
+    await tenant.say(room, 'ada', 'for all')
+    await tenant.say(room, 'ada', 'and more')
+    const [bob, eve] = await Promise.all(readers.map(({ events }) => events))
+    expect(bob!.map(({ turn }) => turn.text)).toEqual(['canary', 'for all'])
+    expect(eve!.map(({ turn }) => turn.text)).toEqual(['for all', 'and more'])
+  })
+
+  test('readers who see the same get it from one execution; their own ids and cursors do not count', async () => {
+    const tenant = server.tenant()
+    const actors = Array.from({ length: 20 }, (_, i) => `reader-${i}`)
+    const room = await tenant.room('ada', ...actors)
+    const query = vi.spyOn(server.deps.pool, 'query')
+    const client = server.client({ 'x-tenant': tenant.name })
+    // turn.conversation is loaded, so executions show as statements.
+    const WITH_ROOM = FOLLOW.replace('{ text actor }', '{ text actor conversation { title } }')
+    const readings = actors.map((as, i) => take(follow(client, { room, after: i % 2 ? 21 : null, as }, WITH_ROOM), 1))
+    await sleep(300)
+    query.mockClear()
+    await tenant.say(room, 'ada', 'to all')
+    const events = await Promise.all(readings)
+    expect(events.flat().every(({ turn }) => turn.text === 'to all')).toBe(true)
+    const loads = query.mock.calls.filter(([each]) => (each as unknown as { name?: string }).name === 'read-conversations')
+    expect(loads).toHaveLength(1)
+    query.mockRestore()
+  })
+
+  test('what depends on the view is executed for each who asks', async () => {
+    const tenant = server.tenant()
+    const room = await tenant.room('ada', 'bob', 'eve')
+    await tenant.say(room, 'ada', 'secret', { audience: ['bob'] })
+    const COUNT = FOLLOW.replace('{ text actor }', '{ text actor conversation { turnCount } }')
+    const client = server.client({ 'x-tenant': tenant.name })
+    const readings = ['bob', 'eve', 'nobody'].map((as) => take(follow(client, { room, after: 4, as }, COUNT), 1))
+    await tenant.say(room, 'ada', 'open')
+    const counts = (await Promise.all(readings)).map(([event]) => event.turn.conversation.turnCount)
+    expect(counts).toEqual([2, 1, 1])
+  })
+
+  test('a reader that takes nothing costs the others nothing, and loses nothing', async () => {
+    const tenant = server.tenant()
+    const room = await tenant.room('ada')
+    const slow = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+    await once(slow, 'open')
+    const got: { seq: number | null }[] = []
+    slow.on('message', (data) => {
+      const message = JSON.parse(String(data))
+      if (message.type === 'next') got.push(message.payload.data.conversationEvents)
+    })
+    slow.send(JSON.stringify({ type: 'connection_init', payload: { 'x-tenant': tenant.name, 'x-actor': 'ada' } }))
+    await once(slow, 'message')
+    slow.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: FOLLOW, variables: { room, after: 0 } } }))
+    while (got.length === 0) await sleep(10)
+    slow.pause()
+    const quick = take(follow(server.client({ 'x-tenant': tenant.name }), { room, after: 1 }), 60)
+    for (let i = 0; i < 60; i++) await tenant.say(room, 'ada', `${i} ${'x'.repeat(100_000)}`)
+    expect((await quick).map(({ seq }) => seq)).toEqual(Array.from({ length: 60 }, (_, i) => i + 2))
+    slow.resume()
+    while (got.length < 61) await once(slow, 'message')
+    expect(got.map(({ seq }) => seq)).toEqual(Array.from({ length: 61 }, (_, i) => i + 1))
+    slow.terminate()
+  })
+
+  test('a deleted room completes its streams', async () => {
+    const tenant = server.tenant()
+    const room = await tenant.room('ada')
+    const events: string[] = []
+    const done = (async () => {
+      const client = server.client({ 'x-tenant': tenant.name })
+      for await (const { data } of follow(client, { room, after: 0 })) {
+        events.push((data as { conversationEvents: { __typename: string } }).conversationEvents.__typename)
+      }
+    })()
+    while (events.length === 0) await sleep(10)
+    const { body } = await server.post(
+      { query: `mutation { deleteConversation(id: "${room}") { ... on ErasureReceipt { conversations } } }` },
+      { 'x-tenant': tenant.name },
+    )
+    expect(body.data.deleteConversation).toEqual({ conversations: 1 })
+    await done
+    expect(events).toEqual(['ParticipantJoined', 'ConversationDeleted'])
+  })
+
+  test.each([
+    ['an unknown room', { room: 'conv_01M7Y5XZZZZZZZZZZZZZZZZZZZ' }, 'NOT_FOUND'],
+    ['an id that is none', { room: 'x' }, 'INVALID_INPUT'],
+  ])('following %s fails with its code', async (_, variables, code) => {
+    const result = await follow(server.client(), variables).next()
+    expect(result.value.errors[0].extensions.code).toBe(code)
+  })
+
+  test('a cursor beyond the head fails with the head', async () => {
+    const tenant = server.tenant()
+    const room = await tenant.room('ada')
+    const result = await follow(server.client({ 'x-tenant': tenant.name }), { room, after: 99 }).next()
+    expect(result.value.errors[0].message).toContain('the newest entry of the room is 1')
+  })
+
+  test('queries and mutations go over the socket, masked like over HTTP', async () => {
+    const client = server.client({ 'x-tenant': server.tenant().name, 'x-actor': 'ada' })
+    const ask = async (query: string) => (await client.iterate<Record<string, unknown>>({ query }).next()).value
+    expect((await ask('{ viewer { actor } }')).data).toEqual({ viewer: { actor: 'ada' } })
+    const { query } = server.deps.pool
+    server.deps.pool.query = (() => Promise.reject(new Error('secret: postgres://u:p@h'))) as never
+    const { errors } = await ask('{ conversations { edges { cursor } } }').finally(() => (server.deps.pool.query = query))
+    expect(errors[0]).toMatchObject({ message: 'Unexpected error.', extensions: { code: 'INTERNAL_SERVER_ERROR' } })
+    expect(JSON.stringify(errors)).not.toContain('secret')
+  })
+
+  test('a document that is wrong is said to be, and the socket lives on', async () => {
+    const client = server.client()
+    await expect(client.iterate({ query: '{ nonsense' }).next()).rejects.toMatchObject([{ message: /Syntax Error/ }])
+    await expect(client.iterate({ query: '{ nonsense }' }).next()).rejects.toMatchObject([{ message: /Cannot query/ }])
+    expect((await client.iterate({ query: '{ __typename }' }).next()).value.data).toEqual({ __typename: 'Query' })
+  })
+
+  test.each([
+    ['from a page of another origin', '/graphql', { origin: 'https://evil.example' }, 403],
+    ['on another path', '/elsewhere', {}, 404],
+  ])('an upgrade %s is refused', async (_, path, headers, status) => {
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, 'graphql-transport-ws', { headers })
+    const [, response] = await once(socket, 'unexpected-response') as [unknown, { statusCode: number }]
+    expect(response.statusCode).toBe(status)
+  })
+
+  test('a frame over the limit closes the socket with 1009', async () => {
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+    await once(socket, 'open')
+    socket.send('x'.repeat(65_537))
+    expect((await once(socket, 'close'))[0]).toBe(1009)
+  })
+
+  test('presence set over a socket ends with it', async () => {
+    const tenant = server.tenant()
+    const room = await tenant.room('ada', 'bob')
+    const client = server.client({ 'x-tenant': tenant.name, 'x-actor': 'ada' })
+    const PRESENCE = `subscription($room: ID!) {
+      conversationEvents(conversationId: $room) { ... on PresenceChanged { state participant { actor } } }
+    }`
+    const reading = take(follow(server.client({ 'x-tenant': tenant.name, 'x-actor': 'bob' }), { room }, PRESENCE), 3)
+    await sleep(200)
+    await client.iterate({
+      query: `mutation { setPresence(input: { conversationId: "${room}", state: TYPING }) { __typename } }`,
+    }).next()
+    await client.dispose()
+    while (true) {
+      const states = await server.deps.presence.states([room])
+      if (!states.get(room)?.size) break
+      await sleep(20)
+    }
+    await setPresence(server.deps, tenant.as('bob'), { conversationId: room, state: 'AWAY' }, null)
+    expect(await reading).toEqual([
+      { state: 'TYPING', participant: { actor: 'ada' } },
+      { state: 'OFFLINE', participant: { actor: 'ada' } },
+      { state: 'AWAY', participant: { actor: 'bob' } },
+    ])
+  })
+})
+
+describe.each(backends)('a server that is told to stop, on $name', (backend) => {
+  const server = useServer(backend)
+
+  test('closes its sockets with 1001, and takes no more', async () => {
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+    await once(socket, 'open')
+    const closing = once(socket, 'close')
+    await server.close()
+    expect((await closing)[0]).toBe(1001)
+    await expect(fetch(`${server.url}/health`)).rejects.toThrow()
+  })
+})

@@ -1,0 +1,131 @@
+// Processes of the server, without its transport: any number of them on one database of their own. What the bus brings
+// to each can be lost or held back, and what each knows of its rooms be forgotten, as in a crash.
+
+import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { pino } from 'pino'
+import type { Bus } from '../../src/bus/bus.ts'
+import { createDeps, type DepsConfig } from '../../src/deps.ts'
+import type { Deps } from '../../src/domain/deps.ts'
+import { announceDelta, type RoomMessage, type TenantMessage } from '../../src/domain/event/announce.ts'
+import { createFeeds } from '../../src/domain/event/feed.ts'
+import { createInboxes } from '../../src/domain/event/inbox.ts'
+import { createDeltaQueue } from '../../src/domain/streaming-turn/delta-queue.ts'
+import type { Viewer } from '../../src/domain/view.ts'
+import { newDataDir, type Backend } from './backend.ts'
+
+/** What comes over the bus to one process. */
+export type Wire = {
+  /** Loses the messages for which it says so. */
+  lose: (message: RoomMessage | TenantMessage, topic: string) => boolean
+  /** Keeps what comes, until `release` lets it through in order. */
+  hold(): void
+  release(): void
+  /** Says that messages may have been lost, and flow again. */
+  restore(): void
+}
+
+export type Process = {
+  /** Of its present life: a crash gives it others. */
+  deps: Deps
+  wire: Wire
+  /** Its readers hear nothing more, and it knows nothing of any room. */
+  crash(): Promise<void>
+}
+
+export type Site = {
+  /** One more process. On the embedded database they share its one connection and bus. */
+  start(settings?: { streamLeaseMs?: number; turnBytes?: number }): Promise<Process>
+  close(): Promise<void>
+}
+
+const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 }
+
+/** Somebody of a tenant that nobody else uses. */
+export const newViewer = (actor = 'ada'): Viewer => ({ tenant: `t-${randomBytes(8).toString('hex')}`, actor })
+
+export async function openSite(backend: Backend): Promise<Site> {
+  const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
+  const undo: (() => Promise<unknown>)[] = []
+  let place: Pick<DepsConfig, 'dataDir' | 'databaseUrl' | 'redisUrl'>
+  if (backend.name === 'embedded') {
+    const dataDir = await newDataDir()
+    undo.push(() => rm(dataDir, { recursive: true }))
+    place = { dataDir, databaseUrl: undefined, redisUrl: undefined }
+  } else {
+    const { url, redisUrl, close } = await backend.open()
+    undo.push(close)
+    place = { dataDir: null, databaseUrl: url, redisUrl }
+  }
+  let ground: Deps | null = null
+
+  return {
+    async start({ streamLeaseMs = 30_000, turnBytes = LIMITS.turnBytes } = {}) {
+      const limits = { ...LIMITS, turnBytes }
+      if (!ground || backend.name !== 'embedded') {
+        const world = await createDeps({
+          ...place, databasePoolSize: 8, limits, streamLeaseMs, presenceTtlMs: 60_000, logLevel: 'silent',
+        }, log)
+        undo.push(() => world.close())
+        ground = world.deps
+      }
+      const deps: Deps = { ...ground, bus: { ...ground.bus }, limits, streamLeaseMs }
+      const wire = tap(deps.bus)
+      const life: Process = {
+        deps: born(deps), wire,
+        async crash() {
+          const { feeds } = life.deps
+          life.deps = born(deps)
+          await feeds.close()
+        },
+      }
+      undo.push(() => life.deps.feeds.close())
+      return life
+    },
+    async close() {
+      for (const step of undo.splice(0).reverse()) await step()
+    },
+  }
+}
+
+/** With the state of a process that has just started: it knows no room, and nothing waits. */
+function born(deps: Deps): Deps {
+  return {
+    ...deps,
+    feeds: createFeeds(deps),
+    inboxes: createInboxes(deps),
+    deltas: createDeltaQueue(deps.pool, deps.limits.turnBytes, (room, turnId, start, text) =>
+      announceDelta(deps, room, turnId, start, text)),
+  }
+}
+
+/** Puts the wire between the bus and those who subscribe to it from now on. */
+function tap(bus: Bus): Wire {
+  const { subscribe, onRestored } = bus
+  const restored = new Set<() => void>()
+  let held: (() => void)[] | null = null
+  const wire: Wire = {
+    lose: () => false,
+    hold() { held ??= [] },
+    release() {
+      const waiting = held ?? []
+      held = null
+      for (const deliver of waiting) deliver()
+    },
+    restore() { for (const callback of [...restored]) callback() },
+  }
+  bus.subscribe = (topic, receive) => subscribe(topic, (message) => {
+    if (wire.lose(JSON.parse(message) as RoomMessage | TenantMessage, topic)) return
+    if (held) held.push(() => receive(message))
+    else receive(message)
+  })
+  bus.onRestored = (callback) => {
+    const stop = onRestored(callback)
+    restored.add(callback)
+    return () => {
+      restored.delete(callback)
+      stop()
+    }
+  }
+  return wire
+}

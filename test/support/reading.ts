@@ -1,0 +1,102 @@
+// A reader of a room that keeps what it is told, and what must hold of that.
+
+import { expect } from 'vitest'
+import type { Deps } from '../../src/domain/deps.ts'
+import type { ConversationEvent, JournalEvent, TurnDelta } from '../../src/domain/event/event.ts'
+import { readEventsOf, type Subscription } from '../../src/domain/event/reader.ts'
+import type { Viewer } from '../../src/domain/view.ts'
+
+export type Reading = {
+  readonly events: ConversationEvent[]
+  /** How it ended; null while it goes on. */
+  readonly end: 'complete' | 'stopped' | Error | null
+  /** Resolves when the condition holds of what came; fails after 15 s. */
+  until(what: string, condition: (reading: Reading) => unknown): Promise<void>
+  /** Takes no more events until `resume`. */
+  pause(): void
+  resume(): void
+  stop(): Promise<void>
+}
+
+/** @throws what the subscription throws */
+export async function read(deps: Deps, viewer: Viewer, input: Subscription): Promise<Reading> {
+  const iterable = await readEventsOf(deps, viewer, input)
+  const events: ConversationEvent[] = []
+  let end: Reading['end'] = null
+  let gate: Promise<void> | null = null
+  let open: () => void = () => {}
+  const waiting = new Set<() => void>()
+
+  const reading: Reading = {
+    events,
+    get end() { return end },
+    until(what, condition) {
+      return new Promise((resolve, reject) => {
+        const late = setTimeout(() => {
+          waiting.delete(look)
+          reject(new Error(`Waited 15 s for ${what}. Told so far:\n${lines(events).slice(-40).join('\n')}\n(${end})`))
+        }, 15_000)
+        function look(): void {
+          if (!condition(reading)) return
+          clearTimeout(late)
+          waiting.delete(look)
+          resolve()
+        }
+        waiting.add(look)
+        look()
+      })
+    },
+    pause() { gate ??= new Promise((resolve) => (open = resolve)) },
+    resume() {
+      gate = null
+      open()
+    },
+    async stop() {
+      end ??= 'stopped'
+      reading.resume()
+      await iterable.return!()
+    },
+  }
+  const changed = () => { for (const look of [...waiting]) look() }
+
+  async function take(): Promise<void> {
+    while (end === null) {
+      if (gate) await gate
+      const { done, value } = await iterable.next()
+      if (done) end ??= 'complete'
+      else if (end === null) events.push(value.event)
+      changed()
+    }
+  }
+  take().catch((error: Error) => {
+    end ??= error
+    changed()
+  })
+  return reading
+}
+
+export const isJournal = (event: ConversationEvent): event is JournalEvent => event.seq !== null
+export const seqsOf = ({ events }: Reading): number[] => events.filter(isJournal).map(({ seq }) => seq)
+/** Whether it has come as far as that entry. */
+export const sawSeq = (seq: number) => ({ events }: Reading) => (events.findLast(isJournal)?.seq ?? 0) >= seq
+export const deltasOf = ({ events }: Reading, turnId: string): TurnDelta[] =>
+  events.filter((event): event is TurnDelta => event.type === 'TurnDelta' && event.turnId === turnId)
+export const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
+
+/** One line an event: its seq and type, or what a delta says. */
+export const lines = (events: readonly ConversationEvent[]): string[] => events.map((event) =>
+  event.type === 'TurnDelta' ? `${event.start}-${event.end} ${event.text}`
+    : event.seq === null ? event.type
+      : `${event.seq} ${event.type}`)
+
+/** What the deltas of a turn say, joined. Fails unless they follow on one another from 0 on. */
+export function textOf(reading: Reading, turnId: string): string {
+  let text = ''
+  for (const delta of deltasOf(reading, turnId)) {
+    expect(delta.start, `a delta after ${JSON.stringify(text)}`).toBe(text.length)
+    expect(delta.end).toBe(delta.start + delta.text.length)
+    expect(delta.text).not.toBe('')
+    text += delta.text
+  }
+  return text
+}

@@ -1,0 +1,89 @@
+// What a room must show to whom, said in the plainest way: lists in memory and spans of seqs. No code of the product's
+// is used here; suites do the same to a real room and to this one, and compare.
+
+export type Status = 'STREAMING' | 'COMMITTED' | 'ABORTED'
+export type OracleTurn = {
+  id: string; seq: number; rootSeq: number; actor: string; status: Status; tokens: number; audience: string[] | null
+}
+type Entry = { seq: number; type: string; turn?: OracleTurn }
+type Member = { spans: { from: number; to: number }[]; history: 'ALL' | 'SINCE_JOINED'; isIn: boolean; read: number }
+
+export type RoomOracle = ReturnType<typeof createRoomOracle>
+
+export function createRoomOracle() {
+  const entries: Entry[] = []
+  const turns: OracleTurn[] = []
+  const members = new Map<string, Member>()
+
+  const write = (type: string, turn?: OracleTurn) => entries.push({ seq: entries.length + 1, type, turn })
+  const isIn = (actor: string) => members.get(actor)?.isIn === true
+  /** Whoever never was in the room sees all of it. */
+  const inSpan = (actor: string, seq: number) =>
+    (members.get(actor)?.spans ?? [{ from: 1, to: Infinity }]).some(({ from, to }) => from <= seq && seq <= to)
+  const sees = (actor: string, turn: OracleTurn) =>
+    inSpan(actor, turn.seq) && inSpan(actor, turn.rootSeq) && (!turn.audience || turn.audience.includes(actor))
+  const isNewest = (turn: OracleTurn, seen: OracleTurn[]) =>
+    !seen.some((other) => other.rootSeq === turn.rootSeq && other.seq > turn.seq)
+
+  return {
+    isIn,
+    knows: (actor: string) => members.has(actor),
+    get head() { return entries.length },
+    turns,
+    join(actor: string, history: Member['history']) {
+      if (isIn(actor)) return
+      write('ParticipantJoined')
+      const known = members.get(actor)
+      const spans = history === 'ALL' ? [{ from: 1, to: Infinity }]
+        : [...(known?.spans ?? []), { from: entries.length, to: Infinity }]
+      members.set(actor, { spans, history, isIn: true, read: known?.read ?? 0 })
+    },
+    leave(actor: string) {
+      write('ParticipantLeft')
+      const member = members.get(actor)!
+      member.isIn = false
+      for (const span of member.spans) if (span.to === Infinity) span.to = entries.length
+    },
+    /** A new turn; its author joins by it. */
+    append(turn: { id: string; actor: string; status: Status; tokens: number; audience: string[] | null }) {
+      if (!isIn(turn.actor)) this.join(turn.actor, members.get(turn.actor)?.history ?? 'ALL')
+      const seq = entries.length + 1
+      const audience = turn.audience && [turn.actor, ...turn.audience]
+      turns.push({ ...turn, audience, seq, rootSeq: seq })
+      write(turn.status === 'STREAMING' ? 'TurnOpened' : 'TurnAppended', turns.at(-1))
+    },
+    close(turn: OracleTurn, status: 'COMMITTED' | 'ABORTED', tokens: number) {
+      Object.assign(turn, { status, tokens })
+      write(status === 'COMMITTED' ? 'TurnCommitted' : 'TurnAborted', turn)
+    },
+    supersede(older: OracleTurn, id: string, tokens: number) {
+      turns.push({ ...older, id, tokens, status: 'COMMITTED', seq: entries.length + 1 })
+      write('TurnSuperseded', turns.at(-1))
+    },
+    isSuperseded: (turn: OracleTurn) => !isNewest(turn, turns),
+    markRead(actor: string, seq: number) {
+      const member = members.get(actor)!
+      member.read = Math.max(member.read, seq)
+    },
+
+    /** In the order of places; newest versions only, or all. */
+    page(actor: string, includeSuperseded = false): OracleTurn[] {
+      const seen = turns.filter((turn) => sees(actor, turn))
+      return seen.filter((turn) => includeSuperseded || isNewest(turn, seen))
+        .sort((a, b) => a.rootSeq - b.rootSeq || a.seq - b.seq)
+    },
+    count(actor: string) {
+      const counted = this.page(actor).filter(({ status }) => status === 'COMMITTED')
+      return { turnCount: counted.length, tokenCount: counted.reduce((sum, { tokens }) => sum + tokens, 0) }
+    },
+    /** What the participant has not read, as far as the viewer knows of it. */
+    unread(viewer: string, participant: string): number {
+      const { read } = members.get(participant)!
+      return this.page(participant).filter((turn) =>
+        turn.status === 'COMMITTED' && turn.actor !== participant && turn.rootSeq > read && sees(viewer, turn)).length
+    },
+    events: (actor: string) => entries
+      .filter(({ seq, turn }) => inSpan(actor, seq) && (!turn || sees(actor, turn)))
+      .map(({ seq, type, turn }) => ({ seq, type, turn: turn?.id })),
+  }
+}

@@ -1,0 +1,73 @@
+// A server in this process, on a world of its own, and real clients of it.
+
+import { createClient, type Client } from 'graphql-ws'
+import { afterAll, beforeAll } from 'vitest'
+import { WebSocket } from 'ws'
+import { loadConfig } from '../../src/config.ts'
+import { createServer, type Server } from '../../src/server/http.ts'
+import type { Backend } from './backend.ts'
+import { useWorld, type TestWorld } from './world.ts'
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read answers without types
+type Answer = any
+
+export type TestServer = TestWorld & {
+  /** http://127.0.0.1:… */
+  readonly url: string
+  /** POSTs an operation as that actor of the tenant; the status and the parsed body. */
+  post(operation: { query: string; variables?: object }, as?: Record<string, string>): Promise<{ status: number; body: Answer }>
+  /** A WebSocket client, closed after the tests. */
+  client(connectionParams?: Record<string, unknown>): Client
+  close(): Promise<void>
+}
+
+export function useServer(backend: Backend, env: Record<string, string> = {}): TestServer {
+  const world = useWorld(backend)
+  const clients: Client[] = []
+  let server: Server
+  let port = 0
+
+  beforeAll(async () => {
+    const config = { ...loadConfig({ SHUTDOWN_SECONDS: '2', ...env }), port: 0 }
+    server = createServer(world.deps, config, {
+      database: () => world.deps.pool.query('SELECT 1'), bus: () => world.deps.bus.ping(), durability: 'as tested',
+    })
+    port = await server.listen()
+  })
+  const close = async () => {
+    await Promise.all(clients.splice(0).map((client) => client.dispose()))
+    await server.close()
+  }
+  afterAll(close)
+
+  return {
+    get deps() { return world.deps },
+    get url() { return `http://127.0.0.1:${port}` },
+    tenant: () => world.tenant(),
+    async post(operation, as = {}) {
+      const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
+        method: 'POST', headers: { 'content-type': 'application/json', ...as }, body: JSON.stringify(operation),
+      })
+      return { status: response.status, body: await response.json() }
+    },
+    client(connectionParams = {}) {
+      const client = createClient({
+        url: `ws://127.0.0.1:${port}/graphql`, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0,
+      })
+      clients.push(client)
+      return client
+    },
+    close,
+  }
+}
+
+/** The next events of a subscription, that many; then it is left. */
+export async function take(events: AsyncIterableIterator<Answer>, count: number): Promise<Answer[]> {
+  const taken: Answer[] = []
+  for await (const { data, errors } of events) {
+    if (errors) throw new Error(JSON.stringify(errors))
+    taken.push(data.conversationEvents)
+    if (taken.length === count) break
+  }
+  return taken
+}

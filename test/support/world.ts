@@ -1,0 +1,80 @@
+// A whole world – real Deps on a backend's database – for the suites that speak to the domain. One a test file and
+// backend; each test takes a tenant of its own, so tests see nothing of each other.
+
+import { rm } from 'node:fs/promises'
+import { pino } from 'pino'
+import { afterAll, beforeAll } from 'vitest'
+import { createDeps, type DepsConfig, type World } from '../../src/deps.ts'
+import { createConversation, type CreateConversationInput } from '../../src/domain/conversation.ts'
+import type { Deps } from '../../src/domain/deps.ts'
+import { appendTurn, type TurnInput } from '../../src/domain/turn/append.ts'
+import type { Turn } from '../../src/domain/turn/turn.ts'
+import type { Viewer } from '../../src/domain/view.ts'
+import { readLastSeq } from '../../src/store/sql/read-journal.ts'
+import { newDataDir, type Backend, type Opened } from './backend.ts'
+
+export type Tenant = {
+  name: string
+  /** The tenant's actor of that name, whether or not anybody knows them. */
+  as(actor: string): Viewer
+  /** The id of a new room, made by "owner". Participants may be given by name. */
+  room(...participants: (string | Participant)[]): Promise<string>
+  /** A turn of the actor's, as committed. Role USER unless given. */
+  say(room: string, actor: string, content: string, more?: Partial<TurnInput>): Promise<Turn>
+  /** The newest entry of the room. */
+  lastSeq(room: string): Promise<number | null>
+}
+type Participant = NonNullable<CreateConversationInput['participants']>[number]
+
+export type TestWorld = {
+  readonly deps: Deps
+  /** Of the database, where other clients than the world's own can reach it. */
+  readonly url: string | undefined
+  tenant(): Tenant
+}
+
+export const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200 }
+
+/** Registers the opening and closing with vitest; the world is there once tests run. */
+export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): TestWorld {
+  let world: World
+  let opened: Opened | null = null
+  let dataDir: string | null = null
+  let tenants = 0
+
+  beforeAll(async () => {
+    // The embedded database is one process's own: the world starts it itself, on a prepared directory.
+    if (backend.name === 'embedded') dataDir = await newDataDir()
+    else opened = await backend.open()
+    world = await createDeps({
+      databaseUrl: opened?.url, redisUrl: opened?.redisUrl, dataDir, databasePoolSize: 10, logLevel: 'warn',
+      limits: { ...LIMITS, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 },
+      streamLeaseMs: 30_000, presenceTtlMs: 60_000, ...settings,
+    }, pino({ level: 'fatal' }))
+  })
+  afterAll(async () => {
+    await world?.close()
+    await opened?.close()
+    if (dataDir) await rm(dataDir, { recursive: true })
+  })
+
+  return {
+    get deps() { return world.deps },
+    get url() { return opened?.url },
+    tenant() {
+      const name = `tenant-${++tenants}`
+      const as = (actor: string) => ({ tenant: name, actor })
+      return {
+        name, as,
+        async room(...participants) {
+          const named = participants.map((each) => (typeof each === 'string' ? { actor: each } : each))
+          return (await createConversation(world.deps, as('owner'), { participants: named })).id
+        },
+        say: (room, actor, content, more = {}) => appendTurn(world.deps, as(actor), {
+          conversationId: room, turn: { role: 'USER', content, ...more },
+        }),
+        lastSeq: (room) => readLastSeq(world.deps.pool, name, room),
+      }
+    },
+  }
+}
