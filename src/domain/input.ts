@@ -30,10 +30,20 @@ export const id = (kind: Kind) =>
 /** Bytes of the caller's own JSON on one row. */
 const JSON_BYTES = 64 * 1024
 
-const depthOf = (value: unknown): number =>
-  value !== null && typeof value === 'object' ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
+/** How deep JSON may be nested: databases and clients walk it by recursion. */
+const JSON_DEPTH = 64
 
-/** A JSON value that Postgres can store. */
+function depthOf(printed: string): number {
+  let depth = 0
+  let deepest = 0
+  for (const [bracket] of printed.replace(/"(?:[^"\\]|\\.)*"/g, '').matchAll(/[[\]{}]/g)) {
+    depth += bracket === '[' || bracket === '{' ? 1 : -1
+    deepest = Math.max(deepest, depth)
+  }
+  return deepest
+}
+
+/** A JSON value that Postgres can store, nested at most 64 deep. */
 export const json = z.unknown().superRefine((value, context) => {
   let printed: string
   try {
@@ -45,17 +55,18 @@ export const json = z.unknown().superRefine((value, context) => {
   if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f]..)/i.test(printed)) {
     context.addIssue({ code: 'custom', message: 'must not contain U+0000 or half of a surrogate pair' })
   }
+  if (depthOf(printed) > JSON_DEPTH) {
+    context.addIssue({ code: 'custom', message: `must be nested at most ${JSON_DEPTH} deep` })
+  }
 })
 
-/** A JSON object of at most 64 KiB, nested at most 32 deep. */
+/** A JSON object of at most 64 KiB. */
 export const metadata = json.superRefine((value, context) => {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     return context.addIssue({ code: 'custom', message: 'must be a JSON object' })
   }
   if (Buffer.byteLength(JSON.stringify(value)) > JSON_BYTES) {
     context.addIssue({ code: 'custom', message: `must be at most ${JSON_BYTES} bytes of JSON` })
-  } else if (depthOf(value) > 32) {
-    context.addIssue({ code: 'custom', message: 'must be nested at most 32 deep' })
   }
 }) as unknown as z.ZodType<Record<string, unknown>>
 

@@ -98,7 +98,7 @@ describe('what it keeps', () => {
     let acknowledged = 0
     while (acknowledged < 300) acknowledged = Number((await says.next()).value)
     await kill(child)
-    for (let { value, done } = await says.next(); !done; { value, done } = await says.next()) acknowledged = Number(value)
+    for (let line = await says.next(); !line.done; line = await says.next()) acknowledged = Number(line.value)
 
     const { client } = await start(dataDir)
     const { rows } = await client.query('SELECT count(*)::integer AS count, max(n) AS newest FROM kept')
