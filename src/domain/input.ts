@@ -36,7 +36,7 @@ const JSON_DEPTH = 64
 function depthOf(printed: string): number {
   let depth = 0
   let deepest = 0
-  for (const [bracket] of printed.replace(/"(?:[^"\\]|\\.)*"/g, '').matchAll(/[[\]{}]/g)) {
+  for (const [bracket] of printed.replace(/"(?:[^"\\]+|\\.)*"/g, '').matchAll(/[[\]{}]/g)) {
     depth += bracket === '[' || bracket === '{' ? 1 : -1
     deepest = Math.max(deepest, depth)
   }
