@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { ConfigError, loadConfig, type Config } from './config.ts'
 import { createDeps } from './deps.ts'
 import { startSweeping } from './domain/sweep.ts'
+import { ping } from './store/db.ts'
 import { DataDirInUse } from './store/embedded.ts'
 
 async function run(config: Config): Promise<void> {
@@ -13,7 +14,7 @@ async function run(config: Config): Promise<void> {
     createDeps(config, log), import('./server/http.ts'),
   ])
   const server = createServer(deps, config, {
-    database: () => deps.pool.query('SELECT 1'), bus: () => deps.bus.ping(), durability,
+    database: () => ping(deps.pool), bus: () => deps.bus.ping(), durability,
   })
   const stopSweeping = startSweeping(deps)
 

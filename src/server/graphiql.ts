@@ -6,7 +6,8 @@ const tab = (query: string, variables: object = {}) => ({
 
 export const tabs = [
   tab(`
-# 1. A room for three. The key makes this safe to repeat: the same room comes back.
+# 1. A room for three. Run it (Ctrl-Enter), and note its id.
+# Again, it gives the same room: the key is yours.
 mutation CreateRoom {
   createConversation(input: {
     key: "welcome"
@@ -17,12 +18,16 @@ mutation CreateRoom {
       { actor: "scribe", kind: AGENT }
     ]
   }) {
-    ... on Conversation { id title lastSeq participants { actor kind } }
+    ... on Conversation {
+      id title lastSeq
+      participants { actor kind }
+    }
     ... on Error { code message }
   }
 }`),
   tab(`
-# 2. Watch it live: run this, then append in the next tab. Put in the room's id from the first tab.
+# 2. Watch it live: put the room's id into the variables,
+# run this, then say something in the next tab.
 subscription Watch($room: ID!) {
   conversationEvents(conversationId: $room, after: 0) {
     __typename
@@ -34,29 +39,39 @@ subscription Watch($room: ID!) {
   }
 }`, { room: 'conv_…' }),
   tab(`
-# 3. Say something. With a clientId, sending it again returns the first turn.
+# 3. Say something. With a clientId, sending it again
+# gives back the first turn.
 mutation Say($room: ID!) {
   appendTurn(input: {
     conversationId: $room
-    turn: { role: USER, content: "Good morning. What did we decide about the launch?", clientId: "hello-1" }
+    turn: {
+      role: USER
+      content: "Good morning. What did we decide?"
+      clientId: "hello-1"
+    }
   }) {
     ... on Turn { id seq text tokenCount }
     ... on Error { code message }
   }
 }`, { room: 'conv_…' }),
   tab(`
-# 4. A whisper: only scout sees it. Ask as scribe and it does not exist.
+# 4. A whisper: only scout sees it.
+# Read back as scribe, and it is not there.
 mutation Whisper($room: ID!) {
   appendTurn(input: {
     conversationId: $room
-    turn: { role: USER, content: "Between us: the date is not fixed yet.", audience: ["scout"] }
+    turn: {
+      role: USER
+      content: "Between us: the date is not fixed yet."
+      audience: ["scout"]
+    }
   }) {
     ... on Turn { id seq audience }
     ... on Error { code message }
   }
 }`, { room: 'conv_…' }),
   tab(`
-# 5. Read back, newest page first, as somebody: change \`as\` and see what they see.
+# 5. Read back as somebody: change \`as\`, see what they see.
 query ReadBack($room: ID!) {
   conversation(id: $room) {
     title

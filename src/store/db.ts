@@ -78,3 +78,6 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
 export function createPrisma(pool: pg.Pool): Db {
   return new PrismaClient({ adapter: new PrismaPg(pool) })
 }
+
+/** Rejects when the database does not answer. */
+export const ping = (pool: pg.Pool): Promise<unknown> => pool.query('SELECT 1')

@@ -1,0 +1,155 @@
+// What Docker users get, as far as files tell: no engine runs here, so the containers themselves are not tried.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { loadConfig, variables } from '../src/config.ts'
+
+const path = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
+const read = (name: string) => readFileSync(path(name), 'utf8')
+
+type Service = {
+  image?: string
+  build?: string
+  command?: string[]
+  environment?: Record<string, string>
+  ports?: string[]
+  volumes?: string[]
+  healthcheck?: { test: string[]; interval: string; timeout: string; retries: number }
+  depends_on?: Record<string, { condition: string }>
+  stop_grace_period?: string
+}
+type Compose = { services: Record<'postgres' | 'redis' | 'server', Service>; volumes: Record<string, unknown> }
+
+describe('docker-compose.yml', () => {
+  const { services, volumes } = parse(read('docker-compose.yml')) as Compose
+  const { postgres, redis, server } = services
+
+  it('has the server, Postgres with pgvector, and Redis', () => {
+    expect(Object.keys(services).sort()).toEqual(['postgres', 'redis', 'server'])
+    expect(postgres.image).toBe('pgvector/pgvector:pg17')
+    expect(redis.image).toBe('redis:8')
+    expect(server.build).toBe('.')
+  })
+
+  it('publishes on the loopback of the host only', () => {
+    const ports = Object.values(services).flatMap((service) => service.ports ?? [])
+    expect(ports).toHaveLength(3)
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/)
+    expect(server.ports).toEqual(['127.0.0.1:4000:4000'])
+  })
+
+  it('starts the server once both services say they are healthy', () => {
+    expect(server.depends_on).toEqual({
+      postgres: { condition: 'service_healthy' }, redis: { condition: 'service_healthy' },
+    })
+    for (const { healthcheck } of [postgres, redis]) {
+      expect(healthcheck).toMatchObject({ interval: expect.stringMatching(/^\d+s$/), retries: expect.any(Number) })
+      expect(healthcheck!.test[0]).toBe('CMD')
+    }
+    expect(postgres.healthcheck!.test).toContain('pg_isready')
+    expect(redis.healthcheck!.test).toEqual(['CMD', 'redis-cli', 'ping'])
+  })
+
+  it('gives the server settings that it knows, and can use as they are', () => {
+    const known = new Set(variables.map(({ name }) => name))
+    expect(Object.keys(server.environment!).filter((name) => !known.has(name))).toEqual([])
+    // A value that YAML reads as a number or a boolean would reach the container as something else.
+    expect(Object.values(server.environment!).every((value) => typeof value === 'string')).toBe(true)
+    const config = loadConfig(server.environment)
+    expect(config).toMatchObject({ host: '0.0.0.0', port: 4000, allowUnauthenticated: true })
+    // Longer than the server takes at most: its own time, and the 2 s after which main.ts ends whatever hangs.
+    expect(parseInt(server.stop_grace_period!)).toBeGreaterThan(config.shutdownMs / 1000 + 2)
+  })
+
+  it('names the services as they are in the URLs', () => {
+    const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = postgres.environment!
+    const { DATABASE_URL, REDIS_URL } = server.environment!
+    expect(DATABASE_URL).toBe(`postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@postgres:5432/${POSTGRES_DB}`)
+    expect(REDIS_URL).toBe('redis://redis:6379')
+  })
+
+  it('keeps the data in volumes that it declares', () => {
+    const mounted = Object.values(services).flatMap((service) => service.volumes ?? [])
+    expect(mounted.map((volume) => volume.split(':')[0]).sort()).toEqual(Object.keys(volumes).sort())
+    expect(postgres.volumes).toEqual(['postgres:/var/lib/postgresql/data'])
+  })
+})
+
+describe('Dockerfile', () => {
+  /** Instructions in order, continued lines joined. */
+  const steps = read('Dockerfile')
+    .replace(/^#.*\n/gm, '')
+    .replace(/\\\n\s*/g, '')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => ({ verb: line.split(' ', 1)[0]!, rest: line.slice(line.indexOf(' ') + 1).trim() }))
+  const all = (verb: string) => steps.filter((step) => step.verb === verb).map(({ rest }) => rest)
+  const place = (verb: string, part: string) =>
+    steps.findIndex((step) => step.verb === verb && step.rest.includes(part))
+  const env = Object.fromEntries(all('ENV')[0]!.split(' ').map((pair) => pair.split('=') as [string, string]))
+
+  it('starts from Node 24, which package.json allows', () => {
+    expect(all('FROM')).toEqual(['node:24-slim'])
+    expect(JSON.parse(read('package.json')).engines.node).toBe('>=20.19')
+  })
+
+  it('installs what runs, from the lockfile, with all that generating the client needs', () => {
+    const install = place('RUN', 'npm ci --omit=dev')
+    expect(install).toBeGreaterThan(place('COPY', 'package-lock.json prisma.config.ts'))
+    expect(install).toBeGreaterThan(place('COPY', 'prisma ./prisma'))
+    const { dependencies, scripts } = JSON.parse(read('package.json'))
+    expect(scripts.postinstall).toMatch(/^prisma generate/)
+    for (const name of ['prisma', 'tsx']) expect(Object.keys(dependencies)).toContain(name)
+  })
+
+  it('copies files that exist and that .dockerignore lets through', () => {
+    const allowed = read('.dockerignore').split('\n').flatMap((line) => (line.startsWith('!') ? line.slice(1) : []))
+    for (const copied of all('COPY')) {
+      for (const source of copied.split(' ').slice(0, -1)) {
+        expect(existsSync(path(source)), source).toBe(true)
+        expect(allowed).toContain(source)
+      }
+    }
+    // What npm ci generated in the image must not be overwritten by what lies on the host.
+    expect(read('.dockerignore')).toMatch(/^src\/store\/generated$/m)
+  })
+
+  it('runs as nobody special, with a directory of its own for data', () => {
+    expect(all('USER')).toEqual(['node'])
+    expect(place('USER', 'node')).toBeLessThan(place('CMD', ''))
+    expect(place('RUN', 'chown node:node /data')).toBeLessThan(place('USER', 'node'))
+    expect(all('VOLUME')).toEqual([env.DATA_DIR])
+  })
+
+  it('needs to be told that nobody authenticates: the image alone opens no door', () => {
+    expect(() => loadConfig(env)).toThrow('ALLOW_UNAUTHENTICATED=1')
+    expect(loadConfig({ ...env, ALLOW_UNAUTHENTICATED: '1' })).toMatchObject({ host: '0.0.0.0', port: 4000 })
+  })
+
+  it('runs what npm start runs, as the process that gets the signals', () => {
+    const { scripts } = JSON.parse(read('package.json'))
+    expect((JSON.parse(all('CMD')[0]!) as string[]).join(' ')).toBe(scripts.start)
+  })
+
+  it.each([[200, 0], [503, 1]])('asks /health how it is: %i ends with %i', async (status, code) => {
+    const [healthcheck] = all('HEALTHCHECK')
+    const [command, ...args] = JSON.parse(healthcheck!.slice(healthcheck!.indexOf('['))) as string[]
+    const asked: (string | undefined)[] = []
+    const server = createServer((request, response) => {
+      asked.push(request.url)
+      response.writeHead(status).end()
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const check = spawn(command!, args, { env: { ...process.env, PORT: String(port) }, stdio: 'inherit' })
+    expect(await once(check, 'exit')).toEqual([code, null])
+    expect(asked).toEqual(['/health'])
+    server.close()
+  })
+})

@@ -1,0 +1,115 @@
+// `npm run demo`, as a newcomer runs it against a server that runs: its story is told in order, its claims hold, and
+// what it says of the whisper is true when it is asked again from outside.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { run, startServer, type Ran, type RunningServer } from '../demo/server.ts'
+import { LINES, SECRET } from '../demo/story.ts'
+import { backends } from '../support/backend.ts'
+
+const DEMO = 'test/demo/main.ts'
+
+type Seen = {
+  conversation: {
+    turnCount: number
+    participants: { actor: string; unreadCount: number }[]
+    turns: { edges: { node: { id: string; seq: number; actor: string; text: string; audience: string[] | null } }[] }
+  }
+}
+
+/** The words in one line: the demo wraps them. */
+const flat = (text: string) => text.replace(/\s+/g, ' ')
+
+describe.each(backends)('the demo on $name', (backend) => {
+  let server: RunningServer
+  let told: Ran
+
+  beforeAll(async () => {
+    server = await startServer(backend)
+    told = await run(DEMO, server.url, '--fast')
+  })
+  afterAll(async () => {
+    expect(await server.stop()).toBe(0)
+  })
+
+  /** Over plain HTTP, unlike the demo. */
+  async function ask<T>(actor: string, query: string, variables: object): Promise<T> {
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-actor': actor },
+      body: JSON.stringify({ query, variables }),
+    })
+    const { data, errors } = (await response.json()) as { data: T; errors?: unknown }
+    expect(errors).toBeUndefined()
+    return data
+  }
+
+  const roomOf = (out: string) => /conv_\w{26}/.exec(out)![0]
+  const readAs = (actor: string) =>
+    ask<Seen>(actor, `query Read($room: ID!) {
+      conversation(id: $room) {
+        turnCount
+        participants { actor unreadCount }
+        turns(first: 50) { edges { node { id seq actor text audience } } }
+      }
+    }`, { room: roomOf(told.out) })
+
+  it('ends well, with nothing to complain of', () => {
+    expect(told).toMatchObject({ code: 0, error: '' })
+    expect(told.out.match(/✓/g)).toHaveLength(4)
+    expect(told.out).not.toContain('✗')
+  })
+
+  it('tells the story in order, as Ada sees it', () => {
+    const out = flat(told.out)
+    const cut = LINES.invitation.indexOf('Casa do Rio')
+    const marks = [
+      LINES.request, 'scout is thinking', 'scout is typing', LINES.found, LINES.whisper, LINES.ordered,
+      'scribe is typing', LINES.invitation.slice(0, cut).trim(), 'connection is cut', 'back, after entry 10',
+      LINES.invitation.slice(cut), LINES.correction, LINES.edited,
+    ]
+    const places = marks.map((mark) => ({ mark, at: out.indexOf(mark) }))
+    expect(places.filter(({ at }) => at < 0)).toEqual([])
+    expect(places.map(({ at }) => at)).toEqual(places.map(({ at }) => at).sort((a, b) => a - b))
+  })
+
+  it('catches up with some text after the cut, not with none', () => {
+    expect(Number(/here are the (\d+) characters/.exec(told.out)?.[1])).toBeGreaterThan(0)
+  })
+
+  it('leaves a room in which the whispers are where it says, and nowhere else', async () => {
+    const [ada, scout, scribe] = await Promise.all(['ada', 'scout', 'scribe'].map(readAs)) as [Seen, Seen, Seen]
+    const whispers = scout.conversation.turns.edges.filter(({ node }) => node.text.includes(SECRET))
+    expect(whispers.map(({ node }) => node.audience!.toSorted())).toEqual([['ada', 'scout'], ['ada', 'scout']])
+    expect(ada.conversation.turns).toEqual(scout.conversation.turns)
+    expect(JSON.stringify(scribe)).not.toContain(SECRET)
+    expect([ada, scout, scribe].map(({ conversation }) => conversation.turnCount)).toEqual([6, 6, 4])
+    for (const { node } of whispers) {
+      const query = 'query Node($id: ID!) { node(id: $id) { id } }'
+      expect(await ask('scribe', query, { id: node.id })).toEqual({ node: null })
+      expect(await ask('scout', query, { id: node.id })).toEqual({ node: { id: node.id } })
+    }
+  })
+
+  it('shows each their own view, the edit in its place, and the unread counts that the server has', async () => {
+    const rows = told.out.split('\n').slice(told.out.split('\n').findIndex((line) => /^ {2}seq /.test(line)))
+    const seqs = rows.filter((row) => /^ {2}\d+ /.test(row)).map((row) => Number.parseInt(row))
+    const { conversation } = (await readAs('ada'))
+    expect(seqs).toEqual(conversation.turns.edges.map(({ node }) => node.seq))
+    expect(conversation.turns.edges.at(-2)!.node.text).toBe(LINES.edited)
+    expect(rows.filter((row) => row.includes('·') && /^ {2}\d+ /.test(row))).toHaveLength(2)
+
+    expect(rows.find((row) => row.includes('unread'))).toMatch(/^ {2}unread +0 +2 +1$/)
+    const own = await Promise.all(['ada', 'scout', 'scribe'].map(async (actor) =>
+      (await readAs(actor)).conversation.participants.find((each) => each.actor === actor)!.unreadCount))
+    expect(own).toEqual([0, 2, 1])
+  })
+})
+
+describe('the demo without a server', () => {
+  it('says which command starts one, and which URL it tried', async () => {
+    const { code, out, error } = await run(DEMO, 'http://127.0.0.1:1/graphql')
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(error).toContain('No Colloquy server answers at http://127.0.0.1:1/graphql')
+    expect(error).toContain('npm start')
+  })
+})
