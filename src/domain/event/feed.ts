@@ -39,7 +39,6 @@ export type Feed = {
   readonly open: ReadonlyMap<string, OpenTurn>
   readonly deleted: boolean
   viewOf(actor: string): View
-  participant(actor: string): ParticipantRow | undefined
   follow(follower: Follower): void
   unfollow(follower: Follower): void
 }
@@ -135,7 +134,6 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
       case 'presence': {
         const [participant] = await readParticipants(deps.pool, tenant, [room], [task.actor])
         if (!participant) return
-        participants.set(participant.actor, participant)
         if (task.type === 'read') emit({ ...passing, type: 'ParticipantRead', participant })
         else emit({ ...passing, type: 'PresenceChanged', participant, state: task.state })
         return
@@ -207,7 +205,6 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
     room, tenant, open, viewOf,
     get head() { return head },
     get deleted() { return deleted },
-    participant: (actor) => participants.get(actor),
     follow: (follower) => void followers.add(follower),
     unfollow: (follower) => void followers.delete(follower),
   }

@@ -125,6 +125,19 @@ function follow(deps: Deps, feed: Feed, actor: string, from: number, sink: Sink)
     take(event)
   }
 
+  /** Tries until it works or nobody reads any more: a database that restarts ends no stream. */
+  async function persist<T>(read: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await read()
+      } catch (error) {
+        if (stopped) throw error
+        deps.log.warn({ err: error, room: feed.room }, 'could not read the journal; trying again in 1 s')
+        await new Promise((resolve) => setTimeout(resolve, 1_000))
+      }
+    }
+  }
+
   async function drain(): Promise<void> {
     while (full && !stopped) {
       full = false
@@ -143,7 +156,7 @@ function follow(deps: Deps, feed: Feed, actor: string, from: number, sink: Sink)
       }
       while (cursor < feed.head && !stopped) {
         const limit = Math.min(PAGE, feed.head - cursor)
-        const { events, last } = await readEvents(deps, feed.tenant, feed.room, cursor, limit)
+        const { events, last } = await persist(() => readEvents(deps, feed.tenant, feed.room, cursor, limit))
         if (last === cursor) break // the room is being deleted: the feed says so
         view = feed.viewOf(actor)
         for (const event of events) replay(event)
