@@ -11,7 +11,7 @@ import { withTransaction } from '../store/tx.ts'
 import type { Deps, Ground } from './deps.ts'
 import { announceDeleted, announceEntries } from './event/announce.ts'
 import { kindOf, newId } from './id.ts'
-import { id, metadata, name, parse, storable, text } from './input.ts'
+import { id, metadata, name, parse, storable, text, time } from './input.ts'
 import { paging, slice, type Page, type Paging } from './page.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
 import type { Viewer } from './view.ts'
@@ -99,7 +99,7 @@ const conversationFilter = z.object({
   agentName: name.nullish(),
   participant: name.nullish(),
   metadata: metadata.nullish(),
-  updatedBefore: z.date().nullish(),
+  updatedBefore: time.nullish(),
   search: text(200).nullish(),
 })
 export type ConversationFilter = z.input<typeof conversationFilter>

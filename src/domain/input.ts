@@ -17,7 +17,7 @@ const checked = z.string().superRefine((text, context) => {
   if (problem) context.addIssue({ code: 'custom', message: problem })
 })
 
-/** Text of at most `max` UTF-16 units. */
+/** Text of at most `max` characters. */
 export const text = (max: number) => checked.max(max, `must be at most ${max} characters`)
 
 /** A name people give: an actor, a key, a model. */
@@ -61,14 +61,19 @@ export const json = z.unknown().superRefine((value, context) => {
 })
 
 /** A JSON object of at most 64 KiB. */
-export const metadata = json.superRefine((value, context) => {
+export const metadata = json.pipe(z.unknown().superRefine((value, context) => {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     return context.addIssue({ code: 'custom', message: 'must be a JSON object' })
   }
   if (Buffer.byteLength(JSON.stringify(value)) > JSON_BYTES) {
     context.addIssue({ code: 'custom', message: `must be at most ${JSON_BYTES} bytes of JSON` })
   }
-}) as unknown as z.ZodType<Record<string, unknown>>
+})) as unknown as z.ZodType<Record<string, unknown>>
+
+/** A time that Postgres, ISO 8601 and JavaScript all can say. */
+export const time = z.date()
+  .min(new Date('0001-01-01T00:00:00Z'), 'must not be before the year 1')
+  .max(new Date('9999-12-31T23:59:59.999Z'), 'must not be after the year 9999')
 
 /** A Postgres integer that counts something. */
 export const count = z.int().min(0, 'must not be negative').max(2_147_483_647, 'must be below 2³¹')

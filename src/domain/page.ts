@@ -15,11 +15,12 @@ export type Asked = { size: number; backwards: boolean; after: string | null; be
  */
 export function paging(args: Paging, most: number): Asked {
   if (args.first != null && args.last != null) throw InvalidInput.at('last', 'give first or last, not both')
-  const [argument, size] = args.last != null ? ['last', args.last] : ['first', args.first ?? Math.min(DEFAULT_SIZE, most)]
-  if (size < 0 || size > most) throw InvalidInput.at(argument as string, `is ${size}; it must be 0 to ${most}`)
-  return {
-    size: size as number, backwards: args.last != null, after: args.after ?? null, before: args.before ?? null,
+  const backwards = args.last != null
+  const size = args.last ?? args.first ?? Math.min(DEFAULT_SIZE, most)
+  if (!Number.isInteger(size) || size < 0 || size > most) {
+    throw InvalidInput.at(backwards ? 'last' : 'first', `is ${size}; it must be 0 to ${most}`)
   }
+  return { size, backwards, after: args.after ?? null, before: args.before ?? null }
 }
 
 export type Page<T> = { items: T[]; hasNextPage: boolean; hasPreviousPage: boolean }

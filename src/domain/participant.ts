@@ -137,7 +137,8 @@ export async function markRead(deps: Deps, viewer: Viewer, input: MarkReadInput)
   const { count: moved } = await deps.db.participant.updateMany({
     where: { conversationId, actor: reader.actor, lastReadSeq: { lt: seq } }, data: { lastReadSeq: seq },
   })
-  if (moved === 0) return participant
+  // Somebody else may have marked more meanwhile.
+  if (moved === 0) return (await getParticipant(deps, reader, conversationId, reader.actor)) ?? participant
   announceRead(deps, viewer.tenant, conversationId, reader.actor)
   return { ...participant, lastReadSeq: seq }
 }

@@ -167,7 +167,7 @@ BEGIN
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
     WHERE j.conversation_id = ANY (locked)
   ), fault AS MATERIALIZED (
-    SELECT DISTINCT ON (f.call) f.call, f.outcome, f.detail
+    SELECT DISTINCT ON (f.call) f.call, f.place, f.outcome, f.detail
     FROM (
       SELECT s.call, s.place, 'moved_on' AS outcome, s.last_seq::text AS detail
       FROM said s WHERE s.expected <> s.last_seq AND s.twin_id IS NULL
@@ -233,12 +233,14 @@ BEGIN
           FROM fresh f GROUP BY f.room) n
     WHERE j.conversation_id = ANY (locked) AND j.conversation_id = n.room
   )
-  SELECT f.call, 0, f.outcome, f.detail, NULL, NULL::integer, NULL::timestamptz FROM fault f
+  SELECT f.call, f.place, f.outcome, f.detail, NULL, NULL::integer, NULL::timestamptz FROM fault f
   UNION ALL
   SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at
   FROM said s WHERE s.twin_id IS NOT NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)
   UNION ALL
-  SELECT f.call, f.place, 'written', CASE WHEN f.joins THEN 'joined' END, f.id, f.seq, coalesce(f."createdAt", now()) FROM fresh f;
+  SELECT f.call, f.place, 'written', CASE WHEN f.joins THEN 'joined' END, f.id, f.seq,
+         coalesce(f."createdAt", now())::timestamptz(3)
+  FROM fresh f;
 
   -- From their first private turn on, participants are told apart when views are compared.
   IF jsonb_path_exists(p_calls, '$[*].turns[*].audience[*]') THEN
@@ -252,15 +254,16 @@ END $$;
 
 -- Writes deltas to open turns: [{turn, tenant, start, text, half, joins}], one a turn, ordered by turn.
 --
--- start   where the text begins, or null for the turn's end
--- half    the first half of a surrogate pair that ends the delta, kept until the other half comes
--- joins   whether the text begins with the half that the turn ends in
+-- start   where the delta begins, or null for the turn's end
+-- second  the second half of a surrogate pair that begins the delta, before the text: the first half is the turn's last
+-- half    the first half of a pair that ends the delta, after the text: it is kept until the second one comes
 --
--- outcome 'written' or 'renewed' (empty text) with the range's end; 'half' where the turn ends in a half that the text
--- does not join; 'elsewhere' where start is not the turn's end; 'full' where the text would have over p_limit bytes;
--- 'closed' with its status; 'missing'.
+-- outcome 'written' or 'renewed' (nothing given) with the text as stored and the turn's end; 'half' where a half would
+-- stay without its other one; 'elsewhere' where start is not the turn's end; 'full' where the text would have over
+-- p_limit bytes; 'closed' with the turn's status; 'missing'.
 CREATE FUNCTION append_chunks(p_deltas jsonb, p_limit integer)
-RETURNS TABLE (place integer, outcome text, room text, start integer, "end" integer, half integer, status turn_status)
+RETURNS TABLE (place integer, outcome text, room text, start integer, text text, "end" integer, half integer,
+               status turn_status)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -268,48 +271,56 @@ DECLARE
   s record;
   tail record;
   tail_end integer;
-  total integer;
+  said text;
+  said_units integer;
 BEGIN
   FOR d IN
     SELECT (x.o - 1)::integer AS place, r.*
     FROM jsonb_array_elements(p_deltas) WITH ORDINALITY AS x(v, o)
-    CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, start integer, text text, length integer,
-                                                 half integer, joins boolean)
+    CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, start integer, text text, units integer,
+                                                 second integer, half integer)
     ORDER BY r.turn
   LOOP
     SELECT t.conversation_id AS room, t.status INTO s
     FROM turn t JOIN conversation c ON c.id = t.conversation_id AND c.tenant = d.tenant WHERE t.id = d.turn;
     IF NOT FOUND THEN
-      RETURN QUERY SELECT d.place, 'missing', NULL, NULL::integer, NULL::integer, NULL::integer, NULL::turn_status;
+      RETURN QUERY SELECT d.place, 'missing', NULL, NULL::integer, NULL, NULL::integer, NULL::integer, NULL::turn_status;
       CONTINUE;
     END IF;
     PERFORM FROM stream WHERE turn_id = d.turn FOR UPDATE;
     IF NOT FOUND THEN
-      RETURN QUERY SELECT d.place, 'closed', s.room, NULL::integer, NULL::integer, NULL::integer, t.status
+      RETURN QUERY SELECT d.place, 'closed', s.room, NULL::integer, NULL, NULL::integer, NULL::integer, t.status
                    FROM turn t WHERE t.id = d.turn;
       CONTINUE;
     END IF;
-    SELECT c."end", c.half, c.bytes INTO tail FROM chunk c WHERE c.turn_id = d.turn ORDER BY c.start DESC LIMIT 1;
-    tail_end := coalesce(tail."end", 0) + (tail.half IS NOT NULL)::integer;
-    total := coalesce(tail.bytes, 0) + octet_length(d.text);
+    SELECT coalesce(c."end", 0) AS "end", c.half, coalesce(c.bytes, 0) AS bytes INTO tail
+    FROM (VALUES (1)) v LEFT JOIN LATERAL
+      (SELECT * FROM chunk c WHERE c.turn_id = d.turn ORDER BY c.start DESC LIMIT 1) c ON true;
+    tail_end := tail."end" + (tail.half IS NOT NULL)::integer;
     IF coalesce(d.start, tail_end) <> tail_end THEN
-      RETURN QUERY SELECT d.place, 'elsewhere', s.room, NULL::integer, tail_end, tail.half, s.status;
-    ELSIF d.text = '' AND d.half IS NULL THEN
+      RETURN QUERY SELECT d.place, 'elsewhere', s.room, NULL::integer, NULL, tail_end, tail.half, s.status;
+    ELSIF d.units = 0 AND d.second IS NULL AND d.half IS NULL THEN
       UPDATE stream SET renewed_at = now() WHERE turn_id = d.turn;
-      RETURN QUERY SELECT d.place, 'renewed', s.room, tail_end, tail_end, tail.half, s.status;
-    ELSIF (tail.half IS NOT NULL) <> coalesce(d.joins, false) THEN
-      RETURN QUERY SELECT d.place, 'half', s.room, NULL::integer, tail_end, tail.half, s.status;
-    ELSIF total > p_limit THEN
-      RETURN QUERY SELECT d.place, 'full', s.room, NULL::integer, tail_end, tail.half, s.status;
+      RETURN QUERY SELECT d.place, 'renewed', s.room, tail_end, '', tail_end, tail.half, s.status;
+    ELSIF (tail.half IS NULL) <> (d.second IS NULL) THEN
+      RETURN QUERY SELECT d.place, 'half', s.room, NULL::integer, NULL, tail_end, tail.half, s.status;
     ELSE
+      -- A pair of halves is one character (Unicode 15.0, §3.9, D91).
+      said := CASE WHEN d.second IS NULL THEN d.text
+              ELSE chr((tail.half - 55296) * 1024 + (d.second - 56320) + 65536) || d.text END;
+      said_units := d.units + CASE WHEN d.second IS NULL THEN 0 ELSE 2 END;
+      IF tail.bytes + octet_length(said) > p_limit THEN
+        RETURN QUERY SELECT d.place, 'full', s.room, NULL::integer, NULL, tail_end, tail.half, s.status;
+        CONTINUE;
+      END IF;
       -- A chunk that was nothing but a half gives way to the one that completes it.
       INSERT INTO chunk AS c (turn_id, start, "end", text, bytes, half)
-      VALUES (d.turn, coalesce(tail."end", 0), coalesce(tail."end", 0) + d.length, d.text, total, d.half)
+      VALUES (d.turn, tail."end", tail."end" + said_units, said, tail.bytes + octet_length(said), d.half)
       ON CONFLICT (turn_id, start) DO UPDATE
       SET "end" = excluded."end", text = excluded.text, bytes = excluded.bytes, half = excluded.half,
           written_at = now();
-      RETURN QUERY SELECT d.place, 'written', s.room, coalesce(tail."end", 0),
-                          coalesce(tail."end", 0) + d.length + (d.half IS NOT NULL)::integer, d.half, s.status;
+      RETURN QUERY SELECT d.place, 'written', s.room, tail."end", said,
+                          tail."end" + said_units + (d.half IS NOT NULL)::integer, d.half, s.status;
     END IF;
   END LOOP;
 END $$;

@@ -39,11 +39,14 @@ export type Feed = {
   readonly open: ReadonlyMap<string, OpenTurn>
   readonly deleted: boolean
   viewOf(actor: string): View
+  /** Resolves once the feed stands at that entry, or the room is gone. */
+  reach(seq: number): Promise<void>
   follow(follower: Follower): void
   unfollow(follower: Follower): void
 }
 
-type Task = RoomMessage | { type: 'look' }
+/** 'reach' resolves once the feed stands at `seq` at least. */
+type Task = RoomMessage | { type: 'look' } | { type: 'reach'; seq: number; resolve(): void }
 
 /** Starts the feed of a room. @throws NotFound */
 async function startFeed(deps: Ground, tenant: string, room: string) {
@@ -55,6 +58,8 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
   let closed = false
   let busy = true
   const tasks: Task[] = []
+  /** Those that failed, until the next look. */
+  const unreached: Task[] = []
 
   const emit = (event: ConversationEvent) => {
     for (const follower of followers) follower.tell(event)
@@ -87,12 +92,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
   function apply(event: JournalEvent): void {
     head = event.seq
     if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') {
-      // It may be known already, with text, from when the feed started.
-      const known = open.get(event.turn.id)
       open.set(event.turn.id, { turn: event.turn, text: '' })
-      emit(event)
-      if (known) grow(open.get(event.turn.id)!, known.text)
-      return
     }
     if (event.type === 'TurnCommitted' || event.type === 'TurnAborted') {
       const known = open.get(event.turn.id)
@@ -121,13 +121,17 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
     switch (task.type) {
       case 'entries':
         if (task.seq > head) await readOn()
+        silence.refresh()
         return
+      case 'reach':
+        if (task.seq > head) await readOn()
+        return task.resolve()
       case 'delta': {
         if (!open.has(task.turnId)) await readOn()
         const known = open.get(task.turnId)
         if (!known) return
         if (task.start <= known.text.length) grow(known, known.text.slice(0, task.start) + task.text)
-        else grow(known, (await readTextSoFar(deps.pool, [task.turnId])).get(task.turnId) ?? '')
+        else grow(known, (await readTextSoFar(deps.pool, tenant, [task.turnId])).get(task.turnId) ?? '')
         return
       }
       case 'read':
@@ -141,9 +145,10 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
       case 'deleted':
         return end()
       case 'look': {
+        silence.refresh()
         if ((await readLastSeq(deps.pool, tenant, room)) === null) return end()
         await readOn()
-        const texts = open.size ? await readTextSoFar(deps.pool, [...open.keys()]) : new Map<string, string>()
+        const texts = open.size ? await readTextSoFar(deps.pool, tenant, [...open.keys()]) : new Map<string, string>()
         for (const [id, text] of texts) {
           const known = open.get(id)
           if (known) grow(known, text)
@@ -154,8 +159,14 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
 
   function end(): void {
     deleted = true
+    giveUp()
     emit({ type: 'ConversationDeleted', conversationId: room, seq: null, at: new Date() })
     for (const follower of followers) follower.end()
+  }
+
+  /** Nobody waits for a feed that is over. */
+  function giveUp(): void {
+    for (const task of [...tasks, ...unreached]) if (task.type === 'reach') task.resolve()
   }
 
   /** Handles tasks one after the other; a failure is repaired by the next look. */
@@ -166,10 +177,11 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
         await handle(task)
       } catch (error) {
         deps.log.warn({ err: error, room }, 'could not read the journal; trying again in 5 s')
+        silence.refresh()
+        if (task.type === 'reach') (closed ? task.resolve() : unreached.push(task))
       }
     }
     busy = false
-    if (!closed && !deleted) silence.refresh()
   }
 
   function wake(task: Task): void {
@@ -178,12 +190,16 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
     if (!busy) void run()
   }
 
-  const silence = setTimeout(() => wake({ type: 'look' }), SILENCE)
+  const silence = setTimeout(() => {
+    wake({ type: 'look' })
+    for (const task of unreached.splice(0)) wake(task)
+  }, SILENCE)
   silence.unref()
   const unsubscribe = await deps.bus.subscribe(roomTopic(room), (message) => wake(JSON.parse(message) as RoomMessage))
   const stopListening = deps.bus.onRestored(() => wake({ type: 'look' }))
   async function close(): Promise<void> {
     closed = true
+    giveUp()
     clearTimeout(silence)
     stopListening()
     await unsubscribe()
@@ -192,7 +208,10 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
     // What happens from here on waits in `tasks`.
     const last = await readLastSeq(deps.pool, tenant, room)
     if (last === null) throw new NotFound('conversation', room)
-    for (const { turn, text } of await readOpenTurns(deps.pool, room)) open.set(turn.id, { turn, text })
+    for (const { turn, text } of await readOpenTurns(deps.pool, room)) {
+      // One that was opened in between is told of when its entry is read.
+      if (turn.seq <= last) open.set(turn.id, { turn, text })
+    }
     await loadParticipants()
     head = last
     void run()
@@ -203,6 +222,10 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
 
   const feed: Feed = {
     room, tenant, open, viewOf,
+    reach: (seq) => new Promise((resolve) => {
+      if (seq <= head || deleted || closed) return resolve()
+      wake({ type: 'reach', seq, resolve })
+    }),
     get head() { return head },
     get deleted() { return deleted },
     follow: (follower) => void followers.add(follower),

@@ -46,11 +46,12 @@ export async function readInto(
   const feed = await deps.feeds.acquire(viewer.tenant, conversationId)
   let last: number
   try {
-    // The feed may be a moment behind what the client has been acknowledged.
     last = (await readLastSeq(deps.pool, viewer.tenant, conversationId)) ?? feed.head
     if (after != null && after > last) {
       throw InvalidInput.at('after', `is ${after}, but the newest entry of the room is ${last}`)
     }
+    // It may be a moment behind what the client was told elsewhere.
+    await feed.reach(last)
   } catch (error) {
     deps.feeds.release(feed)
     throw error
@@ -63,11 +64,14 @@ function follow(deps: Deps, feed: Feed, actor: string, from: number, sink: Sink)
   let view = feed.viewOf(actor)
   let stopped = false
   let full = false
+  let over = false
   let resume: (() => void) | null = null
   /** While not following the feed: how much was told of each turn that was seen open. */
   const told = new Map<string, number>()
 
   const take = (event: ConversationEvent) => {
+    if (over) return
+    over = event.type === 'ConversationDeleted'
     if (isTold(view, event) && !sink.push(event, view)) full = true
   }
 

@@ -1,52 +1,55 @@
-// Deltas that wait while a statement runs leave together as the next one; those of one turn as one chunk. What is
-// acknowledged is committed, and told to readers only then.
+// Deltas that wait while a statement runs leave together as the next one; those of one turn as one chunk, in the order
+// they came. What is acknowledged is committed, and told to readers only then. What is there already is dropped here,
+// so that a repeated delta keeps its place before those that follow it.
 
 import type { Pool } from 'pg'
 import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/append-chunks.ts'
-import { join } from './state.ts'
+import { readTextSoFar } from '../../store/sql/read-turns.ts'
+import { isFirstHalf, isSecondHalf } from './state.ts'
 
 export type DeltaWrite = { tenant: string; turnId: string; start: number | null; text: string }
 
-/** Outcome of one delta. `end` is the turn's end after it, or where the turn ends instead. */
-export type Written = Pick<ChunkRow, 'outcome' | 'end' | 'half' | 'status'>
+/** `end` is the turn's end after the delta, or where the turn ends instead; 'other' is text that stands there already. */
+export type Written = { outcome: ChunkRow['outcome'] | 'other'; end: number | null; status: ChunkRow['status'] }
 
-export type DeltaQueue = {
-  /**
-   * Writes text that begins where the turn ends: at `start`, or wherever it is.
-   * @param half the half that the turn is known to end in and that the text completes
-   */
-  write(delta: DeltaWrite, half?: number | null): Promise<Written>
-}
+export type DeltaQueue = { write(delta: DeltaWrite): Promise<Written> }
 
 type Job = {
   delta: DeltaWrite
-  half: number | null
+  /** Not to be merged: together with others it was refused. */
+  alone: boolean
   resolve(written: Written): void
   reject(error: unknown): void
 }
 
-/** A chunk made of the first jobs of a turn that follow on one another, as many as there are. */
-function merge(jobs: Job[]): { chunk: Delta; jobs: Job[] } {
-  const [first] = jobs.splice(0, 1)
-  const merged = [first!]
-  let text = first!.delta.text
-  let end = first!.delta.start === null ? null : first!.delta.start + text.length
-  while (text !== '' && jobs.length > 0) {
-    const { delta, half } = jobs[0]!
-    const follows = delta.start === null || (end !== null && delta.start === end)
-    if (!follows || half !== null || delta.text === '' || !join({ end: 0, half: first!.half }, text + delta.text)) break
+/** The text between halves at its ends. A half in the middle is not text: see appendDelta. */
+function toDelta({ turnId, tenant, start, text }: DeltaWrite): Delta {
+  const second = isSecondHalf(text.charCodeAt(0)) ? text.charCodeAt(0) : null
+  const last = text.charCodeAt(text.length - 1)
+  const half = isFirstHalf(last) ? last : null
+  const whole = text.slice(second === null ? 0 : 1, half === null ? undefined : -1)
+  return { turn: turnId, tenant, start, second, text: whole, units: whole.length, half }
+}
+
+/** Whether the halves that meet are one pair, or none are. */
+const fits = (before: string, after: string) =>
+  isFirstHalf(before.charCodeAt(before.length - 1)) === isSecondHalf(after.charCodeAt(0))
+
+type Batch = { chunk: Delta; jobs: Job[] }
+
+/** A chunk of the first jobs of a turn, as many as follow on one another. They leave the list. */
+function merge(jobs: Job[]): Batch {
+  const first = jobs.shift()!
+  const merged = [first]
+  let { text } = first.delta
+  while (text !== '' && jobs.length > 0 && !first.alone) {
+    const { delta, alone } = jobs[0]!
+    const end = first.delta.start === null ? null : first.delta.start + text.length
+    if (alone || delta.text === '' || (delta.start !== null && delta.start !== end) || !fits(text, delta.text)) break
     text += delta.text
-    if (end !== null) end += delta.text.length
     merged.push(jobs.shift()!)
   }
-  const { text: complete, half } = join({ end: 0, half: first!.half }, text)!
-  return {
-    jobs: merged,
-    chunk: {
-      turn: first!.delta.turnId, tenant: first!.delta.tenant, start: first!.delta.start,
-      text: complete, length: complete.length, half, joins: first!.half !== null,
-    },
-  }
+  return { jobs: merged, chunk: toDelta({ ...first.delta, text }) }
 }
 
 /**
@@ -65,42 +68,61 @@ export function createDeltaQueue(
       const batch = [...waiting.values()].map(merge)
       for (const [turnId, jobs] of waiting) if (jobs.length === 0) waiting.delete(turnId)
       try {
-        settle(batch, await appendChunks(pool, batch.map(({ chunk }) => chunk), limit))
+        const rows = await appendChunks(pool, batch.map(({ chunk }) => chunk), limit)
+        for (const row of rows) await settle(batch[row.place]!, row)
       } catch (error) {
+        // Those that were settled before are not rejected any more.
         for (const { jobs } of batch) for (const job of jobs) job.reject(error)
       }
     }
     running = false
   }
 
-  function settle(batch: { chunk: Delta; jobs: Job[] }[], rows: ChunkRow[]): void {
-    for (const row of rows) {
-      const { chunk, jobs } = batch[row.place]!
-      if (row.outcome !== 'written') {
-        // The later ones of a chunk were good only if the first was; each finds out for itself.
-        jobs[0]!.resolve(row)
-        for (const job of jobs.slice(1)) enqueue(job)
-        continue
-      }
-      if (chunk.text !== '') written(row.room!, chunk.turn, row.start!, chunk.text)
-      let end = row.start! + (chunk.joins ? 1 : 0)
-      for (const job of jobs) {
-        end += job.delta.text.length
+  async function settle({ chunk, jobs }: Batch, row: ChunkRow): Promise<void> {
+    if (row.outcome === 'written' || row.outcome === 'renewed') {
+      if (row.text) written(row.room!, chunk.turn, row.start!, row.text)
+      // The last one ends where the turn does, each other one where the next begins.
+      let end = row.end!
+      for (const job of jobs.toReversed()) {
         job.resolve({ ...row, end })
+        end -= job.delta.text.length
       }
+      return
     }
+    if (jobs.length > 1) return putBack(chunk.turn, jobs.map((job) => ({ ...job, alone: true })))
+    const [job] = jobs
+    const { start, text } = job!.delta
+    if (row.outcome === 'elsewhere' && start !== null && start < row.end!) {
+      const rest = await unsaid(job!.delta, row)
+      if (rest === null) return job!.resolve({ ...row, outcome: 'other' })
+      // Nothing new is a sign of life all the same.
+      const delta = { ...job!.delta, text: rest, start: start + text.length - rest.length }
+      return putBack(chunk.turn, [{ ...job!, delta, alone: true }])
+    }
+    job!.resolve(row)
   }
 
-  function enqueue(job: Job): void {
-    const jobs = waiting.get(job.delta.turnId)
-    if (jobs) jobs.push(job)
-    else waiting.set(job.delta.turnId, [job])
+  /** What of the delta is not there yet; null where other text is. */
+  async function unsaid({ tenant, turnId, start, text }: DeltaWrite, { end, half }: ChunkRow): Promise<string | null> {
+    const stored = (await readTextSoFar(pool, tenant, [turnId])).get(turnId) ?? ''
+    // Nobody may have written more in between: what is compared is what the answer spoke of.
+    const said = half === null ? stored.slice(0, end!) : stored.slice(0, end! - 1) + String.fromCharCode(half)
+    const known = text.slice(0, end! - start!)
+    return said.slice(start!, start! + known.length) === known ? text.slice(known.length) : null
+  }
+
+  /** In front of those that came later. */
+  function putBack(turnId: string, jobs: Job[]): void {
+    waiting.set(turnId, [...jobs, ...(waiting.get(turnId) ?? [])])
   }
 
   return {
-    write(delta, half = null) {
+    write(delta) {
       return new Promise((resolve, reject) => {
-        enqueue({ delta, half, resolve, reject })
+        const job = { delta, alone: false, resolve, reject }
+        const jobs = waiting.get(delta.turnId)
+        if (jobs) jobs.push(job)
+        else waiting.set(delta.turnId, [job])
         if (!running) setImmediate(() => { if (!running) void run() })
       })
     },

@@ -31,8 +31,8 @@ export type Step =
   | { outcome: 'alive' }
   | { outcome: 'closed'; status: TurnStatus }
 
-const isFirstHalf = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
-const isSecondHalf = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff
+export const isFirstHalf = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
+export const isSecondHalf = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff
 
 /** The turn's end as the writer counts it: a waiting half is a unit. */
 export const endOf = (tail: Tail) => tail.end + (tail.half === null ? 0 : 1)

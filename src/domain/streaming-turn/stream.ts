@@ -12,7 +12,7 @@ import { contentOf, parts, toParts, type ContentPart } from '../turn/content.ts'
 import { getTurns, type Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import type { Written } from './delta-queue.ts'
-import { endOf, joins, step, type Tail } from './state.ts'
+import { isSecondHalf } from './state.ts'
 
 const appendDeltaInput = z.object({
   turnId: id('turn'),
@@ -24,48 +24,24 @@ export type AppendDeltaInput = z.input<typeof appendDeltaInput>
 /** Where the turn's text ends now, as the writer counts: in UTF-16 units. */
 export type DeltaReceipt = { turnId: string; end: number }
 
-/** Another writer may be at the same turn: how often a delta is looked at again. */
-const TRIES = 5
-
 /**
- * Appends text at `start`, or at the turn's end. Empty text renews the writer's lease. A surrogate pair may come in two
- * deltas.
+ * Appends text at `start`, or at the turn's end. Empty text renews the writer's lease, and so does text that is there
+ * already. A surrogate pair may come in two deltas; deltas may be sent without waiting for answers.
  * @throws InvalidInput for text that is none, or over the limit @throws NotFound @throws StreamClosed
  * @throws Conflict when `start` lies beyond the turn's end, or other text is there already
  */
 export async function appendDelta(deps: Deps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
-  const delta = parse(appendDeltaInput, input)
-  const { turnId } = delta
+  const { turnId, start, text: content } = parse(appendDeltaInput, input)
   // Halves at the ends may be completed by other deltas; within, they are torn for good.
-  if (!delta.text.slice(joins(delta.text) ? 1 : 0).replace(/[\ud800-\udbff]$/, '').isWellFormed()) throw torn()
-  const write = (start: number | null, content: string, half: number | null = null) =>
-    deps.deltas.write({ tenant: viewer.tenant, turnId, start, text: content }, half)
-
-  let { text: content } = delta
-  let start = delta.start ?? null
-  // What begins with a second half needs to know the first: an empty delta asks.
-  let answer = joins(content) ? await write(null, '') : await write(start, content)
-  for (let tries = 0; tries < TRIES; tries++) {
-    const asked = answer.outcome === 'renewed' && content !== ''
-    if (!asked && answer.outcome !== 'elsewhere' && answer.outcome !== 'half') break
-    const tail: Tail = { end: answer.end! - (answer.half === null ? 0 : 1), half: answer.half }
-    const open = { status: 'STREAMING', tail, aliveAt: 0 } as const
-    let next = step(open, { type: 'delta', start, text: content, at: 0 })
-    if (next.outcome === 'elsewhere') {
-      content = await unsaid(deps, turnId, start!, content, tail)
-      start = endOf(tail)
-      if (content === '') return { turnId, end: start }
-      next = step(open, { type: 'delta', start, text: content, at: 0 })
-    }
-    if (next.outcome === 'torn') throw torn()
-    answer = await write(tail.half === null ? start : endOf(tail), content, tail.half)
-  }
-  return { turnId, end: endAfter(deps, turnId, answer) }
+  const whole = content.slice(isSecondHalf(content.charCodeAt(0)) ? 1 : 0).replace(/[\ud800-\udbff]$/, '')
+  if (!whole.isWellFormed()) throw torn()
+  const answer = await deps.deltas.write({ tenant: viewer.tenant, turnId, start: start ?? null, text: content })
+  return { turnId, end: endAfter(deps, turnId, start ?? null, answer) }
 }
 
-const torn = () => InvalidInput.at('text', 'holds half of a surrogate pair that no other half follows')
+const torn = () => InvalidInput.at('text', 'holds half of a surrogate pair that its other half does not meet')
 
-function endAfter(deps: Deps, turnId: string, { outcome, end, status }: Written): number {
+function endAfter(deps: Deps, turnId: string, start: number | null, { outcome, end, status }: Written): number {
   switch (outcome) {
     case 'written':
     case 'renewed':
@@ -76,23 +52,13 @@ function endAfter(deps: Deps, turnId: string, { outcome, end, status }: Written)
       throw new StreamClosed(turnId, status!)
     case 'full':
       throw InvalidInput.at('text', `would take the turn over ${deps.limits.turnBytes} bytes`)
-    case 'elsewhere':
     case 'half':
-      throw new Conflict(`Somebody else writes to turn ${turnId}: it ends at ${end}.`)
+      throw torn()
+    case 'elsewhere':
+      throw new Conflict(`The text of turn ${turnId} ends at ${end}: what lies before ${start} is missing.`)
+    case 'other':
+      throw new Conflict(`Turn ${turnId} says something else from ${start} on; its text ends at ${end}.`)
   }
-}
-
-/** What of the text, meant to begin at `start`, is not there yet. @throws Conflict */
-async function unsaid(deps: Deps, turnId: string, start: number, content: string, tail: Tail): Promise<string> {
-  const end = endOf(tail)
-  if (start > end) throw new Conflict(`The text of turn ${turnId} ends at ${end}: what lies before ${start} is missing.`)
-  const said = ((await readTextSoFar(deps.pool, [turnId])).get(turnId) ?? '').slice(0, tail.end) +
-    (tail.half === null ? '' : String.fromCharCode(tail.half))
-  const overlap = content.slice(0, end - start)
-  if (said.slice(start, start + overlap.length) !== overlap) {
-    throw new Conflict(`Turn ${turnId} says something else from ${start} on; its text ends at ${end}.`)
-  }
-  return content.slice(overlap.length)
 }
 
 const commitTurnInput = z.object({
@@ -147,7 +113,7 @@ async function fold(
   deps: Deps, tenant: string, turnId: string, silentMs: number | null, end: (said: ContentPart[]) => Promise<Ending>,
 ): Promise<CloseRow> {
   for (;;) {
-    const said = (await readTextSoFar(deps.pool, [turnId])).get(turnId)
+    const said = (await readTextSoFar(deps.pool, tenant, [turnId])).get(turnId)
     // A turn that is not open is told apart below, whatever would be wrong with its end.
     const ending = said === undefined ? NOTHING : await end(said === '' ? [] : [{ type: 'text', text: said }])
     const row = await closeTurn(deps.pool, { ...ending, tenant, id: turnId, end: said?.length ?? 0, silentMs })

@@ -14,6 +14,8 @@ const BATCH_TURNS = 512
 const BATCH_TEXT = 4 * 1024 * 1024
 /** Statements that wait for a room which somebody else has locked. */
 const WAITERS = 2
+/** While so many wait, further locked rooms are tried again after this. */
+const RETRY_MS = 20
 
 type Job = {
   call: AppendCall
@@ -95,18 +97,24 @@ export function createAppendQueue(
   }
 
   async function run(batch: Job[], wait: boolean): Promise<void> {
+    const passedOver = await execute(batch, wait)
+    free(batch.filter((job) => !passedOver.includes(job)))
+    setAside(passedOver)
+  }
+
+  /** Writes the calls and answers them, but for those whose rooms were passed over: they are returned. */
+  async function execute(batch: Job[], wait: boolean): Promise<Job[]> {
     let rows: AppendRow[]
     try {
       rows = await appendTurns(pool, batch.map(({ call }) => call), wait)
     } catch (error) {
       if (batch.length > 1 && wasRefused(error)) {
-        // One call's fault is not the others': each on its own.
-        for (const job of batch) await run([job], true)
-        return
+        // One call's fault is not the others': each on its own, in their order.
+        for (const job of batch) await execute([job], true)
+      } else {
+        for (const job of batch) job.reject(error)
       }
-      free(batch)
-      for (const job of batch) job.reject(error)
-      return
+      return []
     }
     const byCall = new Map<number, AppendRow[]>()
     for (const row of rows) {
@@ -114,24 +122,22 @@ export function createAppendQueue(
       if (list) list.push(row)
       else byCall.set(row.call, [row])
     }
-    const done: Job[] = []
-    const missed: Job[] = []
-    for (const [index, job] of batch.entries()) (byCall.has(index) || wait ? done : missed).push(job)
-    free(done)
     const answered = batch.flatMap((job, index) => {
       const found = byCall.get(index)
       return found ? [{ job, call: job.call, rows: found.sort((a, b) => a.place - b.place) }] : []
     })
     written(answered)
     for (const { job, rows } of answered) job.resolve(rows)
-    if (wait) for (const job of batch) job.resolve([]) // an unknown room; no effect on those answered
-    setAside(missed)
+    const unanswered = batch.filter((_, index) => !byCall.has(index))
+    if (!wait) return unanswered
+    for (const job of unanswered) job.resolve([]) // an unknown room
+    return []
   }
 
-  /** Rooms that were passed over, locked or unknown, go on in a statement of their own that waits. */
-  function setAside(missed: readonly Job[]): void {
+  /** Rooms that were passed over, locked or unknown, go on in a statement of their own that waits. They stay busy. */
+  function setAside(passedOver: readonly Job[]): void {
     const rooms = new Map<string, Job[]>()
-    for (const job of missed) rooms.set(job.call.room, [...(rooms.get(job.call.room) ?? []), job])
+    for (const job of passedOver) rooms.set(job.call.room, [...(rooms.get(job.call.room) ?? []), job])
     for (const [room, jobs] of rooms) {
       if (waiters < WAITERS) {
         waiters += 1
@@ -139,11 +145,14 @@ export function createAppendQueue(
           waiters -= 1
           schedule()
         })
-      } else {
+        continue
+      }
+      // Rooms that stay locked must not hold up one that is free again soon; nor is the database asked all the time.
+      setTimeout(() => {
         busy.delete(room)
         waiting.set(room, [...jobs, ...(waiting.get(room) ?? [])])
         schedule()
-      }
+      }, RETRY_MS)
     }
   }
 

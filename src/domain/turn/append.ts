@@ -7,7 +7,7 @@ import type { AppendedTurn, AppendRow } from '../../store/sql/append-turns.ts'
 import { Role } from '../../store/generated/enums.ts'
 import type { TurnRow } from '../../store/sql/turn-columns.ts'
 import type { Deps } from '../deps.ts'
-import { count, id, metadata, name, parse, text } from '../input.ts'
+import { count, id, metadata, name, parse, storable, text, time } from '../input.ts'
 import { newId } from '../id.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { contentOf, digest, parts, toParts, type Content } from './content.ts'
@@ -37,7 +37,7 @@ export const turnInput = z.object({
   traceId: name.nullish(),
   sources: z.array(source).max(100).nullish(),
   metadata: metadata.nullish(),
-  createdAt: z.date().min(new Date('0001-01-01Z')).max(new Date('9999-12-31Z')).nullish(),
+  createdAt: time.nullish(),
 })
 export type TurnInput = z.input<typeof turnInput>
 export type ParsedTurn = z.output<typeof turnInput>
@@ -51,9 +51,10 @@ export async function contentGiven(deps: Deps, input: ParsedTurn, path: string):
     throw InvalidInput.at(`${path}.parts`, 'give content or parts, not both')
   }
   if (input.parts != null) return contentOf(toParts(input.parts), deps, `${path}.parts`)
-  // The text goes through the same checks as a text part.
-  const [part] = parse(parts, [{ text: input.content ?? '' }])
-  return contentOf(toParts([part!]), deps, `${path}.content`)
+  const content = input.content ?? ''
+  const problem = storable(content)
+  if (problem) throw InvalidInput.at(`${path}.content`, problem)
+  return contentOf([{ type: 'text', text: content }], deps, `${path}.content`)
 }
 
 const NOTHING: Content = { text: '', parts: null, tokens: 0, calls: [], answers: [] }
@@ -75,16 +76,16 @@ function toRow(viewer: Viewer, input: ParsedTurn, status: AppendedTurn['status']
 }
 
 /** What is wrong with a call that was refused, or null. */
-function faultOf({ outcome, detail }: AppendRow): Error | null {
+function faultOf({ outcome, detail, place }: AppendRow, path: (place: number) => string): Error | null {
   switch (outcome) {
     case 'moved_on':
       return new Conflict(`The journal has moved on: its newest entry is ${detail}. Read what came, then decide again.`)
     case 'other_content':
       return new Conflict(`clientId ${JSON.stringify(detail)} was used for a turn with other content. Use another.`)
     case 'stranger':
-      return InvalidInput.at('turn.audience', `${JSON.stringify(detail)} is no participant; add them first`)
+      return InvalidInput.at(`${path(place)}.audience`, `${JSON.stringify(detail)} is no participant; add them first`)
     case 'no_call':
-      return InvalidInput.at('turn.parts', `there is no tool call ${JSON.stringify(detail)} in the room to answer`)
+      return InvalidInput.at(`${path(place)}.parts`, `there is no tool call ${JSON.stringify(detail)} in the room to answer`)
     case 'written':
     case 'repeated':
       return null
@@ -92,12 +93,13 @@ function faultOf({ outcome, detail }: AppendRow): Error | null {
 }
 
 async function append(
-  deps: Deps, viewer: Viewer, room: string, turns: AppendedTurn[], expected: number | null,
+  deps: Deps, viewer: Viewer, room: string, turns: AppendedTurn[],
+  { expected = null, path = () => 'turn' }: { expected?: number | null; path?: (place: number) => string } = {},
 ): Promise<Turn[]> {
   const rows = await deps.appends.append({ room, tenant: viewer.tenant, expected, turns })
   const [first] = rows
   if (!first) throw new NotFound('conversation', room)
-  const fault = faultOf(first)
+  const fault = faultOf(first, path)
   if (fault) throw fault
   // What a clientId wrote before is read as its author sees it.
   const repeated = rows.filter(({ outcome }) => outcome === 'repeated')
@@ -140,7 +142,7 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
 export async function appendTurn(deps: Deps, viewer: Viewer, input: AppendTurnInput): Promise<Turn> {
   const { conversationId, turn, expectedLastSeq } = parse(appendTurnInput, input)
   const row = toRow(viewer, turn, 'COMMITTED', await contentGiven(deps, turn, 'turn'))
-  return (await append(deps, viewer, conversationId, [row], expectedLastSeq ?? null))[0]!
+  return (await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))[0]!
 }
 
 const appendTurnsInput = z.object({ conversationId: id('conversation'), turns: z.array(z.unknown()) })
@@ -158,14 +160,15 @@ export async function appendTurns(deps: Deps, viewer: Viewer, input: AppendTurns
   }
   const parsed = parse(z.object({ turns: z.array(turnInput) }), { turns }).turns
   const rows: AppendedTurn[] = []
-  const called = new Set<string>()
+  /** Who may answer the calls made earlier in the batch, which need not be in the room yet; null for everybody. */
+  const called = new Map<string, string[] | null>()
   const keys = new Set<string>()
   for (const [index, turn] of parsed.entries()) {
     const content = await contentGiven(deps, turn, `turns.${index}`)
     const row = toRow(viewer, turn, 'COMMITTED', content)
-    // Calls made earlier in the batch need not be in the room yet.
-    row.answers = content.answers.filter((call) => !called.has(call))
-    for (const call of content.calls) called.add(call)
+    const answerable = (call: string) => called.has(call) && (called.get(call)?.includes(row.actor) ?? true)
+    row.answers = content.answers.filter((call) => !answerable(call))
+    for (const call of content.calls) if (called.get(call) !== null) called.set(call, row.audience ?? null)
     const key = row.clientId == null ? null : `${row.actor}\0${row.clientId}`
     if (key !== null && keys.has(key)) {
       throw InvalidInput.at(`turns.${index}.clientId`, 'stands twice in the batch')
@@ -173,7 +176,7 @@ export async function appendTurns(deps: Deps, viewer: Viewer, input: AppendTurns
     if (key !== null) keys.add(key)
     rows.push(row)
   }
-  return append(deps, viewer, conversationId, rows, null)
+  return append(deps, viewer, conversationId, rows, { path: (place) => `turns.${place}` })
 }
 
 const openTurnInput = z.object({ conversationId: id('conversation'), turn: turnInput })
@@ -189,5 +192,5 @@ export async function openTurn(deps: Deps, viewer: Viewer, input: OpenTurnInput)
     throw InvalidInput.at('turn.content', 'an open turn says nothing yet: its text comes by appendDelta')
   }
   const row = toRow(viewer, turn, 'STREAMING', NOTHING)
-  return (await append(deps, viewer, conversationId, [row], null))[0]!
+  return (await append(deps, viewer, conversationId, [row]))[0]!
 }

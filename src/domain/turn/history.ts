@@ -6,7 +6,7 @@ import { Role } from '../../store/generated/enums.ts'
 import { countTurns, type TurnCount } from '../../store/sql/count-turns.ts'
 import { pageTurns } from '../../store/sql/page-turns.ts'
 import type { Ground } from '../deps.ts'
-import { count, name, parse } from '../input.ts'
+import { count, name, parse, time } from '../input.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { seenBy, withTextSoFar, type Turn } from './turn.ts'
@@ -14,8 +14,8 @@ import { seenBy, withTextSoFar, type Turn } from './turn.ts'
 const turnFilter = z.object({
   actors: z.array(name).max(1000).nullish(),
   roles: z.array(z.enum(Role)).nullish(),
-  after: z.date().nullish(),
-  before: z.date().nullish(),
+  after: time.nullish(),
+  before: time.nullish(),
   sinceSeq: count.nullish(),
 })
 export type TurnFilter = z.input<typeof turnFilter>
@@ -23,6 +23,8 @@ export type TurnFilter = z.input<typeof turnFilter>
 export type TurnsArgs = Paging & { filter?: TurnFilter | null; includeSuperseded?: boolean | null }
 
 type Place = { rootSeq: number; seq: number }
+/** Beyond every version of a place. */
+const END = 2 ** 31 - 1
 const CURSOR = /^turn:(\d{1,10}):(\d{1,10})$/
 
 /** A turn's place as an opaque cursor. It stays good whatever is written. */
@@ -48,15 +50,18 @@ export async function pageOfTurns(
 ): Promise<Map<string, Page<Turn>>> {
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(turnFilter, args.filter ?? {})
+  const includeSuperseded = args.includeSuperseded ?? false
+  // Where a place is listed once, a newer version of the cursor's turn stands where the cursor does.
+  const edge = (place: Place, seq: number) => (includeSuperseded ? place : { ...place, seq })
   const found = await pageTurns(deps.pool, viewer, rooms, {
     limit: page.size + 1,
     from: page.backwards ? 'newest' : 'oldest',
-    after: page.after == null ? null : toPlace(page.after, 'after'),
-    before: page.before == null ? null : toPlace(page.before, 'before'),
-    includeSuperseded: args.includeSuperseded ?? false,
+    after: page.after == null ? null : edge(toPlace(page.after, 'after'), END),
+    before: page.before == null ? null : edge(toPlace(page.before, 'before'), 0),
+    includeSuperseded,
     actors: filter.actors, roles: filter.roles, since: filter.after, until: filter.before, sinceSeq: filter.sinceSeq,
   })
-  await withTextSoFar(deps, [...found.values()].flat())
+  await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
   return new Map(rooms.map((room) => [room, slice((found.get(room) ?? []).map(seenBy(viewer)), page)]))
 }
 
@@ -78,7 +83,7 @@ export async function history(
   const found = await pageTurns(deps.pool, viewer, rooms, {
     limit: size, from: 'newest', before: before == null ? null : { rootSeq: before, seq: 0 },
   })
-  await withTextSoFar(deps, [...found.values()].flat())
+  await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
   return new Map(rooms.map((room) => [room, (found.get(room) ?? []).map(seenBy(viewer)).reverse()]))
 }
 

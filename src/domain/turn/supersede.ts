@@ -52,6 +52,8 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
     if (older.actor !== actor) {
       throw new NotAllowed(`Turn ${turnId} is ${older.actor}'s: only they may supersede it. Give turn.actor to speak as them.`)
     }
+    const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId: room, actor } } })
+    if (!author || author.leftAt) throw new NotAllowed(`${JSON.stringify(actor)} has left the room: add them again first.`)
     if (older.status === 'STREAMING') throw new Conflict(`Turn ${turnId} is still being written: commit or abort it first.`)
     if (older.status === 'ERASED') throw new Conflict(`Turn ${turnId} was erased: append a new turn.`)
     if (older.supersededBy) {
@@ -110,7 +112,7 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
   })
   const author = actAs(viewer, actor)
   const newer = (await getTurns(deps, author, [written])).get(written)
-  // Superseding does not make anyone a participant: an author who has left does not see what they write now.
+  // The room can be deleted right after the commit.
   if (!newer) throw new NotFound('turn', turnId)
   newer.viewer = viewer
   return newer

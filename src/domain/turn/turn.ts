@@ -12,10 +12,12 @@ export type Turn = TurnRow & { viewer: Viewer }
 export const seenBy = (viewer: Viewer) => (row: TurnRow): Turn => Object.assign(row, { viewer })
 
 /** The rows, with the text so far of those that are being written. */
-export async function withTextSoFar({ pool }: Pick<Ground, 'pool'>, rows: TurnRow[]): Promise<TurnRow[]> {
+export async function withTextSoFar(
+  { pool }: Pick<Ground, 'pool'>, tenant: string, rows: TurnRow[],
+): Promise<TurnRow[]> {
   const open = rows.filter(({ status }) => status === 'STREAMING')
   if (open.length === 0) return rows
-  const texts = await readTextSoFar(pool, open.map(({ id }) => id))
+  const texts = await readTextSoFar(pool, tenant, open.map(({ id }) => id))
   for (const row of open) row.text = texts.get(row.id) ?? row.text
   return rows
 }
@@ -23,7 +25,7 @@ export async function withTextSoFar({ pool }: Pick<Ground, 'pool'>, rows: TurnRo
 /** Those of the turns that the viewer sees, keyed by id. Unknown ids have no key. */
 export async function getTurns(deps: Ground, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
   const known = ids.filter((id) => kindOf(id) === 'turn')
-  const rows = await withTextSoFar(deps, await readTurns(deps.pool, viewer, known))
+  const rows = await withTextSoFar(deps, viewer.tenant, await readTurns(deps.pool, viewer, known))
   return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
 }
 

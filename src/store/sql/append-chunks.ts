@@ -3,18 +3,19 @@
 import type { Pool } from 'pg'
 import type { TurnStatus } from '../generated/enums.ts'
 
+/** What the function takes for a delta: whole characters, and code units for the halves at its ends. */
 export type Delta = {
   turn: string
   tenant: string
-  /** Where the text begins; null for the turn's end. */
+  /** Where it begins; null for the turn's end. */
   start: number | null
+  /** The second half of a surrogate pair that it begins with; the turn ends in the first one. */
+  second: number | null
   text: string
   /** UTF-16 units of the text. */
-  length: number
-  /** The first half of a surrogate pair that follows the text, a code unit. */
+  units: number
+  /** The first half of a pair that it ends in. */
   half: number | null
-  /** Whether the text begins with the half that the turn ends in. */
-  joins: boolean
 }
 
 export type ChunkRow = {
@@ -22,8 +23,9 @@ export type ChunkRow = {
   place: number
   outcome: 'written' | 'renewed' | 'half' | 'elsewhere' | 'full' | 'closed' | 'missing'
   room: string | null
-  /** The stretch written. */
+  /** Where the text that was stored begins, and the text: a pair that was completed is part of it. */
   start: number | null
+  text: string | null
   /** The turn's end now, a trailing half included. */
   end: number | null
   /** The half the turn ends in. */
@@ -38,7 +40,7 @@ export type ChunkRow = {
 export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: number): Promise<ChunkRow[]> {
   const { rows } = await pool.query<ChunkRow>({
     name: 'append-chunks',
-    text: 'SELECT place, outcome, room, start, "end", half, status FROM append_chunks($1::jsonb, $2::integer)',
+    text: 'SELECT place, outcome, room, start, text, "end", half, status FROM append_chunks($1::jsonb, $2::integer)',
     values: [JSON.stringify(deltas), limit],
   })
   return rows

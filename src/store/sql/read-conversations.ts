@@ -112,7 +112,7 @@ export async function listConversations(
                                             AND m.actor = ${p}::text AND m.left_at IS NULL)`)
   given(list.metadata && JSON.stringify(list.metadata), (p) => `c.metadata @> ${p}::jsonb`)
   given(list.updatedBefore, (p) => `j.updated_at < ${p}::timestamptz`)
-  given(list.search && containing(list.search), (p) => `c.title ILIKE ${p}::text`)
+  given(list.search ? containing(list.search) : null, (p) => `c.title ILIKE ${p}::text`)
   const { rows } = await pool.query<Row>(
     `${SELECT}
      CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = j.conversation_id')}) v

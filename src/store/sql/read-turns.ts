@@ -43,13 +43,15 @@ export async function readVersions(
 }
 
 /** What the given streaming turns say so far, without a trailing half of a pair. Finished turns have no key. */
-export async function readTextSoFar(pool: Pool, ids: readonly string[]): Promise<Map<string, string>> {
+export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ id: string; text: string }>({
     name: 'read-text-so-far',
     text: `SELECT s.turn_id AS id, coalesce(string_agg(c.text, '' ORDER BY c.start), '') AS text
-           FROM stream s LEFT JOIN chunk c ON c.turn_id = s.turn_id
-           WHERE s.turn_id = ANY ($1::text[]) GROUP BY s.turn_id`,
-    values: [ids],
+           FROM stream s
+           JOIN conversation r ON r.id = s.conversation_id AND r.tenant = $1::text
+           LEFT JOIN chunk c ON c.turn_id = s.turn_id
+           WHERE s.turn_id = ANY ($2::text[]) GROUP BY s.turn_id`,
+    values: [tenant, ids],
   })
   return new Map(rows.map(({ id, text }) => [id, text]))
 }

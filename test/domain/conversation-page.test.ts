@@ -1,0 +1,203 @@
+// Lists of rooms: what the filters find, and pages that stay whole while rooms are made.
+
+import { describe, expect, it } from 'vitest'
+import {
+  conversationCursor, createConversation, getConversationPage, updateConversation,
+  type ConversationsArgs, type CreateConversationInput,
+} from '../../src/domain/conversation.ts'
+import { newId } from '../../src/domain/id.ts'
+import { removeParticipant } from '../../src/domain/participant.ts'
+import { turnCursor } from '../../src/domain/turn/history.ts'
+import { InvalidInput } from '../../src/errors.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld, type Tenant } from '../support/world.ts'
+
+const base64url = (text: string) => Buffer.from(text).toString('base64url')
+
+describe.each(backends)('a list of rooms on $name', (backend) => {
+  const world = useWorld(backend)
+  const create = (tenant: Tenant, input: CreateConversationInput = {}, actor = 'ann') =>
+    createConversation(world.deps, tenant.as(actor), input)
+  const list = (tenant: Tenant, args: ConversationsArgs = {}) => getConversationPage(world.deps, tenant.as('x'), args)
+  const titlesOf = async (tenant: Tenant, args: ConversationsArgs = {}) =>
+    (await list(tenant, args)).items.map(({ title }) => title)
+
+  describe('finds by', () => {
+    type Given = [title: string | null, input?: CreateConversationInput]
+    const titled = async (filter: ConversationsArgs['filter'], ...rooms: Given[]) => {
+      const tenant = world.tenant()
+      for (const [title, input] of rooms) await create(tenant, { ...input, title })
+      await create(world.tenant(), { ...rooms[0]![1], title: 'another tenant\'s' })
+      return (await titlesOf(tenant, { filter })).toReversed()
+    }
+
+    it('owner, agent and both', async () => {
+      const rooms: [string, CreateConversationInput][] = [
+        ['a', {}], ['b', { owner: 'bob' }], ['c', { agentName: 'helper' }],
+        ['d', { owner: 'bob', agentName: 'helper' }],
+      ]
+      expect(await titled({ owner: 'ann' }, ...rooms)).toEqual(['a', 'c'])
+      expect(await titled({ agentName: 'helper' }, ...rooms)).toEqual(['c', 'd'])
+      expect(await titled({ owner: 'bob', agentName: 'helper' }, ...rooms)).toEqual(['d'])
+      expect(await titled({ owner: 'Bob' }, ...rooms)).toEqual([])
+      expect(await titled({}, ...rooms)).toEqual(['a', 'b', 'c', 'd'])
+    })
+
+    it('who is in it, not who was', async () => {
+      const tenant = world.tenant()
+      const left = await create(tenant, { title: 'left', participants: [{ actor: 'bob' }] })
+      await create(tenant, { title: 'in', participants: [{ actor: 'ann' }, { actor: 'bob' }] })
+      await create(tenant, { title: 'out' })
+      const spoken = await create(tenant, { title: 'spoken' })
+      await tenant.say(spoken.id, 'bob', 'hello')
+      await removeParticipant(world.deps, tenant.as('bob'), { conversationId: left.id, actor: 'bob' })
+      expect(await titlesOf(tenant, { filter: { participant: 'bob' } })).toEqual(['spoken', 'in'])
+    })
+
+    it.each<[Record<string, unknown>, string[]]>([
+      [{}, ['flat', 'deep', 'none']], [{ a: 1 }, ['flat']], [{ a: '1' }, []], [{ a: 1, b: 'x' }, ['flat']],
+      [{ a: 1, b: 'y' }, []], [{ in: { tags: ['p'] } }, ['deep']], [{ in: { tags: ['q', 'p'] } }, ['deep']],
+      [{ in: { tags: ['r'] } }, []], [{ in: { n: null } }, ['deep']], [{ in: {} }, ['deep']], [{ '%': 1 }, []],
+    ])('metadata that holds %j', async (metadata, titles) => {
+      expect(await titled({ metadata },
+        ['flat', { metadata: { a: 1, b: 'x', c: [] } }],
+        ['deep', { metadata: { in: { tags: ['p', 'q'], n: null } } }], ['none'],
+      )).toEqual(titles)
+    })
+
+    it.each<[string, string[]]>([
+      ['budget', ['Budget 2024']], ['BUDGET', ['Budget 2024']], ['get 20', ['Budget 2024']],
+      ['%', ['100 % sure']], ['_', ['snake_case']], ['\\', ['back\\slash']], ['%%', []], ['.', []],
+      ['e_c', ['snake_case']],
+      ['Ü', ['Übung 🎉']], ['🎉', ['Übung 🎉']], ['\'', []], ['a', ['snake_case', 'back\\slash']],
+    ])('what stands in the title: %j', async (search, titles) => {
+      expect(await titled({ search },
+        ['Budget 2024'], ['100 % sure'], ['snake_case'], ['back\\slash'], ['Übung 🎉'], [null])).toEqual(titles)
+    })
+
+    it('an empty search as by none', async () => {
+      expect(await titled({ search: '' }, ['a'], [null])).toEqual(['a', null])
+    })
+
+    it('when something last happened in it', async () => {
+      const tenant = world.tenant()
+      const first = await create(tenant, { title: 'first' })
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      const second = await create(tenant, { title: 'second' })
+      const before = (updatedBefore: Date) => titlesOf(tenant, { filter: { updatedBefore } })
+      expect(await before(first.updatedAt)).toEqual([])
+      expect(await before(second.updatedAt)).toEqual(['first'])
+      expect(await before(new Date(second.updatedAt.getTime() + 1))).toEqual(['second', 'first'])
+      await tenant.say(first.id, 'ann', 'hello')
+      expect(await before(new Date(second.updatedAt.getTime() + 1))).toEqual(['second'])
+      expect(await before(new Date('9999-12-31'))).toHaveLength(2)
+      expect(await before(new Date(0))).toEqual([])
+    })
+  })
+
+  describe('in pages', () => {
+    it('comes newest first, and is the same from both ends', async () => {
+      const tenant = world.tenant()
+      const made = []
+      for (let i = 0; i < 7; i++) made.push((await create(tenant, { title: `${i}` })).id)
+      const newestFirst = made.toReversed()
+      const all = await list(tenant)
+      expect(all).toMatchObject({ hasNextPage: false, hasPreviousPage: false })
+      expect(all.items.map(({ id }) => id)).toEqual(newestFirst)
+      const at = (index: number) => conversationCursor(all.items[index]!, 'CREATED')
+      const page = async (args: ConversationsArgs) => {
+        const { items, ...more } = await list(tenant, args)
+        return [items.map(({ id }) => newestFirst.indexOf(id)).join(''), more.hasPreviousPage, more.hasNextPage]
+      }
+      expect(await page({ first: 3 })).toEqual(['012', false, true])
+      expect(await page({ first: 3, after: at(2) })).toEqual(['345', true, true])
+      expect(await page({ first: 3, after: at(5) })).toEqual(['6', true, false])
+      expect(await page({ last: 3 })).toEqual(['456', true, false])
+      expect(await page({ last: 3, before: at(4) })).toEqual(['123', true, true])
+      expect(await page({ last: 3, before: at(1) })).toEqual(['0', false, true])
+      expect(await page({ first: 9, after: at(1), before: at(5) })).toEqual(['234', true, false])
+      expect(await page({ first: 0 })).toEqual(['', false, true])
+    })
+
+    it.each(['first', 'last'] as const)('read with %s while rooms are made shows each once', async (way) => {
+      const tenant = world.tenant()
+      const before = await Promise.all(Array.from({ length: 25 }, () => create(tenant)))
+      let making = true
+      const made: Promise<unknown> = (async () => {
+        while (making) await Promise.all([create(tenant), create(tenant), create(tenant)])
+      })()
+      const seen: string[] = []
+      let cursor: string | null = null
+      try {
+        for (let pages = 0; pages < 50; pages++) {
+          const page = await list(tenant, { [way]: 4, [way === 'first' ? 'after' : 'before']: cursor })
+          const items = way === 'first' ? page.items : page.items.toReversed()
+          seen.push(...items.map(({ id }) => id))
+          if (items.length > 0) cursor = conversationCursor(items.at(-1)!, 'CREATED')
+          if (!(way === 'first' ? page.hasNextPage : page.hasPreviousPage)) break
+        }
+      } finally {
+        making = false
+        await made
+      }
+      expect(new Set(seen).size).toBe(seen.length)
+      for (const { id } of before) expect(seen).toContain(id)
+    })
+
+    it('by activity, has the room where something happened last in front', async () => {
+      const tenant = world.tenant()
+      const rooms = []
+      for (const title of ['a', 'b', 'c']) {
+        rooms.push(await create(tenant, { title }))
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+      expect(await titlesOf(tenant, { orderBy: 'ACTIVE' })).toEqual(['c', 'b', 'a'])
+      await tenant.say(rooms[0]!.id, 'ann', 'hello')
+      expect(await titlesOf(tenant, { orderBy: 'ACTIVE' })).toEqual(['a', 'c', 'b'])
+      expect(await titlesOf(tenant)).toEqual(['c', 'b', 'a'])
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      const touched = await updateConversation(world.deps, tenant.as('ann'), { id: rooms[1]!.id })
+      const after = conversationCursor(touched, 'ACTIVE')
+      expect(await titlesOf(tenant, { orderBy: 'ACTIVE', first: 1, after })).toEqual(['a'])
+      expect(await titlesOf(tenant, { orderBy: 'ACTIVE', last: 1 })).toEqual(['c'])
+    })
+  })
+
+  it.each<[string, ConversationsArgs, RegExp]>([
+    ['a negative first', { first: -1 }, /^first: is -1; it must be 0 to 200$/],
+    ['first above 200', { first: 201 }, /^first: is 201; it must be 0 to 200$/],
+    ['first and last', { first: 1, last: 1 }, /not both/],
+    ['an unknown cursor', { after: 'x' }, /^after: "x" is not a cursor of this list/],
+    ['a turn\'s cursor', { before: turnCursor({ rootSeq: 1, seq: 1 }) }, /^before: /],
+    ['a cursor of the other order',
+      { after: base64url(`CREATED:1:${newId('conversation')}`), orderBy: 'ACTIVE' }, /^after: /],
+    ['a torn cursor', { after: base64url(`CREATED:1:conv_${'x'.repeat(25)}`) }, /^after: /],
+    ['half a pair in the search', { filter: { search: '\ud83d' } }, /^search: /],
+    ['a search of 201 characters', { filter: { search: 'x'.repeat(201) } }, /^search: must be at most 200/],
+    ['metadata that is no object', { filter: { metadata: 'x' as never } }, /^metadata: must be a JSON object/],
+    ['U+0000 in an owner', { filter: { owner: 'a\0' } }, /^owner: must not contain U\+0000/],
+    ['an invalid time', { filter: { updatedBefore: new Date(NaN) } }, /^updatedBefore: /],
+  ])('refuses %s', async (_, args, says) => {
+    const error = await list(world.tenant(), args).then(() => null, (reason) => reason)
+    expect(error).toBeInstanceOf(InvalidInput)
+    expect(error.message).toMatch(says)
+  })
+
+  it.each([
+    base64url(`CREATED:0:${newId('conversation')}`), base64url(`CREATED:999999999999999:${newId('conversation')}`),
+    base64url(`CREATED:${Date.now()}:${newId('conversation')}`),
+  ])('takes cursors of rooms that are no longer there, at any time: %s', async (cursor) => {
+    const tenant = world.tenant()
+    await create(tenant)
+    const pages = [await list(tenant, { after: cursor }), await list(tenant, { before: cursor })]
+    expect(pages.flatMap(({ items }) => items)).toHaveLength(1)
+  })
+
+  it('takes any time for updatedBefore, or says that it does not', async () => {
+    const tenant = world.tenant()
+    for (const updatedBefore of [new Date(8.64e15), new Date(-8.64e15), new Date('0000-06-01T00:00:00Z')]) {
+      const found = await list(tenant, { filter: { updatedBefore } }).catch((error) => error)
+      expect(found).toSatisfy((answer) => answer instanceof InvalidInput || Array.isArray(answer.items))
+    }
+  })
+})

@@ -1,0 +1,252 @@
+// Rooms: made once per key, changed, and deleted without a trace.
+
+import { describe, expect, it } from 'vitest'
+import {
+  createConversation, deleteConversation, getConversationByKey, getConversations, updateConversation,
+  type CreateConversationInput,
+} from '../../src/domain/conversation.ts'
+import { readEventsOf } from '../../src/domain/event/reader.ts'
+import { newId } from '../../src/domain/id.ts'
+import { addParticipant, getParticipants } from '../../src/domain/participant.ts'
+import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
+import { openTurn } from '../../src/domain/turn/append.ts'
+import { pageOfTurns } from '../../src/domain/turn/history.ts'
+import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
+import { getTurns } from '../../src/domain/turn/turn.ts'
+import { InvalidInput, NotFound } from '../../src/errors.ts'
+import { readJournal } from '../../src/store/sql/read-journal.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld, type Tenant } from '../support/world.ts'
+
+describe.each(backends)('a room on $name', (backend) => {
+  const world = useWorld(backend)
+  const create = (tenant: Tenant, input: CreateConversationInput = {}, actor = 'ann') =>
+    createConversation(world.deps, tenant.as(actor), input)
+  const kindsOf = async (tenant: Tenant, room: string) =>
+    (await readJournal(world.deps.pool, tenant.name, room, 0, 100)).map(({ kind, actor }) => [kind, actor])
+
+  describe('is made', () => {
+    it('empty, by its owner, who need not be in it', async () => {
+      const tenant = world.tenant()
+      const room = await create(tenant)
+      expect(room).toMatchObject({
+        tenant: tenant.name, owner: 'ann', key: null, title: null, agentName: null, systemPrompt: null, metadata: {},
+        lastSeq: 0, publicTurnCount: 0, publicTokenCount: 0, view: { actor: null, windows: [1], addressed: false },
+      })
+      expect(room.updatedAt.getTime() - room.createdAt.getTime()).toBeLessThan(1_000)
+      expect((await getParticipants(world.deps, tenant.as('ann'), [room.id])).get(room.id)).toEqual([])
+    })
+
+    it('with all that was given, each participant joining by an entry', async () => {
+      const tenant = world.tenant()
+      const given = {
+        key: 'k', owner: 'somebody else', agentName: 'helper', title: 'Ünïcödé 🎉', systemPrompt: 'Be kind.',
+        metadata: { a: { b: [1, null, 'c'] } },
+      }
+      const room = await create(tenant, {
+        ...given,
+        participants: [
+          { actor: 'ann', kind: 'AGENT', displayName: 'Ann' }, { actor: 'bob', history: 'SINCE_JOINED' },
+          { actor: 'cyd' },
+        ],
+      })
+      expect(room).toMatchObject({ ...given, lastSeq: 3 })
+      const participants = (await getParticipants(world.deps, tenant.as('ann'), [room.id])).get(room.id)!
+      expect(participants).toMatchObject([
+        { actor: 'ann', kind: 'AGENT', displayName: 'Ann', history: 'ALL', windows: [1], leftAt: null, lastReadSeq: 0 },
+        { actor: 'bob', kind: 'HUMAN', displayName: null, history: 'SINCE_JOINED', windows: [2] },
+        { actor: 'cyd', windows: [1] },
+      ])
+      expect(await kindsOf(tenant, room.id)).toEqual([['JOINED', 'ann'], ['JOINED', 'bob'], ['JOINED', 'cyd']])
+    })
+
+    it.each<[string, CreateConversationInput, RegExp]>([
+      ['an empty key', { key: '' }, /^key: must not be empty/],
+      ['a key with U+0000', { key: 'a\0' }, /^key: .*U\+0000/],
+      ['a key of 201 characters', { key: 'x'.repeat(201) }, /^key: must be at most 200/],
+      ['a title of 1,001', { title: 'x'.repeat(1001) }, /^title: must be at most 1000/],
+      ['half a pair in the prompt', { systemPrompt: '\ud83d' }, /^systemPrompt: .*surrogate/],
+      ['a prompt of 65,537', { systemPrompt: 'x'.repeat(65_537) }, /^systemPrompt: must be at most 65536/],
+      ['metadata that is no object', { metadata: [] as never }, /^metadata: must be a JSON object/],
+      ['somebody named twice',
+        { participants: [{ actor: 'a' }, { actor: 'a' }] }, /^participants: name each actor once/],
+      ['a nameless participant', { participants: [{ actor: '' }] }, /^participants\.0\.actor/],
+      ['an unknown kind', { participants: [{ actor: 'a', kind: 'CAT' as never }] }, /^participants\.0\.kind/],
+      ['1,001 participants', { participants: Array.from({ length: 1001 }, (_, i) => ({ actor: `a${i}` })) }, /1000/],
+    ])('not with %s', async (_, input, says) => {
+      const tenant = world.tenant()
+      const error = await create(tenant, { ...input }).then(() => null, (reason) => reason)
+      expect(error).toBeInstanceOf(InvalidInput)
+      expect(error.message).toMatch(says)
+    })
+  })
+
+  describe('with a key', () => {
+    it('is made once; whoever comes later gets it as it is', async () => {
+      const tenant = world.tenant()
+      const first = await create(tenant, { key: 'k', title: 'first', participants: [{ actor: 'ann' }] })
+      const again = await create(tenant, { key: 'k', title: 'second', participants: [{ actor: 'bob' }] }, 'bob')
+      expect(again).toMatchObject({ id: first.id, title: 'first', owner: 'ann', lastSeq: 1 })
+      expect(again.viewer.actor).toBe('bob')
+      expect(await kindsOf(tenant, first.id)).toEqual([['JOINED', 'ann']])
+    })
+
+    it('is one room, however many make it at once', async () => {
+      const tenant = world.tenant()
+      const made = await Promise.all(Array.from({ length: 24 }, (_, n) =>
+        create(tenant, { key: 'k', participants: [{ actor: 'ann' }, { actor: `a${n}` }] }, `a${n}`)))
+      expect(new Set(made.map(({ id }) => id)).size).toBe(1)
+      expect(new Set(made.map(({ owner }) => owner)).size).toBe(1)
+      expect(await kindsOf(tenant, made[0]!.id)).toEqual([['JOINED', 'ann'], ['JOINED', made[0]!.owner]])
+    })
+
+    it('is each tenant\'s own', async () => {
+      const [tenant, other] = [world.tenant(), world.tenant()]
+      const [mine, theirs] = [await create(tenant, { key: 'k' }), await create(other, { key: 'k' })]
+      expect(mine.id).not.toBe(theirs.id)
+      expect((await getConversationByKey(world.deps, tenant.as('x'), 'k'))!.id).toBe(mine.id)
+      expect((await getConversationByKey(world.deps, other.as('x'), 'k'))!.id).toBe(theirs.id)
+    })
+
+    it('is not found by another; what is no key finds nothing', async () => {
+      const tenant = world.tenant()
+      await create(tenant, { key: 'k' })
+      for (const key of ['K', 'k ', '', '%', 'x'.repeat(10_000), 'k\0', '\ud83d']) {
+        // Null, or an error that says what is wrong; never one of the database.
+        const found = await getConversationByKey(world.deps, tenant.as('x'), key).catch((error) => error)
+        expect(found).toSatisfy((answer) => answer === null || answer instanceof InvalidInput)
+      }
+    })
+
+    it('can be made again once it was deleted', async () => {
+      const tenant = world.tenant()
+      const first = await create(tenant, { key: 'k' })
+      await deleteConversation(world.deps, tenant.as('ann'), first.id)
+      expect((await create(tenant, { key: 'k' })).id).not.toBe(first.id)
+    })
+  })
+
+  it('is seen by id in its tenant only', async () => {
+    const [tenant, other] = [world.tenant(), world.tenant()]
+    const [room, second] = [await create(tenant), await create(tenant)]
+    const ids = [room.id, 'nonsense', newId('turn'), newId('conversation'), second.id, room.id, 'conv_\0']
+    const found = await getConversations(world.deps, tenant.as('x'), ids)
+    expect([...found.keys()].sort()).toEqual([room.id, second.id].sort())
+    expect((await getConversations(world.deps, other.as('ann'), ids)).size).toBe(0)
+  })
+
+  describe('is changed', () => {
+    const given = { title: 't', systemPrompt: 's', metadata: { a: 1 } }
+
+    it.each([
+      [{ title: 'new' }, { ...given, title: 'new' }],
+      [{ title: null }, { ...given, title: null }],
+      [{ systemPrompt: null, metadata: null }, { title: 't', systemPrompt: null, metadata: {} }],
+      [{ metadata: { b: 2 } }, { ...given, metadata: { b: 2 } }],
+      [{}, given],
+    ])('by %j to %j: null clears, what is left out stays', async (change, after) => {
+      const tenant = world.tenant()
+      const { id, updatedAt } = await create(tenant, given)
+      const changed = await updateConversation(world.deps, tenant.as('bob'), { id, ...change })
+      expect(changed).toMatchObject({ ...after, lastSeq: 1, owner: 'ann' })
+      expect(changed.updatedAt.getTime()).toBeGreaterThanOrEqual(updatedAt.getTime())
+      expect(await kindsOf(tenant, id)).toEqual([['UPDATED', null]])
+    })
+
+    it('not where it is not there, and not to what is none', async () => {
+      const [tenant, other] = [world.tenant(), world.tenant()]
+      const { id } = await create(tenant, given)
+      await expect(updateConversation(world.deps, other.as('ann'), { id, title: 'x' })).rejects.toThrow(NotFound)
+      await expect(updateConversation(world.deps, tenant.as('ann'), { id: newId('conversation') }))
+        .rejects.toThrow(NotFound)
+      await expect(updateConversation(world.deps, tenant.as('ann'), { id: 'x' })).rejects.toThrow(InvalidInput)
+      await expect(updateConversation(world.deps, tenant.as('ann'), { id, title: '\0' })).rejects.toThrow(InvalidInput)
+      expect((await getConversations(world.deps, tenant.as('ann'), [id])).get(id))
+        .toMatchObject({ ...given, lastSeq: 0 })
+    })
+  })
+
+  describe('is deleted', () => {
+    /** The tables that have a row in which one of the texts stands. */
+    async function tablesWith(texts: string[]): Promise<string[]> {
+      const { rows } = await world.deps.pool.query<{ name: string }>(
+        `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`)
+      const found: string[] = []
+      for (const { name } of rows) {
+        const { rowCount } = await world.deps.pool.query(
+          `SELECT FROM "${name}" x WHERE to_jsonb(x)::text LIKE ANY ($1::text[]) LIMIT 1`,
+          [texts.map((text) => `%${text}%`)])
+        if (rowCount) found.push(name)
+      }
+      return found
+    }
+
+    async function lively(tenant: Tenant): Promise<[room: string, texts: string[]]> {
+      const room = await tenant.room('ann', 'bob')
+      const said = await tenant.say(room, 'ann', 'canary', { audience: ['bob'] })
+      const parts = [{ toolCall: { callId: 'k', name: 'n', arguments: {} } }]
+      const edited = await supersedeTurn(world.deps, tenant.as('ann'), {
+        turnId: said.id, turn: { role: 'USER', parts },
+      })
+      const open = await openTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
+      await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'canary' })
+      return [room, [room, said.id, edited.id, open.id]]
+    }
+
+    it('with every row of every table that was its own, and nothing else', async () => {
+      const tenant = world.tenant()
+      const [room, texts] = await lively(tenant)
+      const [other, otherTexts] = await lively(tenant)
+      const tables = ['chunk', 'conversation', 'entry', 'journal', 'participant', 'stream', 'tool_call', 'turn']
+      expect(await tablesWith(texts)).toEqual(tables)
+      const receipt = await deleteConversation(world.deps, tenant.as('ann'), room)
+      expect(receipt).toMatchObject({ conversations: 1, turns: 3, facts: 0, summaries: 0, profiles: 0 })
+      expect(Date.now() - receipt.completedAt.getTime()).toBeLessThan(10_000)
+      expect(await tablesWith(texts)).toEqual([])
+      expect(await tablesWith(otherTexts)).toEqual(tables)
+      expect((await pageOfTurns(world.deps, tenant.as('bob'), [other], {})).get(other)!.items).toHaveLength(2)
+    })
+
+    it('for everybody at once: readers are told, and verbs find nothing', async () => {
+      const tenant = world.tenant()
+      const [room, [, said]] = await lively(tenant)
+      const events = await readEventsOf(world.deps, tenant.as('ann'), { conversationId: room, after: 0 })
+      const types: string[] = []
+      const ended = (async () => { for await (const { event } of events) types.push(event.type) })()
+      await expect.poll(() => types.length).toBeGreaterThan(4)
+      await deleteConversation(world.deps, tenant.as('ann'), room)
+      await ended
+      expect(types.at(-1)).toBe('ConversationDeleted')
+      await expect(readEventsOf(world.deps, tenant.as('ann'), { conversationId: room, after: 0 }))
+        .rejects.toThrow(NotFound)
+      await expect(tenant.say(room, 'ann', 'x')).rejects.toThrow(NotFound)
+      const participant = { actor: 'x' }
+      await expect(addParticipant(world.deps, tenant.as('x'), { conversationId: room, participant }))
+        .rejects.toThrow(NotFound)
+      await expect(deleteConversation(world.deps, tenant.as('ann'), room)).rejects.toThrow(NotFound)
+      expect((await getTurns(world.deps, tenant.as('ann'), [said!])).size).toBe(0)
+    })
+
+    it('also while turns come in: each is answered, and none is left behind', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann')
+      const sent = Array.from({ length: 40 }, (_, n) => tenant.say(room, 'ann', `${n}`).catch((error) => error))
+      await sent[0]
+      const more = Array.from({ length: 20 }, (_, n) => tenant.say(room, 'ann', `${n}`).catch((error) => error))
+      await deleteConversation(world.deps, tenant.as('ann'), room)
+      for (const answer of await Promise.all([...sent, ...more])) {
+        if (answer instanceof Error) expect(answer).toBeInstanceOf(NotFound)
+      }
+      expect(await tablesWith([room])).toEqual([])
+    })
+
+    it('not by another tenant, nor under a name that is no id', async () => {
+      const [tenant, other] = [world.tenant(), world.tenant()]
+      const room = await tenant.room('ann')
+      for (const id of [room, newId('conversation'), newId('turn'), '', 'conv_\0']) {
+        await expect(deleteConversation(world.deps, other.as('ann'), id)).rejects.toThrow(NotFound)
+      }
+      expect(await tenant.lastSeq(room)).toBe(1)
+    })
+  })
+})

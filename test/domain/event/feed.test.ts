@@ -1,0 +1,251 @@
+// The feed of a room, as its live readers see it: what the bus loses is found, views change while one reads, and the
+// room's end is everybody's.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createConversation, deleteConversation, type CreateConversationInput } from '../../../src/domain/conversation.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
+import { createFeeds } from '../../../src/domain/event/feed.ts'
+import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
+import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { appendTurn, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'
+import type { Viewer } from '../../../src/domain/view.ts'
+import { NotFound } from '../../../src/errors.ts'
+import { backends } from '../../support/backend.ts'
+import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
+import { lines, range, read, sawSeq, textOf, type Reading } from '../../support/reading.ts'
+
+describe.each(backends)('the feed of a room, on $name', (backend) => {
+  let site: Site
+  let one: Process
+  let other: Process
+  let ada: Viewer
+  let room: string
+
+  const newRoom = async (...actors: string[]) => {
+    const participants: CreateConversationInput['participants'] = actors.map((actor) => ({ actor }))
+    return (await createConversation(one.deps, ada, { participants })).id
+  }
+  const say = (content: string, more: Partial<TurnInput> = {}, to = room) =>
+    appendTurn(one.deps, ada, { conversationId: to, turn: { role: 'USER', content, ...more } })
+  const open = async (more: Partial<TurnInput> = {}, to = room) =>
+    (await openTurn(one.deps, ada, { conversationId: to, turn: { role: 'ASSISTANT', ...more } })).id
+  const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { turnId, text })
+  const as = (actor: string, deps: Deps = other.deps, to = room) => read(deps, ada, { conversationId: to, as: actor })
+  const told = ({ events }: Reading, from = 0) => lines(events.slice(from))
+
+  beforeAll(async () => {
+    site = await openSite(backend)
+    one = await site.start()
+    other = await site.start()
+  })
+  afterAll(() => site.close())
+  beforeEach(async () => {
+    one.wire.lose = other.wire.lose = () => false
+    ada = newViewer()
+    room = await newRoom('ada', 'bob')
+  })
+
+  it('reads what is new once, however many listen', async () => {
+    const readings = await Promise.all(range(1, 10).map(() => as('bob')))
+    const query = vi.spyOn(other.deps.pool, 'query')
+    const { seq } = await say('hello')
+    await Promise.all(readings.map((reading) => reading.until('the turn', sawSeq(seq))))
+    const statements = query.mock.calls.map(([statement]) => (statement as unknown as { name?: string }).name)
+    query.mockRestore()
+    expect(statements.filter((name) => name === 'read-journal')).toHaveLength(1)
+    await Promise.all(readings.map((reading) => reading.stop()))
+  })
+
+  it('stops when nobody listens any more', async () => {
+    const readings = [await as('bob'), await as('bob')]
+    for (const reading of readings) await reading.stop()
+    const heard = vi.fn<Process['wire']['lose']>(() => false)
+    other.wire.lose = heard
+    await say('to nobody')
+    // What a new reader hears came over the same bus after that.
+    const reading = await as('bob')
+    const { seq } = await say('to somebody')
+    await reading.until('the turn', sawSeq(seq))
+    expect(heard.mock.calls.filter(([message]) => 'seq' in message && message.seq === seq - 1)).toEqual([])
+    await reading.stop()
+  })
+
+  it('looks for what it missed as soon as the bus is back', async () => {
+    const turnId = await open()
+    const reading = await as('bob')
+    other.wire.lose = () => true
+    await write(turnId, 'unheard')
+    const { seq } = await say('unheard, too')
+    other.wire.lose = () => false
+    other.wire.restore()
+    await reading.until('the turn', sawSeq(seq))
+    await reading.until('the text', (each) => textOf(each, turnId) === 'unheard')
+    await reading.stop()
+  })
+
+  describe('without a bus', () => {
+    const losing = async (actor = 'bob') => {
+      const place = await newRoom('ada', 'bob')
+      return { place, reading: await as(actor, other.deps, place) }
+    }
+
+    it.concurrent('finds within some seconds what was written, said and deleted', async () => {
+      const [journal, open_, gone] = [await losing(), await losing(), await losing()]
+      const places = [journal, open_, gone].map(({ place }) => `room:${place}`)
+      const before = other.wire.lose
+      other.wire.lose = (message, topic) => places.includes(topic) || before(message, topic)
+      const { seq } = await say('unheard', {}, journal.place)
+      const turnId = await open({}, open_.place)
+      await write(turnId, 'unheard')
+      await deleteConversation(one.deps, ada, gone.place)
+      await journal.reading.until('the turn', sawSeq(seq))
+      await open_.reading.until('the text', (each) => textOf(each, turnId) === 'unheard')
+      await gone.reading.until('the end', ({ end }) => end)
+      expect(told(gone.reading)).toEqual(['ConversationDeleted'])
+      await Promise.all([journal, open_].map(({ reading }) => reading.stop()))
+    })
+
+    it.concurrent('finds lost entries also while text keeps coming', async () => {
+      const { place, reading } = await losing()
+      const turnId = await open({}, place)
+      await reading.until('the turn', ({ events }) => events.length > 0)
+      const before = other.wire.lose
+      other.wire.lose = (message, topic) =>
+        (topic === `room:${place}` && message.type === 'entries') || before(message, topic)
+      const { seq } = await say('unheard', {}, place)
+      const talking = setInterval(() => void write(turnId, 'bla '), 100)
+      try {
+        await reading.until('the turn', sawSeq(seq))
+      } finally {
+        clearInterval(talking)
+        await reading.stop()
+      }
+    })
+
+    it.concurrent('finds what it could not read', async () => {
+      const { place, reading } = await losing()
+      const { pool } = other.deps
+      const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+      let failures = 0
+      const spy = vi.spyOn(pool, 'query').mockImplementation(((...args: unknown[]) => {
+        const { name, values } = args[0] as { name?: string; values?: unknown[] }
+        if (name !== 'read-journal' || !values?.includes(place) || failures++ > 0) return query(...args)
+        return Promise.reject(new Error('the connection broke'))
+      }) as never)
+      const { seq } = await say('unread', {}, place)
+      await reading.until('the turn', sawSeq(seq))
+      expect(failures).toBeGreaterThan(1)
+      spy.mockRestore()
+      await reading.stop()
+    })
+  })
+
+  it('ends with the room, for all who listen anywhere; afterwards there is none', async () => {
+    const readings = [await as('bob'), await as('eve', one.deps), await as('ada')]
+    await deleteConversation(one.deps, ada, room)
+    for (const reading of readings) {
+      await reading.until('the end', ({ end }) => end)
+      expect(told(reading)).toEqual(['ConversationDeleted'])
+      expect(reading.end).toBe('complete')
+    }
+    for (const { deps } of [one, other]) await expect(as('bob', deps)).rejects.toThrow(NotFound)
+  })
+
+  it('shows somebody who joins since now the turns opened since, and nothing of those before', async () => {
+    const early = await open()
+    await write(early, 'early ')
+    const carl = await as('carl')
+    await carl.until('the text so far', (each) => textOf(each, early) === 'early ')
+    const from = carl.events.length
+    await addParticipant(one.deps, ada, {
+      conversationId: room, participant: { actor: 'carl', history: 'SINCE_JOINED' },
+    })
+    await write(early, 'and hidden')
+    const late = await open()
+    await write(late, 'late')
+    await commitTurn(one.deps, ada, { turnId: early })
+    await commitTurn(one.deps, ada, { turnId: late })
+    await carl.until('the second commit', sawSeq(7))
+    expect(told(carl, from)).toEqual(['4 ParticipantJoined', '5 TurnOpened', '0-4 late', '7 TurnCommitted'])
+    await carl.stop()
+  })
+
+  it('tells somebody who leaves of that, and of nothing after it', async () => {
+    const turnId = await open()
+    await write(turnId, 'before ')
+    const bob = await as('bob')
+    const eve = await as('eve')
+    await bob.until('the text', (each) => textOf(each, turnId) === 'before ')
+    await removeParticipant(one.deps, ada, { conversationId: room, actor: 'bob' })
+    await write(turnId, 'after')
+    await commitTurn(one.deps, ada, { turnId })
+    await say('after')
+    await markRead(one.deps, ada, { conversationId: room, seq: 6 })
+    await eve.until('the read mark', ({ events }) => events.at(-1)?.type === 'ParticipantRead')
+    expect(told(bob)).toEqual(['0-7 before ', '4 ParticipantLeft'])
+    await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'bob' } })
+    await say('again')
+    await bob.until('the next turn', sawSeq(8))
+    expect(told(bob, 2)).toEqual(['7 ParticipantJoined', '8 TurnAppended'])
+    await Promise.all([bob.stop(), eve.stop()])
+  })
+
+  it('tells somebody who leaves of nothing after it, also when a read mark of theirs comes with it', async () => {
+    const bob = await as('bob')
+    const eve = await as('eve')
+    // The mark is looked up when bob has left already.
+    other.wire.hold()
+    await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId: room, seq: 1 })
+    await removeParticipant(one.deps, ada, { conversationId: room, actor: 'bob' })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    other.wire.release()
+    const { seq } = await say('after')
+    await eve.until('the turn', sawSeq(seq))
+    await bob.until('the leaving', sawSeq(seq - 1))
+    expect(told(bob).filter((line) => line !== 'ParticipantRead')).toEqual(['3 ParticipantLeft'])
+    await Promise.all([bob.stop(), eve.stop()])
+  })
+
+  it('brings a first private turn live to those it is meant for, and to nobody else', async () => {
+    const [bob, carl, eve] = [await as('bob'), await as('carl'), await as('eve')]
+    await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'carl' } })
+    await say('psst', { audience: ['bob'] })
+    const turnId = await open({ audience: ['carl'] })
+    await write(turnId, 'hush')
+    await commitTurn(one.deps, ada, { turnId })
+    const { seq } = await say('hello all')
+    for (const reading of [bob, carl, eve]) await reading.until('the public turn', sawSeq(seq))
+    expect(told(bob)).toEqual(['3 ParticipantJoined', '4 TurnAppended', '7 TurnAppended'])
+    expect(told(carl))
+      .toEqual(['3 ParticipantJoined', '5 TurnOpened', '0-4 hush', '6 TurnCommitted', '7 TurnAppended'])
+    expect(told(eve)).toEqual(['3 ParticipantJoined', '7 TurnAppended'])
+    await Promise.all([bob, carl, eve].map((reading) => reading.stop()))
+  })
+
+  it('tells the text of a turn once that is opened while the feed starts', async () => {
+    await other.crash()
+    const { pool } = other.deps
+    let turnId = ''
+    const between = Object.create(pool, { query: { async value(statement: { name?: string }, ...rest: never[]) {
+      if (statement.name === 'read-open-turns' && !turnId) {
+        turnId = await open()
+        await write(turnId, 'quick ')
+      }
+      return pool.query(statement as never, ...rest)
+    } } }) as Deps['pool']
+    const deps: Deps = { ...other.deps, pool: between }
+    deps.feeds = createFeeds(deps)
+    other.wire.lose = () => true
+    const reading = await read(deps, ada, { conversationId: room, after: 2 })
+    other.wire.lose = () => false
+    other.wire.restore()
+    await reading.until('the opening', sawSeq(3))
+    await write(turnId, 'brown fox')
+    await commitTurn(one.deps, ada, { turnId })
+    await reading.until('the commit', sawSeq(4))
+    // What the bus lost comes with the next delta that it brings.
+    expect(told(reading)).toEqual(['3 TurnOpened', '0-15 quick brown fox', '4 TurnCommitted'])
+    await reading.stop()
+    await deps.feeds.close()
+  })
+})

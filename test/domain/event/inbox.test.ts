@@ -1,0 +1,226 @@
+// The inbox: what somebody's list of rooms is told, with its reason, and above all what it is not told.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  createConversation, deleteConversation, updateConversation, type CreateConversationInput,
+} from '../../../src/domain/conversation.ts'
+import { readInbox, type InboxEvent } from '../../../src/domain/event/inbox.ts'
+import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { appendTurn, appendTurns, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import type { Viewer } from '../../../src/domain/view.ts'
+import { InvalidInput } from '../../../src/errors.ts'
+import { backends } from '../../support/backend.ts'
+import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
+import { range } from '../../support/reading.ts'
+
+describe.each(backends)('an inbox, on $name', (backend) => {
+  let site: Site
+  let one: Process
+  let other: Process
+  let ada: Viewer
+  let room: string
+  let inboxes: AsyncIterator<InboxEvent>[]
+
+  const newRoom = async (participants: CreateConversationInput['participants']) =>
+    (await createConversation(one.deps, ada, { participants })).id
+  const say = (actor: string, more: Partial<TurnInput> = {}) =>
+    appendTurn(one.deps, ada, { conversationId: room, turn: { role: 'USER', content: 'x', actor, ...more } })
+  const open = async (actor: string, more: Partial<TurnInput> = {}) =>
+    (await openTurn(one.deps, ada, { conversationId: room, turn: { role: 'ASSISTANT', actor, ...more } })).id
+
+  type Inbox = {
+    events: InboxEvent[]
+    /** The reasons it was given for the room so far, once all that was done before has come through. */
+    reasons(of?: string): Promise<string[]>
+  }
+
+  async function listen(actor: string, { deps } = other, viewer = ada): Promise<Inbox> {
+    const iterable = await readInbox(deps, viewer, { as: actor })
+    inboxes.push(iterable)
+    const events: InboxEvent[] = []
+    void (async () => { for await (const event of iterable) events.push(event) })()
+    return {
+      events,
+      async reasons(of = room) {
+        // A last thing that everybody is told of.
+        const mark = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).id
+        await expect.poll(() => events.some((event) => event.conversationId === mark), { timeout: 10_000 }).toBe(true)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        return events.filter((event) => event.conversationId === of).map(({ reason }) => reason)
+      },
+    }
+  }
+
+  beforeAll(async () => {
+    site = await openSite(backend)
+    one = await site.start()
+    other = await site.start()
+  })
+  afterAll(() => site.close())
+  beforeEach(async () => {
+    inboxes = []
+    ada = newViewer()
+    room = await newRoom(['ada', 'bob', 'carl'].map((actor) => ({ actor })))
+  })
+  afterEach(async () => {
+    for (const inbox of inboxes) await inbox.return!()
+  })
+
+  describe('says ADDED', () => {
+    it('to whom a room is made with', async () => {
+      const [bob, eve] = [await listen('bob'), await listen('eve')]
+      const made = await newRoom([{ actor: 'bob' }, { actor: 'carl' }])
+      expect(await bob.reasons(made)).toEqual(['ADDED'])
+      expect(await eve.reasons(made)).toEqual([])
+    })
+
+    it('to whom is added, once, and to nobody else', async () => {
+      const [bob, eve] = [await listen('bob'), await listen('eve')]
+      for (const displayName of [null, 'Eve']) {
+        await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'eve', displayName } })
+      }
+      expect(await eve.reasons()).toEqual(['ADDED', 'UPDATED'])
+      expect(await bob.reasons()).toEqual(['UPDATED'])
+    })
+
+    it('to whom speaks without being in the room', async () => {
+      const [bob, eve] = [await listen('bob'), await listen('eve')]
+      await say('eve')
+      expect((await eve.reasons()).sort()).toEqual(['ADDED', 'TURN'])
+      expect(await bob.reasons()).toEqual(['TURN'])
+    })
+  })
+
+  it('says each thing once, whatever comes after it', async () => {
+    const eve = await listen('eve')
+    await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'eve' } })
+    expect(await eve.reasons()).toEqual(['ADDED'])
+    await say('ada')
+    expect(await eve.reasons()).toEqual(['ADDED', 'TURN'])
+    await updateConversation(one.deps, ada, { id: room, title: 'new' })
+    expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED'])
+    await say('ada')
+    expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN'])
+    await removeParticipant(one.deps, ada, { conversationId: room, actor: 'eve' })
+    expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN', 'REMOVED'])
+    await say('ada')
+    expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN', 'REMOVED'])
+  })
+
+  describe('says TURN', () => {
+    it('for a turn that is appended, in every process, to its author as well', async () => {
+      const listeners = [await listen('bob', one), await listen('bob', other), await listen('ada')]
+      await say('ada')
+      for (const inbox of listeners) expect(await inbox.reasons()).toEqual(['TURN'])
+    })
+
+    it('for a streaming turn when it is committed, not before, and not when it is aborted', async () => {
+      const bob = await listen('bob')
+      const [kept, dropped] = [await open('ada'), await open('ada')]
+      await appendDelta(one.deps, ada, { turnId: kept, text: 'x' })
+      await abortTurn(one.deps, ada, { turnId: dropped })
+      expect(await bob.reasons()).toEqual([])
+      await commitTurn(one.deps, ada, { turnId: kept })
+      expect(await bob.reasons()).toEqual(['TURN'])
+    })
+
+    it('once for many that come together', async () => {
+      const bob = await listen('bob')
+      const turns = range(1, 1000).map((n) => ({ role: 'USER' as const, content: `${n}` }))
+      await appendTurns(one.deps, ada, { conversationId: room, turns })
+      expect(await bob.reasons()).toEqual(['TURN'])
+    })
+
+    it('for each of many rooms', async () => {
+      const bob = await listen('bob')
+      const rooms = await Promise.all(range(1, 20).map(() => newRoom([{ actor: 'ada' }, { actor: 'bob' }])))
+      await Promise.all(rooms.map((conversationId) =>
+        appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })))
+      await bob.reasons()
+      for (const made of rooms) expect((await bob.reasons(made)).sort()).toEqual(['ADDED', 'TURN'])
+    })
+  })
+
+  it('says nothing of a private turn, but to those it is meant for', async () => {
+    const [bob, carl, eve] = [await listen('bob'), await listen('carl'), await listen('eve')]
+    const { id } = await say('ada', { audience: ['bob'] })
+    const turnId = await open('ada', { audience: ['bob'] })
+    await appendDelta(one.deps, ada, { turnId, text: 'psst' })
+    await commitTurn(one.deps, ada, { turnId })
+    await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'y' } })
+    expect((await bob.reasons()).sort().filter((reason, n, all) => reason !== all[n - 1])).toEqual(['TURN', 'UPDATED'])
+    expect(await carl.reasons()).toEqual([])
+    expect(await eve.reasons()).toEqual([])
+  })
+
+  it('says READ to the one who has read, and only when the mark moves', async () => {
+    const [bob, carl] = [await listen('bob'), await listen('carl')]
+    await markRead(one.deps, ada, { conversationId: room, seq: 2, as: 'bob' })
+    await markRead(one.deps, ada, { conversationId: room, seq: 1, as: 'bob' })
+    expect(await bob.reasons()).toEqual(['READ'])
+    expect(await carl.reasons()).toEqual([])
+  })
+
+  it('says UPDATED when the room changes, or a turn of it', async () => {
+    const { id } = await say('ada')
+    const [bob, eve] = [await listen('bob'), await listen('eve')]
+    await updateConversation(one.deps, ada, { id: room, title: 'new' })
+    expect(await bob.reasons()).toEqual(['UPDATED'])
+    await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'y' } })
+    expect(await bob.reasons()).toEqual(['UPDATED', 'UPDATED'])
+    expect(await eve.reasons()).toEqual([])
+  })
+
+  it('says REMOVED to whom leaves, then nothing of the room until they are back', async () => {
+    const [bob, carl] = [await listen('bob'), await listen('carl')]
+    await removeParticipant(one.deps, ada, { conversationId: room, actor: 'bob' })
+    await say('ada')
+    await updateConversation(one.deps, ada, { id: room, title: 'new' })
+    expect(await bob.reasons()).toEqual(['REMOVED'])
+    expect(await carl.reasons()).not.toContain('REMOVED')
+    await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'bob' } })
+    expect(await bob.reasons()).toEqual(['REMOVED', 'ADDED'])
+  })
+
+  it('says DELETED to all who are in the room', async () => {
+    const [bob, carl, eve] = [await listen('bob'), await listen('carl'), await listen('eve')]
+    await deleteConversation(one.deps, ada, room)
+    expect(await bob.reasons()).toEqual(['DELETED'])
+    expect(await carl.reasons()).toEqual(['DELETED'])
+    expect(await eve.reasons()).toEqual([])
+  })
+
+  it('says nothing of other tenants, whose actors may have the same names', async () => {
+    const stranger = await listen('bob', other, newViewer())
+    await say('ada')
+    await updateConversation(one.deps, ada, { id: room, title: 'new' })
+    await deleteConversation(one.deps, ada, room)
+    expect(await stranger.reasons()).toEqual([])
+  })
+
+  it('carries the time, and whose it is', async () => {
+    const bob = await listen('bob')
+    const { createdAt } = await say('ada')
+    await bob.reasons()
+    const [event] = bob.events
+    expect(event).toMatchObject({ conversationId: room, reason: 'TURN', viewer: { ...ada, actor: 'bob' } })
+    expect(Math.abs(event!.at.getTime() - createdAt.getTime())).toBeLessThan(5_000)
+  })
+
+  it('is the viewer\'s own without `as`, and refuses a name that is none', async () => {
+    const iterable = await readInbox(other.deps, ada, {})
+    inboxes.push(iterable)
+    await say('bob')
+    expect((await iterable.next()).value).toMatchObject({ reason: 'TURN', viewer: ada })
+    await expect(readInbox(one.deps, ada, { as: '' })).rejects.toThrow(InvalidInput)
+  })
+
+  it('ends when it is told to, also while it waits', async () => {
+    const iterable = await readInbox(one.deps, ada, {})
+    const waiting = iterable.next()
+    await iterable.return!()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+  })
+})

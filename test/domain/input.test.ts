@@ -1,0 +1,138 @@
+// How input is read: what Postgres can store, the limits, and one error that lists everything wrong. Pure.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { count, id, json, metadata, name, parse, storable, text } from '../../src/domain/input.ts'
+import { newId } from '../../src/domain/id.ts'
+import { InvalidInput } from '../../src/errors.ts'
+
+const nested = (depth: number): unknown => Array.from({ length: depth }).reduce((inner) => ({ inner }), 0)
+const faultsOf = (schema: z.ZodType, input: unknown): string[] => {
+  try {
+    parse(schema, input)
+    return []
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidInput)
+    return (error as InvalidInput).issues.map(({ message }) => message)
+  }
+}
+
+describe('text', () => {
+  it.each([
+    ['', null], ['a\u0001\uffff\u2028', null], ['😀', null], ['\\u0000', null],
+    ['a\0', 'must not contain U+0000'], ['\0', 'must not contain U+0000'],
+    ['\ud83d', 'must not contain half of a surrogate pair'], ['\ude00a', 'must not contain half of a surrogate pair'],
+    ['a\ude00\ud83d', 'must not contain half of a surrogate pair'],
+  ])('%j can be stored, or not: %s', (value, problem) => {
+    expect(storable(value)).toBe(problem)
+  })
+
+  it('has a length, in code points', () => {
+    expect(faultsOf(text(4), '😀😀😀😀')).toEqual([])
+    expect(faultsOf(text(4), '😀😀😀😀a')).toEqual(['must be at most 4 characters'])
+    expect(faultsOf(text(4), 7)).toHaveLength(1)
+  })
+
+  it('that is a name is 1 to 200 characters', () => {
+    for (const good of ['a', ' ', 'ä'.repeat(200)]) expect(faultsOf(name, good)).toEqual([])
+    expect(faultsOf(name, '')).toEqual(['must not be empty'])
+    expect(faultsOf(name, 'a'.repeat(201))).toEqual(['must be at most 200 characters'])
+    expect(faultsOf(name, 'a\0')).toEqual(['must not contain U+0000'])
+  })
+})
+
+describe('an id', () => {
+  it('is of one kind, and well-formed', () => {
+    const [room, turn] = [newId('conversation'), newId('turn')]
+    expect(parse(id('conversation'), room)).toBe(room)
+    expect(faultsOf(id('conversation'), turn)).toEqual(['is not the id of a conversation'])
+    expect(faultsOf(id('turn'), 'nonsense')).toEqual(['is not the id of a turn'])
+  })
+})
+
+describe('a count', () => {
+  it.each([0, 1, 2 ** 31 - 1])('may be %d', (value) => expect(faultsOf(count, value)).toEqual([]))
+  it.each([-1, 0.5, 2 ** 31, 2 ** 53, NaN, Infinity, '1', null])('is not %j', (value) => {
+    expect(faultsOf(count, value)).not.toEqual([])
+  })
+})
+
+describe('JSON', () => {
+  it.each([
+    null, 0, false, '', 'a', [], {}, [1, 'a', { b: null }], '\\u0000', '\\\\ud83d', { '\\u0000': 1 }, '\u2028 😀', '"\\',
+  ])('%j can be stored', (value) => {
+    expect(faultsOf(json, value)).toEqual([])
+  })
+
+  const torn = ['must not contain U+0000 or half of a surrogate pair']
+  it.each([
+    ['\0'], [['\ud83d']], [{ a: { b: '\ude00' } }], [{ '\0': 1 }], ['\\\0'], ['\\\\\ud83d'],
+  ])('%j cannot', (value) => {
+    expect(faultsOf(json, value)).toEqual(torn)
+  })
+
+  it('takes any well-formed text and no other, however it is escaped', () => {
+    const unit = fc.constantFrom('\\', '\0', '\ud83d', '\ude00', 'u', '0000', 'd83d', '"', 'a', '\n')
+    const units = fc.array(unit, { maxLength: 8 })
+    fc.assert(fc.property(units.map((parts) => parts.join('')), (value) => {
+      expect(faultsOf(json, [value])).toEqual(storable(value) === null ? [] : torn)
+      expect(faultsOf(json, { [value]: 1 })).toEqual(storable(value) === null ? [] : torn)
+    }))
+  })
+
+  it('may be nested 64 deep, whatever brackets stand in its texts', () => {
+    expect(faultsOf(json, [nested(63), '[[[{{', { '"{\\': ']' }])).toEqual([])
+    expect(faultsOf(json, [nested(64)])).toEqual(['must be nested at most 64 deep'])
+    expect(faultsOf(json, ['"]]]]', nested(64)])).toEqual(['must be nested at most 64 deep'])
+  })
+
+  it('is no bigint, no circle, and nothing so deep that it cannot be printed', () => {
+    const circle: unknown[] = []
+    circle.push(circle)
+    for (const value of [1n, circle, nested(100_000)]) expect(faultsOf(json, value)).toHaveLength(1)
+  })
+})
+
+describe('metadata', () => {
+  it.each([[{}], [{ a: 1 }], [nested(64)], [{ a: 'x'.repeat(65_536 - 8) }]])('may be an object: %#', (value) => {
+    expect(faultsOf(metadata, value)).toEqual([])
+  })
+
+  it.each<[unknown, string]>([
+    [[], 'must be a JSON object'], ['a', 'must be a JSON object'], [1, 'must be a JSON object'],
+    [null, 'must be a JSON object'],
+    [{ a: 'x'.repeat(65_536 - 7) }, 'must be at most 65536 bytes of JSON'],
+    [{ a: '€'.repeat(22_000) }, 'must be at most 65536 bytes of JSON'],
+    [nested(65), 'must be nested at most 64 deep'],
+    [{ a: '\0' }, 'must not contain U+0000 or half of a surrogate pair'],
+  ])('is refused otherwise: %#', (value, message) => {
+    expect(faultsOf(metadata, value)).toContain(message)
+  })
+
+  it.each([
+    [{ a: 1n }], [nested(1_000)], [nested(4_000)], [nested(100_000)],
+  ])('is refused, not stumbled over: %#', (value) => {
+    expect(faultsOf(metadata, value)).not.toEqual([])
+  })
+})
+
+describe('parse', () => {
+  const schema = z.object({ a: name, list: z.array(z.object({ n: count })), as: name.nullish() })
+
+  it('gives what it was given, parsed', () => {
+    expect(parse(schema, { a: 'x', list: [{ n: 1 }], more: true })).toEqual({ a: 'x', list: [{ n: 1 }] })
+  })
+
+  it('throws one error that leads to everything wrong', () => {
+    expect(() => parse(schema, { a: '', list: [{ n: 1 }, { n: -1 }], as: '\0' })).toThrow(new InvalidInput([
+      { path: ['a'], message: 'must not be empty' },
+      { path: ['list', '1', 'n'], message: 'must not be negative' },
+      { path: ['as'], message: 'must not contain U+0000' },
+    ]))
+  })
+
+  it.each([undefined, null, 1, 'a', []])('does not take %j for an input', (input) => {
+    expect(faultsOf(schema, input)).toHaveLength(1)
+  })
+})

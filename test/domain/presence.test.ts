@@ -1,0 +1,197 @@
+// Who is here: set over a socket (a holder) or without, by one or two at a time, ended by OFFLINE, by the socket's end
+// or by silence, and always said to the room. In memory, and on Redis where there is one.
+
+import { afterEach, describe, expect, it } from 'vitest'
+import type { PresenceState } from '../../src/domain/event/event.ts'
+import { readEventsOf } from '../../src/domain/event/reader.ts'
+import { newId } from '../../src/domain/id.ts'
+import { removeParticipant } from '../../src/domain/participant.ts'
+import {
+  createPresenceHolder, endExpiredPresence, getPresence, setPresence, type PresenceHolder,
+} from '../../src/domain/presence.ts'
+import { InvalidInput, NotAllowed, NotFound } from '../../src/errors.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld, type Tenant } from '../support/world.ts'
+
+/** What nobody renews ends after this, in ms. */
+const TTL = 900
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+describe.each(backends)('presence on $name', (backend) => {
+  const world = useWorld(backend, { presenceTtlMs: TTL })
+  const cleanups: (() => unknown)[] = []
+  afterEach(async () => {
+    for (const step of cleanups.splice(0)) await step()
+  })
+
+  const holder = (): PresenceHolder => {
+    const held = createPresenceHolder(world.deps)
+    cleanups.push(() => held.end())
+    return held
+  }
+  const set = (tenant: Tenant, room: string, actor: string, state: PresenceState, by: PresenceHolder | null = null) =>
+    setPresence(world.deps, tenant.as(actor), { conversationId: room, state }, by)
+  const stateOf = async (room: string, actor: string) =>
+    (await getPresence(world.deps, [{ conversationId: room, actor }]))[0]
+
+  /** The presence that "watcher" is told of, growing as it comes: actor and state. */
+  async function watch(tenant: Tenant, room: string): Promise<string[]> {
+    const told: string[] = []
+    const events = await readEventsOf(world.deps, tenant.as('watcher'), { conversationId: room })
+    const reading = (async () => {
+      for await (const { event } of events) {
+        if (event.type === 'PresenceChanged') told.push(`${event.participant.actor} ${event.state}`)
+      }
+    })()
+    cleanups.push(async () => {
+      await events.return!()
+      await reading
+    })
+    return told
+  }
+
+  it('is OFFLINE until it is set, and then what was set last', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'bob', 'watcher')
+    const told = await watch(tenant, room)
+    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    const participant = await set(tenant, room, 'ann', 'ONLINE')
+    expect(participant).toMatchObject({ actor: 'ann', conversationId: room })
+    await set(tenant, room, 'ann', 'TYPING')
+    expect(await stateOf(room, 'ann')).toBe('TYPING')
+    expect(await stateOf(room, 'bob')).toBe('OFFLINE')
+    await set(tenant, room, 'ann', 'OFFLINE')
+    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    await expect.poll(() => told).toEqual(['ann ONLINE', 'ann TYPING', 'ann OFFLINE'])
+    expect(await tenant.lastSeq(room)).toBe(3)
+  })
+
+  it('is read for many at once, in their order, each in their room', async () => {
+    const tenant = world.tenant()
+    const [room, other] = [await tenant.room('ann', 'bob'), await tenant.room('ann')]
+    await set(tenant, room, 'bob', 'AWAY')
+    await set(tenant, other, 'ann', 'THINKING')
+    const asked = [[other, 'ann'], [room, 'ann'], [room, 'bob'], [other, 'bob']] as const
+    expect(await getPresence(world.deps, asked.map(([conversationId, actor]) => ({ conversationId, actor }))))
+      .toEqual(['THINKING', 'OFFLINE', 'AWAY', 'OFFLINE'])
+    expect(await getPresence(world.deps, [])).toEqual([])
+  })
+
+  it('set without a socket ends by silence, and the sweeper says so, once', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'watcher')
+    const told = await watch(tenant, room)
+    await set(tenant, room, 'ann', 'ONLINE')
+    // Expired marks of other tests are not this one's.
+    await endExpiredPresence(world.deps)
+    expect(await stateOf(room, 'ann')).toBe('ONLINE')
+    await wait(TTL / 2)
+    await set(tenant, room, 'ann', 'TYPING')
+    await wait(TTL / 2 + 100)
+    expect(await stateOf(room, 'ann')).toBe('TYPING')
+    await wait(TTL / 2)
+    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    // Two sweepers at once; on a shared Redis, that of some other process may even have been there first.
+    await Promise.all([endExpiredPresence(world.deps), endExpiredPresence(world.deps)])
+    await expect.poll(() => told.at(-1)).toBe('ann OFFLINE')
+    await endExpiredPresence(world.deps)
+    await wait(50)
+    expect(told.filter((each) => each === 'ann OFFLINE')).toHaveLength(1)
+  })
+
+  it('set over a socket lasts as long as the socket, and ends with it', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'watcher')
+    const told = await watch(tenant, room)
+    const socket = holder()
+    await set(tenant, room, 'ann', 'ONLINE', socket)
+    await set(tenant, room, 'ann', 'THINKING', socket)
+    await wait(TTL * 2)
+    expect(await stateOf(room, 'ann')).toBe('THINKING')
+    await socket.end()
+    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    await expect.poll(() => told).toEqual(['ann ONLINE', 'ann THINKING', 'ann OFFLINE'])
+    await socket.end()
+    await wait(TTL + 50)
+    await endExpiredPresence(world.deps)
+    await wait(50)
+    expect(told).toHaveLength(3)
+  })
+
+  it('of an actor with two sockets is what the newer says, and ends with the last', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'watcher')
+    const told = await watch(tenant, room)
+    const [one, two] = [holder(), holder()]
+    await set(tenant, room, 'ann', 'ONLINE', one)
+    await set(tenant, room, 'ann', 'TYPING', two)
+    expect(await stateOf(room, 'ann')).toBe('TYPING')
+    await two.end()
+    expect(await stateOf(room, 'ann')).toBe('ONLINE')
+    await one.end()
+    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    await expect.poll(() => told).toEqual(['ann ONLINE', 'ann TYPING', 'ann ONLINE', 'ann OFFLINE'])
+  })
+
+  it('OFFLINE by one socket leaves what another holds', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'watcher')
+    const told = await watch(tenant, room)
+    const [one, two] = [holder(), holder()]
+    await set(tenant, room, 'ann', 'AWAY', one)
+    await set(tenant, room, 'ann', 'ONLINE', two)
+    await set(tenant, room, 'ann', 'OFFLINE', two)
+    expect(await stateOf(room, 'ann')).toBe('AWAY')
+    await set(tenant, room, 'ann', 'OFFLINE', one)
+    await expect.poll(() => told).toEqual(['ann AWAY', 'ann ONLINE', 'ann AWAY', 'ann OFFLINE'])
+    // What ended by OFFLINE is not renewed, nor said again at the socket's end.
+    await wait(TTL)
+    await Promise.all([one.end(), two.end()])
+    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    await wait(50)
+    expect(told).toHaveLength(4)
+  })
+
+  it('of several actors over one socket ends for all of them', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'bob', 'watcher')
+    const other = await tenant.room('ann')
+    const told = await watch(tenant, room)
+    const socket = holder()
+    await set(tenant, room, 'ann', 'ONLINE', socket)
+    await setPresence(world.deps, tenant.as('ann'), { conversationId: room, state: 'TYPING', as: 'bob' }, socket)
+    await set(tenant, other, 'ann', 'ONLINE', socket)
+    await socket.end()
+    for (const [where, actor] of [[room, 'ann'], [room, 'bob'], [other, 'ann']] as const) {
+      expect(await stateOf(where, actor)).toBe('OFFLINE')
+    }
+    await expect.poll(() => told.toSorted()).toEqual(['ann OFFLINE', 'ann ONLINE', 'bob OFFLINE', 'bob TYPING'])
+  })
+
+  it('is for those who are in the room', async () => {
+    const [tenant, other] = [world.tenant(), world.tenant()]
+    const room = await tenant.room('ann', 'gone')
+    await removeParticipant(world.deps, tenant.as('gone'), { conversationId: room, actor: 'gone' })
+    await expect(set(tenant, room, 'stranger', 'ONLINE')).rejects.toThrow(NotAllowed)
+    await expect(set(tenant, room, 'gone', 'ONLINE')).rejects.toThrow('"gone" is not in the room')
+    await expect(set(other, room, 'ann', 'ONLINE')).rejects.toThrow(NotFound)
+    await expect(set(tenant, newId('conversation'), 'ann', 'ONLINE')).rejects.toThrow(NotFound)
+    await expect(set(tenant, 'nonsense', 'ann', 'ONLINE')).rejects.toThrow(InvalidInput)
+    await expect(set(tenant, room, 'ann', 'ASLEEP' as 'AWAY')).rejects.toThrow(/^state: /)
+    const as = { conversationId: room, state: 'ONLINE' as const, as: '' }
+    await expect(setPresence(world.deps, tenant.as('ann'), as, null)).rejects.toThrow('as: must not be empty')
+    for (const actor of ['stranger', 'gone', 'ann']) expect(await stateOf(room, actor)).toBe('OFFLINE')
+  })
+
+  it('of somebody who leaves is not told to them any more', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'watcher')
+    const told = await watch(tenant, room)
+    await set(tenant, room, 'ann', 'ONLINE')
+    await expect.poll(() => told).toEqual(['ann ONLINE'])
+    await removeParticipant(world.deps, tenant.as('watcher'), { conversationId: room, actor: 'watcher' })
+    await set(tenant, room, 'ann', 'AWAY')
+    await wait(100)
+    expect(told).toEqual(['ann ONLINE'])
+  })
+})

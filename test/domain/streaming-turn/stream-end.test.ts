@@ -1,0 +1,263 @@
+// How a streaming turn ends, on a real database: by commit, by abort, or because its writer fell silent.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createConversation } from '../../../src/domain/conversation.ts'
+import { countOfTurns } from '../../../src/domain/turn/history.ts'
+import {
+  abortSilentTurns, abortTurn, appendDelta, commitTurn, type CommitTurnInput,
+} from '../../../src/domain/streaming-turn/stream.ts'
+import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
+import { getTurns } from '../../../src/domain/turn/turn.ts'
+import type { Viewer } from '../../../src/domain/view.ts'
+import { InvalidInput, NotFound, StreamClosed } from '../../../src/errors.ts'
+import { readLastSeq } from '../../../src/store/sql/read-journal.ts'
+import { backends } from '../../support/backend.ts'
+import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
+import { lines, read } from '../../support/reading.ts'
+
+const LEASE = 30_000
+
+describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
+  let site: Site
+  let one: Process
+  let other: Process
+  let ada: Viewer
+  let room: string
+  let turnId: string
+
+  const open = async () => (await openTurn(one.deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })).id
+  const write = (text: string) => appendDelta(one.deps, ada, { turnId, text })
+  const commit = (more: Partial<CommitTurnInput> = {}) => commitTurn(one.deps, ada, { turnId, ...more })
+  const abort = (reason?: string) => abortTurn(one.deps, ada, { turnId, reason })
+  const stored = async () => (await getTurns(one.deps, ada, [turnId])).get(turnId)!
+  const head = () => readLastSeq(one.deps.pool, ada.tenant, room)
+  const chunks = async () =>
+    (await one.deps.pool.query('SELECT count(*) AS n FROM chunk WHERE turn_id = $1', [turnId])).rows[0].n as number
+
+  /** Lets time pass for the writers in the room. */
+  async function pass(ms: number): Promise<void> {
+    const { pool } = one.deps
+    const ago = `- make_interval(secs => $2::double precision / 1000)`
+    await pool.query(`UPDATE stream SET renewed_at = renewed_at ${ago} WHERE conversation_id = $1`, [room, ms])
+    await pool.query(
+      `UPDATE chunk SET written_at = written_at ${ago}
+       WHERE turn_id IN (SELECT turn_id FROM stream WHERE conversation_id = $1)`, [room, ms])
+  }
+
+  beforeAll(async () => {
+    site = await openSite(backend)
+    one = await site.start({ streamLeaseMs: LEASE, turnBytes: 1000 })
+    other = await site.start({ streamLeaseMs: LEASE, turnBytes: 1000 })
+  })
+  afterAll(() => site.close())
+  beforeEach(async () => {
+    ada = newViewer()
+    room = (await createConversation(one.deps, ada, {})).id
+    turnId = await open()
+  })
+
+  afterEach(async () => {
+    // Sweeping looks at all rooms: nothing may be left open for the next test.
+    await pass(LEASE + 1)
+    await abortSilentTurns(one.deps)
+  })
+
+  describe('by commit', () => {
+    it('gives the turn its text, tokens and counters, in one journal entry, and leaves no chunk', async () => {
+      await write('hello ')
+      await write('world')
+      const before = await head()
+      const turn = await commit({ tokens: { prompt: 7, completion: 2 }, model: 'm', metadata: { a: 1 } })
+      expect(turn).toMatchObject({
+        id: turnId, status: 'COMMITTED', text: 'hello world', parts: null, tokenCount: 2, promptTokens: 7,
+        completionTokens: 2, model: 'm', metadata: { a: 1 }, viewer: ada,
+      })
+      expect(await stored()).toMatchObject({ status: 'COMMITTED', text: 'hello world' })
+      expect(await head()).toBe(before! + 1)
+      expect((await countOfTurns(one.deps, ada, [room])).get(room)).toMatchObject({ turnCount: 1, tokenCount: 2 })
+      expect(await chunks()).toBe(0)
+    })
+
+    it('keeps what was said at the opening unless the commit says otherwise', async () => {
+      const turn = { role: 'ASSISTANT', model: 'early', metadata: { by: 'opening' } } as const
+      turnId = (await openTurn(one.deps, ada, { conversationId: room, turn })).id
+      await write('x')
+      expect(await commit()).toMatchObject({ model: 'early', metadata: { by: 'opening' } })
+    })
+
+    it('puts the given parts after the text, and knows their tool calls', async () => {
+      await write('let me look')
+      const turn = await commit({ parts: [{ toolCall: { callId: 'c1', name: 'look', arguments: { at: 'sky' } } }] })
+      expect(turn.text).toBe('let me look')
+      expect(turn.parts).toEqual([
+        { type: 'text', text: 'let me look' },
+        { type: 'toolCall', callId: 'c1', name: 'look', arguments: { at: 'sky' } },
+      ])
+      const answer = { role: 'TOOL' as const, parts: [{ toolResult: { callId: 'c1', name: 'look', result: 'blue' } }] }
+      await appendTurn(one.deps, ada, { conversationId: room, turn: answer })
+      await expect(appendTurn(one.deps, ada, {
+        conversationId: room, turn: { ...answer, parts: [{ toolResult: { callId: 'c2', name: 'look', result: '' } }] },
+      })).rejects.toThrow(InvalidInput)
+    })
+
+    it('may consist of parts alone', async () => {
+      const turn = await commit({ parts: [{ toolCall: { callId: 'c1', name: 'look', arguments: {} } }] })
+      expect(turn).toMatchObject({ status: 'COMMITTED', text: '' })
+      expect(turn.parts).toHaveLength(1)
+    })
+
+    it('is InvalidInput with an answer to a call that nobody made, and the turn stays open', async () => {
+      await write('x')
+      await expect(commit({ parts: [{ toolResult: { callId: 'none', name: 'look', result: 1 } }] }))
+        .rejects.toThrow(/"none"/)
+      expect(await stored()).toMatchObject({ status: 'STREAMING', text: 'x' })
+      expect(await commit()).toMatchObject({ status: 'COMMITTED', text: 'x' })
+    })
+
+    it.each<[string, Partial<CommitTurnInput>]>([
+      ['text among the parts', { parts: [{ text: 'more' }] }], ['no parts in a list of them', { parts: [] }],
+      ['parts over the limit of bytes', { parts: [{ data: 'x'.repeat(1000) }] }],
+    ])('is InvalidInput with %s, and the turn stays open', async (_, bad) => {
+      await write('x')
+      const before = await head()
+      await expect(commit(bad)).rejects.toThrow(InvalidInput)
+      expect(await stored()).toMatchObject({ status: 'STREAMING', text: 'x' })
+      expect(await head()).toBe(before)
+    })
+
+    it.each(['', '  \n '])('is InvalidInput when %j is all that was said, and the turn stays open', async (text) => {
+      if (text) await write(text)
+      await expect(commit()).rejects.toThrow(InvalidInput)
+      expect((await stored()).status).toBe('STREAMING')
+      await write('x')
+      expect(await commit()).toMatchObject({ text: `${text}x` })
+    })
+
+    it('waits for no delta, and loses none that was acknowledged', async () => {
+      for (let round = 0; round < 20; round++) {
+        turnId = await open()
+        await write('base')
+        const [said, ended] = await Promise.allSettled([appendDelta(other.deps, ada, { turnId, text: '+' }), commit()])
+        expect(ended.status).toBe('fulfilled')
+        expect((await stored()).text).toBe(said.status === 'fulfilled' ? 'base+' : 'base')
+        if (said.status === 'rejected') expect(said.reason).toBeInstanceOf(StreamClosed)
+      }
+    })
+  })
+
+  describe('by abort', () => {
+    it('keeps the text, and says why', async () => {
+      await write('half a thou')
+      const turn = await abort('the user said stop')
+      expect(turn).toMatchObject({
+        status: 'ABORTED', text: 'half a thou', abortReason: 'the user said stop', supersededBy: null,
+      })
+      expect(await stored()).toMatchObject({ status: 'ABORTED', text: 'half a thou' })
+      expect((await countOfTurns(one.deps, ada, [room])).get(room)?.turnCount ?? 0).toBe(0)
+      expect(await chunks()).toBe(0)
+    })
+
+    it.each(['', '  \n '])('keeps %j, and needs no reason', async (text) => {
+      if (text) await write(text)
+      expect(await abort()).toMatchObject({ status: 'ABORTED', text, abortReason: null })
+      expect(await stored()).toMatchObject({ status: 'ABORTED', text })
+    })
+
+    it('keeps a text of any length that could be written', async () => {
+      await write('漢'.repeat(333))
+      expect((await abort()).text).toBe('漢'.repeat(333))
+    })
+  })
+
+  it('comes once: every other end is StreamClosed with the status, and changes nothing', async () => {
+    const ends = { commit, abort: () => abort('late'), delta: () => write('late') }
+    for (const [first, status] of [['commit', 'COMMITTED'], ['abort', 'ABORTED']] as const) {
+      turnId = await open()
+      await write('x')
+      await ends[first]()
+      const before = await head()
+      for (const end of Object.values(ends)) {
+        const error = await end().catch((error: Error) => error)
+        expect(error).toBeInstanceOf(StreamClosed)
+        expect(error).toMatchObject({ status })
+      }
+      expect(await stored()).toMatchObject({ status, text: 'x' })
+      expect(await head()).toBe(before)
+    }
+  })
+
+  it('is won by one of two who end it at once', async () => {
+    for (let round = 0; round < 10; round++) {
+      turnId = await open()
+      await write('x')
+      const before = await head()
+      const results = await Promise.allSettled([commit(), abortTurn(other.deps, ada, { turnId })])
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      expect(await head()).toBe(before! + 1)
+      expect((await stored()).status).toBe(results[0]!.status === 'fulfilled' ? 'COMMITTED' : 'ABORTED')
+    }
+  })
+
+  it('is StreamClosed for a turn that never was open, NotFound for unknown ones and in other tenants', async () => {
+    const { id } = await appendTurn(one.deps, ada, { conversationId: room, turn: { role: 'USER', content: 'x' } })
+    await expect(abortTurn(one.deps, ada, { turnId: id })).rejects.toThrow(StreamClosed)
+    await expect(commitTurn(one.deps, ada, { turnId: `turn_${'0'.repeat(26)}` })).rejects.toThrow(NotFound)
+    await expect(commitTurn(one.deps, newViewer(), { turnId })).rejects.toThrow(NotFound)
+    await expect(abortTurn(one.deps, newViewer(), { turnId })).rejects.toThrow(NotFound)
+    expect((await stored()).status).toBe('STREAMING')
+  })
+
+  describe('by silence', () => {
+    it('comes after the lease, by any process, with the text, told to readers', async () => {
+      const reading = await read(other.deps, ada, { conversationId: room, after: 0 })
+      await write('unfinish')
+      expect(await abortSilentTurns(other.deps)).toBe(0)
+      await pass(LEASE + 1)
+      expect(await abortSilentTurns(other.deps)).toBe(1)
+      expect(await stored()).toMatchObject({ status: 'ABORTED', text: 'unfinish' })
+      expect((await stored()).abortReason).toContain('30 s')
+      await expect(write('ed')).rejects.toThrow(StreamClosed)
+      await reading.until('the abort', ({ events }) => events.at(-1)?.type === 'TurnAborted')
+      expect(lines(reading.events)).toEqual(
+        ['1 ParticipantJoined', '2 TurnOpened', '0-8 unfinish', '3 TurnAborted'])
+      await reading.stop()
+    })
+
+    it('comes to a turn that never said anything', async () => {
+      await pass(LEASE + 1)
+      expect(await abortSilentTurns(one.deps)).toBe(1)
+      expect(await stored()).toMatchObject({ status: 'ABORTED', text: '' })
+    })
+
+    it.each([['text', 'x'], ['a heartbeat', '']])('does not come to a writer that sends %s in time', async (_, text) => {
+      for (let beats = 0; beats < 4; beats++) {
+        await pass(LEASE * 0.6)
+        await write(text)
+        expect(await abortSilentTurns(one.deps)).toBe(0)
+      }
+      await pass(LEASE + 1)
+      expect(await abortSilentTurns(one.deps)).toBe(1)
+      expect((await stored()).text).toBe(text.repeat(4))
+    })
+
+    it('is a heartbeat, too, to repeat what is there', async () => {
+      await write('x')
+      for (let beats = 0; beats < 3; beats++) {
+        await pass(LEASE * 0.6)
+        await appendDelta(one.deps, ada, { turnId, text: 'x', start: 0 })
+        expect(await abortSilentTurns(one.deps)).toBe(0)
+      }
+      await abort()
+    })
+
+    it('comes once, however many look', async () => {
+      const turns = [turnId, await open(), await open(), await open()]
+      await pass(LEASE + 1)
+      const before = await head()
+      const counts = await Promise.all([one, other, one, other].map(({ deps }) => abortSilentTurns(deps)))
+      expect(counts.reduce((sum, count) => sum + count)).toBe(turns.length)
+      expect(await head()).toBe(before! + turns.length)
+      expect(await abortSilentTurns(one.deps)).toBe(0)
+    })
+  })
+})

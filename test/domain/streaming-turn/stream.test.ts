@@ -1,0 +1,276 @@
+// Writing a streaming turn, on a real database: where each delta goes, and what becomes of the ones that do not fit.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createConversation } from '../../../src/domain/conversation.ts'
+import type { ConversationEvent } from '../../../src/domain/event/event.ts'
+import { appendDelta, commitTurn, type AppendDeltaInput } from '../../../src/domain/streaming-turn/stream.ts'
+import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
+import { getTurns } from '../../../src/domain/turn/turn.ts'
+import type { Viewer } from '../../../src/domain/view.ts'
+import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../../src/errors.ts'
+import { backends } from '../../support/backend.ts'
+import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
+import { deltasOf, range, read, textOf } from '../../support/reading.ts'
+
+const FIRST = '\ud83d'
+const SECOND = '\ude00'
+
+describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
+  let site: Site
+  let one: Process
+  let other: Process
+  let ada: Viewer
+  let room: string
+  let turnId: string
+
+  const open = async () => (await openTurn(one.deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })).id
+  const write = (text: string, start?: number | null, { deps } = one) =>
+    appendDelta(deps, ada, { turnId, text, start }).then(({ end }) => end)
+  const stored = async () => (await getTurns(one.deps, ada, [turnId])).get(turnId)?.text
+
+  beforeAll(async () => {
+    site = await openSite(backend)
+    one = await site.start({ turnBytes: 1000 })
+    other = await site.start({ turnBytes: 1000 })
+  })
+  afterAll(() => site.close())
+  beforeEach(async () => {
+    ada = newViewer()
+    room = (await createConversation(one.deps, ada, {})).id
+    turnId = await open()
+  })
+
+  it('go to the end of the turn, and answer with the new end in UTF-16 units', async () => {
+    expect(await write('héllo ')).toBe(6)
+    expect(await write('漢字')).toBe(8)
+    expect(await write('😀', 8)).toBe(10)
+    expect(await stored()).toBe('héllo 漢字😀')
+  })
+
+  it('are dropped when they repeat what is there', async () => {
+    await write('hello')
+    expect(await write('hello', 0)).toBe(5)
+    expect(await write('ll', 2)).toBe(5)
+    expect(await write('', 5)).toBe(5)
+    expect(await stored()).toBe('hello')
+  })
+
+  it('add what they say beyond what is there', async () => {
+    await write('hello')
+    expect(await write('lo, world', 3)).toBe(12)
+    expect(await stored()).toBe('hello, world')
+  })
+
+  it('are a Conflict beyond the end, which names the end', async () => {
+    await write('hello')
+    const error = await write('x', 6).catch((error: Error) => error)
+    expect(error).toBeInstanceOf(Conflict)
+    expect((error as Error).message).toContain('ends at 5')
+    expect(await stored()).toBe('hello')
+  })
+
+  it.each([['within', 'heLLo', 0], ['at the end', 'lO!', 3]])(
+    'are a Conflict when other text is there, %s', async (_, text, start) => {
+      await write('hello')
+      await expect(write(text, start)).rejects.toThrow(Conflict)
+      expect(await stored()).toBe('hello')
+    })
+
+  it('may be nothing at all: a sign of life, at the end or wherever that is', async () => {
+    expect(await write('')).toBe(0)
+    await write('hello')
+    expect(await write('')).toBe(5)
+    expect(await write('', 5)).toBe(5)
+    await expect(write('', 6)).rejects.toThrow(Conflict)
+    expect(await stored()).toBe('hello')
+  })
+
+  describe('with a surrogate pair over two of them', () => {
+    it('keep the first half back until the second comes', async () => {
+      expect(await write(`a${FIRST}`)).toBe(2)
+      expect(await stored()).toBe('a')
+      expect(await write(`${SECOND}b`)).toBe(4)
+      expect(await stored()).toBe('a😀b')
+    })
+
+    it('keep it when each half comes alone', async () => {
+      expect(await write(FIRST)).toBe(1)
+      expect(await write(SECOND)).toBe(2)
+      expect(await write(FIRST)).toBe(3)
+      expect(await write(SECOND)).toBe(4)
+      expect(await stored()).toBe('😀😀')
+    })
+
+    it('keep it when they say where they begin', async () => {
+      expect(await write(FIRST, 0)).toBe(1)
+      expect(await write(SECOND, 1)).toBe(2)
+      expect(await write(`a${FIRST}`, 2)).toBe(4)
+      expect(await write(`${SECOND}${FIRST}`, 4)).toBe(6)
+      expect(await write(`${SECOND}b`, 6)).toBe(8)
+      expect(await stored()).toBe('😀a😀😀b')
+    })
+
+    it('may repeat either half, or both', async () => {
+      await write(`a${FIRST}`)
+      expect(await write(FIRST, 1)).toBe(2)
+      expect(await write(`a${FIRST}`, 0)).toBe(2)
+      expect(await write(`a${FIRST}${SECOND}`, 0)).toBe(3)
+      expect(await write(SECOND, 2)).toBe(3)
+      expect(await write(`${SECOND}b`, 2)).toBe(4)
+      expect(await write(`${FIRST}${SECOND}b`, 1)).toBe(4)
+      expect(await stored()).toBe('a😀b')
+    })
+
+    it('end without it when it is never completed', async () => {
+      await write(`a${FIRST}`)
+      expect((await commitTurn(one.deps, ada, { turnId })).text).toBe('a')
+      expect(await stored()).toBe('a')
+    })
+
+    it('are InvalidInput when what follows is no second half, and lose nothing', async () => {
+      await write(`a${FIRST}`)
+      await expect(write('b')).rejects.toThrow(InvalidInput)
+      await expect(write(`${FIRST}`)).rejects.toThrow(InvalidInput)
+      await expect(write('b', 2)).rejects.toThrow(InvalidInput)
+      expect(await write(SECOND)).toBe(3)
+      expect(await stored()).toBe('a😀')
+    })
+
+    it.each([['a second half that completes nothing', SECOND], ['a first half within', `a${FIRST}b`],
+      ['a second half within', `a${SECOND}b`], ['two first halves', `${FIRST}${FIRST}`]])(
+      'are InvalidInput with %s', async (_, text) => {
+        await expect(write(text)).rejects.toThrow(InvalidInput)
+        await expect(write(text, 0)).rejects.toThrow(InvalidInput)
+        expect(await stored()).toBe('')
+      })
+
+    it('may be sent without waiting for answers', async () => {
+      const ends = await Promise.all([write(`a${FIRST}`), write(`${SECOND}b`), write('c')])
+      expect(ends).toEqual([2, 4, 5])
+      expect(await stored()).toBe('a😀bc')
+    })
+
+    it('show readers whole characters only', async () => {
+      const reading = await read(one.deps, ada, { conversationId: room, after: 0 })
+      for (const text of ['a', FIRST, `${SECOND}${FIRST}`, SECOND, 'b', FIRST]) await write(text)
+      await commitTurn(one.deps, ada, { turnId })
+      await reading.until('the end of the turn', ({ events }) => events.at(-1)?.type === 'TurnCommitted')
+      expect(textOf(reading, turnId)).toBe('a😀😀b')
+      for (const { text } of deltasOf(reading, turnId)) expect(text.isWellFormed()).toBe(true)
+      await reading.stop()
+    })
+  })
+
+  describe('sent by one writer without waiting', () => {
+    it('keep their order', async () => {
+      const words = range(1, 100).map((n) => `${n} `)
+      const ends = await Promise.all(words.map((word) => write(word)))
+      expect(await stored()).toBe(words.join(''))
+      expect(ends).toEqual(words.map((_, n) => words.slice(0, n + 1).join('').length))
+    })
+
+    it('keep their order when each says where it begins', async () => {
+      const words = range(1, 100).map((n) => `${n} `)
+      let at = 0
+      const ends = await Promise.all(words.map((word) => write(word, (at += word.length) - word.length)))
+      expect(await stored()).toBe(words.join(''))
+      expect(ends.at(-1)).toBe(words.join('').length)
+    })
+
+    it('are few writes and few deltas to readers', async () => {
+      const reading = await read(one.deps, ada, { conversationId: room, after: 0 })
+      await Promise.all(range(1, 100).map((n) => write(`${n} `)))
+      await reading.until('all text', (each) => textOf(each, turnId).endsWith('100 '))
+      expect(deltasOf(reading, turnId).length).toBeLessThan(20)
+      await reading.stop()
+    })
+
+    it('may all be sent again, as after a lost connection', async () => {
+      const words = range(1, 40).map((n) => `${n} `)
+      const starts = words.map((_, n) => words.slice(0, n).join('').length)
+      for (const n of range(0, 19)) await write(words[n]!, starts[n])
+      const again = await Promise.allSettled(words.map((word, n) => write(word, starts[n])))
+      expect(again.filter(({ status }) => status === 'rejected')).toEqual([])
+      expect(await stored()).toBe(words.join(''))
+    })
+
+    it('do not spoil each other: what fits is written before what is too much', async () => {
+      const [first, second] = await Promise.allSettled([write('a'.repeat(600)), write('b'.repeat(600))])
+      expect([first.status, second.status]).toEqual(['fulfilled', 'rejected'])
+      expect(await stored()).toBe('a'.repeat(600))
+    })
+  })
+
+  it('of two writers who race for the same place: one wins, the other is told', async () => {
+    for (let round = 0; round < 10; round++) {
+      turnId = await open()
+      await write('base ')
+      const results = await Promise.allSettled([write('left', 5, one), write('right', 5, other)])
+      const said = await stored()
+      const lost = results.filter((result) => result.status === 'rejected')
+      expect(lost).toHaveLength(1)
+      expect(lost[0]!.reason).toBeInstanceOf(Conflict)
+      expect(said).toBe(results[0]!.status === 'fulfilled' ? 'base left' : 'base right')
+    }
+  })
+
+  it('of two writers who say the same at once are written once', async () => {
+    for (let round = 0; round < 10; round++) {
+      turnId = await open()
+      expect(await Promise.all([write('same', 0, one), write('same', 0, other)])).toEqual([4, 4])
+      expect(await stored()).toBe('same')
+    }
+  })
+
+  it('are InvalidInput over the limit of bytes, counted as UTF-8, and the turn stays as it was', async () => {
+    await write('漢'.repeat(330))
+    const error = await write('漢字漢字').catch((error: Error) => error)
+    expect(error).toBeInstanceOf(InvalidInput)
+    expect((error as Error).message).toContain('1000')
+    expect(await write('0123456789')).toBe(340)
+    await expect(write('x')).rejects.toThrow(InvalidInput)
+    expect((await commitTurn(one.deps, ada, { turnId })).text).toBe(`${'漢'.repeat(330)}0123456789`)
+  })
+
+  it('are StreamClosed after the commit, with the status, whatever they say', async () => {
+    await write('hello')
+    await commitTurn(one.deps, ada, { turnId })
+    for (const [text, start] of [[' more', null], ['hello', 0], ['', null], [SECOND, null]] as const) {
+      const error = await write(text, start).catch((error: Error) => error)
+      expect(error).toBeInstanceOf(StreamClosed)
+      expect(error).toMatchObject({ code: 'STREAM_CLOSED', status: 'COMMITTED' })
+    }
+    expect(await stored()).toBe('hello')
+  })
+
+  it('are StreamClosed for a turn that never was open', async () => {
+    const { id } = await appendTurn(one.deps, ada, { conversationId: room, turn: { role: 'USER', content: 'x' } })
+    turnId = id
+    await expect(write('y')).rejects.toThrow(StreamClosed)
+  })
+
+  it('are NotFound for unknown turns and other tenants', async () => {
+    await expect(appendDelta(one.deps, newViewer(), { turnId, text: 'x' })).rejects.toThrow(NotFound)
+    await expect(write('x').then(() => appendDelta(one.deps, ada, { turnId: `turn_${'0'.repeat(26)}`, text: 'x' })))
+      .rejects.toThrow(NotFound)
+    expect(await stored()).toBe('x')
+  })
+
+  it.each<[string, Partial<AppendDeltaInput>]>([
+    ['no id of a turn', { turnId: 'conv_00000000000000000000000000' }], ['U+0000', { text: 'a\0b' }],
+    ['a negative start', { start: -1 }], ['half a start', { start: 1.5 }],
+  ])('are InvalidInput with %s', async (_, bad) => {
+    await expect(appendDelta(one.deps, ada, { turnId, text: 'x', ...bad })).rejects.toThrow(InvalidInput)
+    expect(await stored()).toBe('')
+  })
+
+  it('reach readers in every process, only after they are written', async () => {
+    const reading = await read(other.deps, ada, { conversationId: room, after: 0 })
+    await write('hello ')
+    await write('world')
+    await reading.until('the text', (each) => textOf(each, turnId) === 'hello world')
+    const ofTurn = (event: ConversationEvent) => event.type === 'TurnDelta' && event.turnId === turnId
+    expect(reading.events.filter(ofTurn).every((event) => event.seq === null)).toBe(true)
+    await reading.stop()
+  })
+})

@@ -1,0 +1,94 @@
+// A reader that takes no more than it was made for, and what must hold of all that it was told. For interleaving.test.ts.
+
+import { expect } from 'vitest'
+import type { ConversationEvent } from '../../../src/domain/event/event.ts'
+import { readInto } from '../../../src/domain/event/reader.ts'
+import type { Viewer } from '../../../src/domain/view.ts'
+import type { Process } from '../../support/process.ts'
+
+export type Witness = {
+  readonly process: Process
+  /** The entry after which it reads. */
+  readonly cursor: number
+  /** Turns of which it must be told all: they were being written when it began to read from then on. */
+  readonly open: readonly string[]
+  readonly events: ConversationEvent[]
+  readonly gone: boolean
+  pause(): void
+  resume(): void
+  stop(): void
+}
+
+export type Place = {
+  room: string
+  after: number | null
+  /** The room's newest entry. */
+  last: number
+  open: readonly string[]
+  /** Events that it takes while it is paused. */
+  bound: number
+}
+
+export async function witness(process: Process, viewer: Viewer, { room, after, last, open, bound }: Place): Promise<Witness> {
+  const events: ConversationEvent[] = []
+  let gone = false
+  let paused = false
+  let waiting = 0
+  let drained: () => void = () => {}
+  const stop = await readInto(process.deps, viewer, { conversationId: room, after }, () => ({
+    push(event) {
+      if (!gone) events.push(event)
+      if (paused) waiting += 1
+      return waiting < bound
+    },
+    drained: () => new Promise((resolve) => (paused ? (drained = resolve) : resolve())),
+    end() { gone = true },
+  }))
+  return {
+    process, events, cursor: after ?? last, open: after === null ? open : [],
+    get gone() { return gone },
+    pause() { paused = true },
+    resume() {
+      paused = false
+      waiting = 0
+      drained()
+    },
+    stop() {
+      gone = true
+      stop()
+    },
+  }
+}
+
+/** A turn as it was stored in the end, with the entry that ended it. */
+export type Stored = { id: string; text: string; ended: number }
+
+export async function checkWitness(reader: Witness, stored: Map<string, Stored>, last: number): Promise<void> {
+  const seqs = () => reader.events.flatMap(({ seq }) => seq ?? [])
+  if (!reader.gone) {
+    await expect.poll(() => seqs().at(-1) ?? reader.cursor, { timeout: 10_000, interval: 1 }).toBe(last)
+  }
+  expect(seqs(), 'every entry after the cursor, once').toEqual(seqs().map((_, n) => reader.cursor + 1 + n))
+  for (const turn of stored.values()) checkTurn(reader, turn)
+}
+
+function checkTurn(reader: Witness, turn: Stored): void {
+  let text = ''
+  let sawOpen = false
+  let over = turn.ended <= reader.cursor
+  for (const event of reader.events) {
+    if (event.type === 'TurnDelta' && event.turnId === turn.id) {
+      expect(over, 'text after the end').toBe(false)
+      expect(event.text).not.toBe('')
+      expect([event.start, event.end]).toEqual([text.length, text.length + event.text.length])
+      text += event.text
+    } else if ('turn' in event && event.turn.id === turn.id) {
+      if (event.type === 'TurnOpened') {
+        expect(text, 'text before the opening').toBe('')
+        sawOpen = event.turn.status === 'STREAMING'
+      } else over = true
+    }
+  }
+  if (reader.gone) expect(turn.text.startsWith(text)).toBe(true)
+  else if (sawOpen || text !== '' || reader.open.includes(turn.id)) expect(text).toBe(turn.text)
+}

@@ -1,0 +1,162 @@
+// What appending refuses: a typed error that names the place, the reason and the limit, and nothing is written.
+
+import { describe, expect, it } from 'vitest'
+import { appendTurn, appendTurns, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'
+import { InvalidInput } from '../../../src/errors.ts'
+import { backends } from '../../support/backend.ts'
+import { LIMITS, useWorld } from '../../support/world.ts'
+
+const lone = '\ud83d'
+/** As JSON.parse would give it: nested that deep. */
+const nested = (depth: number): unknown => Array.from({ length: depth }).reduce((inner) => [inner], 0)
+
+/** What is wrong, with what the answer must say about it; `at` is the path within the turn. */
+const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegExp][] = [
+  ['no content', {}, 'content', /must not be empty/],
+  ['empty content', { content: '' }, 'content', /must not be empty/],
+  ['blank content', { content: ' \n\t' }, 'content', /must not be empty/],
+  ['content and parts', { content: 'a', parts: [{ text: 'b' }] }, 'parts', /content or parts, not both/],
+  ['no parts', { parts: [] }, 'parts', /must not be empty/],
+  ['parts of blank text', { parts: [{ text: ' ' }, { text: '' }] }, 'parts', /must not be empty/],
+  ['1,001 parts', { parts: Array(1001).fill({ text: 'a' }) }, 'parts', /at most 1000 parts/],
+  ['a part with nothing', { parts: [{}] }, 'parts.0', /exactly one field/],
+  ['a part with two things', { parts: [{ text: 'a', data: 1 }] }, 'parts.0', /exactly one field/],
+  ['2 MB of content', { content: 'x'.repeat(2 ** 21) }, 'content', /2097152 bytes.*262144/],
+  ['content a byte over the limit', { content: 'x'.repeat(LIMITS.turnBytes + 1) }, 'content', /262145 bytes.*262144/],
+  ['content of more bytes than characters', { content: '€'.repeat(87_382) }, 'content', /262146 bytes.*262144/],
+  ['data over the limit', { parts: [{ data: 'x'.repeat(LIMITS.turnBytes) }] },
+    'parts', /bytes; a turn may have 262144/],
+  ['U+0000', { content: 'a\0b' }, 'content', /U\+0000/],
+  ['half of a pair', { content: `a${lone}b` }, 'content', /half of a surrogate pair/],
+  ['U+0000 in a part', { parts: [{ text: 'a' }, { text: '\0' }] }, 'parts.1.text', /U\+0000/],
+  ['half of a pair in a tool call',
+    { parts: [{ toolCall: { callId: 'k', name: 'n', arguments: { [lone]: 1 } } }] },
+    'parts.0.toolCall.arguments', /half of a surrogate pair/],
+  ['U+0000 in a tool result',
+    { parts: [{ toolResult: { callId: 'k', name: 'n', result: ['\0'] } }] }, 'parts.0.toolResult.result', /U\+0000/],
+  ['data that is not JSON', { parts: [{ data: 1n }] }, 'parts.0.data', /must be JSON/],
+  ['an unknown role', { content: 'a', role: 'KING' }, 'role', /SYSTEM/],
+  ['an empty actor', { content: 'a', actor: '' }, 'actor', /must not be empty/],
+  ['an actor with U+0000', { content: 'a', actor: 'a\0' }, 'actor', /U\+0000/],
+  ['an actor of 201 characters', { content: 'a', actor: 'a'.repeat(201) }, 'actor', /at most 200/],
+  ['an empty clientId', { content: 'a', clientId: '' }, 'clientId', /must not be empty/],
+  ['an empty audience', { content: 'a', audience: [] }, 'audience', /leave it out/],
+  ['an audience of 1,001', { content: 'a', audience: Array.from({ length: 1001 }, (_, i) => `a${i}`) },
+    'audience', /1000/],
+  ['an audience of strangers', { content: 'a', audience: ['ann', 'mallory'] },
+    'audience', /"mallory" is no participant/],
+  ['a negative token count', { content: 'a', tokens: { prompt: -1, completion: 1 } }, 'tokens.prompt', /negative/],
+  ['101 sources', { content: 'a', sources: Array(101).fill({}) }, 'sources', /100/],
+  ['metadata that is no object', { content: 'a', metadata: [1] }, 'metadata', /JSON object/],
+  ['metadata over 64 KiB', { content: 'a', metadata: { a: 'x'.repeat(65_536) } }, 'metadata', /65536 bytes/],
+  ['metadata nested too deep', { content: 'a', metadata: { a: nested(64) } }, 'metadata', /64 deep/],
+  ['an invalid time', { content: 'a', createdAt: new Date(NaN) }, 'createdAt', /./],
+  ['a time beyond what is stored', { content: 'a', createdAt: new Date(8.64e15) }, 'createdAt', /./],
+  ['a time before what is stored', { content: 'a', createdAt: new Date(-8.64e15) }, 'createdAt', /./],
+]
+
+describe.each(backends)('bad input to appending on $name', (backend) => {
+  const world = useWorld(backend)
+  // One room serves all: nothing should ever be written to it.
+  const tenant = world.tenant()
+  let made: Promise<string> | undefined
+  const room = () => (made ??= tenant.room('ann'))
+
+  async function faultOf(work: () => Promise<unknown>): Promise<InvalidInput> {
+    const before = await tenant.lastSeq(await room())
+    const error = await work().then(() => { throw new Error('it was taken') }, (reason) => reason)
+    expect(error).toBeInstanceOf(InvalidInput)
+    expect(await tenant.lastSeq(await room())).toBe(before)
+    return error
+  }
+
+  it.each(BAD)('refuses %s, naming the place', async (_, turn, at, says) => {
+    const conversationId = await room()
+    const bad = { role: 'USER', ...turn } as TurnInput
+    const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: bad }))
+    expect(fault.message).toMatch(says)
+    expect(fault.issues[0]!.path.join('.')).toBe(`turn.${at}`)
+  })
+
+  it.each(BAD)('refuses a batch for %s, naming the turn, and writes none of it', async (_, turn, at, says) => {
+    const conversationId = await room()
+    const good: TurnInput = { role: 'USER', content: 'good' }
+    const turns = [good, { role: 'USER', ...turn } as TurnInput, good]
+    const fault = await faultOf(() => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns }))
+    expect(fault.message).toMatch(says)
+    expect(fault.issues[0]!.path.join('.')).toBe(`turns.1.${at}`)
+  })
+
+  it('either takes JSON of any depth, or says that it cannot', async () => {
+    const other = await tenant.room()
+    for (const depth of [1_000, 3_000, 4_000, 5_000, 8_000, 64_000]) {
+      const data = { role: 'USER' as const, parts: [{ data: nested(depth) }] }
+      const about = { role: 'USER' as const, content: 'a', metadata: { a: nested(depth) } }
+      for (const turn of [data, { ...data, clientId: `${depth}` }, about] satisfies TurnInput[]) {
+        const answer = appendTurn(world.deps, tenant.as('ann'), { conversationId: other, turn })
+        const error = await answer.then(() => null, (reason) => reason)
+        expect(error, `${depth} deep`).toSatisfy((reason) => reason === null || reason instanceof InvalidInput)
+      }
+    }
+  })
+
+  it.each([
+    '', 'conv_', 'conv_01ARZ3NDEKTSV4RRFFQ69G5FAU', 'turn_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'conv_\0', 'x'.repeat(99),
+  ])(
+    'refuses the conversation id %j', async (conversationId) => {
+      const turn: TurnInput = { role: 'USER', content: 'a' }
+      for (const refused of [
+        () => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
+        () => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns: [turn] }),
+        () => openTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'USER' } }),
+      ]) {
+        expect((await faultOf(refused)).message).toBe('conversationId: is not the id of a conversation')
+      }
+    })
+
+  it('refuses a batch of none, and one of 10,000', async () => {
+    const conversationId = await room()
+    const batch = (length: number) => () => appendTurns(world.deps, tenant.as('ann'), {
+      conversationId, turns: Array(length).fill({ role: 'USER', content: 'a' }),
+    })
+    expect((await faultOf(batch(0))).message).toBe('turns: must not be empty')
+    expect((await faultOf(batch(10_000))).message).toBe('turns: has 10000 turns; at most 1000 are taken at once')
+  })
+
+  it('refuses a clientId that stands twice in a batch', async () => {
+    const turns = [1, 2].map((n): TurnInput => ({ role: 'USER', content: `t${n}`, clientId: 'c' }))
+    const conversationId = await room()
+    const fault = await faultOf(() => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns }))
+    expect(fault.issues).toEqual([{ path: ['turns', '1', 'clientId'], message: 'stands twice in the batch' }])
+  })
+
+  it.each([-1, 1.5, 2 ** 31, NaN])('refuses expectedLastSeq %d', async (expectedLastSeq) => {
+    const input = { conversationId: await room(), expectedLastSeq, turn: { role: 'USER' as const, content: 'a' } }
+    const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), input))
+    expect(fault.issues[0]!.path).toEqual(['expectedLastSeq'])
+  })
+
+  it('says everything that is wrong at once', async () => {
+    const turn = { role: 'KING', actor: '', clientId: 'a\0' } as unknown as TurnInput
+    const conversationId = await room()
+    const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn }))
+    expect(fault.issues.map(({ path }) => path.at(-1)).sort()).toEqual(['actor', 'clientId', 'role'])
+  })
+
+  it('takes what only just fits', async () => {
+    const other = await tenant.room('ann')
+    const fits: Partial<TurnInput>[] = [
+      { content: 'x'.repeat(LIMITS.turnBytes) }, { parts: Array(1000).fill({ text: 'a' }) }, { content: '😀' },
+      { content: 'a', metadata: { a: nested(63) } }, { content: 'a', createdAt: new Date('9999-12-31T23:59:59.999Z') },
+      { content: 'a', createdAt: new Date('0001-01-01T00:00:00.000Z') },
+      { content: 'a', actor: 'ä'.repeat(200) }, { content: 'the text \\u0000 \\ud83d is no such character' },
+      { content: 'a', metadata: { '\\u0000': '\\\\ud83d' } }, { parts: [{ data: false }] },
+    ]
+    for (const turn of fits) {
+      await appendTurn(world.deps, tenant.as('ann'), { conversationId: other, turn: { role: 'USER', ...turn } })
+    }
+    const turns = Array(LIMITS.batchTurns).fill({ role: 'USER', content: 'a' }) as TurnInput[]
+    const said = await appendTurns(world.deps, tenant.as('ann'), { conversationId: other, turns })
+    expect(said.at(-1)!.seq).toBe(await tenant.lastSeq(other))
+  })
+})

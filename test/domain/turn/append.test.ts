@@ -1,0 +1,270 @@
+// Appending turns: their order, their idempotency, who joins by it, and what comes back.
+
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { describe, expect, it } from 'vitest'
+import { readInbox } from '../../../src/domain/event/inbox.ts'
+import { newId } from '../../../src/domain/id.ts'
+import { getParticipants, removeParticipant } from '../../../src/domain/participant.ts'
+import { appendTurn, appendTurns, type TurnInput } from '../../../src/domain/turn/append.ts'
+import { pageOfTurns } from '../../../src/domain/turn/history.ts'
+import { getTurns } from '../../../src/domain/turn/turn.ts'
+import { Conflict, InvalidInput, NotFound } from '../../../src/errors.ts'
+import { readJournal } from '../../../src/store/sql/read-journal.ts'
+import { backends } from '../../support/backend.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
+
+describe.each(backends)('appending on $name', (backend) => {
+  const world = useWorld(backend)
+
+  const journalOf = async (tenant: Tenant, room: string) =>
+    (await readJournal(world.deps.pool, tenant.name, room, 0, 10_000))
+  const textsOf = async (tenant: Tenant, room: string, actor = 'stranger') =>
+    (await pageOfTurns(world.deps, tenant.as(actor), [room], { first: 200 })).get(room)!.items.map(({ text }) => text)
+
+  describe('order', () => {
+    it('numbers the entries 1, 2, 3 …, the joining of a new speaker before their turn', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann')
+      const first = await tenant.say(room, 'ann', 'one')
+      const second = await tenant.say(room, 'bob', 'two')
+      const third = await tenant.say(room, 'bob', 'three')
+      expect([first, second, third].map(({ seq }) => seq)).toEqual([2, 4, 5])
+      const entries = await journalOf(tenant, room)
+      expect(entries.map(({ seq, kind, actor, turn }) => [seq, kind, actor ?? turn?.text])).toEqual([
+        [1, 'JOINED', 'ann'], [2, 'APPENDED', 'one'], [3, 'JOINED', 'bob'], [4, 'APPENDED', 'two'],
+        [5, 'APPENDED', 'three'],
+      ])
+    })
+
+    it('takes a batch in its order, each new speaker joining before their first turn', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room()
+      const turns = await appendTurns(world.deps, tenant.as('ann'), {
+        conversationId: room,
+        turns: ['ann', 'bob', 'ann', 'bob'].map((actor, i) => ({ actor, role: 'USER', content: `t${i}` })),
+      })
+      expect(turns.map(({ seq, actor, text }) => [seq, actor, text]))
+        .toEqual([[2, 'ann', 't0'], [4, 'bob', 't1'], [5, 'ann', 't2'], [6, 'bob', 't3']])
+    })
+
+    it('answers with the turn as later reads show it', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann', 'bob')
+      const everything: TurnInput = {
+        role: 'ASSISTANT', audience: ['bob', 'ann', 'bob'], pinned: true, tokens: { prompt: 3, completion: 4 },
+        model: 'gpt', adapter: 'x', traceId: 'abc', sources: [{ documentId: 'd', score: 0.5 }],
+        metadata: { a: [1, null] },
+        clientId: 'c1', createdAt: new Date('2024-02-03T04:05:06.789Z'),
+        parts: [
+          { text: 'see ' }, { reasoning: { reasoning: 'hm', signature: 's' } }, { text: 'this' },
+          { data: { b: false } },
+          { toolCall: { callId: 'k', name: 'look', arguments: { at: 'it' } } },
+          { toolResult: { callId: 'k', name: 'look', result: null } },
+          { file: { mediaType: 'image/png', url: 'https://a.example/b.png', fileName: 'b.png' } },
+        ],
+      }
+      const said = [await appendTurn(world.deps, tenant.as('ann'), { conversationId: room, turn: everything })]
+      for (let i = 0; i < 12; i++) said.push(await tenant.say(room, 'ann', `plain ${i}`))
+      const read = await getTurns(world.deps, tenant.as('ann'), said.map(({ id }) => id))
+      expect(said.map(({ id }) => read.get(id))).toEqual(said)
+      expect(said[0]).toMatchObject({ text: 'see this', audience: ['ann', 'bob'], promptTokens: 3, pinned: true })
+    })
+
+    it('keeps the time that an import gives, whatever the order of the times', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room()
+      const times = ['2023-05-08T13:56:00.000Z', '1970-01-01T00:00:00.000Z', '2023-05-08T13:55:59.999Z']
+      const turns = times.map((time) => ({ role: 'USER' as const, content: time, createdAt: new Date(time) }))
+      const written = await appendTurns(world.deps, tenant.as('ann'), { conversationId: room, turns })
+      expect(written.map(({ createdAt }) => createdAt.toISOString())).toEqual(times)
+      const page = (await pageOfTurns(world.deps, tenant.as('ann'), [room], { first: 10 })).get(room)!
+      expect(page.items.map(({ createdAt }) => createdAt.toISOString())).toEqual(times)
+    })
+  })
+
+  describe('joining', () => {
+    it('makes a speaker a participant, of a kind that goes with the role', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room()
+      for (const role of ['USER', 'ASSISTANT', 'TOOL', 'SYSTEM'] as const) await tenant.say(room, role, 'hi', { role })
+      const participants = (await getParticipants(world.deps, tenant.as('USER'), [room])).get(room)!
+      expect(participants.map(({ actor, kind }) => [actor, kind]))
+        .toEqual([['USER', 'HUMAN'], ['ASSISTANT', 'AGENT'], ['TOOL', 'TOOL'], ['SYSTEM', 'AGENT']])
+    })
+
+    it('takes somebody who has left back in when they speak, with their history as it was meant', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann', { actor: 'new', history: 'SINCE_JOINED' })
+      for (const actor of ['ann', 'new']) {
+        await removeParticipant(world.deps, tenant.as(actor), { conversationId: room, actor })
+      }
+      await tenant.say(room, 'bob', 'while both are away')
+      await tenant.say(room, 'ann', 'back')
+      await tenant.say(room, 'new', 'back too')
+      expect(await textsOf(tenant, room, 'ann')).toEqual(['while both are away', 'back', 'back too'])
+      expect(await textsOf(tenant, room, 'new')).toEqual(['back too'])
+    })
+
+    it('lets sixteen new speakers join at once, each by one entry', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room()
+      await Promise.all(Array.from({ length: 48 }, (_, i) => tenant.say(room, `a${i % 16}`, `t${i}`)))
+      const entries = await journalOf(tenant, room)
+      expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 64 }, (_, i) => i + 1))
+      expect(new Set(entries.flatMap(({ actor }) => actor ?? [])).size).toBe(16)
+      expect(entries.filter(({ kind }) => kind === 'JOINED')).toHaveLength(16)
+    })
+  })
+
+  describe('idempotency', () => {
+    it('answers the same clientId and content with the turn it wrote before', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann')
+      const first = await tenant.say(room, 'ann', 'once', { clientId: 'c', metadata: { a: 1, b: 2 } })
+      const again = await tenant.say(room, 'ann', 'once', { clientId: 'c', metadata: { b: 2, a: 1 } })
+      expect(again).toEqual(first)
+      expect(await tenant.lastSeq(room)).toBe(2)
+    })
+
+    it.each([
+      ['text', { content: 'twice' }], ['role', { role: 'SYSTEM' as const }], ['audience', { audience: ['bob'] }],
+      ['metadata', { metadata: { a: 1 } }],
+    ])('refuses the same clientId for other %s', async (_, change) => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann', 'bob')
+      await tenant.say(room, 'ann', 'once', { clientId: 'c-1' })
+      await expect(tenant.say(room, 'ann', 'once', { clientId: 'c-1', ...change })).rejects.toThrow(Conflict)
+      await expect(tenant.say(room, 'ann', 'once', { clientId: 'c-1', ...change })).rejects.toThrow('"c-1"')
+      expect(await tenant.lastSeq(room)).toBe(3)
+    })
+
+    it('keeps the clientIds of actors and of rooms apart', async () => {
+      const tenant = world.tenant()
+      const [room, other] = [await tenant.room('ann', 'bob'), await tenant.room('ann')]
+      const said = await Promise.all([
+        tenant.say(room, 'ann', 'a', { clientId: 'c' }), tenant.say(room, 'bob', 'b', { clientId: 'c' }),
+        tenant.say(other, 'ann', 'c', { clientId: 'c' }),
+      ])
+      expect(new Set(said.map(({ id }) => id)).size).toBe(3)
+    })
+
+    it('makes one turn of 32 simultaneous twins, between other turns', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann')
+      const said = await Promise.all(Array.from({ length: 64 }, (_, i) =>
+        tenant.say(room, 'ann', i % 2 ? 'twin' : `t${i}`, i % 2 ? { clientId: 'twin' } : {})))
+      expect(new Set(said.filter(({ text }) => text === 'twin').map(({ id }) => id)).size).toBe(1)
+      expect((await textsOf(tenant, room)).filter((text) => text === 'twin')).toHaveLength(1)
+      expect(await tenant.lastSeq(room)).toBe(1 + 32 + 1)
+    })
+
+    it('repeats a batch as a whole, and writes what is new in it', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann')
+      const turns: TurnInput[] = [1, 2].map((n) => ({ role: 'USER', content: `t${n}`, clientId: `c${n}` }))
+      const batch = { conversationId: room, turns }
+      const first = await appendTurns(world.deps, tenant.as('ann'), batch)
+      expect(await appendTurns(world.deps, tenant.as('ann'), batch)).toEqual(first)
+      const more = await appendTurns(world.deps, tenant.as('ann'), {
+        conversationId: room, turns: [...turns, { role: 'USER', content: 't3', clientId: 'c3' }],
+      })
+      expect(more.map(({ id }) => id).slice(0, 2)).toEqual(first.map(({ id }) => id))
+      expect(await textsOf(tenant, room)).toEqual(['t1', 't2', 't3'])
+    })
+  })
+
+  describe('expectedLastSeq', () => {
+    it('lets exactly one of two racing agents win, and tells the other where the journal is', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('a', 'b')
+      for (let round = 0; round < 10; round++) {
+        const expectedLastSeq = (await tenant.lastSeq(room))!
+        const results = await Promise.allSettled(['a', 'b'].map((actor) => appendTurn(world.deps, tenant.as(actor), {
+          conversationId: room, expectedLastSeq, turn: { role: 'ASSISTANT', content: `${round}` },
+        })))
+        const lost = results.filter((result) => result.status === 'rejected')
+        expect(lost).toHaveLength(1)
+        expect(lost[0]!.reason).toBeInstanceOf(Conflict)
+        expect(lost[0]!.reason.message).toContain(`newest entry is ${expectedLastSeq + 1}`)
+      }
+      expect(await textsOf(tenant, room)).toEqual(Array.from({ length: 10 }, (_, i) => `${i}`))
+    })
+
+    it('counts a turn that waits in the same statement as coming first', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('a')
+      const [first, minding, last] = await Promise.allSettled([
+        tenant.say(room, 'a', 'first'),
+        appendTurn(world.deps, tenant.as('a'), {
+          conversationId: room, expectedLastSeq: 1, turn: { role: 'USER', content: 'late' },
+        }),
+        tenant.say(room, 'a', 'last'),
+      ])
+      expect([first.status, minding.status, last.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+      expect(await textsOf(tenant, room)).toEqual(['first', 'last'])
+    })
+
+    it('answers a retry with the first turn, though the journal has moved on since', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('a')
+      const input = {
+        conversationId: room, expectedLastSeq: 1, turn: { role: 'USER' as const, content: 'x', clientId: 'c' },
+      }
+      const first = await appendTurn(world.deps, tenant.as('a'), input)
+      await tenant.say(room, 'a', 'later')
+      expect(await appendTurn(world.deps, tenant.as('a'), input)).toEqual(first)
+    })
+  })
+
+  describe('tokens', () => {
+    it.each([
+      ['words', 'The quick brown fox jumps over the lazy dog.'],
+      ['many scripts', 'Ünïcödé — 日本語のテキスト, русский, עברית 👩‍👩‍👧 🎉'],
+      ['code', 'export const f = (x: number) => x ** 2 // <|endoftext|>\n\n\t'],
+      ['a text that is counted in the worker', 'Conversations are kept, in order. '.repeat(800)],
+    ])('are counted as o200k counts %s', async (_, text) => {
+      const tenant = world.tenant()
+      const room = await tenant.room()
+      const { tokenCount } = await tenant.say(room, 'ann', text)
+      expect(tokenCount).toBe(countTokens(text, { disallowedSpecial: new Set() }))
+    })
+  })
+
+  it('stirs the inboxes by what it wrote, not by what was there before', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'bob')
+    const inbox = await readInbox(world.deps, tenant.as('bob'), {})
+    const heard: string[] = []
+    const ended = (async () => { for await (const { reason } of inbox) heard.push(reason) })()
+    await tenant.say(room, 'ann', 'hello')
+    await expect.poll(() => heard).toContain('TURN')
+    await inbox.return!()
+    await ended
+    expect(heard).toEqual(['TURN'])
+  })
+
+  it('does not know rooms that are not there, nor those of another tenant', async () => {
+    const [tenant, other] = [world.tenant(), world.tenant()]
+    const room = await tenant.room('ann')
+    for (const missing of [newId('conversation'), room]) {
+      await expect(other.say(missing, 'ann', 'hello')).rejects.toThrow(NotFound)
+      await expect(other.say(missing, 'ann', 'hello')).rejects.toThrow(missing)
+    }
+    expect(await tenant.lastSeq(room)).toBe(1)
+  })
+
+  it('shows a whisper to those it is for, and always to its author', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'bob', 'eve')
+    const whisper = await tenant.say(room, 'ann', 'psst', { audience: ['bob'] })
+    expect(new Set(whisper.audience)).toEqual(new Set(['ann', 'bob']))
+    expect(await textsOf(tenant, room, 'ann')).toEqual(['psst'])
+    expect(await textsOf(tenant, room, 'bob')).toEqual(['psst'])
+    expect(await textsOf(tenant, room, 'eve')).toEqual([])
+    await expect(tenant.say(room, 'ann', 'psst', { audience: ['bob', 'mallory'] })).rejects.toThrow(InvalidInput)
+    await expect(tenant.say(room, 'ann', 'psst', { audience: ['bob', 'mallory'] })).rejects.toThrow('"mallory"')
+    await removeParticipant(world.deps, tenant.as('bob'), { conversationId: room, actor: 'bob' })
+    await expect(tenant.say(room, 'ann', 'psst', { audience: ['bob'] })).rejects.toThrow('"bob"')
+    expect(await tenant.lastSeq(room)).toBe(5)
+  })
+})

@@ -1,0 +1,243 @@
+// Reading a transcript: pages both ways, equal to slices of a plain array whatever is written between them; filters;
+// and history(limit, before).
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { newId } from '../../../src/domain/id.ts'
+import { appendTurns } from '../../../src/domain/turn/append.ts'
+import { history, pageOfTurns, turnCursor, type TurnsArgs } from '../../../src/domain/turn/history.ts'
+import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import { InvalidInput } from '../../../src/errors.ts'
+import { backends } from '../../support/backend.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
+
+const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
+type Version = { id: string; seq: number; rootSeq: number }
+const inPlace = (a: Version, b: Version) => a.rootSeq - b.rootSeq || a.seq - b.seq
+
+describe.each(backends)('reading the transcript on $name', (backend) => {
+  const world = useWorld(backend)
+
+  const pageOf = async (tenant: Tenant, room: string, args: TurnsArgs, actor = 'ann') =>
+    (await pageOfTurns(world.deps, tenant.as(actor), [room], args)).get(room)!
+  const textsOf = async (tenant: Tenant, room: string, args: TurnsArgs, actor = 'ann') =>
+    (await pageOf(tenant, room, args, actor)).items.map(({ text }) => text)
+  /** A room whose turns say 1, 2, 3 … */
+  async function roomOf(count: number): Promise<[Tenant, string]> {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann')
+    const turns = upTo(count).map((n) => ({ role: 'USER' as const, content: `${n}` }))
+    if (count) await appendTurns(world.deps, tenant.as('ann'), { conversationId: room, turns })
+    return [tenant, room]
+  }
+  const supersede = (tenant: Tenant, turnId: string, content: string) =>
+    supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content } })
+
+  describe('pages', () => {
+    it('are slices of the transcript, whatever was appended and superseded before each', async () => {
+      const cursor = fc.option(fc.nat(1000), { freq: 3 })
+      const step = fc.oneof(
+        fc.record({ append: fc.integer({ min: 1, max: 3 }) }), fc.record({ supersede: fc.nat(1000) }),
+        fc.record({
+          backwards: fc.boolean(), size: fc.nat(6), after: cursor, before: cursor, includeSuperseded: fc.boolean(),
+        }),
+      )
+      await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {
+        const [tenant, room] = await roomOf(0)
+        const all: Version[] = []
+        const newest = () => all.filter(({ rootSeq, seq }) => !all.some((o) => o.rootSeq === rootSeq && o.seq > seq))
+        for (const step of steps) {
+          if ('append' in step) {
+            for (let i = 0; i < step.append; i++) all.push(await tenant.say(room, 'ann', 'said'))
+          } else if ('supersede' in step) {
+            const older = newest()[step.supersede % all.length]
+            if (older) all.push(await supersede(tenant, older.id, 'edited'))
+          } else {
+            // Cursors of any version, also of those that are no longer shown.
+            const [after, before] = [step.after, step.before]
+              .map((pick) => (pick === null || all.length === 0 ? null : all[pick % all.length]!))
+            const page = await pageOf(tenant, room, {
+              [step.backwards ? 'last' : 'first']: step.size, includeSuperseded: step.includeSuperseded,
+              after: after && turnCursor(after), before: before && turnCursor(before),
+            })
+            const list = (step.includeSuperseded ? [...all] : newest()).sort(inPlace)
+            const between = list.filter((turn) => step.includeSuperseded
+              ? (!after || inPlace(turn, after) > 0) && (!before || inPlace(turn, before) < 0)
+              // Without old versions, a place is shown once: its cursor stands for every version.
+              : (!after || turn.rootSeq > after.rootSeq) && (!before || turn.rootSeq < before.rootSeq))
+            const expected = step.backwards
+              ? between.slice(Math.max(0, between.length - step.size)) : between.slice(0, step.size)
+            expect(page.items.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
+            const more = between.length > step.size
+            expect(step.backwards ? page.hasPreviousPage : page.hasNextPage).toBe(more)
+            expect(step.backwards ? page.hasNextPage : page.hasPreviousPage)
+              .toBe(Boolean(step.backwards ? before : after))
+          }
+        }
+      }), { numRuns: 30 })
+    }, 60_000)
+
+    it.each(['first', 'last'] as const)('read on with %s show a place once while it is written to', async (way) => {
+      const [tenant, room] = await roomOf(40)
+      const seen: number[] = []
+      let cursor: string | null = null
+      for (;;) {
+        const page = await pageOf(tenant, room, { [way]: 7, [way === 'first' ? 'after' : 'before']: cursor })
+        seen.push(...page.items.map(({ rootSeq }) => rootSeq))
+        if (!(way === 'first' ? page.hasNextPage : page.hasPreviousPage) || seen.length > 100) break
+        const edge = page.items.at(way === 'first' ? -1 : 0)!
+        cursor = turnCursor(edge)
+        // What is said and edited meanwhile: also the very turn that the cursor stands at, and the next.
+        if (seen.length < 60) await tenant.say(room, 'ann', 'more')
+        await supersede(tenant, edge.id, 'edited')
+      }
+      expect(new Set(seen).size).toBe(seen.length)
+      expect(upTo(41).slice(1).every((seq) => seen.includes(seq))).toBe(true)
+    })
+
+    it('are of 50 turns unless asked, and may be empty', async () => {
+      const [tenant, room] = await roomOf(60)
+      expect(await textsOf(tenant, room, {})).toEqual(upTo(50).map(String))
+      const none = await pageOf(tenant, room, { first: 0 })
+      expect(none).toEqual({ items: [], hasNextPage: true, hasPreviousPage: false })
+      expect(await pageOf(tenant, await tenant.room(), {}))
+        .toEqual({ items: [], hasNextPage: false, hasPreviousPage: false })
+    })
+
+    it('of many rooms come in one statement, each room its own', async () => {
+      const tenant = world.tenant()
+      const rooms = await Promise.all(upTo(5).map(() => tenant.room('ann')))
+      for (const [index, room] of rooms.entries()) {
+        for (const n of upTo(index)) await tenant.say(room, 'ann', `${index}.${n}`)
+      }
+      const foreign = (await roomOf(3))[1]
+      const asked = [...rooms, foreign, newId('conversation')]
+      const pages = await pageOfTurns(world.deps, tenant.as('ann'), asked, { last: 3 })
+      expect(asked.map((room) => pages.get(room)!.items.map(({ text }) => text))).toEqual([
+        [], ['1.1'], ['2.1', '2.2'], ['3.1', '3.2', '3.3'], ['4.2', '4.3', '4.4'], [], [],
+      ])
+      expect(asked.filter((room) => pages.get(room)!.hasPreviousPage)).toEqual([rooms[4]])
+    })
+
+    it.each<[string, TurnsArgs, RegExp]>([
+      ['a negative first', { first: -1 }, /^first: is -1; it must be 0 to 200$/],
+      ['first above 200', { first: 201 }, /^first: is 201; it must be 0 to 200$/],
+      ['a negative last', { last: -5 }, /^last: is -5; it must be 0 to 200$/],
+      ['last above 200', { last: 1e9 }, /^last: .*0 to 200$/],
+      ['first and last', { first: 1, last: 1 }, /first or last, not both/],
+      ['a fraction', { first: 1.5 }, /^first: /],
+      ['no number', { first: NaN }, /^first: /],
+      ['an unknown cursor', { after: 'nonsense' }, /^after: "nonsense" is not a cursor of this list$/],
+      ['an empty cursor', { before: '' }, /^before: /],
+      ['a cursor of another list', { after: Buffer.from('CREATED:1:conv_x').toString('base64url') }, /^after: /],
+      ['a cursor beyond all numbers', { after: Buffer.from('turn:9999999999:1').toString('base64url') }, /^after: /],
+      ['a turn\'s id as a cursor', { before: newId('turn') }, /^before: /],
+      ['an unknown role', { filter: { roles: ['KING' as 'USER'] } }, /^roles\.0: /],
+      ['a negative sinceSeq', { filter: { sinceSeq: -1 } }, /^sinceSeq: must not be negative$/],
+      ['an invalid time', { filter: { after: new Date(NaN) } }, /^after: /],
+      ['U+0000 in an actor', { filter: { actors: ['a\0'] } }, /U\+0000/],
+    ])('refuse %s', async (_, args, says) => {
+      const [tenant, room] = await roomOf(1)
+      const error = await pageOf(tenant, room, args).then(() => null, (reason) => reason)
+      expect(error).toBeInstanceOf(InvalidInput)
+      expect(error.message).toMatch(says)
+    })
+  })
+
+  describe('a filter', () => {
+    const at = (day: number) => new Date(Date.UTC(2024, 0, day))
+    async function mixed(): Promise<[Tenant, string]> {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann', 'bob')
+      const turns = [
+        ['ann', 'USER', 1], ['bob', 'ASSISTANT', 2], ['ann', 'SYSTEM', 3], ['bob', 'USER', 4], ['ann', 'USER', 5],
+      ] as const
+      await appendTurns(world.deps, tenant.as('ann'), {
+        conversationId: room,
+        turns: turns.map(([actor, role, day]) => ({ actor, role, content: `${day}`, createdAt: at(day) })),
+      })
+      return [tenant, room]
+    }
+
+    it.each<[TurnsArgs['filter'], string]>([
+      [{}, '12345'], [null, '12345'], [{ actors: ['ann'] }, '135'], [{ actors: ['ann', 'bob'] }, '12345'],
+      [{ actors: [] }, ''], [{ roles: [] }, ''], [{ roles: ['USER'] }, '145'],
+      [{ roles: ['SYSTEM', 'ASSISTANT'] }, '23'],
+      [{ after: at(3) }, '345'], [{ before: at(3) }, '12'], [{ after: at(2), before: at(4) }, '23'],
+      [{ sinceSeq: 0 }, '12345'], [{ sinceSeq: 4 }, '345'], [{ sinceSeq: 2 ** 31 - 1 }, ''],
+      [{ actors: ['ann'], roles: ['USER'], after: at(2) }, '5'], [{ actors: ['nobody'] }, ''],
+    ])('of %j finds %s', async (filter, found) => {
+      const [tenant, room] = await mixed()
+      expect((await textsOf(tenant, room, { filter })).join('')).toBe(found)
+      // In pages of one, both ways, it is the same.
+      const walked: string[] = []
+      let after: string | null = null
+      for (;;) {
+        const page = await pageOf(tenant, room, { first: 1, after, filter })
+        walked.push(...page.items.map(({ text }) => text))
+        if (!page.hasNextPage) break
+        after = turnCursor(page.items[0]!)
+      }
+      expect(walked.join('')).toBe(found)
+      expect((await textsOf(tenant, room, { last: 2, filter })).join('')).toBe(found.slice(-2))
+    })
+
+    it('by sinceSeq finds what was edited since, at its old place', async () => {
+      const [tenant, room] = await mixed()
+      const first = (await pageOf(tenant, room, { first: 1 })).items[0]!
+      await supersede(tenant, first.id, '1 edited')
+      expect(await textsOf(tenant, room, { filter: { sinceSeq: 6 } })).toEqual(['1 edited', '5'])
+    })
+
+    it('takes any time, or says that it does not', async () => {
+      const [tenant, room] = await mixed()
+      for (const time of [new Date(8.64e15), new Date(-8.64e15), new Date('0000-06-01T00:00:00Z')]) {
+        const found = await textsOf(tenant, room, { filter: { before: time } }).catch((error) => error)
+        expect(found).toSatisfy((answer) => answer instanceof InvalidInput || Array.isArray(answer))
+      }
+    })
+
+    it('passes over a superseded version even where only that one matches', async () => {
+      const [tenant, room] = await mixed()
+      const first = (await pageOf(tenant, room, { first: 1 })).items[0]!
+      await supersedeTurn(world.deps, tenant.as('ann'), { turnId: first.id, turn: { role: 'SYSTEM', content: 'now' } })
+      expect(await textsOf(tenant, room, { filter: { actors: ['ann'], roles: ['USER'] } })).toEqual(['5'])
+      expect(await textsOf(tenant, room, { includeSuperseded: true, filter: { actors: ['ann'], roles: ['USER'] } }))
+        .toEqual(['1', '5'])
+    })
+  })
+
+  describe('history', () => {
+    const readHistory = async (tenant: Tenant, room: string, args: Parameters<typeof history>[3]) =>
+      (await history(world.deps, tenant.as('ann'), [room], args)).get(room)!.map(({ text }) => text)
+
+    it('is the newest turns, oldest first, at most 50 unless asked', async () => {
+      const [tenant, room] = await roomOf(60)
+      expect(await readHistory(tenant, room, {})).toEqual(upTo(60).slice(10).map(String))
+      expect(await readHistory(tenant, room, { limit: 2 })).toEqual(['59', '60'])
+      expect(await readHistory(tenant, await tenant.room(), {})).toEqual([])
+    })
+
+    it('before a seq ends at the place before it, an edited turn counting where it was first said', async () => {
+      const [tenant, room] = await roomOf(5)
+      // Seq 1 is the joining, turn n has seq n + 1.
+      expect(await readHistory(tenant, room, { before: 4 })).toEqual(['1', '2'])
+      expect(await readHistory(tenant, room, { before: 4, limit: 1 })).toEqual(['2'])
+      for (const before of [0, 1, 2]) expect(await readHistory(tenant, room, { before })).toEqual([])
+      expect(await readHistory(tenant, room, { before: 2 ** 31 - 1 })).toEqual(upTo(5).map(String))
+      await supersede(tenant, (await pageOf(tenant, room, { first: 1 })).items[0]!.id, 'edited')
+      expect(await readHistory(tenant, room, { before: 4 })).toEqual(['edited', '2'])
+      expect(await readHistory(tenant, room, { before: 7 })).toEqual(['edited', '2', '3', '4', '5'])
+    })
+
+    it.each([
+      [{ limit: 0 }, 'limit: is 0; it must be 1 to 200'], [{ limit: 201 }, 'limit: is 201; it must be 1 to 200'],
+      [{ limit: -1 }, 'limit: must not be negative'], [{ before: -1 }, 'before: must not be negative'],
+    ])('refuses %j', async (args, message) => {
+      const [tenant, room] = await roomOf(0)
+      await expect(readHistory(tenant, room, args)).rejects.toThrow(new InvalidInput([{
+        path: [message.split(':')[0]!], message: message.slice(message.indexOf(' ') + 1),
+      }]))
+    })
+  })
+})

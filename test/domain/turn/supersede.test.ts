@@ -1,0 +1,220 @@
+// Edits: one newer version in the place of the newest older one, by its author, for the same eyes.
+
+import { describe, expect, it } from 'vitest'
+import { getConversations } from '../../../src/domain/conversation.ts'
+import { newId } from '../../../src/domain/id.ts'
+import { addParticipant, removeParticipant } from '../../../src/domain/participant.ts'
+import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
+import { appendTurn, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'
+import { countOfTurns, history, pageOfTurns } from '../../../src/domain/turn/history.ts'
+import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import { getNextVersions, getPreviousVersions, getTurns } from '../../../src/domain/turn/turn.ts'
+import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../src/errors.ts'
+import { readJournal } from '../../../src/store/sql/read-journal.ts'
+import { backends } from '../../support/backend.ts'
+import { LIMITS, useWorld, type Tenant } from '../../support/world.ts'
+
+describe.each(backends)('superseding on $name', (backend) => {
+  const world = useWorld(backend)
+
+  const edit = (tenant: Tenant, actor: string, turnId: string, content: string, more: Partial<TurnInput> = {}) =>
+    supersedeTurn(world.deps, tenant.as(actor), { turnId, turn: { role: 'USER', content, ...more } })
+  const textsOf = async (tenant: Tenant, room: string, actor = 'ann', includeSuperseded = false) =>
+    (await pageOfTurns(world.deps, tenant.as(actor), [room], { first: 50, includeSuperseded }))
+      .get(room)!.items.map(({ text }) => text)
+
+  it('puts the newest version at the place of the first, and keeps them all', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann')
+    const first = await tenant.say(room, 'ann', 'v1', { pinned: true })
+    await tenant.say(room, 'ann', 'later')
+    const second = await edit(tenant, 'ann', first.id, 'v2')
+    const third = await edit(tenant, 'ann', second.id, 'v3', { pinned: false, metadata: { why: 'typo' } })
+    expect([first, second, third].map(({ seq, rootSeq, pinned }) => [seq, rootSeq, pinned]))
+      .toEqual([[2, 2, true], [4, 2, true], [5, 2, false]])
+    expect(await textsOf(tenant, room)).toEqual(['v3', 'later'])
+    expect(await textsOf(tenant, room, 'ann', true)).toEqual(['v1', 'v2', 'v3', 'later'])
+    const newest = (await history(world.deps, tenant.as('ann'), [room], {})).get(room)!
+    expect(newest.map(({ text }) => text)).toEqual(['v3', 'later'])
+
+    const ids = [first.id, second.id, third.id]
+    const read = await getTurns(world.deps, tenant.as('ann'), ids)
+    expect(ids.map((id) => read.get(id)!.supersededBy)).toEqual([second.id, third.id, null])
+    expect(read.get(third.id)).toEqual(third)
+    const pairs = (versions: Map<string, { id: string }>) => [...versions].map(([id, turn]) => [id, turn.id]).sort()
+    expect(pairs(await getNextVersions(world.deps, tenant.as('ann'), ids)))
+      .toEqual([[ids[0], ids[1]], [ids[1], ids[2]]].sort())
+    expect(pairs(await getPreviousVersions(world.deps, tenant.as('ann'), ids)))
+      .toEqual([[ids[1], ids[0]], [ids[2], ids[1]]].sort())
+  })
+
+  it('is one entry, and counts the newer version instead of the older', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann')
+    const first = await tenant.say(room, 'ann', 'one two three')
+    const second = await edit(tenant, 'ann', first.id, 'four five six seven eight')
+    const entries = await readJournal(world.deps.pool, tenant.name, room, 0, 10)
+    expect(entries.map(({ kind }) => kind)).toEqual(['JOINED', 'APPENDED', 'SUPERSEDED'])
+    expect([entries[2]!.turn!.id, entries[2]!.replaced!.id]).toEqual([second.id, first.id])
+    const counted = { turnCount: 1, tokenCount: second.tokenCount }
+    expect((await countOfTurns(world.deps, tenant.as('ann'), [room])).get(room)).toEqual(counted)
+    const found = (await getConversations(world.deps, tenant.as('ann'), [room])).get(room)!
+    expect([found.publicTurnCount, found.publicTokenCount]).toEqual([1, second.tokenCount])
+  })
+
+  it('makes an aborted turn whole again, and counts it then', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann')
+    const open = await openTurn(world.deps, tenant.as('ann'), { conversationId: room, turn: { role: 'ASSISTANT' } })
+    await appendDelta(world.deps, tenant.as('ann'), { turnId: open.id, text: 'half of' })
+    await expect(edit(tenant, 'ann', open.id, 'all of it')).rejects.toThrow('still being written')
+    await abortTurn(world.deps, tenant.as('ann'), { turnId: open.id })
+    const { tokenCount } = await edit(tenant, 'ann', open.id, 'all of it')
+    expect((await countOfTurns(world.deps, tenant.as('ann'), [room])).get(room)).toEqual({ turnCount: 1, tokenCount })
+  })
+
+  it('lets exactly one of several simultaneous edits win', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann')
+    const { id } = await tenant.say(room, 'ann', 'v1')
+    const edits = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => edit(tenant, 'ann', id, `v2.${n}`)))
+    const lost = edits.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+    expect(lost).toHaveLength(7)
+    for (const error of lost) expect(error).toBeInstanceOf(Conflict)
+    expect(lost[0].message).toContain('supersede the newest version')
+    expect(await textsOf(tenant, room, 'ann', true)).toHaveLength(2)
+    expect(await tenant.lastSeq(room)).toBe(3)
+  })
+
+  describe('the audience', () => {
+    it('is that of the first version, and may be given again in any order', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann', 'bob', 'cyd', 'eve')
+      const { id } = await tenant.say(room, 'ann', 'v1', { audience: ['bob', 'cyd'] })
+      const second = await edit(tenant, 'ann', id, 'v2')
+      const third = await edit(tenant, 'ann', second.id, 'v3', { audience: ['cyd', 'bob'] })
+      for (const { audience } of [second, third]) expect(audience!.toSorted()).toEqual(['ann', 'bob', 'cyd'])
+      expect(await textsOf(tenant, room, 'bob')).toEqual(['v3'])
+      expect(await textsOf(tenant, room, 'eve', true)).toEqual([])
+    })
+
+    it('stays everybody, and is no other', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann', 'bob', 'eve')
+      const open = await tenant.say(room, 'ann', 'v1')
+      const whisper = await tenant.say(room, 'ann', 'w1', { audience: ['bob'] })
+      const last = await tenant.lastSeq(room)
+      await expect(edit(tenant, 'ann', open.id, 'v2', { audience: ['bob'] })).rejects.toThrow('turn.audience')
+      await expect(edit(tenant, 'ann', whisper.id, 'w2', { audience: ['bob', 'eve'] })).rejects.toThrow(InvalidInput)
+      expect(await tenant.lastSeq(room)).toBe(last)
+      const second = await edit(tenant, 'ann', open.id, 'v2')
+      expect(second.audience).toBeNull()
+      expect(await textsOf(tenant, room, 'eve')).toEqual(['v2'])
+      expect(await textsOf(tenant, room, 'stranger')).toEqual(['v2'])
+    })
+  })
+
+  it('shows those who left before it the version they knew', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'bob')
+    const { id } = await tenant.say(room, 'ann', 'v1')
+    await removeParticipant(world.deps, tenant.as('bob'), { conversationId: room, actor: 'bob' })
+    await addParticipant(world.deps, tenant.as('cyd'), {
+      conversationId: room, participant: { actor: 'cyd', history: 'SINCE_JOINED' },
+    })
+    await edit(tenant, 'ann', id, 'v2')
+    expect(await textsOf(tenant, room, 'bob')).toEqual(['v1'])
+    expect(await textsOf(tenant, room, 'cyd', true)).toEqual([])
+  })
+
+  describe('with a clientId', () => {
+    it('may be sent again, also after a later edit', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann')
+      const { id } = await tenant.say(room, 'ann', 'v1')
+      const twins = await Promise.all([1, 2, 3, 4].map(() => edit(tenant, 'ann', id, 'v2', { clientId: 'c' })))
+      expect(new Set(twins.map((twin) => twin.id)).size).toBe(1)
+      await edit(tenant, 'ann', twins[0]!.id, 'v3')
+      expect((await edit(tenant, 'ann', id, 'v2', { clientId: 'c' })).id).toBe(twins[0]!.id)
+      expect(await textsOf(tenant, room, 'ann', true)).toEqual(['v1', 'v2', 'v3'])
+    })
+
+    it('conflicts where it was used for anything else', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann')
+      const first = await tenant.say(room, 'ann', 'v1', { clientId: 'c' })
+      const other = await tenant.say(room, 'ann', 'other')
+      // The same words, but said as a turn of their own, or about another turn.
+      await expect(edit(tenant, 'ann', other.id, 'v1', { clientId: 'c' })).rejects.toThrow(Conflict)
+      await edit(tenant, 'ann', first.id, 'v2', { clientId: 'd' })
+      await expect(edit(tenant, 'ann', other.id, 'v2', { clientId: 'd' })).rejects.toThrow('"d"')
+      await expect(tenant.say(room, 'ann', 'v2', { clientId: 'd' })).rejects.toThrow(Conflict)
+      expect(await textsOf(tenant, room, 'ann', true)).toEqual(['v1', 'v2', 'other'])
+    })
+  })
+
+  it('answers a tool call that the author sees, and no other', async () => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ann', 'bob', 'eve')
+    const call = (callId: string) => (
+      { role: 'USER' as const, parts: [{ toolCall: { callId, name: 'n', arguments: {} } }] })
+    const parts = (callId: string) => [{ toolResult: { callId, name: 'n', result: 1 } }]
+    await appendTurn(world.deps, tenant.as('ann'), { conversationId: room, turn: { ...call('k'), audience: ['bob'] } })
+    const said = { bob: await tenant.say(room, 'bob', 'b'), eve: await tenant.say(room, 'eve', 'e') }
+    const answer = (actor: 'bob' | 'eve', callId: string) => supersedeTurn(world.deps, tenant.as(actor), {
+      turnId: said[actor].id, turn: { role: 'TOOL', parts: parts(callId) },
+    })
+    await expect(answer('eve', 'k')).rejects.toThrow('there is no tool call "k"')
+    await expect(answer('bob', 'k2')).rejects.toThrow(InvalidInput)
+    expect((await answer('bob', 'k')).parts).toHaveLength(1)
+    // A call that an edit makes can be answered, too.
+    await supersedeTurn(world.deps, tenant.as('eve'), { turnId: said.eve.id, turn: call('k3') })
+    await appendTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'TOOL', parts: parts('k3') } })
+  })
+
+  describe('is refused, and nothing is written,', () => {
+    it('to anybody but the author', async () => {
+      const [tenant, other] = [world.tenant(), world.tenant()]
+      const room = await tenant.room('ann', 'bob', 'eve')
+      const open = await tenant.say(room, 'ann', 'v1')
+      const whisper = await tenant.say(room, 'ann', 'w1', { audience: ['bob'] })
+      const last = await tenant.lastSeq(room)
+      await expect(edit(tenant, 'bob', open.id, 'v2')).rejects.toThrow(NotAllowed)
+      await expect(edit(tenant, 'bob', whisper.id, 'w2')).rejects.toThrow(NotAllowed)
+      await expect(edit(tenant, 'eve', whisper.id, 'w2')).rejects.toThrow(NotFound)
+      await expect(edit(other, 'ann', open.id, 'v2')).rejects.toThrow(NotFound)
+      await expect(edit(tenant, 'ann', newId('turn'), 'v2')).rejects.toThrow(NotFound)
+      expect(await tenant.lastSeq(room)).toBe(last)
+      expect((await edit(tenant, 'bob', open.id, 'v2', { actor: 'ann' })).text).toBe('v2')
+    })
+
+    it('to an author who has left', async () => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann', 'bob')
+      const { id } = await tenant.say(room, 'ann', 'v1')
+      await removeParticipant(world.deps, tenant.as('ann'), { conversationId: room, actor: 'ann' })
+      const last = await tenant.lastSeq(room)
+      const outcome = await edit(tenant, 'ann', id, 'v2').then(() => 'written', () => 'refused')
+      const after = { last: await tenant.lastSeq(room), texts: await textsOf(tenant, room, 'bob') }
+      // Either is good, as long as the answer says what was done.
+      if (outcome === 'refused') expect(after).toEqual({ last, texts: ['v1'] })
+      else expect(after.texts).toEqual(['v2'])
+    })
+
+    it.each([
+      ['nothing', '', /must not be empty/], ['too much', 'x'.repeat(LIMITS.turnBytes + 1), /262144/],
+      ['U+0000', '\0', /U\+0000/], ['half a pair', '\ud83d', /surrogate/],
+    ])('for %s', async (_, content, says) => {
+      const tenant = world.tenant()
+      const room = await tenant.room('ann')
+      const { id } = await tenant.say(room, 'ann', 'v1')
+      await expect(edit(tenant, 'ann', id, content)).rejects.toThrow(says)
+      await expect(edit(tenant, 'ann', id, content)).rejects.toThrow(/^turn\.content: /)
+      expect(await tenant.lastSeq(room)).toBe(2)
+    })
+
+    it.each(['', 'turn_x', 'conv_01ARZ3NDEKTSV4RRFFQ69G5FAV'])('for the id %j', async (id) => {
+      await expect(edit(world.tenant(), 'ann', id, 'v2')).rejects.toThrow('turnId: is not the id of a turn')
+    })
+  })
+})

@@ -1,0 +1,207 @@
+// A canary in private turns – said, streamed, edited, given up – must be found by nobody else, anywhere.
+
+import { describe, expect, it } from 'vitest'
+import {
+  deleteConversation, getConversationPage, getConversations, updateConversation,
+} from '../../src/domain/conversation.ts'
+import { readEventsOf } from '../../src/domain/event/reader.ts'
+import { readInbox } from '../../src/domain/event/inbox.ts'
+import { addParticipant, getParticipants, getUnreadCounts, removeParticipant } from '../../src/domain/participant.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
+import { appendTurn, openTurn } from '../../src/domain/turn/append.ts'
+import { countOfTurns, history, pageOfTurns } from '../../src/domain/turn/history.ts'
+import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
+import { getNextVersions, getPreviousVersions, getTurns } from '../../src/domain/turn/turn.ts'
+import { DomainError, NotFound } from '../../src/errors.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld, type Tenant } from '../support/world.ts'
+
+const CANARY = 'canary-7f3a9'
+const call = (callId: string) => ({ toolCall: { callId, name: CANARY, arguments: { of: CANARY } } })
+
+describe.each(backends)('a private turn on $name', (backend) => {
+  const world = useWorld(backend)
+
+  /** What "eve" and others may know, said in the room; ann and bob whisper in between if `whispering`. */
+  async function converse(tenant: Tenant, room: string, whispering: boolean): Promise<string[]> {
+    const { deps } = world
+    const ann = tenant.as('ann')
+    const meant = { role: 'USER' as const, audience: ['bob'] }
+    const ids: string[] = []
+    await tenant.say(room, 'ann', 'hello all')
+    if (whispering) {
+      const said = await tenant.say(room, 'ann', `${CANARY} one`, {
+        ...meant, metadata: { [CANARY]: CANARY }, model: CANARY,
+      })
+      const edited = await supersedeTurn(deps, ann, { turnId: said.id, turn: { ...meant, content: `${CANARY} two` } })
+      const again = await supersedeTurn(deps, ann, { turnId: edited.id, turn: { role: 'USER', parts: [call(CANARY)] } })
+      const written = await openTurn(deps, ann, { conversationId: room, turn: meant })
+      await appendDelta(deps, ann, { turnId: written.id, text: `${CANARY} streamed` })
+      await commitTurn(deps, ann, { turnId: written.id, parts: [call('k2')] })
+      const given = await openTurn(deps, ann, { conversationId: room, turn: meant })
+      await appendDelta(deps, ann, { turnId: given.id, text: `${CANARY} given up` })
+      await abortTurn(deps, ann, { turnId: given.id, reason: CANARY })
+      const open = await openTurn(deps, ann, { conversationId: room, turn: meant })
+      await appendDelta(deps, ann, { turnId: open.id, text: `${CANARY} still open` })
+      ids.push(said.id, edited.id, again.id, written.id, given.id, open.id)
+    }
+    await tenant.say(room, 'eve', 'nobody tells me anything')
+    await updateConversation(deps, tenant.as('owner'), { id: room, title: 'a room' })
+    return ids
+  }
+
+  async function makeRoom(tenant: Tenant): Promise<string> {
+    const room = await tenant.room('ann', 'bob', 'eve', 'gone')
+    await removeParticipant(world.deps, tenant.as('gone'), { conversationId: room, actor: 'gone' })
+    await addParticipant(world.deps, tenant.as('late'), {
+      conversationId: room, participant: { actor: 'late', history: 'SINCE_JOINED' },
+    })
+    return room
+  }
+
+  /** All that an actor can ask for, but the events. */
+  async function findings(tenant: Tenant, room: string, actor: string, ids: string[]) {
+    const { deps } = world
+    const viewer = tenant.as(actor)
+    const pages = []
+    for (const includeSuperseded of [false, true]) {
+      for (const args of [{ first: 200 }, { last: 200 }, { first: 200, filter: { actors: ['ann'] } }]) {
+        pages.push((await pageOfTurns(deps, viewer, [room], { ...args, includeSuperseded })).get(room)!.items)
+      }
+    }
+    const participants = (await getParticipants(deps, viewer, [room])).get(room)!
+    return {
+      pages,
+      history: (await history(deps, viewer, [room], { limit: 200 })).get(room),
+      counts: (await countOfTurns(deps, viewer, [room])).get(room),
+      unread: await getUnreadCounts(deps, viewer, participants),
+      rooms: [
+        ...(await getConversations(deps, viewer, [room])).values(),
+        ...(await getConversationPage(deps, viewer, {})).items,
+      ],
+      byId: [...(await getTurns(deps, viewer, ids)).values()],
+      next: [...(await getNextVersions(deps, viewer, ids)).values()],
+      previous: [...(await getPreviousVersions(deps, viewer, ids)).values()],
+      participants,
+    }
+  }
+
+  it.each(['eve', 'late', 'gone', 'stranger'])('is found nowhere by %s, and counts nothing for them', async (actor) => {
+    const [tenant, quiet] = [world.tenant(), world.tenant()]
+    const [room, quietRoom] = [await makeRoom(tenant), await makeRoom(quiet)]
+    const ids = await converse(tenant, room, true)
+    await converse(quiet, quietRoom, false)
+
+    const found = await findings(tenant, room, actor, ids)
+    expect(JSON.stringify(found)).not.toContain(CANARY)
+    expect([found.byId, found.next, found.previous]).toEqual([[], [], []])
+    const expected = await findings(quiet, quietRoom, actor, [])
+    expect(found.counts).toEqual(expected.counts)
+    expect(found.unread).toEqual(expected.unread)
+    const texts = ({ pages }: typeof found) => pages.map((page) => page.map(({ text }) => text))
+    expect(texts(found)).toEqual(texts(expected))
+    expect(found.history!.map(({ text }) => text)).toEqual(expected.history!.map(({ text }) => text))
+  })
+
+  it('is found by those it is meant for', async () => {
+    const tenant = world.tenant()
+    const room = await makeRoom(tenant)
+    const ids = await converse(tenant, room, true)
+    for (const actor of ['ann', 'bob']) {
+      const found = await findings(tenant, room, actor, ids)
+      expect(found.byId).toHaveLength(ids.length)
+      expect([found.next.length, found.previous.length]).toEqual([2, 2])
+      expect(JSON.stringify(found.history).split(CANARY).length).toBeGreaterThan(6)
+    }
+  })
+
+  it('is nobody\'s in another tenant, whatever they are called', async () => {
+    const [tenant, other] = [world.tenant(), world.tenant()]
+    const room = await makeRoom(tenant)
+    const ids = await converse(tenant, room, true)
+    for (const actor of ['ann', 'bob', 'eve']) {
+      const found = await findings(other, room, actor, ids)
+      expect(found).toMatchObject({ history: [], rooms: [], byId: [], next: [], previous: [], participants: [] })
+      expect(found.counts).toBeUndefined()
+      expect(JSON.stringify(found)).not.toContain(CANARY)
+      await expect(readEventsOf(world.deps, other.as(actor), { conversationId: room, after: 0 }))
+        .rejects.toThrow(NotFound)
+    }
+  })
+
+  it('is told to nobody else: live, from the beginning, or in an inbox', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const room = await makeRoom(tenant)
+    const told = new Map<string, unknown[]>()
+    const streams: Promise<void>[] = []
+    const inboxes: (() => void)[] = []
+    const listen = async (name: string, actor: string, after?: number) => {
+      const events: unknown[] = []
+      told.set(`${actor} ${name}`, events)
+      const stream = await readEventsOf(deps, tenant.as(actor), { conversationId: room, after })
+      streams.push((async () => { for await (const { event } of stream) events.push(event) })())
+    }
+    const actors = ['ann', 'bob', 'eve', 'late', 'gone', 'stranger']
+    for (const actor of actors) await listen('live', actor)
+    for (const actor of actors) {
+      const inbox = await readInbox(deps, tenant.as(actor), {})
+      const events: unknown[] = []
+      told.set(`${actor} inbox`, events)
+      inboxes.push(() => void inbox.return!())
+      streams.push((async () => { for await (const event of inbox) events.push(event) })())
+    }
+    await converse(tenant, room, true)
+    for (const actor of actors) await listen('replay', actor, 0)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await deleteConversation(deps, tenant.as('owner'), room)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    for (const end of inboxes) end()
+    await Promise.all(streams)
+
+    for (const [who, events] of told) {
+      const knows = /^(ann|bob) (live|replay)/.test(who)
+      expect(JSON.stringify(events).includes(CANARY), `${who} is told of the canary`).toBe(knows)
+    }
+  })
+
+  it('stirs no inbox but those of the actors it is for', async () => {
+    const tenant = world.tenant()
+    const room = await makeRoom(tenant)
+    await tenant.say(room, 'ann', 'hello all')
+    const reasons = new Map<string, string[]>()
+    const streams = []
+    for (const actor of ['bob', 'eve', 'late', 'gone', 'stranger']) {
+      const inbox = await readInbox(world.deps, tenant.as(actor), {})
+      const heard: string[] = []
+      reasons.set(actor, heard)
+      streams.push({ inbox, ended: (async () => { for await (const { reason } of inbox) heard.push(reason) })() })
+    }
+    await tenant.say(room, 'ann', CANARY, { audience: ['bob'] })
+    await expect.poll(() => reasons.get('bob')).toEqual(['TURN'])
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    for (const { inbox, ended } of streams) {
+      await inbox.return!()
+      await ended
+    }
+    expect(Object.fromEntries(reasons)).toEqual({ bob: ['TURN'], eve: [], late: [], gone: [], stranger: [] })
+  })
+
+  it('takes no answer and no edit from others, as if it were not there', async () => {
+    const tenant = world.tenant()
+    const room = await makeRoom(tenant)
+    const [said, edited, again] = await converse(tenant, room, true)
+    const answers = []
+    for (const turnId of [said!, edited!, again!]) {
+      for (const actor of ['eve', 'stranger']) {
+        const turn = { role: 'USER' as const, content: 'mine now' }
+        answers.push(await supersedeTurn(world.deps, tenant.as(actor), { turnId, turn }).catch((error) => error))
+      }
+    }
+    const parts = [{ toolResult: { callId: CANARY, name: 'n', result: 1 } }]
+    answers.push(await appendTurn(world.deps, tenant.as('eve'), { conversationId: room, turn: { role: 'TOOL', parts } })
+      .catch((error) => error))
+    for (const error of answers) expect(error).toBeInstanceOf(DomainError)
+    for (const error of answers.slice(0, -1)) expect(error).toBeInstanceOf(NotFound)
+  })
+})

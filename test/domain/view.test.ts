@@ -1,0 +1,240 @@
+// Who sees what: the rule's tables, and that SQL (store/sql/visible.ts), TypeScript (domain/view.ts) and a plain oracle
+// agree on random rooms – in pages, counts, unread counts and events.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { deleteConversation } from '../../src/domain/conversation.ts'
+import { readEventsOf } from '../../src/domain/event/reader.ts'
+import { addParticipant, getUnreadCounts, markRead, removeParticipant } from '../../src/domain/participant.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
+import { openTurn } from '../../src/domain/turn/append.ts'
+import { countOfTurns, pageOfTurns } from '../../src/domain/turn/history.ts'
+import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
+import { getTurns } from '../../src/domain/turn/turn.ts'
+import { actAs, isOpenAt, OPEN_VIEW, sees, seesAllPublic, viewClass, type View } from '../../src/domain/view.ts'
+import { visible } from '../../src/store/sql/visible.ts'
+import { backends } from '../support/backend.ts'
+import { createRoomOracle, type RoomOracle } from '../support/room-oracle.ts'
+import { useWorld, type Tenant } from '../support/world.ts'
+
+describe('windows', () => {
+  it.each<[number[], open: number[], closed: number[]]>([
+    [[], [], [0, 1, 5]],
+    [[1], [1, 2, 1e9, Infinity], [0]],
+    [[3], [3, 4, Infinity], [1, 2]],
+    [[1, 6], [1, 5], [6, 7, Infinity]],
+    [[1, 6, 9], [1, 5, 9, 10, Infinity], [6, 8]],
+    [[4, 6, 9, 12], [4, 5, 9, 11], [3, 6, 8, 12, Infinity]],
+    // Left by entry 5, back by entry 6: nothing was missed.
+    [[1, 6, 6], [1, 5, 6, 7], []],
+  ])('%j are open at %j and closed at %j', (windows, open, closed) => {
+    expect(open.map((seq) => isOpenAt(windows, seq))).toEqual(open.map(() => true))
+    expect(closed.map((seq) => isOpenAt(windows, seq))).toEqual(closed.map(() => false))
+  })
+})
+
+describe('a view', () => {
+  const ann: View = { actor: 'ann', windows: [1, 6, 9], addressed: true }
+  it.each<[view: View, seq: number, rootSeq: number, audience: string[] | null, boolean]>([
+    [ann, 2, 2, null, true], [ann, 7, 7, null, false], [ann, 9, 9, null, true],
+    // A version is seen where both it and its place are.
+    [ann, 10, 2, null, true], [ann, 7, 2, null, false], [ann, 10, 7, null, false],
+    [ann, 2, 2, ['ann'], true], [ann, 2, 2, ['bob', 'ann'], true], [ann, 2, 2, ['bob'], false],
+    [ann, 7, 7, ['ann'], false],
+    [OPEN_VIEW, 1, 1, null, true], [OPEN_VIEW, 1, 1, ['ann'], false],
+    // Nobody is called null.
+    [OPEN_VIEW, 1, 1, ['null', ''], false],
+  ])('%j of version %d at place %d for %j: %s', (view, seq, rootSeq, audience, seen) => {
+    expect(sees(view, { seq, rootSeq, audience })).toBe(seen)
+  })
+
+  it.each<[number[], boolean]>([[[1], true], [[0], true], [[2], false], [[1, 5], false], [[1, 5, 6], false]])(
+    'with windows %j sees all that is public: %s', (windows, all) => {
+      expect(seesAllPublic({ actor: 'ann', windows, addressed: false })).toBe(all)
+    })
+
+  it('is of one class with those that see the same turns, and of no other', () => {
+    const view = (actor: string | null, windows: number[], addressed: boolean) =>
+      viewClass({ actor, windows, addressed })
+    expect(view('ann', [1], false)).toBe(view('bob', [1], false))
+    expect(view('ann', [1], false)).toBe(viewClass(OPEN_VIEW))
+    expect(view('ann', [1], true)).not.toBe(view('bob', [1], true))
+    expect(view('ann', [1], true)).not.toBe(view('ann', [1], false))
+    expect(view('ann', [1, 2], false)).not.toBe(view('ann', [12], false))
+    // An actor's name cannot pass for windows.
+    expect(view('2|b', [1], true)).not.toBe(view('b', [1, 2], true))
+  })
+
+  it('is somebody else\'s with `as`, within the tenant', () => {
+    const viewer = { tenant: 't', actor: 'ann' }
+    expect(actAs(viewer, 'bob')).toEqual({ tenant: 't', actor: 'bob' })
+    for (const as of [null, undefined, 'ann']) expect(actAs(viewer, as)).toBe(viewer)
+  })
+})
+
+const ACTORS = ['ann', 'bob', 'cyd', 'dan'] as const
+const PLACES = [...ACTORS, 'stranger']
+
+const actor = fc.constantFrom(...ACTORS)
+const audience = fc.option(fc.subarray([...ACTORS], { minLength: 1, maxLength: 3 }), { freq: 3 })
+const history = fc.constantFrom('ALL', 'SINCE_JOINED')
+const pick = fc.nat(1000)
+const anyOp = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('join'), actor, history }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('leave'), actor }) },
+  { weight: 5, arbitrary: fc.record({ op: fc.constant('say'), actor, audience }) },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant('supersede'), pick }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('open'), actor, audience }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constantFrom('commit', 'abort'), pick }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('read'), actor, pick }) },
+) as fc.Arbitrary<Op>
+type Op = { op: string; actor: string; history: 'ALL' | 'SINCE_JOINED'; audience: string[] | null; pick: number }
+
+describe.each(backends)('views on $name', (backend) => {
+  const world = useWorld(backend)
+
+  it('contain in SQL the same turns as in TypeScript', async () => {
+    const placed = fc.record({
+      seq: fc.integer({ min: 1, max: 20 }), rootSeq: fc.integer({ min: 1, max: 20 }),
+      audience: fc.option(fc.subarray(['ann', 'bob', 'null', ''])),
+    }).map((turn) => ({ ...turn, rootSeq: Math.min(turn.seq, turn.rootSeq) }))
+    const windows = fc.array(fc.integer({ min: 0, max: 21 }), { minLength: 1, maxLength: 6 })
+      .map((all) => all.sort((a, b) => a - b))
+    await fc.assert(fc.asyncProperty(
+      windows, fc.constantFrom('ann', 'bob', null), fc.array(placed, { minLength: 1, maxLength: 20 }),
+      async (open, who, turns) => {
+        const { rows } = await world.deps.pool.query(
+          `SELECT coalesce(${visible()}, false) AS seen
+           FROM (SELECT $1::integer[] AS windows, $2::text AS actor) v,
+                jsonb_to_recordset($3::jsonb) AS t(seq integer, root_seq integer, audience text[])`,
+          [open, who, JSON.stringify(turns.map(({ rootSeq, ...turn }) => ({ ...turn, root_seq: rootSeq })))])
+        const view = { actor: who, windows: open, addressed: true }
+        expect(rows.map(({ seen }) => seen)).toEqual(turns.map((turn) => sees(view, turn)))
+      }), { numRuns: 150 })
+  })
+
+  it('of random rooms hold in pages, counts, unread counts and events, for everybody', async () => {
+    const met = { private: 0, superseded: 0, hidden: 0 }
+    await fc.assert(fc.asyncProperty(fc.array(anyOp, { minLength: 5, maxLength: 35, size: 'max' }), async (ops) => {
+      const tenant = world.tenant()
+      const room = await tenant.room()
+      const oracle = createRoomOracle()
+      for (const [index, op] of ops.entries()) await play(tenant, room, oracle, op, index)
+      expect(await tenant.lastSeq(room)).toBe(oracle.head)
+      for (const who of PLACES) await expectReads(tenant, room, oracle, who)
+      await expectEvents(tenant, room, oracle)
+      met.private += oracle.turns.filter(({ audience }) => audience).length
+      met.superseded += oracle.turns.filter(oracle.isSuperseded).length
+      met.hidden += ACTORS.filter((who) => oracle.page(who, true).length < oracle.turns.length).length
+    }), { numRuns: 40 })
+    // The rooms were not dull ones.
+    for (const [what, times] of Object.entries(met)) expect(times, what).toBeGreaterThan(20)
+  }, 120_000)
+
+  /** Does the same to the room and to the oracle; what cannot be done now is left out. */
+  async function play(tenant: Tenant, room: string, oracle: RoomOracle, op: Op, index: number): Promise<void> {
+    const { deps } = world
+    const viewer = tenant.as(op.actor)
+    const input = { conversationId: room, actor: op.actor }
+    const content = 'word '.repeat(1 + (index % 7))
+    const present = op.audience?.filter((each) => oracle.isIn(each)) ?? []
+    const meantFor = present.length ? present : null
+    switch (op.op) {
+      case 'join': {
+        const participant = { actor: op.actor, history: op.history }
+        await addParticipant(deps, viewer, { conversationId: room, participant })
+        return oracle.join(op.actor, op.history)
+      }
+      case 'leave': {
+        if (!oracle.isIn(op.actor)) return
+        await removeParticipant(deps, viewer, input)
+        return oracle.leave(op.actor)
+      }
+      case 'say': {
+        const { id, tokenCount } = await tenant.say(room, op.actor, content, { audience: meantFor })
+        return oracle.append({ id, actor: op.actor, status: 'COMMITTED', tokens: tokenCount, audience: meantFor })
+      }
+      case 'open': {
+        const turn = { role: 'ASSISTANT' as const, audience: meantFor }
+        const { id } = await openTurn(deps, viewer, { conversationId: room, turn })
+        await appendDelta(deps, viewer, { turnId: id, text: content })
+        return oracle.append({ id, actor: op.actor, status: 'STREAMING', tokens: 0, audience: meantFor })
+      }
+      case 'commit':
+      case 'abort': {
+        const open = oracle.turns.filter(({ status }) => status === 'STREAMING')
+        const turn = open[op.pick % open.length]
+        if (!turn) return
+        // Whoever writes ends it; an author who has left would not see what comes back.
+        if (!oracle.isIn(turn.actor)) return
+        const close = op.op === 'commit' ? commitTurn : abortTurn
+        const { tokenCount } = await close(deps, tenant.as(turn.actor), { turnId: turn.id })
+        return oracle.close(turn, op.op === 'commit' ? 'COMMITTED' : 'ABORTED', tokenCount)
+      }
+      case 'supersede': {
+        const newest = oracle.turns.filter((turn) =>
+          turn.status !== 'STREAMING' && !oracle.isSuperseded(turn) && oracle.isIn(turn.actor))
+        const turn = newest[op.pick % newest.length]
+        if (!turn) return
+        const { id, tokenCount } = await supersedeTurn(deps, tenant.as(turn.actor), {
+          turnId: turn.id, turn: { role: 'USER', content: `${content} again` },
+        })
+        return oracle.supersede(turn, id, tokenCount)
+      }
+      case 'read': {
+        if (!oracle.isIn(op.actor)) return
+        const seq = op.pick % (oracle.head + 1)
+        await markRead(deps, viewer, { conversationId: room, seq })
+        return oracle.markRead(op.actor, seq)
+      }
+    }
+  }
+
+  async function expectReads(tenant: Tenant, room: string, oracle: RoomOracle, who: string): Promise<void> {
+    const { deps } = world
+    const viewer = tenant.as(who)
+    for (const includeSuperseded of [false, true]) {
+      for (const end of [{ first: 200 }, { last: 200 }]) {
+        const page = (await pageOfTurns(deps, viewer, [room], { ...end, includeSuperseded })).get(room)!
+        expect(page.items.map(({ id, status }) => [id, status]), `page of ${who}`)
+          .toEqual(oracle.page(who, includeSuperseded).map(({ id, status }) => [id, status]))
+      }
+    }
+    expect((await countOfTurns(deps, viewer, [room])).get(room), `count of ${who}`).toEqual(oracle.count(who))
+    const known = await getTurns(deps, viewer, oracle.turns.map(({ id }) => id))
+    expect([...known.keys()].sort(), `turns ${who} finds by id`)
+      .toEqual(oracle.page(who, true).map(({ id }) => id).sort())
+    const participants = ACTORS.filter((each) => oracle.knows(each))
+    const asked = participants.map((each) => ({ conversationId: room, actor: each }))
+    const unread = await getUnreadCounts(deps, viewer, asked)
+    expect(unread, `unread counts as ${who} sees them`).toEqual(participants.map((each) => oracle.unread(who, each)))
+  }
+
+  /** Reads from the beginning as everybody at once; the room's end ends the streams. */
+  async function expectEvents(tenant: Tenant, room: string, oracle: RoomOracle): Promise<void> {
+    const told = await Promise.all(PLACES.map(async (who) => {
+      const events: unknown[] = []
+      const enough = oracle.events(who).length
+      const stream = await readEventsOf(world.deps, tenant.as(who), { conversationId: room, after: 0 })
+      let reached = () => {}
+      const caughtUp = new Promise<void>((resolve) => (reached = resolve))
+      if (enough === 0) reached()
+      const finished = (async () => {
+        for await (const { event } of stream) {
+          if (event.seq === null) continue
+          const turn = event.type === 'TurnSuperseded' ? event.by : 'turn' in event ? event.turn : undefined
+          events.push({ seq: event.seq, type: event.type, turn: turn?.id })
+          if (events.length === enough) reached()
+        }
+      })()
+      return { who, events, caughtUp, finished }
+    }))
+    const patience = new Promise((resolve) => setTimeout(resolve, 3_000).unref())
+    await Promise.race([Promise.all(told.map(({ caughtUp }) => caughtUp)), patience])
+    await deleteConversation(world.deps, tenant.as('owner'), room)
+    for (const { who, events, finished } of told) {
+      await finished
+      expect(events, `events told to ${who}`).toEqual(oracle.events(who))
+    }
+  }
+})
