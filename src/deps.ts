@@ -59,7 +59,9 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     undo.push(() => db.$disconnect())
     for (const name of await migrate(pool)) log.info({ name }, 'migrated')
 
-    const bus = config.redisUrl ? await createRedisBus(config.redisUrl, log) : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
+    const bus = config.redisUrl
+      ? await createRedisBus(config.redisUrl, log)
+      : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
     undo.push(() => bus.close())
     const presence = config.redisUrl ? await createRedisPresence(config.redisUrl, log) : createMemoryPresence()
     undo.push(() => presence.close())
@@ -76,7 +78,8 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       ...ground,
       feeds,
       inboxes: createInboxes(ground),
-      appends: createAppendQueue(pool, embedded ? 1 : LANES, (answered) => announceEntries(ground, answered.flatMap(growthOf))),
+      appends: createAppendQueue(pool, embedded ? 1 : LANES, (answered) =>
+        announceEntries(ground, answered.flatMap(growthOf))),
       deltas: createDeltaQueue(pool, config.limits.turnBytes, (room, turnId, start, text) =>
         announceDelta(ground, room, turnId, start, text)),
     }
@@ -84,7 +87,7 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       deps, close,
       failed: embedded ? embedded.died : new Promise(() => {}),
       durability: embedded
-        ? 'Embedded database: what is acknowledged survives the end of this process, not a power cut. Set DATABASE_URL for that.'
+        ? 'Embedded database: what is acknowledged survives the end of this process, not a power cut (DATABASE_URL does).'
         : 'Postgres: what is acknowledged survives a power cut.',
     }
   } catch (error) {

@@ -59,7 +59,7 @@ try {
 } catch (error) {
   // What the person who starts it can mend is said in words; anything else with its stack.
   const known = error instanceof ConfigError || error instanceof DataDirInUse
-  const message = (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? `${(error as Error).message}: set PORT.` : null
-  console.error(message ?? (known ? error.message : error))
+  const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  console.error(taken ? `${(error as Error).message}: set PORT.` : known ? error.message : error)
   process.exit(1)
 }

@@ -53,7 +53,8 @@ export async function createConversation(
     const { count } = await tx.conversation.createMany({
       data: [{
         id: created, tenant, key: given.key, owner: given.owner ?? viewer.actor, agentName: given.agentName,
-        title: given.title, systemPrompt: given.systemPrompt, metadata: (given.metadata ?? {}) as Prisma.InputJsonObject,
+        title: given.title, systemPrompt: given.systemPrompt,
+        metadata: (given.metadata ?? {}) as Prisma.InputJsonObject,
       }],
       skipDuplicates: true,
     })

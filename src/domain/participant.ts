@@ -95,7 +95,9 @@ const removeParticipantInput = z.object({ conversationId: id('conversation'), ac
 export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
 /** The participant, out of the room: their history ends with their leaving. @throws NotFound */
-export async function removeParticipant(deps: Deps, viewer: Viewer, input: RemoveParticipantInput): Promise<Participant> {
+export async function removeParticipant(
+  deps: Deps, viewer: Viewer, input: RemoveParticipantInput,
+): Promise<Participant> {
   const { conversationId, actor } = parse(removeParticipantInput, input)
   const key = { conversationId_actor: { conversationId, actor } }
   await withTransaction(deps.db, async (tx, afterCommit) => {

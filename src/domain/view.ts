@@ -29,7 +29,7 @@ export function isOpenAt(windows: readonly number[], seq: number): boolean {
   return open
 }
 
-/** Whether the view contains that version of a turn: both it and its place lie in a window, and it is meant for them. */
+/** Whether the view contains that version of a turn: it and its place lie in a window, and it is meant for them. */
 export function sees(view: View, turn: Placed): boolean {
   return (
     isOpenAt(view.windows, turn.seq) &&

@@ -102,7 +102,9 @@ export function rendering(
 const payloads = new WeakMap<ConversationEvent, Map<string, Payload>>()
 
 /** The event as that rendering shows it to viewers of that class. */
-export function payloadOf(event: ConversationEvent, view: View, viewer: Viewer, { key, perViewer, run }: Rendering): Payload {
+export function payloadOf(
+  event: ConversationEvent, view: View, viewer: Viewer, { key, perViewer, run }: Rendering,
+): Payload {
   const full = `${key} ${viewer.tenant} ${perViewer ? viewer.actor : viewClass(view)}`
   let made = payloads.get(event)
   if (!made) payloads.set(event, (made = new Map()))

@@ -23,14 +23,15 @@ async function state(check: () => Promise<unknown>): Promise<'up' | 'down'> {
 export async function answerHealth(
   response: ServerResponse, path: '/health' | '/ready', health: Health, draining: boolean,
 ): Promise<void> {
-  let status = 200
+  let code = 200
   let body: object = { status: 'ok' }
   if (path === '/ready') {
     const [database, bus] = await Promise.all([state(() => health.database()), state(() => health.bus())])
     const ready = !draining && database === 'up' && bus === 'up'
-    status = ready ? 200 : 503
-    body = { status: ready ? 'ready' : draining ? 'draining' : 'not ready', database, bus, durability: health.durability }
+    code = ready ? 200 : 503
+    const status = ready ? 'ready' : draining ? 'draining' : 'not ready'
+    body = { status, database, bus, durability: health.durability }
   }
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+  response.writeHead(code, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
   response.end(`${JSON.stringify(body)}\n`)
 }

@@ -41,7 +41,8 @@ const maskWith = (deps: Deps) => (error: unknown): GraphQLError => {
   if (error instanceof GraphQLError && (!original || original instanceof GraphQLError)) return error
   deps.log.error({ err: original }, 'unexpected error')
   const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>)
-  return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions: { code: 'INTERNAL_SERVER_ERROR' } })
+  const extensions = { code: 'INTERNAL_SERVER_ERROR' }
+  return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
 }
 
 export function createYogaFor(deps: Deps, config: Config, mask: (error: unknown) => GraphQLError) {

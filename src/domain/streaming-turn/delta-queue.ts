@@ -91,12 +91,12 @@ export function createDeltaQueue(
     }
     if (jobs.length > 1) return putBack(chunk.turn, jobs.map((job) => ({ ...job, alone: true })))
     const [job] = jobs
-    const { start, text } = job!.delta
+    const { start } = job!.delta
     if (row.outcome === 'elsewhere' && start !== null && start < row.end!) {
       const rest = await unsaid(job!.delta, row)
       if (rest === null) return job!.resolve({ ...row, outcome: 'other' })
       // Nothing new is a sign of life all the same.
-      const delta = { ...job!.delta, text: rest, start: start + text.length - rest.length }
+      const delta = { ...job!.delta, text: rest, start: rest === '' ? null : row.end }
       return putBack(chunk.turn, [{ ...job!, delta, alone: true }])
     }
     job!.resolve(row)
