@@ -1,0 +1,69 @@
+// A real conversation, imported with its times: 419 turns of LoCoMo 26 page forward and back to exactly the file. The
+// file is not ours to ship (CC BY-NC 4.0); without it beside the repository there is nothing to test.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { addParticipant } from '../../src/domain/participant.ts'
+import { appendTurns } from '../../src/domain/turn/append.ts'
+import { pageOfTurns, turnCursor, type TurnsArgs } from '../../src/domain/turn/history.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld, type Tenant } from '../support/world.ts'
+
+type Said = { id: string; at: string; speaker: string; text: string; caption?: string }
+
+const file = new URL('../../../shared/locomo/26.json', import.meta.url)
+const conversation = existsSync(file)
+  ? (JSON.parse(readFileSync(file, 'utf8')) as { speakers: string[]; turns: Said[] })
+  : null
+
+describe.runIf(conversation)('a real conversation', () => {
+  describe.each(backends)('imported on $name', (backend) => {
+    const world = useWorld(backend)
+    const turns = conversation!.turns
+    const contentOf = ({ text, caption }: Said) => (caption ? `${text}\n[image: ${caption}]` : text)
+    const expected = turns.map((turn) => ({
+      id: turn.id, actor: turn.speaker, text: contentOf(turn), at: new Date(turn.at).toISOString(),
+    }))
+
+    async function importInto(tenant: Tenant): Promise<string> {
+      const room = await tenant.room()
+      for (const actor of conversation!.speakers) {
+        await addParticipant(world.deps, tenant.as('importer'), { conversationId: room, participant: { actor } })
+      }
+      await appendTurns(world.deps, tenant.as('importer'), {
+        conversationId: room,
+        turns: turns.map((turn) => ({
+          actor: turn.speaker, role: 'USER', content: contentOf(turn), createdAt: new Date(turn.at), clientId: turn.id,
+          metadata: { id: turn.id },
+        })),
+      })
+      return room
+    }
+
+    async function pages(tenant: Tenant, room: string, size: number, direction: 'first' | 'last') {
+      const read: typeof expected = []
+      for (let cursor: string | null = null, more = true; more;) {
+        const args: TurnsArgs = direction === 'first' ? { first: size, after: cursor } : { last: size, before: cursor }
+        const page = (await pageOfTurns(world.deps, tenant.as('reader'), [room], args)).get(room)!
+        const items = page.items.map((turn) => ({
+          id: turn.metadata!.id as string, actor: turn.actor, text: turn.text, at: turn.createdAt.toISOString(),
+        }))
+        if (direction === 'first') read.push(...items)
+        else read.unshift(...items)
+        more = direction === 'first' ? page.hasNextPage : page.hasPreviousPage
+        cursor = turnCursor(page.items.at(direction === 'first' ? -1 : 0)!)
+      }
+      return read
+    }
+
+    test('pages forward and back to exactly the file, in pages of any size', async () => {
+      expect(turns).toHaveLength(419)
+      const tenant = world.tenant()
+      const room = await importInto(tenant)
+      for (const size of [1, 7, 50, 200]) {
+        expect(await pages(tenant, room, size, 'first')).toEqual(expected)
+        expect(await pages(tenant, room, size, 'last')).toEqual(expected)
+      }
+    })
+  })
+})
