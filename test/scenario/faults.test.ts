@@ -1,0 +1,125 @@
+// What is promised when things break, between real processes on real Postgres and Redis: one order for all, no gaps,
+// nothing acknowledged lost. Faults are injected for real.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  append, createRoom, createServerProcess, createSite, follow, journal, signal, until, upServices, type Acknowledged,
+  type Server, type Site,
+} from './processes.ts'
+
+const { TEST_DATABASE_URL, TEST_REDIS_URL, SERVICES } = process.env
+const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
+
+const running: Server[] = []
+afterEach(async () => void (await Promise.all(running.splice(0).map((server) => server.kill()))))
+
+async function servers(site: Site, count: number): Promise<Server[]> {
+  const started = await Promise.all(upTo(count).map(() => createServerProcess(site)))
+  running.push(...started)
+  // All at once: the migrations are theirs to agree on.
+  await Promise.all(started.map((server) => server.start()))
+  return started
+}
+
+/** Every acknowledged turn is there once, where it was said to be, in a journal without holes. */
+async function expectAllThere(site: Site, room: string, acknowledged: Acknowledged[]): Promise<number> {
+  const entries = await journal(site, room)
+  expect(entries.map(({ seq }) => seq)).toEqual(upTo(entries.length))
+  for (const { id, seq, text } of acknowledged) expect(entries[seq - 1]).toEqual({ seq, id, text })
+  const turns = entries.filter(({ id }) => id !== null)
+  expect(new Set(turns.map(({ text }) => text)).size).toBe(turns.length)
+  return entries.length
+}
+
+describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)('processes on one Postgres and Redis', () => {
+  test('64 writers of 200 turns get one order, which readers in three processes follow exactly', async () => {
+    const site = await createSite(TEST_DATABASE_URL!, TEST_REDIS_URL!)
+    const [a, b, c] = await servers(site, 3) as [Server, Server, Server]
+    const actors = upTo(64).map((n) => `writer-${n}`)
+    const room = await createRoom(a, actors)
+    const readers = [a, b, c].map((server) => follow([server], room))
+    const acknowledged = (await Promise.all(actors.map(async (actor, n) => {
+      const said: Acknowledged[] = []
+      for (const k of upTo(200)) said.push(await append([n % 2 ? a : b], room, actor, `${actor} says ${k}`))
+      return said
+    }))).flat()
+    const last = 64 + 64 * 200
+    expect(acknowledged.map(({ seq }) => seq).sort((x, y) => x - y)).toEqual(upTo(last).slice(64))
+    expect(await expectAllThere(site, room, acknowledged)).toBe(last)
+    await until(() => readers.every(({ seqs }) => seqs.length >= last))
+    for (const reader of readers) {
+      expect(reader.seqs).toEqual(upTo(last))
+      reader.stop()
+    }
+  }, 120_000)
+})
+
+describe.skipIf(!SERVICES)('with faults', () => {
+  /** Writers that go on until told to stop; what they were acknowledged. */
+  function write(to: Server[], room: string, count: number) {
+    const acknowledged: Acknowledged[] = []
+    let writing = true
+    const done = Promise.all(upTo(count).map(async (n) => {
+      for (let k = 1; writing; k++) {
+        acknowledged.push(await append(n % 2 ? to : to.toReversed(), room, `writer-${n}`, `writer ${n} says ${k}`))
+        await sleep(5)
+      }
+    }))
+    return { acknowledged, stop: async () => { writing = false; await done } }
+  }
+
+  test('servers die, Redis restarts and 50 sockets are cut: readers who resume have exactly the journal', async () => {
+    const { server, redisUrl } = await upServices()
+    const site = await createSite(server, redisUrl)
+    const both = await servers(site, 2) as [Server, Server]
+    const room = await createRoom(both[0], [])
+    const writers = write(both, room, 8)
+    const readers = upTo(6).map((n) => follow(n % 2 ? both : both.toReversed(), room))
+    const cutting = (async () => {
+      for (const n of upTo(50)) {
+        await sleep(100 + Math.random() * 300)
+        readers[n % readers.length]!.cut()
+      }
+    })()
+    for (const round of upTo(3)) {
+      await sleep(1_000)
+      await both[round % 2]!.kill()
+      await both[round % 2]!.start()
+      await signal('redis', 'KILL')
+      await sleep(500)
+      await upServices()
+    }
+    await cutting
+    await writers.stop()
+    const last = await expectAllThere(site, room, writers.acknowledged)
+    await until(() => readers.every(({ seqs }) => (seqs.at(-1) ?? 0) >= last))
+    for (const reader of readers) {
+      expect(reader.seqs).toEqual(upTo(last))
+      reader.stop()
+    }
+    expect(writers.acknowledged.length).toBeGreaterThan(100)
+  }, 120_000)
+
+  test('Postgres and a server are killed while turns are appended: what was acknowledged is there', async () => {
+    const { server, redisUrl } = await upServices()
+    const site = await createSite(server, redisUrl)
+    const both = await servers(site, 2) as [Server, Server]
+    const room = await createRoom(both[0], [])
+    const writers = write(both, room, 8)
+    const reader = follow(both, room)
+    await sleep(1_500)
+    await signal('postgres', 'KILL')
+    await both[0].kill()
+    await sleep(500)
+    await upServices()
+    await both[0].start()
+    await sleep(1_500)
+    await writers.stop()
+    const last = await expectAllThere(site, room, writers.acknowledged)
+    await until(() => (reader.seqs.at(-1) ?? 0) >= last)
+    expect(reader.seqs).toEqual(upTo(last))
+    reader.stop()
+    expect(writers.acknowledged.length).toBeGreaterThan(100)
+  }, 120_000)
+})

@@ -1,0 +1,198 @@
+// Processes of the server on real services, to be killed and started again, with clients that go on: writers that
+// repeat what was not acknowledged, and readers that resume after what they have. For faults.test.ts.
+
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { createClient } from 'graphql-ws'
+import pg from 'pg'
+import { WebSocket } from 'ws'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const tenant = 'faults'
+
+/** Where the services are, and a database of one's own on them. */
+export type Site = { databaseUrl: string; redisUrl: string }
+
+/**
+ * A pair of services of our own, to be killed: started, or started again, by the script that SERVICES names. The script
+ * takes a Postgres for alive until its dead process is reaped, so it is asked until Postgres answers.
+ */
+export async function upServices(): Promise<{ server: string; redisUrl: string }> {
+  for (;;) {
+    const { stdout } = await promisify(execFile)(process.env.SERVICES!, ['up', 'faults'])
+    const value = (name: string) => new RegExp(`${name}=(\\S+)`).exec(stdout)![1]!
+    const server = value('TEST_DATABASE_URL')
+    const client = new pg.Client(server)
+    try {
+      await client.connect()
+      return { server, redisUrl: value('TEST_REDIS_URL') }
+    } catch {
+      await sleep(500)
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+}
+
+export const signal = (service: 'postgres' | 'redis', name: string) =>
+  promisify(execFile)(process.env.SERVICES!, ['signal', 'faults', service, name])
+
+export async function createSite(server: string, redisUrl: string): Promise<Site> {
+  const name = `colloquy_${randomBytes(8).toString('hex')}`
+  const client = new pg.Client(server)
+  await client.connect()
+  await client.query(`CREATE DATABASE ${name}`)
+  await client.end()
+  return { databaseUrl: Object.assign(new URL(server), { pathname: `/${name}` }).href, redisUrl }
+}
+
+export type Server = { url: string; start(): Promise<void>; kill(): Promise<void> }
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  return port
+}
+
+/** A server that keeps its address over its lives. */
+export async function createServerProcess(site: Site): Promise<Server> {
+  const port = await freePort()
+  let child: ChildProcess | null = null
+  process.once('exit', () => child?.kill('SIGKILL'))
+  return {
+    url: `127.0.0.1:${port}`,
+    async start() {
+      const started = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+        cwd: root, stdio: ['ignore', 'pipe', 'inherit'],
+        env: {
+          ...process.env, PORT: String(port), LOG_LEVEL: 'info', DATABASE_URL: site.databaseUrl, REDIS_URL: site.redisUrl,
+        },
+      })
+      child = started
+      for await (const line of createInterface(started.stdout)) {
+        if ('url' in (JSON.parse(line) as object)) break
+      }
+      started.stdout.resume()
+    },
+    async kill() {
+      const dying = child
+      child = null
+      if (!dying || dying.exitCode !== null) return
+      dying.kill('SIGKILL')
+      await once(dying, 'exit')
+    },
+  }
+}
+
+export async function post<T>(server: Server, query: string, variables: object): Promise<T> {
+  const response = await fetch(`http://${server.url}/graphql`, {
+    method: 'POST', headers: { 'content-type': 'application/json', 'x-tenant': tenant },
+    body: JSON.stringify({ query, variables }), signal: AbortSignal.timeout(10_000),
+  })
+  const { data, errors } = (await response.json()) as { data?: T; errors?: unknown }
+  if (!data || errors) throw new Error(JSON.stringify(errors))
+  return data
+}
+
+export async function createRoom(server: Server, actors: string[]): Promise<string> {
+  const query = `mutation($p: [ParticipantInput!]) {
+    r: createConversation(input: { participants: $p }) { ... on Conversation { id } }
+  }`
+  const { r } = await post<{ r: { id: string } }>(server, query, { p: actors.map((actor) => ({ actor })) })
+  return r.id
+}
+
+const APPEND = `mutation($room: ID!, $turn: TurnInput!) {
+  r: appendTurn(input: { conversationId: $room, turn: $turn }) { ... on Turn { id seq } ... on Error { message } }
+}`
+export type Acknowledged = { id: string; seq: number; text: string }
+
+/** Appends until it is acknowledged, wherever a server answers; a clientId makes that safe. */
+export async function append(servers: Server[], room: string, actor: string, text: string): Promise<Acknowledged> {
+  const turn = { actor, role: 'USER', content: text, clientId: randomUUID() }
+  for (let tries = 0; ; tries++) {
+    try {
+      const { r } = await post<{ r: Acknowledged }>(servers[tries % servers.length]!, APPEND, { room, turn })
+      if (r.id) return { ...r, text }
+    } catch {
+      await sleep(50)
+    }
+  }
+}
+
+export type Reader = {
+  /** Seqs as they came. */
+  seqs: number[]
+  /** Breaks its socket, if it has one. */
+  cut(): void
+  stop(): void
+}
+
+/** Follows the room from its beginning, over whatever server answers, after the newest entry that it has. */
+export function follow(servers: Server[], room: string): Reader {
+  const seqs: number[] = []
+  let socket: WebSocket | null = null
+  let stopped = false
+  const query = `subscription($room: ID!, $after: Int) {
+    conversationEvents(conversationId: $room, after: $after) { seq ... on Gap { resumeAfter } }
+  }`
+  class Tracked extends WebSocket {
+    constructor(...args: ConstructorParameters<typeof WebSocket>) {
+      super(...args)
+      socket = this
+    }
+  }
+  void (async () => {
+    for (let life = 0; !stopped; life++) {
+      const client = createClient({
+        url: `ws://${servers[life % servers.length]!.url}/graphql`, webSocketImpl: Tracked, retryAttempts: 0,
+        connectionParams: { 'x-tenant': tenant }, onNonLazyError: () => {},
+      })
+      try {
+        const events = client.iterate<{ conversationEvents: { seq: number | null } }>({
+          query, variables: { room, after: seqs.at(-1) ?? 0 },
+        })
+        for await (const { data } of events) {
+          if (data?.conversationEvents.seq != null) seqs.push(data.conversationEvents.seq)
+        }
+      } catch {
+        // The server is away, or the socket was cut: on to the next one.
+      }
+      await Promise.resolve(client.dispose()).catch(() => {})
+      await sleep(20)
+    }
+  })()
+  return {
+    seqs,
+    cut: () => socket?.terminate(),
+    stop() {
+      stopped = true
+      socket?.terminate()
+    },
+  }
+}
+
+/** The room's journal as the database has it. */
+export async function journal(site: Site, room: string): Promise<{ seq: number; id: string | null; text: string | null }[]> {
+  const client = new pg.Client(site.databaseUrl)
+  await client.connect()
+  const { rows } = await client.query<{ seq: number; id: string | null; text: string | null }>(
+    'SELECT e.seq, t.id, t.text FROM entry e LEFT JOIN turn t ON t.id = e.turn_id WHERE e.conversation_id = $1 ORDER BY 1',
+    [room],
+  )
+  await client.end()
+  return rows
+}
+
+/** Until it holds. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await sleep(50)
+}
