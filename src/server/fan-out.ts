@@ -1,6 +1,7 @@
 // One execution and one serialisation for each event and each way it can look: readers with the same document, the same
 // variables (but for `after` and `as`) and the same class of view get the same bytes.
 
+import { createHash } from 'node:crypto'
 import {
   execute, getOperationAST, Kind, print, visit, type DocumentNode, type ExecutionArgs,
   type ExecutionResult, type FieldNode, type GraphQLError, type GraphQLSchema, type OperationDefinitionNode,
@@ -27,7 +28,6 @@ export type SharedDocument = {
 }
 
 const analysed = new WeakMap<DocumentNode, Map<string, SharedDocument | null>>()
-const keys = new Map<string, string>()
 
 /** The document's one field, if it is a plain subscription to a room's events; else null. */
 export function sharedDocument(
@@ -63,9 +63,7 @@ function analyse(
   })
   for (const name of elsewhere) positional.delete(name)
 
-  const text = `${operationName ?? ''}\n${print(document)}`
-  const key = keys.get(text) ?? String(keys.size)
-  keys.set(text, key)
+  const key = createHash('sha256').update(`${operationName ?? ''}\n${print(document)}`).digest('base64url')
   return {
     document, operation, field, positions: positional, key,
     perViewer: selectsPerViewer(schema, document, operationName ?? undefined),
@@ -99,19 +97,32 @@ export function rendering(
   }
 }
 
-const payloads = new WeakMap<ConversationEvent, Map<string, Payload>>()
+/** By the rendering's key, then by who sees it so. */
+const payloads = new WeakMap<ConversationEvent, Map<string, Map<string, Payload>>>()
+
+const classes = new WeakMap<View, string>()
+
+/** The class of a view, worked out once: views are replaced, not changed. */
+function classOf(view: View): string {
+  let known = classes.get(view)
+  if (known === undefined) classes.set(view, (known = viewClass(view)))
+  return known
+}
 
 /** The event as that rendering shows it to viewers of that class. */
 export function payloadOf(
   event: ConversationEvent, view: View, viewer: Viewer, { key, perViewer, run }: Rendering,
 ): Payload {
-  const full = `${key} ${viewer.tenant} ${perViewer ? viewer.actor : viewClass(view)}`
+  // This runs for every reader of every event: it looks up, and builds nothing.
   let made = payloads.get(event)
   if (!made) payloads.set(event, (made = new Map()))
-  let payload = made.get(full)
+  let alike = made.get(key)
+  if (!alike) made.set(key, (alike = new Map()))
+  const who = perViewer ? viewer.actor : classOf(view)
+  let payload = alike.get(who)
   if (!payload) {
     payload = { bytes: null, ready: null }
-    made.set(full, payload)
+    alike.set(who, payload)
     fill(payload, run({ event, viewer }))
   }
   return payload

@@ -1,0 +1,84 @@
+// The rival: the usual wiring of graphql-ws and yoga's pub/sub, in memory, with the types and documents of our own
+// schema so far as the benchmark uses them. It stores nothing: all it does is tell subscribers.
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { randomUUID } from 'node:crypto'
+import { useServer } from 'graphql-ws/use/ws'
+import { createPubSub, createSchema, createYoga } from 'graphql-yoga'
+import { WebSocketServer } from 'ws'
+
+type Turn = { id: string; seq: number; actor: string; role: string; text: string; createdAt: string }
+type Delta = { turnId: string; start: number; end: number; text: string }
+type Event = { __typename: string; seq: number | null; turn?: Turn } & Partial<Delta>
+type TurnInput = { conversationId: string; turn: { actor?: string; role: string; content?: string } }
+type DeltaInput = { turnId: string; text: string; start: number }
+
+const pubSub = createPubSub<{ room: [room: string, event: Event] }>()
+const rooms = new Map<string, string>()
+let seq = 0
+
+const made = ({ conversationId, turn }: TurnInput): Turn => {
+  const id = `turn_${randomUUID().slice(0, 26)}`
+  rooms.set(id, conversationId)
+  const createdAt = new Date().toISOString()
+  return { id, seq: ++seq, actor: turn.actor ?? 'speaker', role: turn.role, text: turn.content ?? '', createdAt }
+}
+
+const schema = createSchema({
+  typeDefs: /* GraphQL */ `
+    enum Role { USER ASSISTANT }
+    type Turn { id: ID! seq: Int! actor: String! role: Role! text: String! createdAt: String! }
+    type DeltaReceipt { turnId: ID! end: Int! }
+    interface ConversationEvent { seq: Int }
+    type TurnAppended implements ConversationEvent { seq: Int turn: Turn! }
+    type TurnOpened implements ConversationEvent { seq: Int turn: Turn! }
+    type TurnDelta implements ConversationEvent { seq: Int turnId: ID! start: Int! end: Int! text: String! }
+    input TurnInput { actor: String role: Role! content: String }
+    input AppendTurnInput { conversationId: ID! turn: TurnInput! }
+    input AppendDeltaInput { turnId: ID! text: String! start: Int! }
+    type Query { ok: Boolean }
+    type Mutation {
+      appendTurn(input: AppendTurnInput!): Turn!
+      openTurn(input: AppendTurnInput!): Turn!
+      appendDelta(input: AppendDeltaInput!): DeltaReceipt!
+    }
+    type Subscription { conversationEvents(conversationId: ID!): ConversationEvent! }
+  `,
+  resolvers: {
+    Mutation: {
+      appendTurn(_: unknown, { input }: { input: TurnInput }) {
+        const turn = made(input)
+        pubSub.publish('room', input.conversationId, { __typename: 'TurnAppended', seq: turn.seq, turn })
+        return turn
+      },
+      openTurn(_: unknown, { input }: { input: TurnInput }) {
+        const turn = made(input)
+        pubSub.publish('room', input.conversationId, { __typename: 'TurnOpened', seq: turn.seq, turn })
+        return turn
+      },
+      appendDelta(_: unknown, { input: { turnId, text, start } }: { input: DeltaInput }) {
+        const end = start + text.length
+        pubSub.publish('room', rooms.get(turnId)!, { __typename: 'TurnDelta', seq: null, turnId, start, end, text })
+        return { turnId, end }
+      },
+    },
+    Subscription: {
+      conversationEvents: {
+        subscribe: (_: unknown, { conversationId: room }: { conversationId: string }) => pubSub.subscribe('room', room),
+        resolve: (event: Event) => event,
+      },
+    },
+  },
+})
+
+const yoga = createYoga({ schema, logging: false, graphiql: false })
+const http = createServer((request, response) => void yoga(request, response))
+// The bare schema: cheaper than through yoga's envelope.
+useServer({ schema }, new WebSocketServer({ server: http, path: '/graphql' }))
+// One listener a subscriber is what it is made of; the warning at eleven says nothing new.
+process.removeAllListeners('warning')
+http.listen(0, '127.0.0.1', () => {
+  console.log(JSON.stringify({ url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` }))
+})
+process.once('SIGTERM', () => process.exit())

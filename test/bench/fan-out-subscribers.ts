@@ -1,0 +1,187 @@
+// The subscribers, in a process of their own: raw sockets that speak just enough WebSocket and graphql-transport-ws,
+// and only count what comes, so that a thousand of them cost little. The first of them reads every frame.
+
+import { randomUUID } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import { answer } from './process.ts'
+
+export type Asked =
+  /** Connects and subscribes, each as an actor and with an id of its own. */
+  | { do: 'open'; port: number; query: string; variables: object; count: number }
+  /** Forgets what came so far, and expects so many frames on each socket. */
+  | { do: 'expect'; frames: number }
+  /** Resolves when they have come, or after so long. */
+  | { do: 'await'; ms: number }
+  /** Times from each of those moments to the arrival of that frame, on every socket. */
+  | { do: 'latencies'; since: number[] }
+
+export type Arrived = {
+  /** Frames that the slowest socket got, and the fastest. */
+  least: number
+  most: number
+  /** Whether all sockets got as many bytes of payload as the first, whose frames were read. */
+  alike: boolean
+  /** On the clock of `now`. */
+  last: number
+  /** What the first socket got. */
+  frames: string[]
+}
+export type Latencies = { p50: number; p99: number }
+export type Found = Arrived | Latencies | null
+
+/** Milliseconds on a clock that all processes of the machine share. */
+export function now(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1_000 + nanoseconds / 1e6
+}
+
+const TEXT = 1
+const PING = 9
+const PONG = 10
+/** Frames of which arrivals are kept, for each socket. */
+const KEPT = 256
+
+let counts = new Int32Array(0)
+let bytes = new Float64Array(0)
+let arrivals = new Float64Array(0)
+let frames: string[] = []
+let expected = Infinity
+let missing = 0
+let last = 0
+let complete: (() => void) | null = null
+
+/** A client's frame: masked, by a mask of zeros. */
+function frameOf(opcode: number, payload: Buffer): Buffer {
+  const header = payload.length < 126
+    ? Buffer.from([0x80 | opcode, 0x80 | payload.length])
+    : Buffer.from([0x80 | opcode, 0x80 | 126, payload.length >> 8, payload.length & 0xff])
+  return Buffer.concat([header, Buffer.alloc(4), payload])
+}
+
+function arrive(index: number, size: number): void {
+  const count = counts[index]!
+  counts[index] = count + 1
+  bytes[index]! += size
+  if (count < KEPT) arrivals[count * counts.length + index] = last
+  if (count + 1 === expected && --missing === 0) complete?.()
+}
+
+/** Calls back for each frame; payloads are only put together where they are wanted. */
+function frameReader(
+  isWanted: (opcode: number) => boolean, onFrame: (opcode: number, size: number, payload: Buffer | null) => void,
+): (data: Buffer) => void {
+  let rest: Buffer | null = null
+  let skip = 0
+  let skipped: { opcode: number; size: number } | null = null
+  return (data) => {
+    const buffer = rest ? Buffer.concat([rest, data]) : data
+    rest = null
+    let at = 0
+    if (skip > 0) {
+      at = Math.min(skip, buffer.length)
+      skip -= at
+      if (skip === 0) onFrame(skipped!.opcode, skipped!.size, null)
+    }
+    while (at < buffer.length) {
+      const left = buffer.length - at
+      const short = left > 1 ? buffer[at + 1]! & 0x7f : 0
+      const header = short < 126 ? 2 : short === 126 ? 4 : 10
+      if (left < header) break
+      const opcode = buffer[at]! & 0x0f
+      const long = () => (short === 126 ? buffer.readUInt16BE(at + 2) : Number(buffer.readBigUInt64BE(at + 2)))
+      const size = short < 126 ? short : long()
+      const wanted = isWanted(opcode)
+      if (left < header + size) {
+        if (wanted) break
+        skip = header + size - left
+        skipped = { opcode, size }
+        return
+      }
+      onFrame(opcode, size, wanted ? buffer.subarray(at + header, at + header + size) : null)
+      at += header + size
+    }
+    if (at < buffer.length) rest = buffer.subarray(at)
+  }
+}
+
+function open(index: number, port: number, query: string, variables: object): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    const id = randomUUID()
+    const send = (message: object) => socket.write(frameOf(TEXT, Buffer.from(JSON.stringify(message))))
+    let acknowledged = false
+    const read = frameReader((opcode) => index === 0 || opcode !== TEXT || !acknowledged, (opcode, size, payload) => {
+      if (opcode === PING) return void socket.write(frameOf(PONG, payload!))
+      if (opcode !== TEXT) return
+      if (acknowledged) {
+        if (payload) frames.push(payload.toString())
+        return arrive(index, size)
+      }
+      if (!payload!.includes('"connection_ack"')) return
+      acknowledged = true
+      send({ id, type: 'subscribe', payload: { query, variables } })
+      resolve(socket)
+    })
+    let upgraded = false
+    let head = ''
+    socket.on('data', (data: Buffer) => {
+      if (upgraded) {
+        last = now()
+        return read(data)
+      }
+      head += data.toString('latin1')
+      const end = head.indexOf('\r\n\r\n')
+      if (end < 0) return
+      if (!head.startsWith('HTTP/1.1 101')) return reject(new Error(head))
+      upgraded = true
+      send({ type: 'connection_init', payload: { 'x-actor': `reader-${index}` } })
+      if (head.length > end + 4) read(Buffer.from(head.slice(end + 4), 'latin1'))
+    })
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error('the server closed a socket')))
+    socket.write(
+      `GET /graphql HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n' +
+      'Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n',
+    )
+  })
+}
+
+const reset = (count: number) => {
+  counts = new Int32Array(count)
+  bytes = new Float64Array(count)
+  arrivals = new Float64Array(count * KEPT)
+  frames = []
+}
+
+answer<Asked, Found>(async (asked) => {
+  switch (asked.do) {
+    case 'open':
+      reset(asked.count)
+      // Some at a time: the server's backlog is shorter than a thousand.
+      for (let from = 0; from < asked.count; from += 100) {
+        const batch = Array.from({ length: Math.min(100, asked.count - from) }, (_, index) => from + index)
+        await Promise.all(batch.map((index) => open(index, asked.port, asked.query, asked.variables)))
+      }
+      return null
+    case 'expect':
+      reset(counts.length)
+      expected = asked.frames
+      missing = counts.length
+      return null
+    case 'await': {
+      if (missing > 0) await new Promise<void>((resolve) => { complete = resolve; setTimeout(resolve, asked.ms) })
+      complete = null
+      const alike = bytes.every((size) => size === bytes[0])
+      return { least: Math.min(...counts), most: Math.max(...counts), alike, last, frames }
+    }
+    case 'latencies': {
+      const found: number[] = []
+      for (const [event, since] of asked.since.entries()) {
+        for (let index = 0; index < counts.length; index++) found.push(arrivals[event * counts.length + index]! - since)
+      }
+      found.sort((a, b) => a - b)
+      return { p50: found[found.length >> 1]!, p99: found[Math.floor(found.length * 0.99)]! }
+    }
+  }
+})

@@ -1,0 +1,253 @@
+// One room, a thousand subscribers: our server against plain graphql-ws with yoga's pub/sub. Both get the same
+// mutations over HTTP and the same subscription; ours stores each event in Postgres and hears of it through Redis, the
+// other only tells it.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { addParticipant } from '../../src/domain/participant.ts'
+import { createConversation } from '../../src/domain/conversation.ts'
+import { now, type Arrived, type Asked, type Found, type Latencies } from './fan-out-subscribers.ts'
+import { format, interleave, median, type Report } from './figures.ts'
+import { openConnection, type Connection } from './http-client.ts'
+import { startServer, startWorker, type ServerProcess, type Worker } from './process.ts'
+import { TEXT } from './raw-append.ts'
+import { openWorld, withDatabase, type Bench } from './services.ts'
+
+const SUBSCRIBERS = 1_000
+const ROUNDS = 5
+const BURST_ROUNDS = 3
+/** Single turns of a round, one each 100 ms. */
+const SINGLES = 60
+const PAUSE_MS = 100
+/** Deltas of a burst, by as many writers as there are open turns, each awaiting the last. */
+const DELTAS = 256
+const WRITERS = 64
+const PATIENCE_MS = 60_000
+
+const SUBSCRIPTION = `subscription Room($room: ID!) {
+  conversationEvents(conversationId: $room) {
+    __typename seq
+    ... on TurnAppended { turn { id seq actor role text createdAt } }
+    ... on TurnDelta { turnId start end text }
+  }
+}`
+const APPEND = `mutation Say($room: ID!, $text: String!) {
+  appendTurn(input: { conversationId: $room, turn: { actor: "speaker", role: USER, content: $text } }) {
+    ... on Turn { id seq }
+  }
+}`
+const OPEN = `mutation Open($room: ID!) {
+  openTurn(input: { conversationId: $room, turn: { actor: "speaker", role: ASSISTANT } }) { ... on Turn { id } }
+}`
+const DELTA = `mutation Go($turn: ID!, $text: String!, $start: Int!) {
+  appendDelta(input: { turnId: $turn, text: $text, start: $start }) { ... on DeltaReceipt { end } }
+}`
+
+/** A server with a full room, and its driver. */
+type Side = {
+  server: ServerProcess
+  room: string
+  subscribers: Worker<Asked, Found>
+  /** Open turns, and where their text ends. */
+  turns: { id: string; end: number }[]
+}
+
+async function mutate<T>(connection: Connection, query: string, variables: object): Promise<T> {
+  const { status, body } = await connection.post('/graphql', JSON.stringify({ query, variables }))
+  const { data } = JSON.parse(body.toString()) as { data?: Record<string, T> }
+  const found = data && Object.values(data)[0]
+  if (status !== 200 || !found || Object.keys(found).length === 0) throw new Error(`${status} ${body}`)
+  return found
+}
+
+async function withConnections<T>(
+  { server }: Side, count: number, use: (open: Connection[]) => Promise<T>,
+): Promise<T> {
+  const connections = await Promise.all(Array.from({ length: count }, () => openConnection(server.port)))
+  try {
+    return await use(connections)
+  } finally {
+    for (const connection of connections) connection.close()
+  }
+}
+
+const arrived = async ({ subscribers }: Side) =>
+  (await subscribers.ask({ do: 'await', ms: PATIENCE_MS })) as Arrived
+
+/** Fills the room, and waits until every subscription is live: a turn appended by then reaches all. */
+async function enter(server: ServerProcess, room: string, progress: Bench['progress']): Promise<Side> {
+  const subscribers = startWorker<Asked, Found>('./fan-out-subscribers.ts')
+  const side: Side = { server, room, subscribers, turns: [] }
+  await subscribers.ask({ do: 'open', port: server.port, query: SUBSCRIPTION, variables: { room }, count: SUBSCRIBERS })
+  await sleep(1_000)
+  await subscribers.ask({ do: 'expect', frames: 1 })
+  await withConnections(side, 1, ([connection]) => mutate(connection!, APPEND, { room, text: TEXT }))
+  const { least, frames } = await arrived(side)
+  if (least < 1 || !frames[0]?.includes('"TurnAppended"')) throw new Error(`not all are subscribed: ${frames[0]}`)
+  progress(`${SUBSCRIBERS} subscribers are in`)
+  return side
+}
+
+/** That every socket got exactly the same so many frames, and that those of the first are what was sent. */
+function check(
+  { least, most, alike, frames }: Arrived, expected: number, isRight: (message: Message) => boolean,
+): void {
+  const wrong = frames.find((frame) => !isRight(JSON.parse(frame) as Message))
+  if (least === expected && most === expected && alike && wrong === undefined) return
+  const found = wrong ?? `${least} to ${most} came, alike: ${alike}`
+  throw new Error(`${expected} frames were due on each socket, other than: ${found}`)
+}
+type Message = { type: string; payload: { data?: { conversationEvents: Record<string, unknown> } } }
+
+type Singles = Latencies & { cpu: number }
+
+/** Turns at 10 a second: latencies from sending one to each arrival; processor time of the server a delivery, in µs. */
+async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
+  const { server, subscribers, room } = side
+  await subscribers.ask({ do: 'expect', frames: SINGLES })
+  const since: number[] = []
+  const cpu = await server.cpuMs()
+  await withConnections(side, 10, async (connections) => {
+    const free: Promise<unknown>[] = connections.map(() => Promise.resolve())
+    const begin = now()
+    for (let index = 0; index < SINGLES; index++) {
+      await sleep(Math.max(0, begin + index * pauseMs - now()))
+      since.push(now())
+      // A connection that is still busy holds the next turn up, and that is counted.
+      const slot = index % connections.length
+      free[slot] = free[slot]!.then(() => mutate(connections[slot]!, APPEND, { room, text: TEXT }))
+    }
+    await Promise.all(free)
+  })
+  check(await arrived(side), SINGLES, ({ type, payload }) =>
+    type === 'next' && (payload.data?.conversationEvents.turn as { text: string }).text === TEXT)
+  const used = await server.cpuMs() - cpu
+  const latencies = (await subscribers.ask({ do: 'latencies', since })) as Latencies
+  return { ...latencies, cpu: (used * 1_000) / (SINGLES * SUBSCRIBERS) }
+}
+
+/** Deltas a second that came to subscribers, from the first request to the last arrival. */
+async function burst(side: Side): Promise<number> {
+  const { subscribers, turns } = side
+  await subscribers.ask({ do: 'expect', frames: DELTAS })
+  const sent = new Map<string, string>(turns.map(({ id }) => [id, '']))
+  const starts = new Map(turns.map(({ id, end }) => [id, end]))
+  let left = DELTAS
+  let begin = 0
+  await withConnections(side, turns.length, (connections) => {
+    begin = now()
+    return Promise.all(turns.map(async (turn, index) => {
+      while (left > 0) {
+        const text = ` token ${left--}`
+        await mutate(connections[index]!, DELTA, { turn: turn.id, text, start: turn.end })
+        turn.end += text.length
+        sent.set(turn.id, sent.get(turn.id)! + text)
+      }
+    }))
+  })
+  const result = await arrived(side)
+  // Put together in the order they came, each beginning where the last ended, the deltas are what was sent.
+  const got = new Map<string, string>()
+  check(result, DELTAS, ({ type, payload }) => {
+    const { turnId, start, end, text } = payload.data?.conversationEvents as Delta
+    const before = got.get(turnId) ?? ''
+    got.set(turnId, before + text)
+    return type === 'next' && start === starts.get(turnId)! + before.length && end === start + text.length
+  })
+  for (const [turn, text] of sent) if ((got.get(turn) ?? '') !== text) throw new Error(`turn ${turn} reads otherwise`)
+  return (DELTAS * SUBSCRIBERS * 1_000) / (result.last - begin)
+}
+type Delta = { turnId: string; start: number; end: number; text: string }
+
+async function openTurns(side: Side): Promise<void> {
+  await withConnections(side, 1, async ([connection]) => {
+    for (let index = 0; index < WRITERS; index++) {
+      side.turns.push({ id: (await mutate<{ id: string }>(connection!, OPEN, { room: side.room })).id, end: 0 })
+    }
+  })
+}
+
+async function makeRoom(databaseUrl: string, redisUrl: string): Promise<string> {
+  const { deps, close } = await openWorld(databaseUrl, redisUrl)
+  const viewer = { tenant: 'default', actor: 'speaker' }
+  const participants = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
+  const { id } = await createConversation(deps, viewer, { participants })
+  await addParticipant(deps, viewer, { conversationId: id, participant: { actor: 'speaker', kind: 'AGENT' } })
+  await deps.pool.query('VACUUM ANALYZE')
+  await close()
+  return id
+}
+
+export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: Bench): Promise<Report> {
+  return withDatabase(databaseUrl, async (url) => {
+    const room = await makeRoom(url, redisUrl)
+    const started: { stop(): Promise<void> }[] = []
+    const enterOf = async (path: string) => {
+      // The same turns stay open while the other server is measured, which takes longer than a lease.
+      const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', STREAM_LEASE_SECONDS: '3600' }
+      const server = await startServer(path, env)
+      started.push(server)
+      const side = await enter(server, room, (message) => progress(`${path}: ${message}`))
+      started.push(side.subscribers)
+      return side
+    }
+    try {
+      const sides = { ours: await enterOf('src/main.ts'), plain: await enterOf('test/bench/fan-out-plain.ts') }
+      progress('warming up')
+      for (const side of Object.values(sides)) await singles(side, PAUSE_MS / 2)
+      const found = { ours: [] as Singles[], plain: [] as Singles[] }
+      const cpuOf = (name: 'ours' | 'plain') => async () => {
+        const result = await singles(sides[name])
+        found[name].push(result)
+        progress(`${name}: p50 ${format(result.p50)} ms, p99 ${format(result.p99)} ms`)
+        return result.cpu
+      }
+      const cpu = await interleave(ROUNDS, { ours: cpuOf('ours'), plain: cpuOf('plain') }, (message) =>
+        progress(`single turns: ${message} µs a delivery`))
+      const p99 = (name: 'ours' | 'plain') => median(found[name].map((each) => each.p99))
+
+      const busy = { ours: [] as number[], plain: [] as number[] }
+      const rateOf = (name: 'ours' | 'plain') => async () => {
+        const before = await sides[name].server.cpuMs()
+        const rate = await burst(sides[name])
+        busy[name].push(((await sides[name].server.cpuMs() - before) * 1_000) / (DELTAS * SUBSCRIBERS))
+        return rate
+      }
+      for (const side of Object.values(sides)) await openTurns(side)
+      await sleep(1_000)
+      await burst(sides.ours)
+      const rate = await interleave(BURST_ROUNDS, { ours: rateOf('ours'), plain: rateOf('plain') }, (message) =>
+        progress(`bursts of deltas: ${message} deliveries/s`))
+
+      const against = 'graphql-ws + yoga pub/sub, in memory'
+      const cost = { unit: 'µs', better: 'smaller', against } as const
+      return {
+        title: `fan-out: ${SUBSCRIBERS} WebSocket subscribers of one room`,
+        figures: [
+          { what: 'single turns: server CPU a delivery', ours: cpu.ours, theirs: cpu.plain, target: 3.5, ...cost },
+          {
+            what: 'single turns: p99 latency', ours: p99('ours'), theirs: p99('plain'), unit: 'ms', better: 'smaller',
+            target: 2, against,
+          },
+          {
+            what: 'bursts of deltas: deliveries', ours: rate.ours, theirs: rate.plain, unit: '/s', better: 'larger',
+            target: 10, against,
+          },
+          {
+            what: 'bursts of deltas: server CPU a delivery', ours: median(busy.ours), theirs: median(busy.plain),
+            target: null, ...cost,
+          },
+        ],
+        notes: [
+          `Medians of ${ROUNDS} interleaved rounds (${BURST_ROUNDS} of bursts): ${SINGLES} turns at ${1_000 / PAUSE_MS} a second, from sending the `
+          + 'mutation to each arrival; all of the server process counts, appending and Redis included.',
+          `A burst is ${DELTAS} deltas by ${WRITERS} writers, each with an open turn of its own and awaiting each `
+          + 'acknowledgement, so that no two deltas are merged: from the first request to the last arrival.',
+          'Counted are frames on sockets. Every socket got exactly one frame an event, as many bytes as the first; the '
+          + "first one's frames were read and are what was sent, deltas joined included.",
+        ],
+      }
+    } finally {
+      await Promise.all(started.map((each) => each.stop()))
+    }
+  })
+}

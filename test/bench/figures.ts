@@ -1,0 +1,69 @@
+// What a benchmark found, and how it is printed: ratios of one run, each beside what the issue asks of it.
+
+/** One comparison. Rates are better when larger, costs when smaller; either way a ratio above 1 is in our favour. */
+export type Figure = {
+  what: string
+  ours: number
+  theirs: number
+  /** What the other is. */
+  against: string
+  unit: string
+  better: 'larger' | 'smaller'
+  /** The least ratio that the issue asks for; null for what is printed for honesty only. */
+  target: number | null
+}
+
+/** A table of figures, and what was measured, how, in words. */
+export type Report = { title: string; figures: Figure[]; notes: string[] }
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+/** Rounds of each contestant in turn, every other round backwards: the machine's moods reach all of them alike. */
+export async function interleave<Name extends string>(
+  rounds: number, contestants: Record<Name, () => Promise<number>>, progress: (message: string) => void,
+): Promise<Record<Name, number>> {
+  const names = Object.keys(contestants) as Name[]
+  const results = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
+  for (let round = 0; round < rounds; round++) {
+    for (const name of round % 2 ? names.toReversed() : names) {
+      globalThis.gc?.()
+      const result = await contestants[name]()
+      results[name].push(result)
+      progress(`round ${round + 1}/${rounds}  ${name}: ${format(result)}`)
+    }
+  }
+  return Object.fromEntries(names.map((name) => [name, median(results[name])])) as Record<Name, number>
+}
+
+export const ratio = ({ ours, theirs, better }: Figure) => (better === 'larger' ? ours / theirs : theirs / ours)
+
+/** Three digits that count. */
+export function format(value: number): string {
+  if (!Number.isFinite(value)) return '–'
+  if (value >= 100) return Math.round(value).toLocaleString('en-US')
+  return value.toPrecision(3)
+}
+
+const verdict = (figure: Figure) =>
+  figure.target === null ? '' : ratio(figure) >= figure.target ? 'ok' : 'below target'
+
+export function print({ title, figures, notes }: Report): string {
+  const header = ['', 'ours', 'theirs', 'unit', 'ratio', 'target', '', 'against']
+  const rows = figures.map((figure) => [
+    figure.what, format(figure.ours), format(figure.theirs), figure.unit, `${ratio(figure).toFixed(2)}×`,
+    figure.target === null ? '' : `≥ ${figure.target}×`, verdict(figure), figure.against,
+  ])
+  const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column]!.length)))
+  const isNumber = (column: number) => [1, 2, 4, 5].includes(column)
+  const line = (row: string[]) => row
+    .map((cell, column) => (isNumber(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+    .join('  ').trimEnd()
+  return [
+    `\n## ${title}\n`, line(header), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line),
+    '', ...notes.map((note) => `- ${note.replace(/(?=.{109}).{1,108} /g, '$&\n  ')}`),
+  ].join('\n')
+}

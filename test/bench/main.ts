@@ -1,0 +1,42 @@
+// `npm run bench [name…]`: compares us with a limit or a rival in one run on one machine, and prints ratios. A missed
+// target is said, not an error; only what fails to run exits non-zero.
+
+import { append } from './append.ts'
+import { fanOut } from './fan-out.ts'
+import { print, type Report } from './figures.ts'
+import { http } from './http.ts'
+import { endProcesses } from './process.ts'
+import { dropDatabases, findServices, type Bench } from './services.ts'
+
+const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = { append, http, 'fan-out': fanOut }
+
+const asked = process.argv.slice(2)
+const unknown = asked.filter((name) => !Object.hasOwn(benchmarks, name))
+const services = findServices(process.env)
+if (unknown.length) {
+  console.error(`There is no benchmark ${unknown.join(', ')}. There are: ${Object.keys(benchmarks).join(', ')}.`)
+  process.exit(2)
+}
+if (Array.isArray(services)) {
+  console.error(`The benchmarks need a Postgres with pgvector and a Redis. Set ${services.join(', and ')}.`)
+  process.exit(2)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    endProcesses()
+    void dropDatabases().finally(() => process.exit(130))
+  })
+}
+
+let failed = false
+for (const name of asked.length ? asked : Object.keys(benchmarks)) {
+  try {
+    const report = await benchmarks[name]!({ services, progress: (message) => console.error(`${name}: ${message}`) })
+    console.log(print(report))
+  } catch (error) {
+    failed = true
+    console.error(`${name} failed:`, error)
+  }
+}
+process.exit(failed ? 1 : 0)

@@ -1,0 +1,111 @@
+// The other processes of a benchmark: servers, which say their port in a line of JSON, and workers, which are asked by
+// messages. All are ended with this one.
+
+import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const running = new Set<ChildProcess>()
+
+/** For a run that is cut short. */
+export function endProcesses(): void {
+  for (const child of running) child.kill('SIGKILL')
+}
+process.on('exit', endProcesses)
+
+function watch(child: ChildProcess): ChildProcess {
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
+}
+
+async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = new Promise((resolve) => child.once('exit', resolve))
+  child.kill(signal)
+  const late = setTimeout(() => child.kill('SIGKILL'), 5_000)
+  await exit
+  clearTimeout(late)
+}
+
+/** The kernel's unit of processor time, in ms. */
+const TICK_MS = 10
+
+export type ServerProcess = {
+  port: number
+  /** Processor time that all threads of the process have used, in ms. */
+  cpuMs(): Promise<number>
+  stop(): Promise<void>
+}
+
+const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+
+/**
+ * Starts a server by its file in the repository, and resolves when it has printed its url. BENCH_PROFILE, a directory,
+ * has node write a processor profile of each there.
+ */
+export async function startServer(path: string, env: Record<string, string>): Promise<ServerProcess> {
+  const directory = process.env.BENCH_PROFILE
+  const profile = directory ? ['--cpu-prof', `--cpu-prof-dir=${directory}`] : []
+  const child = watch(spawn(process.execPath, [...profile, '--import', 'tsx', fileOf(path)], {
+    env: { ...process.env, PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'inherit'],
+  }))
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`${path} ended with ${code} before it was ready`)))
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      const url = /"url":"([^"]+)"/.exec(line)?.[1]
+      if (url) resolve(Number(new URL(url).port))
+      // pino: 50 is an error.
+      if (/"level":[56]0/.test(line)) console.error(`${path}: ${line}`)
+    })
+  })
+  return {
+    port,
+    async cpuMs() {
+      // See proc(5): utime and stime follow the name, which is in parentheses.
+      const fields = (await readFile(`/proc/${child.pid}/stat`, 'utf8')).split(') ')[1]!.split(' ')
+      return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+    },
+    stop: () => stop(child, 'SIGTERM'),
+  }
+}
+
+export type Worker<Question, Reply> = {
+  /** The worker's reply. One question at a time. */
+  ask(question: Question): Promise<Reply>
+  stop(): Promise<void>
+}
+
+type Envelope<Reply> = { reply: Reply } | { error: string }
+
+/** Starts a file of this directory that calls `answer`. */
+export function startWorker<Question extends object, Reply>(file: string): Worker<Question, Reply> {
+  const child = watch(fork(fileURLToPath(new URL(file, import.meta.url)), {
+    execArgv: ['--import', 'tsx'], serialization: 'advanced',
+  }))
+  return {
+    ask: (question) => new Promise((resolve, reject) => {
+      const ended = (code: number | null) => reject(new Error(`${file} ended with ${code}`))
+      child.once('exit', ended)
+      child.once('message', (message: Envelope<Reply>) => {
+        child.off('exit', ended)
+        if ('error' in message) reject(new Error(message.error))
+        else resolve(message.reply)
+      })
+      child.send(question)
+    }),
+    stop: () => stop(child, 'SIGKILL'),
+  }
+}
+
+/** The worker's side. */
+export function answer<Question, Reply>(handle: (question: Question) => Promise<Reply>): void {
+  process.on('message', (question: Question) => {
+    handle(question).then(
+      (reply) => process.send!({ reply } satisfies Envelope<Reply>),
+      (error: Error) => process.send!({ error: error.stack ?? String(error) } satisfies Envelope<Reply>),
+    )
+  })
+  process.once('disconnect', () => process.exit())
+}

@@ -1,0 +1,40 @@
+// What appends are measured against, on raw `pg`: one call of our SQL function each, and the least that keeps a room
+// numbered. And the turn that everybody appends.
+
+import type { Pool } from 'pg'
+import { newId } from '../../src/domain/id.ts'
+import { appendTurns } from '../../src/store/sql/append-turns.ts'
+
+export const TEXT = 'The launch moves to Thursday: the review of the billing change is not done, and Friday is a ' +
+  'holiday in two of the three offices.'
+const TOKENS = 29
+const [actor, tenant] = ['ada', 'default']
+
+export type Placed = { id: string; seq: number }
+
+/** One call, one statement, waiting for the room's lock. */
+export async function appendByCall(pool: Pool, room: string): Promise<Placed> {
+  const turn = {
+    id: newId('turn'), actor, kind: 'HUMAN', role: 'USER', status: 'COMMITTED' as const, text: TEXT, tokens: TOKENS,
+    calls: [], answers: [],
+  }
+  const [row] = await appendTurns(pool, [{ room, tenant, turns: [turn] }], true)
+  return { id: row!.id, seq: row!.seq }
+}
+
+const PLAIN = {
+  name: 'plain-append',
+  text: `
+    WITH head AS (
+      UPDATE journal SET last_seq = last_seq + 1, turn_count = turn_count + 1, token_count = token_count + $5,
+                         updated_at = now()
+      WHERE conversation_id = $2 RETURNING last_seq)
+    INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, token_count)
+    SELECT $1, $2, last_seq, last_seq, $3, 'USER', 'COMMITTED', $4, $5 FROM head RETURNING id, seq`,
+}
+
+/** The counter and the row: without journal, participants or idempotency, so it leaves holes in the room's journal. */
+export async function appendPlainly(pool: Pool, room: string): Promise<Placed> {
+  const { rows } = await pool.query<Placed>({ ...PLAIN, values: [newId('turn'), room, actor, TEXT, TOKENS] })
+  return rows[0]!
+}

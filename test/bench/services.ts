@@ -1,0 +1,61 @@
+// The Postgres and Redis that the benchmarks run on, and databases of their own there, dropped at the end of each.
+
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { pino } from 'pino'
+import { loadConfig } from '../../src/config.ts'
+import { createDeps, type World } from '../../src/deps.ts'
+
+export type Services = { databaseUrl: string; redisUrl: string }
+
+/** What a benchmark is given. */
+export type Bench = { services: Services; progress(message: string): void }
+
+/** The services that the environment names, or the names of the variables that are missing. */
+export function findServices(env: Record<string, string | undefined>): Services | string[] {
+  const databaseUrl = env.TEST_DATABASE_URL || env.DATABASE_URL
+  const redisUrl = env.TEST_REDIS_URL || env.REDIS_URL
+  if (databaseUrl && redisUrl) return { databaseUrl, redisUrl }
+  return [
+    ...(databaseUrl ? [] : ['TEST_DATABASE_URL or DATABASE_URL']), ...(redisUrl ? [] : ['TEST_REDIS_URL or REDIS_URL']),
+  ]
+}
+
+async function administer(server: string, command: string): Promise<void> {
+  const client = new pg.Client(server)
+  await client.connect()
+  try {
+    await client.query(command)
+  } finally {
+    await client.end()
+  }
+}
+
+const undropped = new Map<string, () => Promise<void>>()
+
+/** For a run that is cut short. */
+export async function dropDatabases(): Promise<void> {
+  await Promise.all([...undropped.values()].map((drop) => drop()))
+}
+
+/** Runs `use` with an empty database, which is gone afterwards. */
+export async function withDatabase<T>(server: string, use: (url: string) => Promise<T>): Promise<T> {
+  const name = `colloquy_bench_${randomBytes(6).toString('hex')}`
+  const drop = async () => {
+    undropped.delete(name)
+    await administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+  }
+  await administer(server, `CREATE DATABASE ${name}`)
+  undropped.set(name, drop)
+  try {
+    return await use(Object.assign(new URL(server), { pathname: `/${name}` }).href)
+  } finally {
+    await drop()
+  }
+}
+
+/** The domain in this process, with the product's own defaults. */
+export function openWorld(databaseUrl: string, redisUrl: string): Promise<World> {
+  const config = loadConfig({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl })
+  return createDeps(config, pino({ level: 'warn' }, pino.destination(2)))
+}
