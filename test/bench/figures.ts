@@ -64,6 +64,6 @@ export function print({ title, figures, notes }: Report): string {
     .join('  ').trimEnd()
   return [
     `\n## ${title}\n`, line(header), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line),
-    '', ...notes.map((note) => `- ${note.replace(/(?=.{109}).{1,108} /g, '$&\n  ')}`),
+    '', ...notes.map((note) => `- ${note.replace(/(?=.{109})(.{1,108}) /g, '$1\n  ')}`),
   ].join('\n')
 }
