@@ -63,7 +63,7 @@ describe.each(backends)('the demo on $name', (backend) => {
     const out = flat(told.out)
     const cut = LINES.invitation.indexOf('Casa do Rio')
     const marks = [
-      LINES.request, 'scout is thinking', 'scout is typing', LINES.found, LINES.whisper, LINES.ordered,
+      LINES.request, 'scout is typing', LINES.found, LINES.whisper, LINES.ordered,
       'scribe is typing', LINES.invitation.slice(0, cut).trim(), 'connection is cut', 'back, after entry 10',
       LINES.invitation.slice(cut), LINES.correction, LINES.edited,
     ]

@@ -9,7 +9,12 @@ import type { Viewer } from '../view.ts'
 /** A turn as `viewer` sees it. */
 export type Turn = TurnRow & { viewer: Viewer }
 
-export const seenBy = (viewer: Viewer) => (row: TurnRow): Turn => Object.assign(row, { viewer })
+/** Marks the row, which is nobody else's. */
+export const seenBy = (viewer: Viewer) => (row: TurnRow): Turn => {
+  const turn = row as Turn
+  turn.viewer = viewer
+  return turn
+}
 
 /** The rows, with the text so far of those that are being written. */
 export async function withTextSoFar(
