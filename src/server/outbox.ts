@@ -1,5 +1,5 @@
-// What waits to be written to one socket. Frames that are ready within 2 ms leave in one write; a frame that is not
-// ready yet holds back those behind it. Nobody's socket is given more than it can take: see `isFull`.
+// What waits to be written to one socket. Frames that follow one another within 2 ms leave in one write; a frame that is
+// not ready yet holds back those behind it. Nobody's socket is given more than it can take: see `isFull`.
 
 import type { Duplex } from 'node:stream'
 import { headerSize, writeHeader } from './frame.ts'
@@ -33,18 +33,23 @@ type Frame = { prefix: Buffer; payload: Payload }
 const sizeOf = ({ prefix, payload }: Frame) => prefix.length + (payload.bytes?.length ?? 512)
 
 const due = new Set<{ flush(): void }>()
-let timer: NodeJS.Timeout | null = null
+/** Whether a flush is under way or to come. */
+let gathering = false
 
+/** What comes after a quiet time leaves with this turn of the event loop; what comes while it is busy is gathered. */
 function flushAll(): void {
-  timer = null
   const boxes = [...due]
   due.clear()
+  gathering = boxes.length > 0
   for (const box of boxes) box.flush()
+  if (gathering) setTimeout(flushAll, GATHER)
 }
 
 function flushSoon(box: { flush(): void }): void {
   due.add(box)
-  timer ??= setTimeout(flushAll, GATHER)
+  if (gathering) return
+  gathering = true
+  setImmediate(flushAll)
 }
 
 export function createOutbox(socket: Duplex): Outbox {
