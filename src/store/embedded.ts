@@ -6,10 +6,24 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { startThread } from '../thread.ts'
-import { lockDataDir } from './data-dir.ts'
+import { DataDirInUse, lockDataDir } from './data-dir.ts'
 import type { Report, Start } from './embedded-worker.ts'
 
 export { DataDirInUse } from './data-dir.ts'
+
+/** How long a process that is just stopping gets to give its directory free, in ms: who restarts does not wait. */
+const HANDOVER = 3_000
+
+async function lockInTime(directory: string): Promise<() => void> {
+  for (const until = Date.now() + HANDOVER; ;) {
+    try {
+      return lockDataDir(directory)
+    } catch (error) {
+      if (!(error instanceof DataDirInUse) || Date.now() > until) throw error
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+}
 
 /** A running embedded database. */
 export type Embedded = {
@@ -32,7 +46,7 @@ const STACK_MB = 256
  * Throws DataDirInUse. The first start, which makes the files, takes about twice as long as later ones.
  */
 export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
-  const unlock = dataDir === null ? () => {} : lockDataDir(resolve(dataDir))
+  const unlock = dataDir === null ? () => {} : await lockInTime(resolve(dataDir))
   // Others on the machine are kept out by the directory's mode (0700). Windows' node has no such sockets for pg.
   const socketDir = process.platform === 'win32' ? null : mkdtempSync(join(tmpdir(), 'colloquy-'))
   const start: Start = {
