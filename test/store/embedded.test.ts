@@ -137,6 +137,14 @@ describe('the owner of a data directory', () => {
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
+  it('is waited for while it stops, as under a restart by npm', async () => {
+    const dataDir = await temporary()
+    const stopping = await startEmbedded(dataDir)
+    const next = startEmbedded(dataDir)
+    await stopping.close()
+    await (await next).close()
+  })
+
   it('is followed by the next process when it was killed', async () => {
     const dataDir = await temporary()
     const { child, says } = run(dataDir, HOLD)
