@@ -1,0 +1,88 @@
+// Turns text into the words that both sides of recall read: the lexical index stems them, the word vectors look them
+// up. One tokeniser for turns and queries alike. What it yields is part of what is stored: after a change, texts must
+// be indexed and embedded anew (a new `name` in static-embedder.ts).
+
+import { porter } from './porter.ts'
+
+/** Longest word kept, in UTF-16 units: a base64 blob is no word, and an index entry must stay small. */
+const LONGEST_WORD = 64
+
+/** Letters and digits, with apostrophes inside: typewriter, typographic, and the backtick that some keyboards give. */
+const WORD = /[\p{L}\p{N}\p{M}]+(?:['’ʼ`][\p{L}\p{M}]+)*/gu
+const APOSTROPHE = /['’ʼ`]/u
+const MARKS = /\p{M}+/gu
+const ASCII = /^[a-z0-9]*$/
+
+/** What may follow the apostrophe of a contraction or a possessive. It is cut off: "john's" is John, "we'll" is we. */
+const CLITICS = new Set(['s', 'm', 're', 've', 'll', 'd', 't'])
+
+/** Scripts written without spaces: taken as overlapping pairs of characters, as is usual without a dictionary. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
+
+/** The words of a text in order: lower case, without accents, contractions reduced to their first part. */
+export function words(text: string): string[] {
+  const found: string[] = []
+  for (const [raw] of text.toLowerCase().normalize('NFKC').matchAll(WORD)) {
+    const word = ASCII.test(raw) ? raw : plain(raw)
+    if (word.length === 0 || word.length > LONGEST_WORD) continue
+    if (UNSPACED.test(word)) found.push(...pairs(word))
+    else found.push(word)
+  }
+  return found
+}
+
+/** Without apostrophes, what follows them where it is a clitic, and accents. */
+function plain(raw: string): string {
+  const [head = '', ...tail] = raw.split(APOSTROPHE)
+  const last = tail.at(-1)
+  let word = head
+  if (last !== undefined) {
+    if (!CLITICS.has(last)) word = head + tail.join('') // o'clock, O'Brien
+    else if (last === 't' && tail.length === 1 && head.endsWith('n')) word = head.slice(0, -1) // don't → do
+    else word = head + tail.slice(0, -1).join('')
+  }
+  return word.normalize('NFD').replace(MARKS, '')
+}
+
+function pairs(word: string): string[] {
+  const characters = [...word]
+  if (characters.length === 1) return characters
+  return characters.slice(1).map((character, i) => characters[i]! + character)
+}
+
+/** Words that carry grammar, not matter. They are neither indexed, nor searched, nor embedded. */
+export const STOP_WORDS: ReadonlySet<string> = new Set(
+  `a about above after again against all also am an and any are as at be because been before being below between both
+  but by ca can cannot could did do does doing done down during each either else ever every few for from further get
+  gets getting go goes going gonna got gotten had has have having he her here hers herself him himself his how i if in
+  into is it its itself just let like ll may me might mine more most much must my myself neither no nor not now of off
+  oh ok okay on once only or other our ours ourselves out over own per quite rather re really s same shall she should
+  since so some such t than that the their theirs them themselves then there these they thing things this those though
+  through to too toward towards u under until up upon us ve very via was we well were what when where whether which
+  while who whom whose why will with within without wo would yeah yes yet you your yours yourself yourselves`
+    .split(/\s+/),
+)
+
+/** What the index holds of a text: the stems of its words, in order, stop words left out. */
+export function terms(text: string): string[] {
+  const found: string[] = []
+  for (const word of words(text)) if (!STOP_WORDS.has(word)) found.push(stem(word))
+  return found
+}
+
+/** Porter stems English; words with digits or of other alphabets, and those of one or two letters, stay as they are. */
+const STEMMED = /^[a-z]{3,}$/
+
+/** Stems met before: chats repeat themselves, and a look-up is faster than the rules. Full, it is begun anew. */
+let stems = new Map<string, string>()
+const STEMS_KEPT = 20_000
+
+/** The stem of a word of `words`. */
+export function stem(word: string): string {
+  const known = stems.get(word)
+  if (known !== undefined) return known
+  if (stems.size >= STEMS_KEPT) stems = new Map()
+  const made = STEMMED.test(word) ? porter(word) : word
+  stems.set(word, made)
+  return made
+}
