@@ -86,7 +86,7 @@ const HOMES: [packages: RegExp, layers: string[]][] = [
   [/^ws$/, ['server']],
   [/^(pg|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
   [/^redis$/, ['bus']],
-  [/^gpt-tokenizer$/, ['providers']],
+  [/^(gpt-tokenizer|openai|@huggingface\/transformers)$/, ['providers']],
 ]
 
 describe('imports', () => {

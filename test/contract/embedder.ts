@@ -1,0 +1,118 @@
+// What every embedder promises. Runs on the static one, on the OpenAI client with a server of its own, and on
+// transformers.js in its thread with a model of its own.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dot, EmbedderFailed, MOST_DIMENSIONS, type Embedder } from '../../src/providers/embedder.ts'
+
+/** Texts that any embedder tells apart. */
+const TEXTS = [
+  'We adopted a kitten last week', 'The invoice was paid in full', 'Our train to Paris leaves at noon',
+  'She plays the violin in an orchestra', 'It rained all day',
+]
+
+const lengthOf = (vector: Float32Array) => Math.sqrt(dot(vector, vector))
+
+export function embedderContract(name: string, create: () => Promise<Embedder>): void {
+  describe(name, () => {
+    let embedder: Embedder
+    beforeAll(async () => {
+      embedder = await create()
+    })
+    afterAll(() => embedder.close())
+
+    /** One vector at a time. */
+    const alone = async (text: string) => (await embedder.embed([text]))[0]!
+
+    it('says its name, its dimension and how many texts it likes', () => {
+      expect(embedder.name).toMatch(/^[a-z]+[-:]\S+$/)
+      expect(embedder.dimension).toBeGreaterThan(0)
+      expect(embedder.dimension).toBeLessThanOrEqual(MOST_DIMENSIONS)
+      expect(embedder.batch).toBeGreaterThan(0)
+    })
+
+    it('makes unit vectors of that dimension, each an array of its own', async () => {
+      const vectors = await embedder.embed(TEXTS)
+      expect(vectors).toHaveLength(TEXTS.length)
+      for (const vector of vectors) {
+        expect(vector).toBeInstanceOf(Float32Array)
+        expect(vector).toHaveLength(embedder.dimension)
+        expect(lengthOf(vector)).toBeCloseTo(1, 4)
+      }
+      const second = Float32Array.from(vectors[1]!)
+      vectors[0]!.fill(7)
+      expect(vectors[1]).toEqual(second)
+      expect(await alone(TEXTS[0]!)).not.toEqual(vectors[0])
+    })
+
+    it('gives them in the order of the texts, the same ones for the same text', async () => {
+      const single = await Promise.all(TEXTS.map(alone))
+      const order = [3, 0, 4, 4, 2, 1, 0]
+      const together = await embedder.embed(order.map((i) => TEXTS[i]!))
+      together.forEach((vector, at) => {
+        order.forEach((_, i) => {
+          const similarity = dot(vector, single[i % TEXTS.length]!)
+          if (i % TEXTS.length === order[at]) expect(similarity).toBeCloseTo(1, 4)
+          else expect(similarity).toBeLessThan(0.99)
+        })
+      })
+    })
+
+    it('takes more texts than it likes', async () => {
+      const texts = Array.from({ length: 2 * embedder.batch + 1 }, (_, i) => TEXTS[i % TEXTS.length]!)
+      const vectors = await embedder.embed(texts)
+      expect(vectors).toHaveLength(texts.length)
+      const last = await alone(texts.at(-1)!)
+      expect(dot(vectors.at(-1)!, last)).toBeCloseTo(1, 4)
+    })
+
+    it('makes nothing of nothing', async () => {
+      expect(await embedder.embed([])).toEqual([])
+    })
+
+    it.each([['an empty text', ''], ['spaces', ' \n\t ']])('gives all zeros for %s', async (_, text) => {
+      const [before, vector, after] = await embedder.embed([TEXTS[0]!, text, TEXTS[1]!])
+      expect(vector).toEqual(new Float32Array(embedder.dimension))
+      expect(dot(before!, await alone(TEXTS[0]!))).toBeCloseTo(1, 4)
+      expect(dot(after!, await alone(TEXTS[1]!))).toBeCloseTo(1, 4)
+    })
+
+    it.each([
+      ['prose', 'We adopted a kitten last week. '], ['one word', 'a'], ['emoji', '😀'], ['ideographs', '語'],
+      ['control tokens', '<|endoftext|>'],
+    ])('takes 256 KB of %s, which are a vector like any other', async (_, part) => {
+      const vector = await alone(part.repeat(Math.ceil(262_144 / part.length)))
+      expect(vector).toHaveLength(embedder.dimension)
+      expect([0, 1]).toContain(Math.round(lengthOf(vector) * 1e4) / 1e4)
+    })
+
+    it('stops for a signal, with its reason', async () => {
+      const reason = new Error('nobody waits any more')
+      await expect(embedder.embed(TEXTS, AbortSignal.abort(reason))).rejects.toBe(reason)
+      const abort = new AbortController()
+      const waiting = embedder.embed(Array.from({ length: 100 }, () => TEXTS.join(' ').repeat(200)), abort.signal)
+      abort.abort(reason)
+      await expect(waiting).rejects.toBe(reason)
+      expect(await alone(TEXTS[0]!)).toHaveLength(embedder.dimension)
+    })
+
+    it('serves many who ask at once, each with their own', async () => {
+      const asked = Array.from({ length: 20 }, (_, i) => [TEXTS[i % 5]!, TEXTS[(i + 1) % 5]!])
+      const single = await Promise.all(TEXTS.map(alone))
+      const answers = await Promise.all(asked.map((texts) => embedder.embed(texts)))
+      answers.forEach(([first, second], i) => {
+        expect(dot(first!, single[i % 5]!)).toBeCloseTo(1, 4)
+        expect(dot(second!, single[(i + 1) % 5]!)).toBeCloseTo(1, 4)
+      })
+    })
+
+    it('after close, and not before, rejects', async () => {
+      const closing = await create()
+      await closing.embed([TEXTS[0]!])
+      await closing.close()
+      await closing.close()
+      const failure: unknown = await closing.embed(TEXTS).catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(EmbedderFailed)
+      expect(failure).toMatchObject({ message: expect.stringContaining('closed'), retryable: false })
+    })
+  })
+}
