@@ -14,6 +14,7 @@ import { kindOf, newId } from './id.ts'
 import { id, metadata, name, parse, storable, text, time } from './input.ts'
 import { paging, slice, type Page, type Paging } from './page.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
+import { saltOf } from './recall/index-entry.ts'
 import type { Viewer } from './view.ts'
 
 /** A room as `viewer` sees it. */
@@ -49,10 +50,11 @@ export async function createConversation(
   }
   const created = newId('conversation')
   const { tenant } = viewer
+  const owner = given.owner ?? viewer.actor
   const isNew = await withTransaction(deps.db, async (tx, afterCommit) => {
     const { count } = await tx.conversation.createMany({
       data: [{
-        id: created, tenant, key: given.key, owner: given.owner ?? viewer.actor, agentName: given.agentName,
+        id: created, tenant, key: given.key, owner, agentName: given.agentName,
         title: given.title, systemPrompt: given.systemPrompt,
         metadata: (given.metadata ?? {}) as Prisma.InputJsonObject,
       }],
@@ -60,7 +62,7 @@ export async function createConversation(
     })
     if (count === 0) return false
     const last = participants.length
-    await tx.journal.create({ data: { conversationId: created, tenant, lastSeq: last } })
+    await tx.journal.create({ data: { conversationId: created, tenant, lastSeq: last, salt: saltOf(tenant, owner) } })
     await tx.participant.createMany({
       data: participants.map(({ actor, kind, displayName, history }, index) => ({
         conversationId: created, actor, kind: kind ?? 'HUMAN', displayName, history: history ?? 'ALL',

@@ -6,6 +6,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
+import { vector } from '@electric-sql/pglite-pgvector'
 import { dataDir as emptyCluster } from '@electric-sql/pglite-prepopulatedfs'
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
 
@@ -22,7 +23,7 @@ const report = (message: Report) => parentPort!.postMessage(message)
 const SQL_ERROR = 100
 
 const open = (at: string | null, loadDataDir?: Blob | File) =>
-  PGlite.create({ dataDir: at ?? 'memory://', extensions: { pg_trgm }, loadDataDir })
+  PGlite.create({ dataDir: at ?? 'memory://', extensions: { pg_trgm, vector }, loadDataDir })
 
 /**
  * A new cluster is unpacked, which takes a quarter of the time of making one. PGlite copies it in file by file: aside,

@@ -182,7 +182,8 @@ function readSchema(text: string): string[] {
       .map(({ name, other, type, mark, rest }) => ({
         name,
         column: rest.match(/@map\("(\w+)"\)/)?.[1] ?? name,
-        type: (other ?? enums.get(type) ?? types[type] ?? `unknown ${type}`) + (mark === '[]' ? '[]' : ''),
+        type: (other ?? enums.get(type) ?? (/@db\.SmallInt\b/.test(rest) ? 'smallint' : types[type]) ?? `unknown ${type}`)
+          + (mark === '[]' ? '[]' : ''),
         nullness: mark === '[]' ? '' : mark === '?' ? ' NULL' : ' NOT NULL',
         isKey: /@id\b/.test(rest),
       }))

@@ -4,12 +4,13 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../errors.ts'
 import { closeTurn, type CloseRow, type ClosedTurn } from '../../store/sql/close-turn.ts'
-import { readSilentStreams, readTextSoFar } from '../../store/sql/read-turns.ts'
+import { readOpenTurn, readSilentStreams } from '../../store/sql/read-turns.ts'
 import type { Deps } from '../deps.ts'
 import { announceEntries } from '../event/announce.ts'
 import { count, id, metadata, name, parse, text } from '../input.ts'
 import { contentOf, parts, toParts, type ContentPart } from '../turn/content.ts'
 import { getTurns, type Turn } from '../turn/turn.ts'
+import { indexEntry } from '../recall/index-entry.ts'
 import { actAs, type Viewer } from '../view.ts'
 import type { Written } from './delta-queue.ts'
 import { isSecondHalf } from './state.ts'
@@ -113,10 +114,13 @@ async function fold(
   deps: Deps, tenant: string, turnId: string, silentMs: number | null, end: (said: ContentPart[]) => Promise<Ending>,
 ): Promise<CloseRow> {
   for (;;) {
-    const said = (await readTextSoFar(deps.pool, tenant, [turnId])).get(turnId)
+    const open = await readOpenTurn(deps.pool, tenant, turnId)
     // A turn that is not open is told apart below, whatever would be wrong with its end.
-    const ending = said === undefined ? NOTHING : await end(said === '' ? [] : [{ type: 'text', text: said }])
-    const row = await closeTurn(deps.pool, { ...ending, tenant, id: turnId, end: said?.length ?? 0, silentMs })
+    const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : NOTHING
+    const found = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text) : null
+    const row = await closeTurn(deps.pool, {
+      ...ending, ...found, tenant, id: turnId, end: open?.text.length ?? 0, silentMs,
+    })
     if (row.outcome === 'grown') continue
     if (row.outcome === 'written') {
       announceEntries(deps, [{ tenant, room: row.room, first: row.seq!, last: row.seq! }])

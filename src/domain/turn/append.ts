@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts'
 import { count, id, metadata, name, parse, storable, text, time } from '../input.ts'
 import { newId } from '../id.ts'
 import { actAs, type Viewer } from '../view.ts'
+import { indexEntry } from '../recall/index-entry.ts'
 import { contentOf, digest, parts, toParts, type Content } from './content.ts'
 import { getTurns, seenBy, type Turn } from './turn.ts'
 
@@ -64,6 +65,7 @@ function toRow(viewer: Viewer, input: ParsedTurn, status: AppendedTurn['status']
   return {
     id: newId('turn'), actor, kind: KINDS[input.role], role: input.role, status,
     ...content,
+    ...(status === 'COMMITTED' ? indexEntry(actor, content.text) : null),
     audience: input.audience ? [...new Set([actor, ...input.audience])] : null,
     promptTokens: input.tokens?.prompt, completionTokens: input.tokens?.completion,
     model: input.model, adapter: input.adapter, traceId: input.traceId,

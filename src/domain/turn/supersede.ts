@@ -11,6 +11,7 @@ import type { Deps } from '../deps.ts'
 import { newId } from '../id.ts'
 import { id, parse } from '../input.ts'
 import { actAs, type Viewer } from '../view.ts'
+import { indexEntry, salted } from '../recall/index-entry.ts'
 import { contentGiven, turnInput } from './append.ts'
 import { digest } from './content.ts'
 import { getTurns, type Turn } from './turn.ts'
@@ -36,7 +37,8 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
       where: { id: turnId, conversation: { tenant: viewer.tenant } }, select: { conversationId: true },
     })
     const room = found?.conversationId
-    if (!room || (await lockJournal(tx, viewer.tenant, room)) === null) throw new NotFound('turn', turnId)
+    const head = room && (await lockJournal(tx, viewer.tenant, room))
+    if (!head) throw new NotFound('turn', turnId)
 
     if (turn.clientId != null) {
       const twin = await tx.turn.findFirst({ where: { conversationId: room, actor, clientId: turn.clientId } })
@@ -66,6 +68,7 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
     await checkAnswers(content.answers)
 
     const newer = newId('turn')
+    const { terms, cues } = indexEntry(actor, content.text)
     const seq = await writeEntry(tx, room, 'SUPERSEDED', { turnId: newer })
     await tx.turn.create({
       data: {
@@ -76,6 +79,7 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
         sources: turn.sources?.length ? turn.sources : undefined, pinned: turn.pinned ?? older.pinned,
         metadata: (turn.metadata as object | null | undefined) ?? undefined, clientId: turn.clientId, clientHash,
         supersedes: turnId, createdAt: turn.createdAt ?? undefined,
+        terms: salted(terms, head.salt), cues,
       },
     })
     await tx.turn.update({ where: { id: turnId }, data: { supersededBy: newer } })

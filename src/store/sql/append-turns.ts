@@ -26,6 +26,9 @@ export type AppendedTurn = {
   clientId?: string | null
   clientHash?: string | null
   createdAt?: Date | null
+  /** What recall finds it by (domain/recall/index-entry.ts); without them it is indexed later. */
+  terms?: number[]
+  cues?: number
   calls?: string[]
   answers?: string[]
 }

@@ -17,6 +17,8 @@ export type ClosedTurn = {
   model?: string | null
   metadata?: Record<string, unknown> | null
   reason?: string | null
+  terms?: number[]
+  cues?: number
   calls?: string[]
   answers?: string[]
   /** Only if its writer has been silent for this long. */
@@ -38,12 +40,12 @@ export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow>
     name: 'close-turn',
     text: `SELECT outcome, detail, room, actor, seq, status
            FROM close_turn($1, $2, $3::turn_status, $4, $5, $6::jsonb, $7, $8, $9, $10, $11::jsonb, $12, $13::text[],
-                           $14::text[], $15)`,
+                           $14::text[], $15, $16::integer[], $17::smallint)`,
     values: [
       turn.tenant, turn.id, turn.status, turn.end, turn.text, turn.parts ? JSON.stringify(turn.parts) : null,
       turn.tokens, turn.promptTokens, turn.completionTokens, turn.model,
       turn.metadata ? JSON.stringify(turn.metadata) : null, turn.reason, turn.calls ?? [], turn.answers ?? [],
-      turn.silentMs,
+      turn.silentMs, turn.terms, turn.cues,
     ],
   })
   return rows[0]!

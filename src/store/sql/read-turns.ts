@@ -56,6 +56,23 @@ export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly st
   return new Map(rows.map(({ id, text }) => [id, text]))
 }
 
+/** An open turn's actor, and what it says so far; null for any other turn. */
+export async function readOpenTurn(
+  pool: Pool, tenant: string, id: string,
+): Promise<{ actor: string; text: string } | null> {
+  const { rows } = await pool.query<{ actor: string; text: string }>({
+    name: 'read-open-turn',
+    text: `SELECT t.actor, (SELECT coalesce(string_agg(k.text, '' ORDER BY k.start), '')
+                            FROM chunk k WHERE k.turn_id = t.id) AS text
+           FROM stream s
+           JOIN turn t ON t.id = s.turn_id
+           JOIN conversation c ON c.id = t.conversation_id AND c.tenant = $1::text
+           WHERE s.turn_id = $2::text`,
+    values: [tenant, id],
+  })
+  return rows[0] ?? null
+}
+
 /** Open turns whose writer has been silent for `silentMs`, longest silence first, at most `limit`, in any tenant. */
 export async function readSilentStreams(
   pool: Pool, silentMs: number, limit: number,

@@ -3,11 +3,13 @@
 import type { Tx } from '../db.ts'
 import type { EntryKind } from '../generated/enums.ts'
 
-/** Locks the room against every other writer; its newest seq, or null where the tenant has no such room. */
-export async function lockJournal(tx: Tx, tenant: string, room: string): Promise<number | null> {
-  const rows = await tx.$queryRaw<{ seq: number }[]>`
-    SELECT last_seq AS seq FROM journal WHERE conversation_id = ${room} AND tenant = ${tenant} FOR UPDATE`
-  return rows[0]?.seq ?? null
+/** Locks the room against every other writer; the head of its journal, or null where the tenant has no such room. */
+export async function lockJournal(
+  tx: Tx, tenant: string, room: string,
+): Promise<{ lastSeq: number; salt: number } | null> {
+  const rows = await tx.$queryRaw<{ lastSeq: number; salt: number }[]>`
+    SELECT last_seq AS "lastSeq", salt FROM journal WHERE conversation_id = ${room} AND tenant = ${tenant} FOR UPDATE`
+  return rows[0] ?? null
 }
 
 /** Writes the next entry of a room; its seq. */
