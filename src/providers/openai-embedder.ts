@@ -58,6 +58,7 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
 
   /** One request. Throws what the client throws, Unreachable, or EmbedderFailed for an answer that is no good. */
   async function attempt(texts: string[], stop: AbortSignal): Promise<Float32Array[]> {
+    stop.throwIfAborted()
     const request = new AbortController()
     const end = () => request.abort()
     // The client's own timeout ends with the headers of the answer; this one with its last byte.
@@ -65,8 +66,9 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
     stop.addEventListener('abort', end, { once: true })
     try {
       // Asked for explicitly, because the client would decode whatever comes as base64; some servers send numbers.
-      const body = { model, input: texts, encoding_format: 'base64' as const, ...(shortens && { dimensions: dimension }) }
-      const reply: unknown = await client.embeddings.create(body, { signal: request.signal })
+      const body = { model, input: texts, encoding_format: 'base64' as const }
+      const told = shortens ? { ...body, dimensions: dimension } : body
+      const reply: unknown = await client.embeddings.create(told, { signal: request.signal })
       return readVectors(reply, texts.length, dimension, `${name} at ${baseUrl}`)
     } catch (error) {
       if (request.signal.aborted) throw new Unreachable(`no answer within ${patience.timeoutMs / 1000} s`)

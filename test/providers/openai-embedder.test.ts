@@ -117,8 +117,8 @@ describe('an answer', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it.each([['text/html', '<html>'], ['application/json', '<html>']])('of %s with %s is no answer', async (type, body) => {
-    server.next((response) => response.writeHead(200, { 'content-type': type }).end(body))
+  it.each(['text/html', 'application/json'])('of %s that is a web page is no answer', async (type) => {
+    server.next((response) => response.writeHead(200, { 'content-type': type }).end('<html>'))
     expect((await failureOf(client().embed(texts))).message).toMatch(/not with embeddings/)
   })
 })
@@ -255,7 +255,7 @@ describe('much', () => {
     expect(server.requests.flatMap(({ input }) => input).every((text, i) => long[i]!.startsWith(text))).toBe(true)
   })
 
-  it('for a server that takes less is split further, and long texts are cut, the same alone as among others', async () => {
+  it('for a server that takes less is split further, and long texts are cut, alone as among others', async () => {
     await open({ textBytes: 600, texts: 3 })
     const short = ['a', 'b', 'c', 'd', 'e']
     const long = 'word '.repeat(1_000)
