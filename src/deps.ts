@@ -13,6 +13,7 @@ import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
+import { createEmbedder } from './providers/create-embedder.ts'
 import { createTokenCounter } from './providers/tokens.ts'
 import { createPool, createPrisma, type Source } from './store/db.ts'
 import { startEmbedded } from './store/embedded.ts'
@@ -31,7 +32,9 @@ export type World = {
 const LANES = 2
 
 export type DepsConfig = Pick<
-  Config, 'databaseUrl' | 'databasePoolSize' | 'redisUrl' | 'limits' | 'streamLeaseMs' | 'presenceTtlMs' | 'logLevel'
+  Config,
+  | 'databaseUrl' | 'databasePoolSize' | 'redisUrl' | 'embedder' | 'limits' | 'streamLeaseMs' | 'presenceTtlMs'
+  | 'logLevel'
 > & {
   /** null keeps the embedded database in memory. */
   dataDir: string | null
@@ -39,7 +42,7 @@ export type DepsConfig = Pick<
 
 /**
  * Opens everything, migrated and ready.
- * @throws DataDirInUse, MigrationError, or what the database says
+ * @throws EmbedderFailed, DataDirInUse, MigrationError, or what the database says
  */
 export async function createDeps(config: DepsConfig, log: Logger = pino({ level: config.logLevel })): Promise<World> {
   // Undone in reverse, also when a later step fails.
@@ -48,6 +51,9 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     for (const step of undo.splice(0).reverse()) await step()
   }
   try {
+    // First, because the operator's mistakes are found here without touching any data.
+    const embedder = await createEmbedder(config.embedder, log)
+    undo.push(() => embedder.close())
     const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
     if (embedded) undo.push(() => embedded.close())
     const source: Source = embedded
@@ -69,7 +75,7 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     undo.push(() => tokens.close())
 
     const ground: Ground = {
-      pool, db, bus, presence, tokens, log,
+      pool, db, bus, presence, tokens, embedder, log,
       limits: config.limits, streamLeaseMs: config.streamLeaseMs, presenceTtlMs: config.presenceTtlMs,
     }
     const feeds = createFeeds(ground)

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { ConfigError, loadConfig, type Config } from './config.ts'
 import { createDeps } from './deps.ts'
 import { startSweeping } from './domain/sweep.ts'
+import { EmbedderFailed } from './providers/embedder.ts'
 import { ping } from './store/db.ts'
 import { DataDirInUse } from './store/embedded.ts'
 
@@ -58,8 +59,8 @@ try {
   await run(loadConfig())
 } catch (error) {
   // What the person who starts it can mend is said in words; anything else with its stack.
-  const known = error instanceof ConfigError || error instanceof DataDirInUse
+  const known = [ConfigError, DataDirInUse, EmbedderFailed].some((kind) => error instanceof kind)
   const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  console.error(taken ? `${(error as Error).message}: set PORT.` : known ? error.message : error)
+  console.error(taken ? `${(error as Error).message}: set PORT.` : known ? (error as Error).message : error)
   process.exit(1)
 }

@@ -75,7 +75,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   graphql: { all: ['graphql', 'domain', 'errors'], types: ['store'] },
   server: { all: ['server', 'graphql', 'domain', 'errors'], types: ['config'] },
   deps: { all: ['domain', 'store', 'providers', 'bus', 'errors'], types: ['config'] },
-  main: { all: ['server', 'deps', 'domain', 'store', 'config', 'errors'] },
+  main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors'] },
   index: { all: ['server', 'deps', 'domain', 'config', 'errors'] },
 }
 

@@ -19,6 +19,7 @@ const defaults: Config = {
   dataDir: '.colloquy',
   databaseUrl: undefined,
   redisUrl: undefined,
+  embedder: { kind: 'static' },
   logLevel: 'info',
   allowUnauthenticated: false,
   allowedOrigins: [],
@@ -50,6 +51,11 @@ describe('loadConfig', () => {
       DATABASE_URL: 'postgres://u:p@db/colloquy?sslmode=require',
       DATABASE_POOL_SIZE: '1',
       REDIS_URL: 'rediss://cache:6380',
+      EMBEDDER: 'openai',
+      OPENAI_BASE_URL: 'http://ollama:11434/v1/',
+      OPENAI_API_KEY: 'sk-key',
+      EMBEDDING_MODEL: 'nomic-embed-text',
+      EMBEDDING_DIMENSIONS: '768',
       LOG_LEVEL: 'silent',
       ALLOW_UNAUTHENTICATED: '1',
       ALLOWED_ORIGINS: 'https://app.example',
@@ -68,6 +74,10 @@ describe('loadConfig', () => {
       dataDir: '/data',
       databaseUrl: 'postgres://u:p@db/colloquy?sslmode=require',
       redisUrl: 'rediss://cache:6380',
+      embedder: {
+        kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'nomic-embed-text', dimension: 768,
+        shortens: false,
+      },
       logLevel: 'silent',
       allowUnauthenticated: true,
       allowedOrigins: ['https://app.example'],
@@ -81,7 +91,7 @@ describe('loadConfig', () => {
 
   it('cannot be changed afterwards', () => {
     const config = loadConfig({})
-    expect([config, config.limits, config.allowedOrigins].every(Object.isFrozen)).toBe(true)
+    expect([config, config.limits, config.allowedOrigins, config.embedder].every(Object.isFrozen)).toBe(true)
   })
 
   it('names every bad variable at once, with its value and what is allowed', () => {
@@ -121,6 +131,74 @@ describe('loadConfig', () => {
 
   it.each(['yes', 'TRUE', 'constructor'])('refuses ALLOW_UNAUTHENTICATED=%s', (value) => {
     expect(problemsOf({ ALLOW_UNAUTHENTICATED: value })).toHaveLength(1)
+  })
+})
+
+describe('EMBEDDER', () => {
+  const KEY = { OPENAI_API_KEY: 'sk-key' }
+
+  it('has a model and a dimension by default', () => {
+    expect(loadConfig({ EMBEDDER: 'openai', ...KEY }).embedder).toEqual({
+      kind: 'openai', baseUrl: 'https://api.openai.com/v1', apiKey: 'sk-key', model: 'text-embedding-3-small',
+      dimension: 1536, shortens: true,
+    })
+    expect(loadConfig({ EMBEDDER: 'transformers' }).embedder).toEqual({
+      kind: 'transformers', model: 'Xenova/all-MiniLM-L6-v2', dimension: 384,
+    })
+  })
+
+  it.each([
+    ['openai', 'text-embedding-3-large', 3072], ['openai', 'text-embedding-ada-002', 1536],
+    ['openai', 'openai/text-embedding-3-small', 1536], ['transformers', '/models/all-MiniLM-L6-v2/', 384],
+  ])('%s knows the dimension of %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
+    expect(loadConfig({ EMBEDDER, EMBEDDING_MODEL, ...KEY }).embedder).toMatchObject({ dimension })
+  })
+
+  it('may shorten what can be shortened', () => {
+    const config = loadConfig({ EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '256', ...KEY })
+    expect(config.embedder).toMatchObject({ dimension: 256, shortens: true })
+  })
+
+  it.each<[string, Record<string, string>, string[]]>([
+    ['an unknown embedder', { EMBEDDER: 'word2vec' },
+      ['EMBEDDER is "word2vec": must be one of static, openai, transformers']],
+    ['a model nobody knows the dimension of', { EMBEDDER: 'openai', EMBEDDING_MODEL: 'constructor', ...KEY },
+      ['EMBEDDING_DIMENSIONS: set it to the length of the vectors that "constructor" makes']],
+    ['OpenAI without a key', { EMBEDDER: 'openai', OPENAI_BASE_URL: 'https://API.openai.com/v1/' },
+      ['OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL']],
+    ['more dimensions than the index takes', { EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '4001', ...KEY },
+      ['EMBEDDING_DIMENSIONS is "4001": must be a whole number from 1 to 4000']],
+    ['more dimensions than the model has', { EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '1537', ...KEY },
+      ['EMBEDDING_DIMENSIONS is "1537": text-embedding-3-small makes vectors of 1536 at most']],
+    ['other dimensions than the model has', { EMBEDDER: 'transformers', EMBEDDING_DIMENSIONS: '256' },
+      ['EMBEDDING_DIMENSIONS is "256": Xenova/all-MiniLM-L6-v2 makes vectors of 384']],
+    ['settings for an embedder that was not chosen', { EMBEDDING_MODEL: 'm', EMBEDDING_DIMENSIONS: '5', ...KEY },
+      ['EMBEDDING_MODEL is "m": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this',
+        'EMBEDDING_DIMENSIONS is "5": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this']],
+    ['all of it at once, with other variables', { PORT: 'x', EMBEDDER: 'openai', EMBEDDING_MODEL: 'm' },
+      ['PORT is "x": must be a whole number from 0 to 65535',
+        'OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL',
+        'EMBEDDING_DIMENSIONS: set it to the length of the vectors that "m" makes']],
+  ])('refuses %s', (_, env, expected) => {
+    expect(problemsOf(env)).toEqual(expected)
+  })
+
+  it('may do without a key where the server is your own', () => {
+    const { embedder } = loadConfig({ EMBEDDER: 'openai', OPENAI_BASE_URL: 'http://localhost:8000/v1' })
+    expect(embedder).toMatchObject({ apiKey: undefined })
+  })
+
+  it.each(['localhost:11434', 'ftp://a', 'http://u:hunter2@a', 'http://a/v1?key=hunter2', 'http://a b', 'http://a:x'])(
+    'has no base URL %s', (url) => {
+      const [problem, ...others] = problemsOf({ OPENAI_BASE_URL: url })
+      expect(problem).toMatch(/^OPENAI_BASE_URL: must be a URL like/)
+      expect(problem).not.toContain('hunter2')
+      expect(others).toEqual([])
+    })
+
+  it('never repeats a bad key', () => {
+    expect(problemsOf({ OPENAI_API_KEY: 'sk-hunter2\n' }))
+      .toEqual(['OPENAI_API_KEY: must be printable ASCII without spaces or line breaks'])
   })
 })
 

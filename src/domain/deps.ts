@@ -3,6 +3,7 @@
 import type { Pool } from 'pg'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceStore } from '../bus/presence.ts'
+import type { Embedder } from '../providers/embedder.ts'
 import type { TokenCounter } from '../providers/tokens.ts'
 import type { Db } from '../store/db.ts'
 import type { Feeds } from './event/feed.ts'
@@ -31,6 +32,7 @@ export type Ground = {
   bus: Bus
   presence: PresenceStore
   tokens: TokenCounter
+  embedder: Embedder
   limits: Limits
   /** A writer of a streaming turn that is silent for this long is taken for dead. */
   streamLeaseMs: number

@@ -5,7 +5,8 @@ import { dot } from '../../src/providers/embedder.ts'
 import { pack, readEntries } from '../../src/providers/pack-word-vectors.ts'
 import { parseWordVectors } from '../../src/providers/static-embedder.ts'
 
-const vectorOf = (seed: number) => Array.from({ length: 100 }, (_, d) => Math.round(Math.sin(seed * 100 + d) * 1e5) / 1e5)
+const vectorOf = (seed: number) =>
+  Array.from({ length: 100 }, (_, d) => Math.round(Math.sin(seed * 100 + d) * 1e5) / 1e5)
 const line = (word: string, rank: number) => `"${word}":[${[...vectorOf(rank + 1), 1.5, rank].join(',')}]`
 /** As the source lies: keys like numbers first, then by rank; punctuation, accents and apostrophes among the words. */
 const SOURCE = `{"dimensions":100,"vectors":{${[

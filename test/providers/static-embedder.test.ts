@@ -1,5 +1,5 @@
-// The default embedder: meaning without shared words, bounds of time, and a file that is what it should be. The contract
-// of all embedders is in test/contract/.
+// The default embedder: meaning without shared words, bounds of time, and the file. The contract of all embedders is
+// in test/contract/.
 
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -32,7 +32,8 @@ describe('the static embedder', () => {
     // Change these numbers only together with the name: stored vectors are compared with new ones.
     const [vector] = await embedder.embed(["Yesterday we didn't adopt the second kitten"])
     expect(embedder.name).toBe('static-1')
-    expect([...vector!.slice(0, 6)].map((x) => Number(x.toFixed(4)))).toEqual([0.1511, -0.0355, 0.0877, -0.0761, -0.2516, -0.009])
+    const begin = [...vector!.slice(0, 6)].map((x) => Number(x.toFixed(4)))
+    expect(begin).toEqual([0.1511, -0.0355, 0.0877, -0.0761, -0.2516, -0.009])
   })
 
   it.each(['the of and', 'xqzzyv qqqqx', '😀', '東京'])('sees no direction in %j', async (text) => {
@@ -46,7 +47,7 @@ describe('the static embedder', () => {
 
   it('reads the beginning of a long text', async () => {
     const long = 'The dog needed a doctor. '.repeat(1_200)
-    expect(await similarity(long, `${long}Invoices, taxes and bills. `.repeat(3))).toBeCloseTo(1, 5)
+    expect(await similarity(long, long + 'Invoices, taxes and bills. '.repeat(2_000))).toBeCloseTo(1, 5)
   })
 
   it('takes less than 0.2 ms a turn', async () => {
@@ -61,14 +62,16 @@ describe('the static embedder', () => {
   it('lets others have their turn between long texts', async () => {
     let longest = 0
     let last = performance.now()
-    const timer = setInterval(() => {
+    const beat = () => {
       longest = Math.max(longest, performance.now() - last)
       last = performance.now()
-    }, 1)
+    }
+    const timer = setInterval(beat, 1)
     try {
-      await embedder.embed(Array.from({ length: 40 }, () => 'We adopted a kitten last week. '.repeat(8_500)))
+      await embedder.embed(Array.from({ length: 200 }, () => 'We adopted a kitten last week. '.repeat(8_500)))
     } finally {
       clearInterval(timer)
+      beat()
     }
     expect(longest).toBeLessThan(100)
   })

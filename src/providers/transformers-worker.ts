@@ -1,0 +1,69 @@
+// The other side of transformers-embedder.ts: loads the model with the first texts, and embeds message by message. In a
+// thread because ONNX Runtime for Node computes on the thread that calls it, for all its promises
+// (microsoft/onnxruntime#19611); in one because several have crashed it (huggingface/transformers.js#1292).
+
+import { parentPort, workerData } from 'node:worker_threads'
+
+export type WorkerData = {
+  /** What to import: the package, or a test's own. */
+  library: string
+  model: string
+  /** The model is a directory: nothing is looked for elsewhere. */
+  isLocal: boolean
+}
+export type Asked = { id: number; texts: string[] }
+/** `data` holds one vector after the other. */
+export type Answered =
+  | { id: number; dims: number[]; data: Float32Array<ArrayBuffer> }
+  | { id: number; problem: 'not installed' | 'unreachable' | 'broken'; message: string }
+
+/** What we use of @huggingface/transformers: https://huggingface.co/docs/transformers.js/api/pipelines */
+type Extractor = (texts: string[], options: { pooling: 'mean'; normalize: true }) => Promise<Tensor>
+type Tensor = { dims: number[]; data: Float32Array }
+type Library = {
+  pipeline(task: 'feature-extraction', model: string, options: { dtype: 'fp32'; local_files_only: boolean }):
+    Promise<Extractor>
+}
+
+const { library, model, isLocal } = workerData as WorkerData
+
+/** The model, once it is loaded or loading; a failed attempt is not kept. */
+let loading: Promise<Extractor> | null = null
+
+async function load(): Promise<Extractor> {
+  const { pipeline } = await import(library) as Library
+  // Quantised models differ from processor to processor; these do not, to speak of.
+  return pipeline('feature-extraction', model, { dtype: 'fp32', local_files_only: isLocal })
+}
+
+async function answer({ id, texts }: Asked): Promise<Answered> {
+  try {
+    loading ??= load()
+    const extract = await loading.catch((error: unknown) => {
+      loading = null
+      throw error
+    })
+    const { dims, data } = await extract(texts, { pooling: 'mean', normalize: true })
+    return { id, dims, data: Float32Array.from(data) }
+  } catch (error) {
+    return { id, problem: problemOf(error), message: String((error as Error)?.message ?? error) }
+  }
+}
+
+/** The hub's own troubles, in the words of transformers.js, and those on the way to it, in those of fetch. */
+const UNREACHABLE =
+  /fetch failed|terminated|time(d |-)?out|Internal server error|Bad gateway|Service unavailable|\((429|5\d\d)\)/i
+
+function problemOf(error: unknown): Extract<Answered, { problem: string }>['problem'] {
+  const { code, message } = error as { code?: string; message?: string }
+  if (/^(ERR_)?MODULE_NOT_FOUND$/.test(code ?? '') && message?.includes(`'${library}'`)) return 'not installed'
+  return !isLocal && UNREACHABLE.test(message ?? '') ? 'unreachable' : 'broken'
+}
+
+let last: Promise<void> = Promise.resolve()
+parentPort!.on('message', (asked: Asked) => {
+  last = last.then(async () => {
+    const answered = await answer(asked)
+    parentPort!.postMessage(answered, 'data' in answered ? [answered.data.buffer] : [])
+  })
+})
