@@ -33,6 +33,6 @@ export function slice<T>(read: T[], { size, backwards, after, before }: Asked): 
   const more = read.length > size
   const items = more ? read.slice(0, size) : read
   return backwards
-    ? { items: items.reverse(), hasNextPage: before !== null, hasPreviousPage: more }
+    ? { items: items.toReversed(), hasNextPage: before !== null, hasPreviousPage: more }
     : { items, hasNextPage: more, hasPreviousPage: after !== null }
 }

@@ -2,6 +2,7 @@
 
 import type { Deps } from './deps.ts'
 import { endExpiredPresence } from './presence.ts'
+import { indexTurns } from './recall/index-turns.ts'
 import { abortSilentTurns } from './streaming-turn/stream.ts'
 
 type Task = { name: string; everyMs: (deps: Deps) => number; run(deps: Deps): Promise<number> }
@@ -10,6 +11,7 @@ const TASKS: Task[] = [
   // Twice in a lease, so that a dead writer's turn ends within two.
   { name: 'abort turns whose writer is silent', everyMs: (deps) => deps.streamLeaseMs / 2, run: abortSilentTurns },
   { name: 'end presence that nobody renewed', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
+  { name: 'index turns of before by their words', everyMs: () => 10_000, run: indexTurns },
 ]
 
 /** Runs the tasks, each in its own rhythm; the result stops them once what runs has ended. */

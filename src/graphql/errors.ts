@@ -1,5 +1,5 @@
-// What clients are told of failures. Of a mutation, the expected ones are members of its result; elsewhere they are
-// GraphQL errors that carry the same code. Anything else is not for clients.
+// What clients are told of failures. Of a mutation, and of recall, the expected ones are members of its result; elsewhere
+// they are GraphQL errors that carry the same code. Anything else is not for clients.
 
 import { GraphQLError } from 'graphql'
 import type { Turn } from '../domain/turn/turn.ts'
@@ -10,7 +10,8 @@ import { builder } from './builder.ts'
 import { TurnStatusEnum } from './turn.ts'
 
 const ErrorInterface = builder.interfaceRef<DomainError>('Error').implement({
-  description: 'Why a mutation wrote nothing. Select it in any result to get all failures alike.',
+  description:
+    'Why a mutation wrote nothing, or a search was not made. Select it in any result to get all failures alike.',
   fields: (t) => ({
     code: t.exposeString('code', { description: 'For programs: stable, upper case, one for each type of error.' }),
     message: t.exposeString('message', { description: 'For people: names the cause, and what to do about it.' }),

@@ -11,6 +11,8 @@ export type TransformersSettings = {
   /** Of the Hugging Face hub, or a directory where it begins with / or a dot. */
   model: string
   dimension: number
+  /** Imported in the place of the package, by tests. */
+  library?: string
 }
 
 const LIBRARY = '@huggingface/transformers'
@@ -23,9 +25,9 @@ const READ_UNITS = 8_192
 
 type Waiting = { resolve(answered: Answered): void; reject(error: Error): void }
 
-/** Starts no thread and loads no model before the first texts. `library` is for tests. */
-export function createTransformersEmbedder(settings: TransformersSettings, library = LIBRARY): Embedder {
-  const { model, dimension } = settings
+/** Starts no thread and loads no model before the first texts. */
+export function createTransformersEmbedder(settings: TransformersSettings): Embedder {
+  const { model, dimension, library = LIBRARY } = settings
   // The weights' type, fp32, is part of what the name stands for: another one would need another name.
   const name = `transformers:${model}`
   const isLocal = isAbsolute(model) || model.startsWith('.')

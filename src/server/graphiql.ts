@@ -1,4 +1,4 @@
-// The tabs GraphiQL opens with: the room's story in five steps, each ready to run.
+// The tabs GraphiQL opens with: the room's story in six steps, each ready to run.
 
 const tab = (query: string, variables: object = {}) => ({
   query: query.trim(), variables: JSON.stringify(variables, null, 2), headers: '{\n  "x-actor": "ada"\n}',
@@ -79,6 +79,27 @@ query ReadBack($room: ID!) {
       edges { cursor node { seq actor role text createdAt } }
       pageInfo { hasPreviousPage startCursor }
     }
+  }
+}`, { room: 'conv_…' }),
+  tab(`
+# 6. Find it again, in your own words. With \`as: "scribe"\`
+# in the input, the whisper is not found.
+query Recall($room: ID!) {
+  recall(input: {
+    conversationId: $room
+    query: "Is there a date yet?"
+    k: 3
+    neighbours: 1
+  }) {
+    ... on Recall {
+      hits {
+        score similarity textScore
+        memory { ... on Turn { seq actor text } }
+        neighbours { seq actor text }
+      }
+      plan { vectorSearch candidates }
+    }
+    ... on Error { code message }
   }
 }`, { room: 'conv_…' }),
 ]

@@ -17,6 +17,7 @@ import { viewerFrom } from './auth.ts'
 import { tabs } from './graphiql.ts'
 import { refusal } from './guard.ts'
 import { answerHealth, type Health } from './health.ts'
+import { answerPost, useShortWay, type Answered, type Known } from './post.ts'
 import { attachWebSockets } from './ws.ts'
 
 /** What the WebSocket side gives to the same yoga: there the viewer comes with the connection. */
@@ -33,7 +34,7 @@ export type Server = {
 }
 
 /** Logs what nobody expected, once, and hides it from clients; expected failures keep their code. */
-const maskWith = (deps: Deps) => (error: unknown): GraphQLError => {
+export const maskWith = (deps: Deps) => (error: unknown): GraphQLError => {
   const original = error instanceof GraphQLError ? error.originalError : error
   const expected = toGraphQLError(error)
   if (expected) return expected
@@ -45,8 +46,9 @@ const maskWith = (deps: Deps) => (error: unknown): GraphQLError => {
   return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
 }
 
-export function createYogaFor(deps: Deps, config: Config, mask: (error: unknown) => GraphQLError) {
-  return createYoga<{ req?: IncomingMessage } & Partial<Connected>, RequestContext>({
+/** @param known documents that it found sound: it adds to them */
+export function createYogaFor(deps: Deps, config: Config, mask: (error: unknown) => GraphQLError, known: Known) {
+  return createYoga<{ req?: IncomingMessage } & Partial<Connected> & Answered, RequestContext>({
     schema,
     graphqlEndpoint: '/graphql',
     landingPage: false,
@@ -58,7 +60,7 @@ export function createYogaFor(deps: Deps, config: Config, mask: (error: unknown)
     // 9 MB of page, read when somebody asks for it.
     renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
     graphiql: { title: 'Colloquy', subscriptionsProtocol: 'WS', defaultTabs: tabs },
-    plugins: [useCSRFPrevention()],
+    plugins: [useCSRFPrevention(), useShortWay(known)],
     context: ({ request, viewer, holder }) =>
       createRequestContext(deps, viewer ?? viewerFrom((header) => request.headers.get(header)), holder ?? null),
   })
@@ -71,7 +73,8 @@ const refuse = (response: ServerResponse, status: number, message: string) => {
 
 export function createServer(deps: Deps, config: Config, health: Health): Server {
   const mask = maskWith(deps)
-  const yoga = createYogaFor(deps, config, mask)
+  const known: Known = new Map()
+  const yoga = createYogaFor(deps, config, mask, known)
   let draining = false
 
   const http = createHttpServer((request, response) => {
@@ -87,7 +90,8 @@ export function createServer(deps: Deps, config: Config, health: Health): Server
       }
     }
     if (draining) response.setHeader('connection', 'close')
-    void yoga(request, response)
+    if (request.method === 'POST') answerPost(yoga, known, mask, request, response)
+    else void yoga(request, response)
   })
   const sockets = attachWebSockets(http, { deps, config, yoga, mask })
 

@@ -41,6 +41,14 @@ export type ServerProcess = {
 
 const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
+/** What `npm start` gives to node, without the file: every server here is started so, the rivals too. */
+async function startOptions(): Promise<string[]> {
+  const { scripts } = JSON.parse(await readFile(fileOf('package.json'), 'utf8')) as { scripts: { start: string } }
+  const [node, ...options] = scripts.start.split(' ')
+  if (node !== 'node' || options.pop() !== 'src/main.ts') throw new Error(`npm start is not understood: ${scripts.start}`)
+  return options
+}
+
 /**
  * Starts a server by its file in the repository, and resolves when it has printed its url. BENCH_PROFILE, a directory,
  * has node write a processor profile of each there.
@@ -48,8 +56,8 @@ const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.m
 export async function startServer(path: string, env: Record<string, string>): Promise<ServerProcess> {
   const directory = process.env.BENCH_PROFILE
   const profile = directory ? ['--cpu-prof', `--cpu-prof-dir=${directory}`] : []
-  const child = watch(spawn(process.execPath, [...profile, '--import', 'tsx', fileOf(path)], {
-    env: { ...process.env, PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'inherit'],
+  const child = watch(spawn(process.execPath, [...profile, ...await startOptions(), fileOf(path)], {
+    cwd: fileOf('.'), env: { ...process.env, PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'inherit'],
   }))
   const port = await new Promise<number>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`${path} ended with ${code} before it was ready`)))

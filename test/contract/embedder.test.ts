@@ -19,7 +19,7 @@ embedderContract('the OpenAI embedder', async () => createOpenAiEmbedder({
   baseUrl: openai.url, apiKey: undefined, model: 'text-embedding-3-small', dimension: 1536, shortens: true,
 }))
 
-const FAKE = new URL('../support/fake-transformers.ts', import.meta.url).href
-embedderContract('the transformers embedder', async () => createTransformersEmbedder(
-  { model: 'Xenova/all-MiniLM-L6-v2', dimension: 384 }, FAKE,
-))
+const library = new URL('../support/fake-transformers.ts', import.meta.url).href
+embedderContract('the transformers embedder', async () => createTransformersEmbedder({
+  model: 'Xenova/all-MiniLM-L6-v2', dimension: 384, library,
+}))

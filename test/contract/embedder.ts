@@ -38,6 +38,7 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
         expect(vector).toHaveLength(embedder.dimension)
         expect(lengthOf(vector)).toBeCloseTo(1, 4)
       }
+      expect(new Set(vectors.map(({ buffer }) => buffer)).size).toBe(TEXTS.length)
       const second = Float32Array.from(vectors[1]!)
       vectors[0]!.fill(7)
       expect(vectors[1]).toEqual(second)

@@ -5,6 +5,7 @@ import { createEmbedder, type EmbedderSettings } from '../../src/providers/creat
 import { EmbedderFailed, type Embedder } from '../../src/providers/embedder.ts'
 import { createFakeOpenAi, fails, type FakeOpenAi, type Misdeed } from '../support/fake-openai.ts'
 
+const FAKE = new URL('../support/fake-transformers.ts', import.meta.url).href
 let server: FakeOpenAi
 let log: { warn: ReturnType<typeof vi.fn> }
 let made: Embedder | null
@@ -44,8 +45,12 @@ describe('a start', () => {
     server.next(fails(404, 'The model `m` does not exist'))
     expect(await refusal(openai())).toMatch(/404 The model `m` does not exist/)
     expect(await refusal(openai({ dimension: 768 }))).toMatch(/vectors of 1536 components, not of 768/)
-    const missing = await refusal({ kind: 'transformers', model: './none', dimension: 384 })
-    expect(missing).toMatch(/npm install|cannot be used/)
+  })
+
+  it('is refused without the package, and for a model that is not there', async () => {
+    const settings = { kind: 'transformers', model: 'hub/absent', dimension: 384 } as const
+    expect(await refusal({ ...settings, library: 'transformers-that-nobody-installed' })).toMatch(/npm install/)
+    expect(await refusal({ ...settings, library: FAKE })).toMatch(/Unauthorized access/)
   })
 
   it.each<[string, Misdeed | null, RegExp]>([
@@ -69,5 +74,13 @@ describe('a start', () => {
     await create(openai())
     expect(Date.now() - began).toBeLessThan(4_000)
     expect(log.warn).toHaveBeenCalledOnce()
+  })
+
+  it('does not wait for a model that takes longer to fetch', async () => {
+    const embedder = await create({ kind: 'transformers', model: 'hub/sleeps-4500', dimension: 384, library: FAKE })
+    expect(log.warn.mock.calls).toEqual([
+      [{ embedder: embedder.name, cause: 'it is not ready yet' }, expect.stringContaining('no vectors')],
+    ])
+    expect(await embedder.embed(['one'])).toHaveLength(1)
   })
 })

@@ -47,7 +47,7 @@ describe('the static embedder', () => {
 
   it('reads the beginning of a long text', async () => {
     const long = 'The dog needed a doctor. '.repeat(1_200)
-    expect(await similarity(long, `${long}Invoices, taxes and bills. `.repeat(3))).toBeCloseTo(1, 5)
+    expect(await similarity(long, long + 'Invoices, taxes and bills. '.repeat(2_000))).toBeCloseTo(1, 5)
   })
 
   it('takes less than 0.2 ms a turn', async () => {
@@ -62,14 +62,16 @@ describe('the static embedder', () => {
   it('lets others have their turn between long texts', async () => {
     let longest = 0
     let last = performance.now()
-    const timer = setInterval(() => {
+    const beat = () => {
       longest = Math.max(longest, performance.now() - last)
       last = performance.now()
-    }, 1)
+    }
+    const timer = setInterval(beat, 1)
     try {
-      await embedder.embed(Array.from({ length: 40 }, () => 'We adopted a kitten last week. '.repeat(8_500)))
+      await embedder.embed(Array.from({ length: 200 }, () => 'We adopted a kitten last week. '.repeat(8_500)))
     } finally {
       clearInterval(timer)
+      beat()
     }
     expect(longest).toBeLessThan(100)
   })

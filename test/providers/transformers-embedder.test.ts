@@ -13,7 +13,7 @@ afterEach(async () => {
 })
 
 function create(model: string, library = FAKE): Embedder {
-  const embedder = createTransformersEmbedder({ model, dimension: 384 }, library)
+  const embedder = createTransformersEmbedder({ model, dimension: 384, library })
   open.push(embedder)
   return embedder
 }
@@ -65,7 +65,7 @@ describe('the embedder through transformers.js', () => {
   })
 
   it('keeps nobody waiting who has given up, and serves the others', async () => {
-    const embedder = create('hub/slow')
+    const embedder = create('hub/sleeps-500')
     const reason = new Error('enough')
     const began = Date.now()
     const abort = new AbortController()
@@ -85,7 +85,7 @@ describe('the embedder through transformers.js', () => {
   })
 
   it('fails what waits when it is closed', async () => {
-    const embedder = create('hub/slow')
+    const embedder = create('hub/sleeps-500')
     const waiting = failureOf(embedder.embed(['one']))
     await embedder.close()
     expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })

@@ -22,6 +22,7 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     expect(response.status).toBe(200)
     expect(page).toContain('CreateRoom')
     expect(page).toContain('conversationEvents')
+    expect(page).toContain('query Recall')
     expect(page).not.toMatch(/<script[^>]+src="https?:/)
   })
 

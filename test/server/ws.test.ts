@@ -62,7 +62,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     await tenant.say(room, 'ada', 'to all')
     const events = await Promise.all(readings)
     expect(events.flat().every(({ turn }) => turn.text === 'to all')).toBe(true)
-    const loads = query.mock.calls.filter(([each]) => (each as unknown as { name?: string }).name === 'read-conversations')
+    const loads = query.mock.calls.filter(([each]) => (each as unknown as { name?: string }).name === 'read-conversation')
     expect(loads).toHaveLength(1)
     query.mockRestore()
   })

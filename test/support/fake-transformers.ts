@@ -23,7 +23,8 @@ export async function pipeline(task: string, model: string, { dtype, local_files
   if (misdeed === 'absent') throw new Error('Unauthorized access to file: "https://huggingface.co/absent/config.json".')
   if (misdeed === 'no-such-directory') throw new Error(`file was not found locally at "${model}/config.json"`)
   if (misdeed === 'offline-at-first' && before(misdeed) === 0) throw new TypeError('fetch failed')
-  if (misdeed === 'slow') await new Promise((resolve) => setTimeout(resolve, 500))
+  const [, ms] = /^sleeps-(\d+)$/.exec(misdeed) ?? []
+  if (ms) await new Promise((resolve) => setTimeout(resolve, Number(ms)))
 
   return async (texts: string[], { pooling = 'none', normalize = false }: ExtractOptions = {}) => {
     if (misdeed === 'dies') process.exit(3)

@@ -5,7 +5,7 @@ import { terms, words } from '../../providers/words.ts'
 import { cuesOf } from './cues.ts'
 
 /** Units of a text that are read: some 10,000 words, in 5 ms. */
-const READ = 65_536
+export const READ = 65_536
 
 export type IndexEntry = { terms: number[]; cues: number }
 

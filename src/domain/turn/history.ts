@@ -9,7 +9,7 @@ import type { Ground } from '../deps.ts'
 import { count, name, parse, time } from '../input.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
-import { seenBy, withTextSoFar, type Turn } from './turn.ts'
+import { withTextSoFar, type Turn } from './turn.ts'
 
 const turnFilter = z.object({
   actors: z.array(name).max(1000).nullish(),
@@ -62,7 +62,7 @@ export async function pageOfTurns(
     actors: filter.actors, roles: filter.roles, since: filter.after, until: filter.before, sinceSeq: filter.sinceSeq,
   })
   await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
-  return new Map(rooms.map((room) => [room, slice((found.get(room) ?? []).map(seenBy(viewer)), page)]))
+  return new Map(rooms.map((room) => [room, slice(found.get(room) ?? [], page)]))
 }
 
 const historyArgs = z.object({ limit: count.nullish(), before: count.nullish() })
@@ -84,7 +84,7 @@ export async function history(
     limit: size, from: 'newest', before: before == null ? null : { rootSeq: before, seq: 0 },
   })
   await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
-  return new Map(rooms.map((room) => [room, (found.get(room) ?? []).map(seenBy(viewer)).reverse()]))
+  return new Map(rooms.map((room) => [room, (found.get(room) ?? []).toReversed()]))
 }
 
 /** Committed turns and their tokens in the viewer's view of each room, newest versions only. */

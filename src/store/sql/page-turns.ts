@@ -3,8 +3,8 @@
 
 import type { Pool } from 'pg'
 import type { Role } from '../generated/enums.ts'
-import { TURN_COLUMNS, type TurnRow } from './turn-columns.ts'
-import { newest, views, visible } from './visible.ts'
+import { TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
+import { among, newest, views, visible, type HowMany } from './visible.ts'
 
 /** A place in a transcript: that of the first version, then the version. */
 export type TurnPlace = { rootSeq: number; seq: number }
@@ -31,9 +31,9 @@ const END = 2_147_483_647
 
 // The CASE is for the planner: of the conditions in it, it would expect next to no turn to be left, hence read and sort
 // whole rooms rather than walk the index until the page is full. Of a CASE it expects every second one.
-const statement = (direction: 'ASC' | 'DESC') => `
+const statement = (direction: 'ASC' | 'DESC', rooms: HowMany) => `
   SELECT t.*
-  FROM (${views('$1', '$2', 'c.id = ANY ($3::text[])')}) v
+  FROM (${views('$1', '$2', among('$3', rooms))}) v
   CROSS JOIN LATERAL (
     SELECT ${TURN_COLUMNS}
     FROM turn t
@@ -51,19 +51,26 @@ const statement = (direction: 'ASC' | 'DESC') => `
     LIMIT $4::integer) t`
 
 const STATEMENTS = {
-  oldest: { name: 'page-turns-from-oldest', text: statement('ASC') },
-  newest: { name: 'page-turns-from-newest', text: statement('DESC') },
+  oldest: {
+    one: { name: 'page-turns-of-room-from-oldest', text: statement('ASC', 'one') },
+    many: { name: 'page-turns-from-oldest', text: statement('ASC', 'many') },
+  },
+  newest: {
+    one: { name: 'page-turns-of-room-from-newest', text: statement('DESC', 'one') },
+    many: { name: 'page-turns-from-newest', text: statement('DESC', 'many') },
+  },
 }
 
 /** The turns of each room in the viewer's view, in the page's direction; a room without any has no key. */
-export async function pageTurns(
+export async function pageTurns<Viewer extends { tenant: string; actor: string }>(
   pool: Pool,
-  viewer: { tenant: string; actor: string },
+  viewer: Viewer,
   rooms: readonly string[],
   page: TurnPage,
-): Promise<Map<string, TurnRow[]>> {
-  const { rows } = await pool.query<TurnRow>({
-    ...STATEMENTS[page.from],
+): Promise<Map<string, (TurnRow & { viewer: Viewer })[]>> {
+  const { rows } = await pool.query<unknown[]>({
+    rowMode: 'array',
+    ...STATEMENTS[page.from][rooms.length === 1 ? 'one' : 'many'],
     values: [
       viewer.tenant, viewer.actor, rooms, page.limit,
       page.after?.rootSeq ?? 0, page.after?.seq ?? 0, page.before?.rootSeq ?? END, page.before?.seq ?? END,
@@ -71,11 +78,12 @@ export async function pageTurns(
       page.until ?? null, page.sinceSeq ?? null,
     ],
   })
-  const pages = new Map<string, TurnRow[]>()
+  const pages = new Map<string, (TurnRow & { viewer: Viewer })[]>()
   for (const row of rows) {
-    const turns = pages.get(row.conversationId)
-    if (turns) turns.push(row)
-    else pages.set(row.conversationId, [row])
+    const turn = turnOf(row, viewer)
+    const turns = pages.get(turn.conversationId)
+    if (turns) turns.push(turn)
+    else pages.set(turn.conversationId, [turn])
   }
   return pages
 }

@@ -1,7 +1,7 @@
 // Rooms with the head of their journal and the viewer's view of them: by id, by key, or listed.
 
 import type { Pool } from 'pg'
-import { views } from './visible.ts'
+import { among, views, type HowMany } from './visible.ts'
 
 type Viewer = { tenant: string; actor: string }
 
@@ -38,14 +38,17 @@ const toConversation = ({ viewActor, windows, addressed, ...row }: Row): Convers
   ...row, view: { actor: viewActor, windows, addressed },
 })
 
+const byId = (name: string, rooms: HowMany) => ({
+  name, text: `${SELECT} JOIN (${views('$1', '$2', among('$3', rooms))}) v ON v.id = c.id`,
+})
+const BY_ID = { one: byId('read-conversation', 'one'), many: byId('read-conversations', 'many') }
+
 /** Those of the rooms that exist in the viewer's tenant, in no order. */
 export async function readConversations(
   pool: Pool, viewer: Viewer, ids: readonly string[],
 ): Promise<ConversationRow[]> {
   const { rows } = await pool.query<Row>({
-    name: 'read-conversations',
-    text: `${SELECT} JOIN (${views('$1', '$2', 'c.id = ANY ($3::text[])')}) v ON v.id = c.id`,
-    values: [viewer.tenant, viewer.actor, ids],
+    ...BY_ID[ids.length === 1 ? 'one' : 'many'], values: [viewer.tenant, viewer.actor, ids],
   })
   return rows.map(toConversation)
 }

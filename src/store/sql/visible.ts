@@ -13,6 +13,16 @@ export const views = (tenant: string, actor: string, rooms: string) => `
   LEFT JOIN participant p ON p.conversation_id = c.id AND p.actor = ${actor}::text
   WHERE c.tenant = ${tenant}::text AND ${rooms}`
 
+export type HowMany = 'one' | 'many'
+
+/**
+ * The condition on `c.id` that it is among the rooms of a parameter. One room has a statement of its own: its plan
+ * Postgres keeps. Of a list it expects ten, so that a kept plan looks dear to it, and it plans each call anew, which takes
+ * longer than the call.
+ */
+export const among = (rooms: string, howMany: HowMany) =>
+  howMany === 'one' ? `c.id = (${rooms}::text[])[1]` : `c.id = ANY (${rooms}::text[])`
+
 /** Whether the view `v` has one window, over everything. */
 export const whole = (v = 'v') => `(${v}.windows[1] <= 1 AND cardinality(${v}.windows) = 1)`
 

@@ -1,0 +1,152 @@
+// Recall: what was said and bears on a question, found again. What is near, and who sees it, the domain decides; here
+// it only gets its names.
+
+import { recall, type Recall as Found, type RecallHit as Hit } from '../domain/recall/recall.ts'
+import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { builder } from './builder.ts'
+import { orErrors } from './result.ts'
+import { RoleEnum } from './turn.ts'
+
+const RecallScopeEnum = builder.enumType('RecallScope', {
+  description: 'Which rooms are searched. Of each, the viewer is shown only what is in their view.',
+  values: {
+    CONVERSATION: { description: 'The one room that `conversationId` names.' },
+    OWNER: {
+      description: "The rooms that belong to the owner of the room that `conversationId` names; without it, the viewer's.",
+    },
+    TENANT: { description: 'Every room that the viewer sees.' },
+  } as const,
+})
+
+const MemoryKindEnum = builder.enumType('MemoryKind', {
+  description: 'What kind of thing is remembered.',
+  values: { TURN: { description: 'Something said, as it was said. Only the newest version of it is found.' } } as const,
+})
+
+const VectorSearchEnum = builder.enumType('VectorSearch', {
+  description: "How the memories nearest to the query's meaning were looked for.",
+  values: {
+    EXACT: { description: 'All of them were compared: none that is near was missed.' },
+    APPROXIMATE: { description: 'By an index that may miss some, as is done for many rooms together.' },
+    NONE: { description: 'Not at all: there are no vectors to compare yet, so words alone decided.' },
+  } as const,
+})
+
+const Memory = builder.unionType('Memory', {
+  description: 'Something that can be recalled.',
+  types: ['Turn'],
+  resolveType: (): 'Turn' => 'Turn',
+})
+
+const RecallHit = builder.objectRef<Hit>('RecallHit').implement({
+  description: 'A memory that bears on the query, and how well.',
+  fields: (t) => ({
+    memory: t.field({
+      type: Memory, description: 'What was found, in the view that was asked for.', resolve: ({ turn }) => turn,
+    }),
+    score: t.exposeFloat('score', {
+      description:
+        'What the order is by: the sum of all that speaks for it. It compares hits of one answer, not of two.',
+    }),
+    similarity: t.exposeFloat('similarity', {
+      nullable: true,
+      description:
+        'How near its meaning is to that of the query: the cosine of their vectors, −1 to 1; null while it has no ' +
+        'vector.',
+    }),
+    textScore: t.exposeFloat('textScore', {
+      nullable: true,
+      description:
+        "How well its words match those of the query, 0 to 1, the best match of the answer's candidates being 1; " +
+        'null where it has none of them.',
+    }),
+    neighbours: t.field({
+      type: ['Turn'],
+      description:
+        'The turns that stand before and after it in its room, oldest first and without itself; as many as were ' +
+        'asked for, where there are so many.',
+      resolve: ({ neighbours }) => neighbours,
+    }),
+  }),
+})
+
+const RecallPlan = builder.objectRef<Found['plan']>('RecallPlan').implement({
+  description: 'How an answer was come by.',
+  fields: (t) => ({
+    vectorSearch: t.field({
+      type: VectorSearchEnum,
+      description: 'How meaning was compared; it depends on how much there is to search.',
+      resolve: ({ vectorSearch }) => vectorSearch,
+    }),
+    candidates: t.exposeInt('candidates', { description: 'Memories that were ranked; the hits are the best of them.' }),
+  }),
+})
+
+const Recall = builder.objectRef<Found>('Recall').implement({
+  description: 'What was recalled for a query.',
+  fields: (t) => ({
+    hits: t.field({
+      type: [RecallHit],
+      description: 'The best memories, best first: `k` of them where as many fit what was asked for.',
+      resolve: ({ hits }) => hits,
+    }),
+    plan: t.field({
+      type: RecallPlan, description: 'How they were found, for whoever wonders why.', resolve: ({ plan }) => plan,
+    }),
+  }),
+})
+
+const RecallInput = builder.inputType('RecallInput', {
+  description: 'What to recall, and where. Of what is given beside the query, a memory has to meet all.',
+  fields: (t) => ({
+    query: t.string({
+      required: true,
+      description:
+        'A question, or whatever the memories are to be about, in plain words; 1 to 10,000 characters. It may name a ' +
+        'speaker or a time.',
+    }),
+    k: t.int({ defaultValue: 10, description: 'Hits at most: 1 to 100.' }),
+    conversationId: t.id({ description: 'The room to search, or one of the owner whose rooms are searched.' }),
+    scope: t.field({
+      type: RecallScopeEnum, defaultValue: 'CONVERSATION',
+      description: 'How far to search. CONVERSATION needs a `conversationId`.',
+    }),
+    kinds: t.field({
+      type: [MemoryKindEnum], defaultValue: ['TURN'], description: 'Which kinds of memories to look among.',
+    }),
+    threshold: t.float({
+      description: 'The least similarity of a hit, 0 to 1. What has no vector yet fails it.',
+    }),
+    actors: t.stringList({ description: 'Turns by any of these actors; an empty list matches none.' }),
+    roles: t.field({ type: [RoleEnum], description: 'Turns in any of these roles; an empty list matches none.' }),
+    after: t.field({ type: 'DateTime', description: 'Turns said at this time or later.' }),
+    before: t.field({ type: 'DateTime', description: 'Turns said earlier than this.' }),
+    metadata: t.field({
+      type: 'JSON',
+      description:
+        'An object: turns whose metadata contains it, that is, has all its keys with these values, at any depth.',
+    }),
+    neighbours: t.int({
+      defaultValue: 0, description: 'Turns to show before, and as many after, each hit: 0 to 10. They are no hits.',
+    }),
+    maxTokens: t.int({
+      description: 'Tokens that the hits may have together, neighbours included; what does not fit is left out.',
+    }),
+    as: t.string({
+      description: "In whose view; the viewer's when left out. It holds for all that is selected below.",
+    }),
+  }),
+})
+
+builder.queryField('recall', (t) =>
+  t.field({
+    type: Recall,
+    description:
+      'Finds again what was said: by its words, by its meaning, and by who said it when. What the viewer does not see ' +
+      'is not found, and shifts no score.',
+    errors: orErrors('Recall', 'What was found, or why nothing could be looked for.', [
+      InvalidInput, NotFound, NotAllowed,
+    ]),
+    args: { input: t.arg({ type: RecallInput, required: true, description: 'What to recall, and where.' }) },
+    resolve: (_, { input }, { deps, viewer }) => recall(deps, viewer, input),
+  }))

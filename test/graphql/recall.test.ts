@@ -1,0 +1,187 @@
+// Recall as clients ask for it, on real databases: what comes back for which input, in whose view. How well it finds is
+// measured by `npm run bench:recall`.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { backends } from '../support/backend.ts'
+import { useClients, type Answer } from './client.ts'
+
+const RECALL = `query Recall($input: RecallInput!) {
+  recall(input: $input) {
+    __typename
+    ... on Recall {
+      hits {
+        score similarity textScore
+        memory { __typename ... on Turn { id actor text tokenCount createdAt } }
+        neighbours { text }
+      }
+      plan { vectorSearch candidates }
+    }
+    ... on Error { code message }
+    ... on InvalidInput { issues { path } }
+  }
+}`
+
+const TALK: [actor: string, content: string, createdAt: string, about?: object][] = [
+  ['ada', 'Good morning, bob.', '2024-03-01T09:00:00.000Z'],
+  ['bob', 'Morning! Shall we talk about the garden?', '2024-03-01T09:01:00.000Z'],
+  ['ada', 'We planted the tulips along the fence.', '2024-03-01T09:02:00.000Z', { metadata: { topic: 'garden' } }],
+  ['bob', 'And the hedgehog moved in under the shed.', '2024-03-01T09:03:00.000Z', { role: 'ASSISTANT' }],
+  ['ada', 'Lovely. The roof of the shed leaks, though.', '2024-04-01T09:04:00.000Z', { metadata: { topic: 'roof' } }],
+]
+
+describe.each(backends)('recall on $name', (backend) => {
+  const clients = useClients(backend)
+  const { room: makeRoom, say } = clients
+  const [ada, carol] = [clients.as('ada'), clients.as('carol')]
+  let room: string
+
+  beforeAll(async () => {
+    room = await makeRoom(['ada', 'bob', 'carol'])
+    for (const [actor, content, createdAt, about] of TALK) await say(room, content, { actor, createdAt, ...about })
+  })
+
+  const ask = async (input: object, by = ada): Promise<Answer> =>
+    (await by(RECALL, { input: { conversationId: room, ...input } })).recall
+  const textsOf = ({ hits }: Answer): string[] => hits.map(({ memory }: Answer) => memory.text)
+  const text = (index: number) => TALK[index]![1]
+
+  it('answers with the turns, best first, and says what spoke for each', async () => {
+    const answer = await ask({ query: 'Where did they plant the tulips?' })
+    expect(answer.__typename).toBe('Recall')
+    const [first] = answer.hits
+    expect(first.memory).toMatchObject({ __typename: 'Turn', actor: 'ada', text: text(2) })
+    expect(first.textScore).toBeGreaterThan(0)
+    expect(first.textScore).toBeLessThanOrEqual(1)
+    const scores = answer.hits.map(({ score }: Answer) => score)
+    expect(scores).toEqual(scores.toSorted((a: number, b: number) => b - a))
+    for (const { similarity } of answer.hits) {
+      if (similarity !== null) expect(Math.abs(similarity)).toBeLessThanOrEqual(1.000001)
+    }
+    expect(answer.plan.candidates).toBeGreaterThanOrEqual(answer.hits.length)
+    expect(['EXACT', 'APPROXIMATE', 'NONE']).toContain(answer.plan.vectorSearch)
+  })
+
+  it('gives k hits, 10 unless asked, and only of the room that was named', async () => {
+    const [busy, other] = [await makeRoom(['ada']), await makeRoom(['ada'])]
+    for (let i = 1; i <= 12; i++) await say(busy, `The tulips of bed ${i} are in flower.`)
+    await say(other, 'The tulips of another room are in flower.')
+    const query = 'tulips in flower'
+    expect(textsOf(await ask({ conversationId: busy, query }))).toHaveLength(10)
+    expect(textsOf(await ask({ conversationId: busy, query, k: 3 }))).toHaveLength(3)
+    const all = textsOf(await ask({ conversationId: busy, query, k: 100 }))
+    expect(all).toHaveLength(12)
+    expect(all.filter((found) => found.includes('another'))).toEqual([])
+  })
+
+  it('shows the turns around a hit, oldest first, and no more than there are', async () => {
+    const around = async (query: string, neighbours: number) => {
+      const [first] = (await ask({ query, k: 1, neighbours })).hits
+      return { text: first.memory.text, neighbours: first.neighbours.map((turn: Answer) => turn.text) }
+    }
+    expect(await around('hedgehog', 0)).toEqual({ text: text(3), neighbours: [] })
+    expect(await around('hedgehog', 1)).toEqual({ text: text(3), neighbours: [text(2), text(4)] })
+    expect(await around('tulips', 10)).toEqual({ text: text(2), neighbours: [0, 1, 3, 4].map(text) })
+  })
+
+  it.each<[what: string, filter: object, found: number[]]>([
+    ['by some actors', { actors: ['bob'] }, [1, 3]],
+    ['by nobody', { actors: [] }, []],
+    ['in some roles', { roles: ['ASSISTANT', 'SYSTEM'] }, [3]],
+    ['in no role', { roles: [] }, []],
+    ['from a time on', { after: '2024-03-01T09:03:00.000Z' }, [3, 4]],
+    ['before a time', { before: '2024-03-01T09:01:00.000Z' }, [0]],
+    ['with that metadata', { metadata: { topic: 'roof' } }, [4]],
+    ['that meet all of it', { metadata: { topic: 'garden' }, actors: ['bob'] }, []],
+  ])('looks among the turns %s', async (_, filter, found) => {
+    // Each turn holds a word of it.
+    const query = 'This morning, what about the garden, the tulips, the hedgehog and the shed?'
+    const texts = textsOf(await ask({ query, kinds: ['TURN'], ...filter }))
+    expect(texts.sort()).toEqual(found.map(text).sort())
+  })
+
+  it('keeps to the tokens it is given', async () => {
+    const [cheap] = (await ask({ query: 'tulips hedgehog shed garden', k: 1 })).hits
+    const { hits } = await ask({ query: 'tulips hedgehog shed garden', maxTokens: cheap.memory.tokenCount })
+    expect(hits.length).toBeGreaterThan(0)
+    const tokens = hits.reduce((sum: number, { memory }: Answer) => sum + memory.tokenCount, 0)
+    expect(tokens).toBeLessThanOrEqual(cheap.memory.tokenCount)
+  })
+
+  it('gives nothing below the threshold, and nothing without a vector above any', async () => {
+    const { hits } = await ask({ query: 'tulips', threshold: 0.3 })
+    expect(hits.filter(({ similarity }: Answer) => similarity === null || similarity < 0.3)).toEqual([])
+  })
+
+  it('finds the newest version only', async () => {
+    const edited = await makeRoom(['ada'])
+    const { id } = await say(edited, 'The key lies under the doormat.')
+    await ada(`mutation ($id: ID!) { supersedeTurn(input: {
+      turnId: $id, turn: { role: USER, content: "The key lies under the flowerpot." }
+    }) { __typename } }`, { id })
+    expect(textsOf(await ask({ conversationId: edited, query: 'Where is the key? Under the doormat?' })))
+      .toEqual(['The key lies under the flowerpot.'])
+  })
+
+  it('finds for each viewer what they see, and shows all below in the same view', async () => {
+    const split = await makeRoom(['ada', 'bob', 'carol'])
+    await say(split, 'The surprise party is planned, says nobody.')
+    await say(split, 'The surprise party is on Friday.', { audience: ['bob'] })
+    const query = 'When is the surprise party?'
+    const document = `query ($input: RecallInput!) { recall(input: $input) { ... on Recall {
+      hits { memory { ... on Turn { text conversation { turnCount } } } neighbours { text } } plan { candidates }
+    } } }`
+    const told = async (by: typeof ada, as?: string) => {
+      const { recall } = await by(document, { input: { conversationId: split, query, neighbours: 10, as } })
+      return {
+        texts: recall.hits.map(({ memory }: Answer) => memory.text).sort(),
+        counts: [...new Set(recall.hits.map(({ memory }: Answer) => memory.conversation.turnCount))],
+        candidates: recall.plan.candidates,
+        whispers: JSON.stringify(recall).includes('Friday'),
+      }
+    }
+    const all = {
+      texts: ['The surprise party is on Friday.', 'The surprise party is planned, says nobody.'], counts: [2],
+      candidates: 2, whispers: true,
+    }
+    const left = { texts: all.texts.slice(1), counts: [1], candidates: 1, whispers: false }
+    expect(await told(ada)).toEqual(all)
+    expect(await told(carol, 'bob')).toEqual(all)
+    expect(await told(carol)).toEqual(left)
+    expect(await told(ada, 'carol')).toEqual(left)
+  })
+
+  const unknown = `conv_${'0'.repeat(26)}`
+
+  it('says of a room that is not there that there is none to see', async () => {
+    expect(await ask({ query: 'tulips', conversationId: unknown })).toMatchObject({
+      __typename: 'NotFound', code: 'NOT_FOUND', message: expect.stringContaining(unknown),
+    })
+  })
+
+  it.each<[what: string, input: object, path: string]>([
+    ['nothing to look for', { query: '' }, 'query'],
+    ['a query of 1 MB', { query: 'tulip '.repeat(170_000) }, 'query'],
+    ['a query that no database holds', { query: 'a\0b' }, 'query'],
+    ['no hits', { k: 0 }, 'k'],
+    ['101 hits', { k: 101 }, 'k'],
+    ['a threshold below 0', { threshold: -0.1 }, 'threshold'],
+    ['a threshold above 1', { threshold: 1.01 }, 'threshold'],
+    ['11 neighbours', { neighbours: 11 }, 'neighbours'],
+    ['fewer than no neighbours', { neighbours: -1 }, 'neighbours'],
+    ['no tokens', { maxTokens: 0 }, 'maxTokens'],
+    ['metadata that is no object', { metadata: ['garden'] }, 'metadata'],
+    ['nobody to look as', { as: '' }, 'as'],
+    ['an actor without a name', { actors: ['ada', ''] }, 'actors.1'],
+    ['what is no id of a room', { conversationId: 'garden' }, 'conversationId'],
+    ['one room, and not which', { conversationId: null }, 'conversationId'],
+  ])('refuses %s, and says where the mistake is', async (_, input, path) => {
+    const answer = await ask({ query: 'tulips', ...input })
+    expect(answer).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT' })
+    expect(answer.issues).toEqual([{ path: path.split('.') }])
+  })
+
+  it('lists all that is wrong at once', async () => {
+    const { issues } = await ask({ query: '', k: 0, neighbours: 11 })
+    expect(issues.map(({ path }: Answer) => path.join('.')).sort()).toEqual(['k', 'neighbours', 'query'])
+  })
+})

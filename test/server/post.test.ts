@@ -1,0 +1,215 @@
+// The short way of a POST tells what yoga tells: the same requests are sent to yoga alone and to the short way before
+// it, and status, headers and body compared; and that each takes the way that is meant for it.
+
+import { createServer, request as httpRequest, type RequestListener } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { createYogaFor, maskWith } from '../../src/server/http.ts'
+import { answerPost, type Known } from '../../src/server/post.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld } from '../support/world.ts'
+
+type Sent = { path?: string; method?: string; headers?: Record<string, string>; body?: unknown; raw?: string | Buffer }
+
+const VIEWER = '{ viewer { tenant actor } }'
+const SEVERAL = 'query One { viewer { tenant } } query Two { viewer { actor } }'
+const PAGE = 'query ($first: Int) { conversations(first: $first) { edges { cursor } } }'
+const CREATE = `mutation ($key: String) {
+  createConversation(input: { key: $key }) { __typename ... on Conversation { key } ... on Error { code message } }
+}`
+const FOLLOW = 'subscription { conversationEvents(conversationId: "conv_none") { __typename } }'
+const NONE = 'query None { conversation(key: "none") { id turns(first: 900) { edges { cursor } } } }'
+const viewer = { query: VIEWER }
+const accept = (value: string, body: object = viewer): Sent => ({ headers: { accept: value }, body })
+const typed = (value: string): Sent => ({ headers: { 'content-type': value }, body: viewer })
+
+describe.each(backends.slice(0, 1))('a POST', (backend) => {
+  const world = useWorld(backend)
+  const ports = { short: 0, yoga: 0 }
+  /** Requests that yoga got behind the short way. */
+  let left = 0
+  const close: (() => void)[] = []
+
+  beforeAll(async () => {
+    const config = loadConfig({ ALLOWED_ORIGINS: 'https://app.example' })
+    const mask = maskWith(world.deps)
+    const serve = async (listener: RequestListener) => {
+      const server = createServer(listener)
+      close.push(() => server.close())
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      return (server.address() as AddressInfo).port
+    }
+    const alone = createYogaFor(world.deps, config, mask, new Map())
+    ports.yoga = await serve((request, response) => void alone(request, response))
+    const known: Known = new Map()
+    const behind = createYogaFor(world.deps, config, mask, known)
+    const counted = new Proxy(behind, {
+      apply(target, self, args) {
+        left += 1
+        return Reflect.apply(target, self, args)
+      },
+    })
+    ports.short = await serve((request, response) => answerPost(counted, known, mask, request, response))
+  })
+  afterAll(() => { for (const each of close) each() })
+
+  const send = (to: keyof typeof ports, { path = '/graphql', method = 'POST', headers, body, raw }: Sent) =>
+    new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
+      const bytes = Buffer.from(raw ?? JSON.stringify(body) ?? '')
+      const sent = httpRequest({
+        host: '127.0.0.1', port: ports[to], path, method,
+        headers: { 'content-type': 'application/json', 'content-length': bytes.length, ...headers },
+      }, async (response) => {
+        const parts: Buffer[] = []
+        for await (const part of response) parts.push(part as Buffer)
+        const { date: _, ...rest } = response.headers
+        resolve({ status: response.statusCode!, headers: rest, body: Buffer.concat(parts).toString() })
+      })
+      sent.on('error', reject)
+      // In two pieces: characters may lie across them.
+      sent.write(bytes.subarray(0, bytes.length >> 1))
+      setTimeout(() => sent.end(bytes.subarray(bytes.length >> 1)), 2)
+    })
+
+  /** Both answers, the short way's after it has met the document; and whether yoga was spared the second time. */
+  async function both(sent: Sent) {
+    await send('short', sent)
+    left = 0
+    const short = await send('short', sent)
+    const spared = left === 0
+    return { short, yoga: await send('yoga', sent), spared }
+  }
+
+  test.each<[string, Sent]>([
+    ['a query', { body: viewer }],
+    ['a query with headers', { headers: { 'x-tenant': 'acme', 'x-actor': 'ada' }, body: viewer }],
+    ['a mutation', { body: { query: CREATE, variables: { key: 'short' } } }],
+    ['a mutation that is refused by the domain', { body: { query: CREATE, variables: { key: 'x'.repeat(5_000) } } }],
+    ['characters beyond ASCII', { body: { query: CREATE, variables: { key: 'Zoë – 東京 🗼' } } }],
+    ['one of several operations', { body: { query: SEVERAL, operationName: 'Two' } }],
+    ['nulls where nothing is given', { body: { query: VIEWER, variables: null, operationName: null, extensions: null } }],
+    ['extensions', { body: { query: VIEWER, extensions: { persistedQuery: { version: 1 } } } }],
+    ['a charset', typed('application/json; charset=utf-8')],
+    ['Accept: */*', accept('*/*')],
+    ['Accept: application/graphql-response+json', accept('application/graphql-response+json')],
+    ['Accept of a usual client', accept('application/graphql-response+json, application/json;q=0.9')],
+    ['Accept of another', accept('application/json, text/plain, */*')],
+    ['Accept with a stream behind', accept('application/json, text/event-stream')],
+    ['null for what is not there', { body: { query: '{ conversation(key: "none") { id } }' } }],
+  ])('the short way, alike: %s', async (_, sent) => {
+    const { short, yoga, spared } = await both(sent)
+    expect(short).toEqual(yoga)
+    expect(short.status).toBe(200)
+    expect(spared).toBe(true)
+  })
+
+  test.each<[string, Sent]>([
+    ['broken JSON', { raw: '{"query": ' }],
+    ['a byte order mark', { raw: `\uFEFF${JSON.stringify(viewer)}` }],
+    ['no body', { raw: '' }],
+    ['null', { raw: 'null' }],
+    ['a number', { raw: '7' }],
+    ['a batch', { body: [viewer, viewer] }],
+    ['no query', { body: { variables: {} } }],
+    ['a query that is no text', { body: { query: 7 } }],
+    ['variables in a list', { body: { query: VIEWER, variables: [] } }],
+    ['variables as text', { body: { query: VIEWER, variables: '{}' } }],
+    ['extensions as text', { body: { query: VIEWER, extensions: 'x' } }],
+    ['an operationName that is no text', { body: { query: VIEWER, operationName: 7 } }],
+    ['a parameter that is none', { body: { query: VIEWER, id: 1 } }],
+    ['a parameter that is none, and null', { body: { query: VIEWER, id: null } }],
+    ['a syntax error', { body: { query: '{ viewer' } }],
+    ['a syntax error, for a client of the newer type', accept('application/graphql-response+json', { query: '{ viewer' })],
+    ['a field that is not there', { body: { query: '{ nothing }' } }],
+    ['the same, for a client of the newer type', accept('application/graphql-response+json', { query: '{ nothing }' })],
+    ['an operation that is not there', { body: { query: SEVERAL, operationName: 'Three' } }],
+    ['several operations and no name', { body: { query: SEVERAL } }],
+    ['an empty name', { body: { query: VIEWER, operationName: '' } }],
+    ['a variable of the wrong type', { body: { query: PAGE, variables: { first: 'many' } } }],
+    ['the same again', accept('application/graphql-response+json', { query: PAGE, variables: { first: 'many' } })],
+    ['an error of a query', { body: { query: PAGE, variables: { first: 900 } } }],
+    ['the same once more', accept('application/graphql-response+json', { query: PAGE, variables: { first: 900 } })],
+    ['an error beside data', { body: { query: `{ viewer { actor } ${NONE.slice(11, -1)} }` } }],
+    ['a name that is none', { headers: { 'x-actor': 'x'.repeat(1_000) }, body: viewer }],
+    ['a subscription', { body: { query: FOLLOW } }],
+    ['a subscription as a stream', accept('text/event-stream', { query: FOLLOW })],
+    ['a query as a stream', accept('text/event-stream')],
+    ['a query as parts', accept('multipart/mixed')],
+    ['Accept: text/html', accept('text/html')],
+    ['Accept with another charset', accept('application/json; charset=latin1')],
+    ['a page of an allowed origin', { headers: { origin: 'https://app.example' }, body: viewer }],
+    ['a preflight', { method: 'OPTIONS', headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' } }],
+    ['text/plain', typed('text/plain')],
+    ['no type of content', typed('')],
+    ['application/graphql+json', typed('application/graphql+json')],
+    ['another charset', typed('application/json; charset=latin1')],
+    ['a form', { headers: { 'content-type': 'application/x-www-form-urlencoded' }, raw: `query=${VIEWER}` }],
+    ['a query in the address', { path: '/graphql?x=1', body: viewer }],
+    ['another path', { path: '/nothing', body: viewer }],
+  ])("yoga's way, alike: %s", async (_, sent) => {
+    const { short, yoga, spared } = await both(sent)
+    expect(short).toEqual(yoga)
+    expect(spared).toBe(false)
+  })
+
+  test('what nobody expected is masked, and logged once', async () => {
+    const { query } = world.deps.pool
+    const log = vi.spyOn(world.deps.log, 'error').mockImplementation(() => {})
+    const sent: Sent = { body: { query: '{ conversations { edges { cursor } } }' } }
+    await send('short', sent)
+    world.deps.pool.query = (() => Promise.reject(new Error('secret'))) as never
+    try {
+      const short = await send('short', sent)
+      expect(log).toHaveBeenCalledTimes(1)
+      expect(short.body).toContain('INTERNAL_SERVER_ERROR')
+      expect(short).toEqual(await send('yoga', sent))
+    } finally {
+      world.deps.pool.query = query
+      log.mockRestore()
+    }
+  })
+
+  test('a mutation is executed once, whichever way its answer goes', async () => {
+    const say = `mutation ($room: ID!, $first: Int) {
+      appendTurn(input: { conversationId: $room, turn: { role: USER, content: "once" } }) {
+        ... on Turn { conversation { turns(first: $first) { edges { cursor } } } }
+      }
+    }`
+    const tenant = world.tenant()
+    const room = await tenant.room('ada')
+    const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada' }
+    for (const first of [10, 10, 900]) await send('short', { headers, body: { query: say, variables: { room, first } } })
+    const { body } = await send('short', { headers, body: {
+      query: 'query ($room: ID!) { conversation(id: $room) { turnCount } }', variables: { room },
+    } })
+    expect(JSON.parse(body).data.conversation.turnCount).toBe(3)
+  })
+
+  test('a client that leaves before its body is there harms nobody', async () => {
+    const sent = httpRequest({
+      host: '127.0.0.1', port: ports.short, path: '/graphql', method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': 1_000 },
+    })
+    sent.on('error', () => {})
+    sent.write('{"query":')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    sent.destroy()
+    expect((await send('short', { body: viewer })).status).toBe(200)
+  })
+
+  test('no more documents are known than fit, and no long ones', async () => {
+    const known: Known = new Map()
+    const yoga = createYogaFor(world.deps, loadConfig({}), maskWith(world.deps), known)
+    const ask = (query: string) => {
+      const { schema, parse, validate } = yoga.getEnveloped({ params: { query } })
+      return validate(schema, parse(query))
+    }
+    for (let index = 0; index < 1_010; index++) ask(`{ viewer { a${index}: actor } }`)
+    ask(`{ viewer { actor } } #${'x'.repeat(20_000)}`)
+    ask('{ nothing }')
+    expect(known.size).toBe(1_000)
+    expect([...known.keys()].at(-1)).toBe('{ viewer { a1009: actor } }')
+  })
+})
