@@ -32,6 +32,19 @@ export async function readVectorIndex(pool: Pool, embedder: string): Promise<Vec
   return rows[0] ?? null
 }
 
+/** What is done with indexes, for whoever keeps house. */
+export type VectorIndexes = {
+  read(embedder: string): Promise<VectorIndex | null>
+  make(embedder: { name: string; dimension: number }, count: number, signal: AbortSignal): Promise<boolean>
+  drop(embedder: string): Promise<void>
+}
+
+export const vectorIndexes = (pool: Pool, databaseUrl: string): VectorIndexes => ({
+  read: (embedder) => readVectorIndex(pool, embedder),
+  make: (embedder, count, signal) => makeVectorIndex(databaseUrl, embedder, count, signal),
+  drop: (embedder) => dropVectorIndex(databaseUrl, embedder),
+})
+
 /**
  * Makes the index unless it is there, or somebody else is about it. Takes about a minute a million vectors; appends and
  * searches go on. What a making left half-done is dropped first.
