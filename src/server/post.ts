@@ -100,8 +100,8 @@ export function answerPost(
       result = { errors: [mask(error)] }
     }
     if (!result.data || result.errors || result.extensions) return leave({ answer: result })
-    const text = JSON.stringify(result)
-    response.writeHead(200, { 'content-type': type, 'content-length': Buffer.byteLength(text) }).end(text)
+    const bytes = Buffer.from(JSON.stringify(result))
+    response.writeHead(200, { 'content-type': type, 'content-length': bytes.length }).end(bytes)
   }
   request.on('data', (part: Buffer) => void parts.push(part))
   request.on('end', () => void answer())
