@@ -1,5 +1,5 @@
-// LoCoMo: long conversations of two, with questions and the turns that hold each answer. How its files are read, and how
-// what was recalled is scored. The files are not ours to ship (CC BY-NC 4.0).
+// LoCoMo: long conversations of two, with questions and the turns that hold each answer. How its files are read, and
+// how what was recalled is scored. The files are not ours to ship (CC BY-NC 4.0).
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -27,7 +27,7 @@ export const TARGETS = [[5, 72], [10, 78], [20, 84]] as const
 
 const CATEGORIES: Record<number, string> = { 1: 'multi-hop', 2: 'temporal', 3: 'open-domain', 4: 'single-hop' }
 
-/** For each question, the share of its evidence among the first n recalled; the mean over all questions, in per cent. */
+/** For each question, the share of its evidence among the first n recalled; the mean of all, in per cent. */
 export function evidenceRecall(answered: readonly Answered[], n: number): number {
   const shares = answered.map(({ evidence, found }) => {
     const first = new Set(found.slice(0, n))
@@ -60,7 +60,7 @@ function row(label: string, answered: Answered[], isWhole: boolean): string[] {
   ]
 }
 
-/** One block of rows for each way of asking: all questions, then by category and by file. Targets are for all of them. */
+/** For each way of asking: all questions, then by category and by file. The targets are for all of them. */
 export function scoreTable(ways: { name: string; answered: Answered[] }[]): string[] {
   const header = ['', ...TARGETS.flatMap(([n, target]) => [`@${n}`, `≥ ${target}`]), 'questions', 'p50 ms', 'p95 ms']
   const rows = ways.flatMap(({ name, answered }) => [

@@ -14,6 +14,9 @@ const HITS = 20
 type Failed = { code?: string; message?: string }
 type Told = (done: number, total: number) => void
 
+/** What came of all questions; of how many hits, how many had a vector. */
+export type Answers = { answered: Answered[]; hits: number; withVector: number }
+
 /** A conversation in the server: its room, and which turn of the file each turn there is. */
 export type Imported = { conversation: Conversation; room: string; ids: Map<string, string> }
 
@@ -84,8 +87,8 @@ export function createClient(url: string, tenant: string) {
       }
     },
 
-    /** Each question once, one after the other; and how many of all hits had a vector. */
-    async answers(imported: Imported[], told: Told): Promise<{ answered: Answered[]; hits: number; withVector: number }> {
+    /** Each question once, one after the other. */
+    async answers(imported: Imported[], told: Told): Promise<Answers> {
       const total = imported.reduce((sum, { conversation }) => sum + conversation.questions.length, 0)
       const answered: Answered[] = []
       let [hits, withVector] = [0, 0]

@@ -1,5 +1,5 @@
-// The benchmark of recall: that it counts right, says how far it is, and runs to its end on a file. What it finds out is
-// no matter of pass or fail.
+// The benchmark of recall: that it counts right, says how far it is, and runs to its end on a file. What it finds out
+// is no matter of pass or fail.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

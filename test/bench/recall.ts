@@ -1,6 +1,6 @@
-// `npm run bench:recall -- FILE…`: imports LoCoMo conversations through the public API, asks their questions, and prints
-// how much of the evidence is among the first 5, 10 and 20 turns recalled. A missed target is said, not an error; only
-// what fails to run exits non-zero.
+// `npm run bench:recall -- FILE…`: imports LoCoMo conversations through the public API, asks their questions, and
+// prints how much of the evidence is among the first 5, 10 and 20 turns recalled. A missed target is said, not an
+// error; only what fails to run exits non-zero.
 
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
@@ -20,7 +20,9 @@ const USAGE = `Usage: npm run bench:recall -- [--postgres | --url URL] FILE…
 
 FILE        a LoCoMo conversation
 --postgres  on the Postgres that TEST_DATABASE_URL names, not on the embedded database
---url URL   on a server that runs, whose GraphQL that is; the rooms are deleted afterwards. Only with vectors.`
+--url URL   on a server that runs, whose GraphQL that is; the rooms are deleted afterwards. Only with vectors.
+
+EMBEDDER and what goes with it are those of the environment, as for the server.`
 
 /** The usage, with the files that lie beside the repository. */
 function usage(): string {
@@ -76,7 +78,7 @@ async function onServerThatRuns(address: string): Promise<void> {
   }
 }
 
-/** On a database of its own: the server as it is, then, on what that one wrote, the one to which no text means anything. */
+/** On a database of its own: first the server as it is; then, on what that one wrote, recall-server.ts. */
 async function onServersOfOurOwn(place: Record<string, string>): Promise<void> {
   const env = { HOST: '127.0.0.1', LOG_LEVEL: 'info', DATABASE_URL: '', REDIS_URL: '', ...place }
   let imported: Imported[] = []
@@ -129,8 +131,8 @@ console.log([
   `\n## Evidence recall on LoCoMo ${conversations.map(({ name }) => name).join(', ')}\n`,
   ...scoreTable(ways), '',
   ...[
-    `For each question, the share of its evidence turns among the first 5, 10 and 20 recalled; the mean, in per cent. ` +
-      `${turns} turns; each question is asked once, over HTTP, of its own conversation, k 20.`,
+    'For each question, the share of its evidence turns among the first 5, 10 and 20 recalled; the mean, in per ' +
+      `cent. ${turns} turns; each question is asked once, over HTTP, of its own conversation, k 20.`,
     `On ${where}; times are those of a client, one question after the other.`,
     ...notes,
   ].map(note),
