@@ -8,7 +8,7 @@ import type { Role } from './generated/enums.ts'
 export type Place = { room: string; rootSeq: number; seq: number }
 
 /** What turns must meet; null and left out mean any. */
-export type VectorFilter = {
+export type SearchFilter = {
   actors?: readonly string[] | null
   roles?: readonly Role[] | null
   since?: Date | null
@@ -38,7 +38,7 @@ export type VectorSearch = {
    */
   nearest(
     embedder: string, viewer: { tenant: string; actor: string }, rooms: readonly string[], query: Float32Array,
-    limit: number, filter: VectorFilter,
+    limit: number, filter: SearchFilter,
   ): Promise<{ how: How; found: Found[] }>
   /** Keeps vectors. A turn that has one keeps it; a room that is gone is passed over. */
   write(embedder: string, vectors: readonly (Place & { vector: Float32Array })[]): Promise<void>

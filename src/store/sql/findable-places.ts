@@ -1,12 +1,12 @@
 // Which of some turns a viewer may find. By the index turn_place, turn by turn.
 
 import type { Pool } from 'pg'
-import { placeKey, type Place, type VectorFilter } from '../vector-search.ts'
+import { placeKey, type Place, type SearchFilter } from '../vector-search.ts'
 import { filterValues, findableAt } from './findable.ts'
 
 /** Those of the places, by `placeKey`. */
 export async function findablePlaces(
-  pool: Pool, viewer: { tenant: string; actor: string }, places: readonly Place[], filter: VectorFilter,
+  pool: Pool, viewer: { tenant: string; actor: string }, places: readonly Place[], filter: SearchFilter,
 ): Promise<Set<string>> {
   const { rows } = await pool.query<{ room: string; seq: number }>({
     name: 'findable-places',

@@ -1,14 +1,14 @@
 // Which turns a search may find: committed, in the viewer's view, the newest version there, and as the search asks.
 
-import type { VectorFilter } from '../vector-search.ts'
+import type { SearchFilter } from '../vector-search.ts'
 import { newest, views, visible } from './visible.ts'
 
 /** Values for the five parameters that `meets` names. */
-export const filterValues = ({ actors, roles, since, until, metadata }: VectorFilter): unknown[] =>
+export const filterValues = ({ actors, roles, since, until, metadata }: SearchFilter): unknown[] =>
   [actors ?? null, roles ?? null, since ?? null, until ?? null, metadata ? JSON.stringify(metadata) : null]
 
 /** Whether a filter asks for anything. */
-export const asksAnything = (filter: VectorFilter): boolean => filterValues(filter).some((value) => value !== null)
+export const asksAnything = (filter: SearchFilter): boolean => filterValues(filter).some((value) => value !== null)
 
 /** Whether turn `t` meets the filter whose values are the parameters from `$first` on. */
 export const meets = (first: number, t = 't'): string => `(

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import pg, { type Pool } from 'pg'
-import type { Found, VectorFilter } from '../vector-search.ts'
+import type { Found, SearchFilter } from '../vector-search.ts'
 import { vectorParameter } from '../vector.ts'
 import { asksAnything, filterValues, findableAt, meets } from './findable.ts'
 import { newest, views, visible } from './visible.ts'
@@ -14,7 +14,7 @@ export type Nearest = {
   rooms: readonly string[]
   query: Float32Array
   limit: number
-  filter: VectorFilter
+  filter: SearchFilter
 }
 
 /** Candidates that HNSW keeps in sight, at least and at most. With 200, of 100,000 x 384 it finds the true ten nearest. */
