@@ -35,7 +35,7 @@ export type Ground = {
   bus: Bus
   presence: PresenceStore
   tokens: TokenCounter
-  /** The one that was chosen. Searches use `Deps.embedding.serving()`, which may still be the one before it. */
+  /** The one that was chosen. Searches use `Deps.embedding.searched()`, which may still be the one before it. */
   embedder: Embedder
   vectors: VectorSearch
   /** Told of every room whose journal this process made grow, after the commit: work that follows begins here. */
