@@ -36,7 +36,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
   const world = useWorld(backend)
 
   const asking = async (query: string, filter: Asked['filter'] = {}): Promise<Asked> => {
-    const embedder = world.deps.embedding.serving()
+    const embedder = world.deps.embedding.searched()
     const [vector] = await embedder.embed([query])
     return {
       terms: new Map([...new Set(terms(query))].map((term, number) => [hashed(term), number])),
