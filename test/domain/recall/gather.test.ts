@@ -40,7 +40,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
     const [vector] = await embedder.embed([query])
     return {
       terms: new Map([...new Set(terms(query))].map((term, number) => [hashed(term), number])),
-      vector: { embedder: embedder.name, query: vector! }, filter,
+      vector: { embedder: embedder.name, query: vector! }, filter, k: 10,
     }
   }
 
