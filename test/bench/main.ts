@@ -7,8 +7,9 @@ import { print, type Report } from './figures.ts'
 import { http } from './http.ts'
 import { endProcesses } from './process.ts'
 import { dropDatabases, findServices, type Bench } from './services.ts'
+import { vectors } from './vectors.ts'
 
-const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = { append, http, 'fan-out': fanOut }
+const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = { append, http, 'fan-out': fanOut, vectors }
 
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => !Object.hasOwn(benchmarks, name))
