@@ -8,8 +8,11 @@ import { http } from './http.ts'
 import { endProcesses } from './process.ts'
 import { recallLatency } from './recall-latency.ts'
 import { dropDatabases, findServices, type Bench } from './services.ts'
+import { vectors } from './vectors.ts'
 
-const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = { append, http, 'fan-out': fanOut, recall: recallLatency }
+const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
+  append, http, 'fan-out': fanOut, vectors, recall: recallLatency,
+}
 
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => !Object.hasOwn(benchmarks, name))
