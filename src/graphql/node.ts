@@ -24,6 +24,7 @@ builder.queryField('node', (t) =>
       switch (kindOf(id)) {
         case 'conversation': return loadConversation(context, context.viewer, id)
         case 'turn': return loadTurn(context, context.viewer, id)
+        case 'summary': return null
         case null: return null
       }
     },

@@ -94,6 +94,8 @@ function toEvent(room: string, row: JournalRow, participants: Map<string, Partic
     }
     case 'UPDATED':
       return { ...common, type: 'ConversationUpdated' }
+    case 'SUMMARIZED':
+      return null
   }
 }
 
