@@ -9,14 +9,18 @@ import { createRedisPresence } from './bus/redis-presence.ts'
 import type { Config } from './config.ts'
 import type { Deps, Ground } from './domain/deps.ts'
 import { announceDelta, announceEntries, type Growth } from './domain/event/announce.ts'
+import { createGrowths } from './domain/event/growth.ts'
 import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
 import { createEmbedder } from './providers/create-embedder.ts'
+import { createSummarizers } from './providers/create-summarizers.ts'
+import { createStaticEmbedder } from './providers/static-embedder.ts'
 import { createTokenCounter } from './providers/tokens.ts'
 import { createPool, createPrisma, type Source } from './store/db.ts'
 import { startEmbedded } from './store/embedded.ts'
+import { createJobQueue } from './store/job-queue.ts'
 import { migrate } from './store/migrate.ts'
 
 export type World = {
@@ -33,7 +37,7 @@ const LANES = 2
 
 export type DepsConfig = Pick<
   Config,
-  | 'databaseUrl' | 'databasePoolSize' | 'redisUrl' | 'embedder' | 'limits' | 'streamLeaseMs' | 'presenceTtlMs'
+  | 'databaseUrl' | 'databasePoolSize' | 'redisUrl' | 'embedder' | 'summarizer' | 'limits' | 'streamLeaseMs' | 'presenceTtlMs'
   | 'logLevel'
 > & {
   /** null keeps the embedded database in memory. */
@@ -73,9 +77,15 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     undo.push(() => presence.close())
     const tokens = createTokenCounter()
     undo.push(() => tokens.close())
+    const words = config.embedder.kind === 'static' ? embedder : await createStaticEmbedder()
+    if (words !== embedder) undo.push(() => words.close())
+    const summarizers = await createSummarizers(config.summarizer, words, tokens)
+    undo.push(() => summarizers.close())
+    const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'the job queue could not do something; it tries again'))
+    undo.push(() => jobs.close())
 
     const ground: Ground = {
-      pool, db, bus, presence, tokens, embedder, log,
+      pool, db, bus, presence, growth: createGrowths(), tokens, embedder, summarizers, jobs, log,
       limits: config.limits, streamLeaseMs: config.streamLeaseMs, presenceTtlMs: config.presenceTtlMs,
     }
     const feeds = createFeeds(ground)

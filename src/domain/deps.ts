@@ -4,8 +4,11 @@ import type { Pool } from 'pg'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceStore } from '../bus/presence.ts'
 import type { Embedder } from '../providers/embedder.ts'
+import type { Summarizers } from '../providers/create-summarizers.ts'
 import type { TokenCounter } from '../providers/tokens.ts'
 import type { Db } from '../store/db.ts'
+import type { JobQueue } from '../store/job-queue.ts'
+import type { Growths } from './event/growth.ts'
 import type { Feeds } from './event/feed.ts'
 import type { Inboxes } from './event/inbox.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
@@ -31,8 +34,13 @@ export type Ground = {
   db: Db
   bus: Bus
   presence: PresenceStore
+  /** Which rooms this process has just let grow. */
+  growth: Growths
   tokens: TokenCounter
   embedder: Embedder
+  summarizers: Summarizers
+  /** Where work waits that follows work. */
+  jobs: JobQueue
   limits: Limits
   /** A writer of a streaming turn that is silent for this long is taken for dead. */
   streamLeaseMs: number

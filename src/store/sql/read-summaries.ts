@@ -15,6 +15,8 @@ export type SummaryRow = {
   toSeq: number
   /** The greatest seq of the versions it was made of. */
   newestSeq: number
+  /** How many that are. */
+  turns: number
   content: string
   tokenCount: number
   model: string | null
@@ -24,7 +26,7 @@ export type SummaryRow = {
 /** Of the summary that the statement calls `s`. */
 export const SUMMARY_COLUMNS = `
   s.id, s.conversation_id AS "conversationId", s.level, s.from_seq AS "fromSeq", s.to_seq AS "toSeq",
-  s.newest_seq AS "newestSeq", s.content, s.token_count AS "tokenCount", s.model, s.created_at AS "createdAt"`
+  s.newest_seq AS "newestSeq", s.turns, s.content, s.token_count AS "tokenCount", s.model, s.created_at AS "createdAt"`
 
 export type SeenSummary = SummaryRow & { windows: number[] }
 
