@@ -195,7 +195,10 @@ export async function deleteConversation(deps: Deps, viewer: Viewer, room: strin
     const summaries = await tx.summary.count({ where: { conversationId: room } })
     const participants = await tx.participant.findMany({ where: { conversationId: room }, select: { actor: true } })
     await tx.conversation.delete({ where: { id: room } })
-    afterCommit(() => announceDeleted(deps, viewer.tenant, room, participants.map(({ actor }) => actor)))
+    afterCommit(() => {
+      deps.vectors.forget(room)
+      announceDeleted(deps, viewer.tenant, room, participants.map(({ actor }) => actor))
+    })
     return { conversations: 1, turns, facts: 0, summaries, profiles: 0, completedAt: new Date() }
   })
 }

@@ -8,9 +8,12 @@ import type { Summarizers } from '../providers/create-summarizers.ts'
 import type { TokenCounter } from '../providers/tokens.ts'
 import type { Db } from '../store/db.ts'
 import type { JobQueue } from '../store/job-queue.ts'
+import type { VectorSearch } from '../store/vector-search.ts'
+import type { Growth } from './event/announce.ts'
 import type { Growths } from './event/growth.ts'
 import type { Feeds } from './event/feed.ts'
 import type { Inboxes } from './event/inbox.ts'
+import type { Embedding } from './recall/embedding.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
 
@@ -34,13 +37,17 @@ export type Ground = {
   db: Db
   bus: Bus
   presence: PresenceStore
-  /** Which rooms this process has just let grow. */
-  growth: Growths
   tokens: TokenCounter
+  /** The one that was chosen. Searches use `Deps.embedding.serving()`, which may still be the one before it. */
   embedder: Embedder
   summarizers: Summarizers
   /** Where work waits that follows work. */
   jobs: JobQueue
+  vectors: VectorSearch
+  /** Told of every room whose journal this process made grow, after the commit: work that follows begins here. */
+  onGrowth: (grown: readonly Growth[]) => void
+  /** Tells of it those that listen. */
+  growths: Growths
   limits: Limits
   /** A writer of a streaming turn that is silent for this long is taken for dead. */
   streamLeaseMs: number
@@ -55,4 +62,5 @@ export type Deps = Ground & {
   deltas: DeltaQueue
   feeds: Feeds
   inboxes: Inboxes
+  embedding: Embedding
 }

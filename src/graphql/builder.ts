@@ -5,6 +5,7 @@ import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
 import type { Conversation, ErasureReceipt } from '../domain/conversation.ts'
 import type { InboxEvent } from '../domain/event/inbox.ts'
+import type { EmbeddingProgress } from '../domain/recall/embedding-progress.ts'
 import type { Participant } from '../domain/participant.ts'
 import type { DeltaReceipt } from '../domain/streaming-turn/stream.ts'
 import type { Turn } from '../domain/turn/turn.ts'
@@ -17,6 +18,7 @@ export const builder = new SchemaBuilder<{
   Objects: {
     Conversation: Conversation
     DeltaReceipt: DeltaReceipt
+    EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt
     InboxEvent: InboxEvent
     Participant: Participant

@@ -3,6 +3,7 @@
 import './append.ts'
 import './content.ts'
 import './conversation.ts'
+import './embedding.ts'
 import './erasure.ts'
 import './errors.ts'
 import './event.ts'

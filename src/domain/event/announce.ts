@@ -19,7 +19,6 @@ export type TenantMessage =
   | { type: 'deleted'; room: string; actors: string[] }
 
 type Voice = Pick<Ground, 'bus'>
-type Voices = Pick<Ground, 'bus' | 'growth'>
 
 export const roomTopic = (room: string) => `room:${room}`
 export const tenantTopic = (tenant: string) => `tenant:${tenant}`
@@ -32,7 +31,7 @@ const toTenant = ({ bus }: Voice, tenant: string, message: TenantMessage) =>
 export type Growth = { tenant: string; room: string; first: number; last: number }
 
 /** To be called after the commit that wrote the entries. A room is told once, however often it grew. */
-export function announceEntries(voice: Voices, grown: readonly Growth[]): void {
+export function announceEntries(voice: Pick<Ground, 'bus' | 'onGrowth'>, grown: readonly Growth[]): void {
   const rooms = new Map<string, Growth>()
   for (const growth of grown) {
     const { first, last } = rooms.get(growth.room) ?? growth
@@ -41,12 +40,12 @@ export function announceEntries(voice: Voices, grown: readonly Growth[]): void {
   const tenants = new Map<string, [string, number, number][]>()
   for (const { tenant, room, first, last } of rooms.values()) {
     toRoom(voice, room, { type: 'entries', seq: last })
-    voice.growth.grew(room)
     const list = tenants.get(tenant)
     if (list) list.push([room, first, last])
     else tenants.set(tenant, [[room, first, last]])
   }
   for (const [tenant, list] of tenants) toTenant(voice, tenant, { type: 'entries', rooms: list })
+  voice.onGrowth(grown)
 }
 
 export function announceDelta(voice: Voice, room: string, turnId: string, start: number, text: string): void {

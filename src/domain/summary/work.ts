@@ -20,7 +20,7 @@ const SHARE_MS = 60_000
 
 /** Starts it; the result stops it, once what runs has ended. */
 export async function startCompacting(deps: Deps): Promise<() => Promise<void>> {
-  const { pool, jobs, log, growth } = deps
+  const { pool, jobs, log, growths } = deps
   const grown = new Set<string>()
   const busy = new Set<string>()
   const running = new Set<Promise<void>>()
@@ -80,7 +80,7 @@ export async function startCompacting(deps: Deps): Promise<() => Promise<void>> 
   }
 
   await jobs.work(JOB, LANES, compactRoom)
-  const unlisten = growth.listen((room) => {
+  const unlisten = growths.listen((room) => {
     grown.add(room)
     lookSoon()
   })

@@ -77,8 +77,8 @@ describe.each(backends)('indexing turns of before on $name', (backend) => {
   })
 
   it('leaves alone what was written in between', async () => {
-    const [{ id }] = await query('SELECT id FROM turn ORDER BY id LIMIT 1') as [{ id: string }]
-    const [{ terms, cues }] = await query('SELECT terms, cues FROM turn WHERE id = $1', [id]) as [Record<string, unknown>]
+    const [first] = await query('SELECT id, terms, cues FROM turn ORDER BY id LIMIT 1')
+    const { id, terms, cues } = first!
     await query('UPDATE turn SET terms = NULL WHERE id = $1', [id])
     const real = world.deps.pool.query.bind(world.deps.pool) as (...args: unknown[]) => Promise<unknown>
     vi.spyOn(world.deps.pool, 'query').mockImplementation((async (call: { name?: string }, ...rest: unknown[]) => {
