@@ -38,7 +38,7 @@ export type Ground = {
   bus: Bus
   presence: PresenceStore
   tokens: TokenCounter
-  /** The one that was chosen. Searches use `Deps.embedding.serving()`, which may still be the one before it. */
+  /** The one that was chosen. Searches use `Deps.embedding.searched()`, which may still be the one before it. */
   embedder: Embedder
   summarizers: Summarizers
   /** Where work waits that follows work. */

@@ -69,7 +69,7 @@ async function fillRoom(deps: Deps, owner: string): Promise<string> {
 export async function recallLatency({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const { deps: opened, close } = await openWorld(url, services.redisUrl)
-    const deps: Deps = { ...opened, embedding: { ...opened.embedding, searched: () => embedder } }
+    const deps: Deps = { ...opened, embedding: { ...opened.embedding, serving: () => embedder } }
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     try {
       await pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [embedder.name, DIMENSION])

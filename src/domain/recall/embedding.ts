@@ -14,7 +14,7 @@ import { createPace, type EmbeddingProgress } from './embedding-progress.ts'
 
 export type Embedding = {
   /** The embedder whose vectors searches use now: with it the query is to be embedded, by its name vectors are found. */
-  serving(): Embedder
+  searched(): Embedder
   /** These rooms have grown: their turns have vectors soon. */
   nudge(rooms: Iterable<string>): void
   /** How far the chosen embedder is. */
@@ -141,7 +141,7 @@ export function createEmbedding(ground: EmbeddingGround, options: EmbeddingOptio
   }
 
   return {
-    serving: () => serving,
+    searched: () => serving,
     nudge(rooms) {
       const list = [...rooms]
       for (const worker of workers.values()) worker.nudge(list)

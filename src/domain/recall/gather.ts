@@ -21,7 +21,7 @@ const SIDE = 100
 /** A term that more than this share of a wide scope's turns hold tells next to nothing, */
 const COMMON = 0.1
 /** nor does one that more turns hold than are worth reading. Where no other is left, as many are read of each. */
-const MOST_POSTINGS = 20_000
+const MOST_POSTINGS = 10_000
 /** Beyond every place. */
 const END = 2 ** 31 - 1
 

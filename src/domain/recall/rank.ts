@@ -56,6 +56,7 @@ export const WEIGHTS = {
 } as const
 
 export type Signal = keyof typeof WEIGHTS
+const SIGNALS = Object.keys(WEIGHTS) as Signal[]
 
 /** A turn of this many terms has said enough. 12 to 24 changed recall by less than half a point. */
 const ENOUGH_TERMS = 16
@@ -70,8 +71,8 @@ export function rank<T extends Candidate>(
   return candidates
     .map((candidate) => {
       const textScore = candidate.text === 0 ? null : candidate.text / best
-      let score = textScore ?? 0
-      for (const [name, value] of Object.entries(signals(question, candidate))) score += weights[name as Signal] * value
+      const values = signals(question, candidate)
+      const score = SIGNALS.reduce((sum, name) => sum + weights[name] * values[name], textScore ?? 0)
       return { ...candidate, score, textScore }
     })
     .sort((a, b) => b.score - a.score || b.at - a.at)

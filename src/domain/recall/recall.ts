@@ -118,7 +118,7 @@ async function findRooms(
 
 /** The query's direction; null where it has none, or where the provider cannot be had: then the words must do. */
 async function directionOf(deps: Deps, text: string): Promise<Asked['vector']> {
-  const embedder = deps.embedding.searched()
+  const embedder = deps.embedding.serving()
   try {
     const [query] = await embedder.embed([text], AbortSignal.timeout(PATIENCE_MS))
     return query!.every((component) => component === 0) ? null : { embedder: embedder.name, query: query! }

@@ -50,7 +50,6 @@ export async function findTerms(
           JOIN v ON v.id = t.conversation_id
           WHERE t.terms && ARRAY(SELECT DISTINCT q.term # s.salt FROM v s)
             AND t.status = 'COMMITTED' AND ${visible()} AND ${newest()}
-            AND q.term # v.salt = ANY (t.terms)
           LIMIT $5::integer) h) p`,
     values: [viewer.tenant, viewer.actor, rooms, terms, limit, ...filterValues(filter)],
   })
@@ -60,12 +59,15 @@ export async function findTerms(
 }
 
 function unpack(packed: Buffer, rooms: readonly string[]): Posting[] {
-  return Array.from({ length: packed.length / BYTES }, (_, i) => {
-    const at = i * BYTES
+  const postings: Posting[] = []
+  for (let at = 0; at < packed.length; at += BYTES) {
     const count = packed.readInt16BE(at + 12)
-    return {
+    // With several owners, one's term may be another's salted.
+    if (count === 0) continue
+    postings.push({
       room: rooms[packed.readInt32BE(at) - 1]!, rootSeq: packed.readInt32BE(at + 4), seq: packed.readInt32BE(at + 8),
       count: Math.abs(count), length: packed.readInt16BE(at + 14), eligible: count > 0,
-    }
-  })
+    })
+  }
+  return postings
 }

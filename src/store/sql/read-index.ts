@@ -28,6 +28,9 @@ export type IndexedTurn = {
   terms: Int32Array
 }
 
+/** Beside the bits of Cue: that the turn meets the filter. */
+const ELIGIBLE = 256
+
 // The CASE is for the planner, as in page-turns.ts: it walks the index until enough are found.
 const turns = (where: string, order = '') => `
   (SELECT t.root_seq, t.seq, t.created_at, t.token_count, t.cues, t.actor, t.terms, ${meets(7)} AS eligible
@@ -36,19 +39,24 @@ const turns = (where: string, order = '') => `
      AND CASE WHEN t.status = 'COMMITTED' AND ${visible()} AND ${newest()} THEN true ELSE false END ${order})`
 
 const STATEMENT = `
-  SELECT s.place::integer AS place, j.salt, p.packed
+  SELECT s.place::integer AS place, j.salt, p.*
   FROM unnest($3::text[], $4::integer[], $5::integer[], $6::integer[]) WITH ORDINALITY AS s(room, first, last, around, place)
   CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = s.room')}) v
   JOIN journal j ON j.conversation_id = v.id
   CROSS JOIN LATERAL (
-    SELECT string_agg(
-      int4send(t.root_seq) || int4send(t.seq) || timestamptz_send(t.created_at) || int4send(t.token_count)
-      || int2send((coalesce(t.cues, 0) + CASE WHEN t.eligible THEN 256 ELSE 0 END)::smallint)
-      || int4send(octet_length(t.actor)) || textsend(t.actor) || array_send(coalesce(t.terms, '{}')), '') AS packed
+    SELECT array_send(array_agg(t.root_seq)) AS "rootSeqs", array_send(array_agg(t.seq)) AS seqs,
+           array_send(array_agg(t.created_at)) AS times, array_send(array_agg(t.token_count)) AS tokens,
+           array_send(array_agg(coalesce(t.cues, 0) + CASE WHEN t.eligible THEN ${ELIGIBLE} ELSE 0 END)) AS bits,
+           array_agg(t.actor) AS actors, string_agg(array_send(coalesce(t.terms, '{}')), '') AS terms
     FROM (
       ${turns('t.root_seq BETWEEN s.first AND s.last')}
       UNION ALL ${turns('t.root_seq < s.first', 'ORDER BY t.root_seq DESC, t.seq DESC LIMIT s.around')}
       UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`
+
+/** A stretch by columns: arrays as array_send writes them; null where it has no turn. */
+type Packed = { place: number; salt: number } & ({
+  rootSeqs: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer
+} | { rootSeqs: null })
 
 /**
  * The turns of each stretch that the viewer sees, in order of place. Stretches of rooms that the tenant has not are
@@ -57,7 +65,7 @@ const STATEMENT = `
 export async function readIndex(
   pool: Pool, viewer: { tenant: string; actor: string }, stretches: readonly Stretch[], filter: SearchFilter,
 ): Promise<IndexedTurn[][]> {
-  const { rows } = await pool.query<{ place: number; salt: number; packed: Buffer | null }>({
+  const { rows } = await pool.query<Packed>({
     name: 'read-index',
     text: STATEMENT,
     values: [
@@ -66,13 +74,10 @@ export async function readIndex(
     ],
   })
   const found: IndexedTurn[][] = stretches.map(() => [])
-  for (const { place, salt, packed } of rows) {
-    if (packed) found[place - 1] = unpack(packed, stretches[place - 1]!.room, salt)
-  }
+  for (const row of rows) found[row.place - 1] = unpack(row, stretches[row.place - 1]!.room)
   return found
 }
 
-const ELIGIBLE = 256
 /** Postgres counts microseconds from 2000-01-01. */
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
 /** What array_send puts before the elements, where in it their number is, and before each of them; in bytes. */
@@ -81,31 +86,27 @@ const ARRAY_LENGTH = 12
 const EMPTY_ARRAY = 12
 const ELEMENT_HEADER = 4
 
-/** Turns as Postgres' send functions wrote them, all big-endian; in order of place. */
-function unpack(packed: Buffer, room: string, salt: number): IndexedTurn[] {
-  const turns: IndexedTurn[] = []
+/** The array's element of that number, each taking `bytes`. */
+const placeOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
+
+/** Turns, in order of place. */
+function unpack(packed: Packed, room: string): IndexedTurn[] {
+  if (packed.rootSeqs === null) return []
+  const { rootSeqs, seqs, times, tokens, bits, actors, terms, salt } = packed
   let at = 0
-  const int16 = () => packed.readInt16BE((at += 2) - 2)
-  const int32 = () => packed.readInt32BE((at += 4) - 4)
-  while (at < packed.length) {
-    const rootSeq = int32()
-    const seq = int32()
-    const micros = int32() * 2 ** 32 + (int32() >>> 0)
-    const tokens = int32()
-    const bits = int16()
-    const named = int32()
-    const actor = packed.toString('utf8', at, (at += named))
-    const isEmpty = packed.readInt32BE(at) === 0
-    const terms = new Int32Array(isEmpty ? 0 : packed.readInt32BE(at + ARRAY_LENGTH))
-    at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER
-    for (let i = 0; i < terms.length; i++) {
-      at += ELEMENT_HEADER
-      terms[i] = int32() ^ salt
+  const turns = actors.map((actor, i): IndexedTurn => {
+    const time = placeOf(i, 8)
+    const micros = times.readInt32BE(time) * 2 ** 32 + times.readUInt32BE(time + 4)
+    const flags = bits.readInt32BE(placeOf(i, 4))
+    const isEmpty = terms.readInt32BE(at) === 0
+    const own = new Int32Array(isEmpty ? 0 : terms.readInt32BE(at + ARRAY_LENGTH))
+    for (let n = 0; n < own.length; n++) own[n] = terms.readInt32BE(at + placeOf(n, 4)) ^ salt
+    at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + own.length * (ELEMENT_HEADER + 4)
+    return {
+      room, rootSeq: rootSeqs.readInt32BE(placeOf(i, 4)), seq: seqs.readInt32BE(placeOf(i, 4)),
+      at: POSTGRES_EPOCH_MS + Math.round(micros / 1000), actor, tokens: tokens.readInt32BE(placeOf(i, 4)),
+      cues: flags & (ELIGIBLE - 1), eligible: (flags & ELIGIBLE) !== 0, terms: own,
     }
-    turns.push({
-      room, rootSeq, seq, at: POSTGRES_EPOCH_MS + Math.round(micros / 1000), actor, tokens,
-      cues: bits & (ELIGIBLE - 1), eligible: (bits & ELIGIBLE) !== 0, terms,
-    })
-  }
+  })
   return turns.sort((a, b) => a.rootSeq - b.rootSeq)
 }

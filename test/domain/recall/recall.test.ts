@@ -69,8 +69,11 @@ describe.each(backends)('recall, on $name', (backend) => {
       const open = await openTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
       await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'walrus narwhal' })
       await abortTurn(world.deps, tenant.as('bob'), { turnId: open.id })
-      expect(await found('walrus')).toEqual([])
       expect(await found('narwhal')).toEqual(['The code is narwhal'])
+      // Of walruses the newest version may remind somebody, but it does not say so.
+      expect((await ask('walrus')).hits.map(({ turn, textScore }) => [turn.text, textScore]))
+        .toEqual(expect.not.arrayContaining([['The code is walrus', expect.anything()]]))
+      expect((await ask('walrus')).hits.every(({ textScore }) => textScore === null)).toBe(true)
     })
 
     it('what somebody said when the query names them, by display name too', async () => {
@@ -182,12 +185,12 @@ describe.each(backends)('recall, on $name', (backend) => {
     await embedded(world.deps, [await say('the papaya is ripe')])
     const { deps } = world
     const down = {
-      ...deps.embedding.searched(),
+      ...deps.embedding.serving(),
       embed: () => Promise.reject(new EmbedderFailed('the provider is down', true)),
     }
     const warnings: string[] = []
     const without = {
-      ...deps, embedding: { ...deps.embedding, searched: () => down },
+      ...deps, embedding: { ...deps.embedding, serving: () => down },
       log: { ...deps.log, warn: (_: object, message: string) => void warnings.push(message) },
     } as typeof deps
     const { hits, plan } = await recall(without, tenant.as('ann'), { query: 'papaya', conversationId: room })
@@ -197,10 +200,10 @@ describe.each(backends)('recall, on $name', (backend) => {
   })
 
   it('forgets a room that is deleted', async () => {
-    await embedded(world.deps, [await say('a durian')])
+    await embedded(world.deps, [await say('a melon')])
     await deleteConversation(world.deps, tenant.as('ann'), room)
-    await expect(ask('durian')).rejects.toThrow(NotFound)
-    expect(await found('durian', { scope: 'TENANT', conversationId: null })).toEqual([])
+    await expect(ask('melon')).rejects.toThrow(NotFound)
+    expect(await found('melon', { scope: 'TENANT', conversationId: null })).toEqual([])
   })
 
   describe('refuses', () => {
