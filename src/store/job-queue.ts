@@ -59,10 +59,16 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
       await boss.createQueue(name, { name, policy: 'short', retryLimit: 2, expireInSeconds: EXPIRE_SECONDS })
       strict = false
       const ids: string[] = []
-      for (let lane = 0; lane < lanes; lane++) {
-        ids.push(await boss.work<{ key: string }>(name, { pollingIntervalSeconds: POLL_SECONDS, batchSize: 1 }, async (jobs) => {
+      const take = async (jobs: PgBoss.Job<{ key: string }>[]) => {
+        try {
           for (const { data } of jobs) await handle(data.key, stop.signal)
-        }))
+        } finally {
+          // Where one job was, more may wait: no pause, then, until there is none.
+          for (const id of ids) boss.notifyWorker(id)
+        }
+      }
+      for (let lane = 0; lane < lanes; lane++) {
+        ids.push(await boss.work(name, { pollingIntervalSeconds: POLL_SECONDS, batchSize: 1 }, take))
       }
       workers.set(name, ids)
     },
