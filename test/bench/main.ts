@@ -9,9 +9,10 @@ import { http } from './http.ts'
 import { endProcesses } from './process.ts'
 import { recallLatency } from './recall-latency.ts'
 import { dropDatabases, findServices, type Bench } from './services.ts'
+import { vectors } from './vectors.ts'
 
 const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
-  append, http, 'fan-out': fanOut, recall: recallLatency, compact,
+  append, http, 'fan-out': fanOut, vectors, recall: recallLatency, compact,
 }
 
 const asked = process.argv.slice(2)
