@@ -50,3 +50,14 @@ export class StreamClosed extends DomainError {
     this.status = status
   }
 }
+
+/** A model behind the server did not do its part. Nothing was written but what had been finished before. */
+export class ProviderFailed extends DomainError {
+  readonly code = 'PROVIDER_FAILED'
+  /** The same call may succeed later; otherwise somebody must mend something first. */
+  readonly retryable: boolean
+  constructor(message: string, retryable: boolean) {
+    super(message)
+    this.retryable = retryable
+  }
+}

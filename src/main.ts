@@ -3,6 +3,7 @@
 import { pino } from 'pino'
 import { ConfigError, loadConfig, type Config } from './config.ts'
 import { createDeps } from './deps.ts'
+import { startCompacting } from './domain/summary/work.ts'
 import { startSweeping } from './domain/sweep.ts'
 import { EmbedderFailed } from './providers/embedder.ts'
 import { ping } from './store/db.ts'
@@ -18,6 +19,7 @@ async function run(config: Config): Promise<void> {
     database: () => ping(deps.pool), bus: () => deps.bus.ping(), durability,
   })
   const stopSweeping = startSweeping(deps)
+  let compacting: ReturnType<typeof startCompacting> | null = null
 
   let stopping = false
   async function stop(reason: string, code: number): Promise<void> {
@@ -28,7 +30,8 @@ async function run(config: Config): Promise<void> {
     setTimeout(() => process.exit(code || 1), config.shutdownMs + 2_000).unref()
     try {
       await server.close()
-      await stopSweeping()
+      const stopCompacting = await compacting
+      await Promise.all([stopSweeping(), stopCompacting?.()])
       await close()
       log.info('stopped')
     } catch (err) {
@@ -52,6 +55,11 @@ async function run(config: Config): Promise<void> {
   log.info(durability)
   if (!config.redisUrl) log.info('No REDIS_URL: this is the only process.')
   log.warn('Nobody authenticates: everybody who reaches this address may speak and read as anybody.')
+  // Once the door is open, and not waited for: the first time, the job queue makes its tables.
+  compacting = startCompacting(deps).catch((err) => {
+    log.error({ err }, 'no job queue: rooms are compacted on demand only')
+    return async () => {}
+  })
   log.info({ url: `http://${host}:${port}/graphql` }, `ready on http://${host}:${port}/graphql`)
 }
 

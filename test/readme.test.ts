@@ -54,7 +54,7 @@ describe('the README', () => {
   it('lists every expected failure by its code', () => {
     const made: errors.DomainError[] = [
       errors.InvalidInput.at('x', 'y'), new errors.NotFound('x', 'y'), new errors.NotAllowed('x'),
-      new errors.Conflict('x'), new errors.StreamClosed('x', 'y'),
+      new errors.Conflict('x'), new errors.StreamClosed('x', 'y'), new errors.ProviderFailed('x', true),
     ]
     expect(made.map(({ constructor }) => constructor.name).sort())
       .toEqual(Object.keys(errors).filter((name) => name !== 'DomainError').sort())

@@ -8,6 +8,7 @@ import type { InboxEvent } from '../domain/event/inbox.ts'
 import type { EmbeddingProgress } from '../domain/recall/embedding-progress.ts'
 import type { Participant } from '../domain/participant.ts'
 import type { DeltaReceipt } from '../domain/streaming-turn/stream.ts'
+import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import type { RequestContext } from './request.ts'
@@ -22,6 +23,7 @@ export const builder = new SchemaBuilder<{
     ErasureReceipt: ErasureReceipt
     InboxEvent: InboxEvent
     Participant: Participant
+    Summary: Summary
     Turn: Turn
     Viewer: Viewer
   }

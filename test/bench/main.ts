@@ -2,6 +2,7 @@
 // target is said, not an error; only what fails to run exits non-zero.
 
 import { append } from './append.ts'
+import { compact } from './compact.ts'
 import { fanOut } from './fan-out.ts'
 import { print, type Report } from './figures.ts'
 import { http } from './http.ts'
@@ -11,7 +12,7 @@ import { dropDatabases, findServices, type Bench } from './services.ts'
 import { vectors } from './vectors.ts'
 
 const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
-  append, http, 'fan-out': fanOut, vectors, recall: recallLatency,
+  append, http, 'fan-out': fanOut, vectors, recall: recallLatency, compact,
 }
 
 const asked = process.argv.slice(2)
