@@ -24,6 +24,7 @@ const CLOSE_MS = 5_000
 export function createJobQueue(pool: Pool, onError: (error: Error) => void): JobQueue {
   const stop = new AbortController()
   const workers = new Map<string, string[]>()
+  /** Until it has started, whoever starts it is told what went wrong. */
   let strict = true
   let started: Promise<PgBoss> | null = null
 
@@ -47,15 +48,15 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
       if (!stop.signal.aborted) onError(error)
     })
     await boss.start()
+    strict = false
     return boss
   }
 
   return {
     async work(name, lanes, handle) {
-      strict = true
       const boss = await (started ??= start())
       await boss.createQueue(name, { name, policy: 'short', retryLimit: 2, expireInSeconds: EXPIRE_SECONDS })
-      strict = false
+      if (!await boss.getQueue(name)) throw new Error(`the queue ${name} could not be made`)
       const ids: string[] = []
       const take = async (jobs: PgBoss.Job<{ key: string }>[]) => {
         try {
