@@ -50,3 +50,13 @@ export class StreamClosed extends DomainError {
     this.status = status
   }
 }
+
+/** What a context cannot be without takes more tokens than there are. */
+export class BudgetTooSmall extends DomainError {
+  readonly code = 'BUDGET_TOO_SMALL'
+  readonly required: number
+  constructor(budget: number, required: number) {
+    super(`The instructions and the newest turn take ${required} tokens; the budget is ${budget}. Give ${required} or more.`)
+    this.required = required
+  }
+}

@@ -1,0 +1,243 @@
+// From what was read to the context: what fits is chosen section by section, the rest is listed with the reason. It
+// reads nothing itself; recalling is handed in, because what to recall depends on what stands there anyway.
+//
+// Invariants: the budget is kept, instructions and the newest turn stay, a tool's call and its results stay together,
+// and the same material gives the same context.
+
+import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
+import type { TokenCounter } from '../../providers/tokens.ts'
+import {
+  fits, fullness, minus, openingSize, partOf, plus, roomOf, sizeOf, sum, tokensOf, NOTHING, type Shares, type Size,
+} from './budget.ts'
+import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
+import { isStray, seenFrom, tie, type Perspective, type Said, type Ties } from './perspective.ts'
+import { STANDS_ANYWAY, weighRecalled, type Found } from './recalled.ts'
+import { windowStart } from './window.ts'
+
+/** A summary as a context needs it. */
+export type Covering = { id: string; content: string; fromSeq: number; toSeq: number }
+
+export type Material = {
+  systemPrompt: string | null
+  /** Of the oldest turns, oldest first. */
+  summaries: Covering[]
+  /** Turns that stand however old they are: instructions, pinned ones, and those that no summary may cover; by place. */
+  kept: (Said & { pinned: boolean })[]
+  /** The newest turns that no summary covers, by place; some of them may be kept ones. */
+  recent: Said[]
+  /** Whether `recent` goes back to the first of them. */
+  complete: boolean
+  perspective: Perspective
+}
+
+export type Asked = {
+  tokenBudget: number
+  maxMessages: number | null
+  maxChars: number | null
+  recentTurns: number | null
+  /** Whether the window is trimmed in steps; else the newest turns that fit are in it. */
+  inSteps: boolean
+  shares: Shares
+  /** What to recall, at most `k`; null for nothing. It is given the words of the newest turn said to the model. */
+  recall: { k: number; find(newest: string | null): Promise<Found[]> } | null
+}
+
+export type Weighed = Message & { size: Size }
+
+type Tokens = Pick<TokenCounter, 'count'>
+
+const weigh = async (tokens: Tokens, message: Message, unanswered?: ReadonlySet<string>): Promise<Weighed> =>
+  ({ ...message, size: await sizeOf(tokens, message, unanswered) })
+
+const sizesOf = (weighed: readonly Weighed[]) => sum(weighed.map(({ size }) => size))
+const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sources }) => sources)
+
+const leftOut = (kind: ContextItem['kind'], weighed: readonly Weighed[], reason: string): ContextItem => ({
+  kind, sourceIds: idsOf(weighed), tokens: tokensOf(sizesOf(weighed)), included: false, reason,
+})
+
+/** Ids of the calls of each turn that no result belongs to, by the turn's place in the list. */
+function unansweredIn(turns: readonly Said[], { callers }: Ties): Map<number, Set<string>> {
+  const answers = new Map<string, number>()
+  for (const [key, caller] of callers) {
+    const [place, part] = key.split(':').map(Number)
+    const { callId } = turns[place!]!.parts![part!] as { callId: string }
+    answers.set(`${caller} ${callId}`, (answers.get(`${caller} ${callId}`) ?? 0) + 1)
+  }
+  const open = new Map<number, Set<string>>()
+  for (const [place, { parts }] of turns.entries()) {
+    for (const part of (parts ?? []) as { type: string; callId: string }[]) {
+      if (part.type !== 'toolCall') continue
+      const left = answers.get(`${place} ${part.callId}`) ?? 0
+      if (left > 0) answers.set(`${place} ${part.callId}`, left - 1)
+      else open.set(place, (open.get(place) ?? new Set()).add(part.callId))
+    }
+  }
+  return open
+}
+
+/** The recent turns and the kept ones as weighed messages, and who belongs together. */
+async function toMessages(tokens: Tokens, { recent, kept, perspective }: Material) {
+  const ties = tie(recent)
+  const newest = recent.length ? ties.groups.get(recent.length - 1)! : []
+  const isNewest = new Set(newest)
+  const newestIds = new Set(newest.map((place) => recent[place]!.id))
+  const keptIds = new Set(kept.map(({ id }) => id).filter((id) => !newestIds.has(id)))
+  // What is kept on its own stands without its call or results; those are then told in words too.
+  const alone = (place: number) => !isNewest.has(place)
+    && ties.groups.get(place)!.some((member) => keptIds.has(recent[member]!.id))
+  const inWords = (turn: Said) => seenFrom(perspective, [turn], { tools: false })[0]!
+  const open = unansweredIn(recent, ties)
+  const seen = seenFrom(perspective, recent, { ties })
+  const turns: Weighed[] = []
+  for (const [place, turn] of recent.entries()) {
+    const reason = isNewest.has(place)
+      ? place === recent.length - 1 ? 'the newest turn' : 'belongs to the newest turn: a tool call and its results'
+      : 'one of the recent turns'
+    turns.push(await weigh(tokens, { kind: 'RECENT', reason, ...(alone(place) ? inWords(turn) : seen[place]!) },
+      alone(place) ? undefined : open.get(place)))
+  }
+  const standing: (Weighed & { place: number; isInstruction: boolean })[] = []
+  for (const turn of kept) {
+    if (!keptIds.has(turn.id)) continue
+    const isInstruction = turn.role === 'SYSTEM'
+    const about = isInstruction ? { kind: 'PINNED' as const, reason: 'an instruction: every context keeps it' }
+      : turn.pinned ? { kind: 'PINNED' as const, reason: 'pinned: every context that has room keeps it' }
+        : { kind: 'RECENT' as const, reason: 'said to some only, so that no summary covers it' }
+    standing.push({ ...(await weigh(tokens, { ...about, ...inWords(turn) })), place: turn.rootSeq, isInstruction })
+  }
+  const groupOf = (place: number) => (alone(place) ? [place] : ties.groups.get(place)!)
+  return { turns, standing, newest, groupOf, isStray: (place: number) => !alone(place) && isStray(recent, place, ties) }
+}
+
+/** Takes from the back, where the newer ones are, until one does not fit. */
+function newestThatFit<T extends Weighed>(weighed: readonly T[], room: Size): { taken: T[]; left: T[] } {
+  let from = weighed.length
+  let taken = NOTHING
+  while (from > 0 && fits(plus(taken, weighed[from - 1]!.size), room)) taken = plus(taken, weighed[--from]!.size)
+  return { taken: weighed.slice(from), left: weighed.slice(0, from) }
+}
+
+/** The smaller of two rooms, measure by measure. */
+const within = (a: Size, b: Size): Size =>
+  Object.fromEntries(Object.keys(a).map((key) => [key, Math.min(a[key as keyof Size], b[key as keyof Size])])) as Size
+
+/**
+ * @throws BudgetTooSmall where not even instructions and the newest turn fit
+ * @throws InvalidInput where they are more messages, or longer, than asked for
+ */
+export async function assemble(tokens: Tokens, material: Material, asked: Asked): Promise<Context> {
+  const { shares, recall } = asked
+  const items: ContextItem[] = []
+  const all = roomOf(asked.tokenBudget, asked.maxMessages ?? Infinity, asked.maxChars ?? Infinity)
+  const { turns, standing, newest: newestPlaces, groupOf, isStray } = await toMessages(tokens, material)
+  const newest = newestPlaces.map((place) => turns[place]!)
+  const systemPrompt = material.systemPrompt?.trim() ? [await weigh(tokens, textMessage({
+    kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason: 'the room\'s system prompt',
+  }, material.systemPrompt))] : []
+
+  // What must be there.
+  const instructions = standing.filter(({ isInstruction }) => isInstruction)
+  const opening = [...turns, ...standing].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
+  const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(instructions)])
+  const newestSize = sizesOf(newest)
+  const required = plus(fixed, newestSize)
+  if (tokensOf(required) > asked.tokenBudget) throw new BudgetTooSmall(asked.tokenBudget, tokensOf(required))
+  for (const [measure, path] of [['messages', 'maxMessages'], ['chars', 'maxChars']] as const) {
+    if (required[measure] > all[measure]) {
+      throw InvalidInput.at(path, `is ${all[measure]}; instructions and the newest turn take ${required[measure]}`)
+    }
+  }
+
+  // What may be, each section from its share and what those before it left.
+  const room = minus(all, fixed)
+  const upTo = (part: number) => partOf(recall ? minus(room, { ...NOTHING, messages: 1 }) : room, part)
+  const besideNewest = minus(room, newestSize)
+  const total = shares.summary + shares.pinned + shares.recent + (recall ? shares.recalled : 0)
+
+  const summaries = await Promise.all(material.summaries.map((summary) => weigh(tokens, textMessage({
+    kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'stands for the oldest turns',
+  }, `Summary of what was said before:\n${summary.content}`))))
+  const summarised = newestThatFit(summaries, within(upTo(shares.summary / total), besideNewest))
+  if (summarised.left.length) items.push(leftOut('SUMMARY', summarised.left, 'no room for what the oldest turns come to'))
+  let spent = sizesOf(summarised.taken)
+
+  const { taken: pinned, left: unpinned } = newestThatFit(
+    standing.filter(({ isInstruction }) => !isInstruction),
+    minus(within(upTo((shares.summary + shares.pinned) / total), besideNewest), spent),
+  )
+  spent = plus(spent, sizesOf(pinned))
+  const paid = new Map([...instructions, ...pinned].map((each) => [each.sources[0]!, each]))
+
+  // The window. What stands anyway, or cannot stand, takes nothing there.
+  const isPaid = (place: number) => paid.has(turns[place]!.sources[0]!)
+  const isNewest = new Set(newestPlaces)
+  const taking: Size[] = new Array(turns.length + 1).fill(newestSize)
+  for (let place = turns.length - 1; place >= 0; place--) {
+    const group = groupOf(place)
+    const isFree = isNewest.has(place) || isPaid(place) || isStray(place) || group[0] !== place
+    taking[place] = isFree ? taking[place + 1]! : plus(taking[place + 1]!, sum(group.map((member) => turns[member]!.size)))
+  }
+  const windowRoom = minus(within(upTo((total - (recall ? shares.recalled : 0)) / total), room), spent)
+  const start = windowStart({
+    places: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete, turns: asked.recentTurns,
+    inSteps: asked.inSteps, fill: (from) => fullness(taking[from]!, windowRoom),
+  })
+  const window: Weighed[] = []
+  const strays: Weighed[] = []
+  for (let place = start; place < turns.length; place++) {
+    if (isNewest.has(place)) continue
+    if (isPaid(place)) window.push(paid.get(turns[place]!.sources[0]!)!)
+    else if (isStray(place) || groupOf(place)[0]! < start) strays.push(turns[place]!)
+    else window.push(turns[place]!)
+  }
+  const inWindow = new Set(idsOf(window))
+  const before = [...paid.values()].filter(({ sources }) => !inWindow.has(sources[0]!)).sort((a, b) => a.place - b.place)
+  const unkept = unpinned.filter(({ sources }) => !inWindow.has(sources[0]!))
+  for (const kind of ['PINNED', 'RECENT'] as const) {
+    const left = unkept.filter((each) => each.kind === kind)
+    if (left.length) items.push(leftOut(kind, left, kind === 'PINNED' ? 'no room for older pinned turns' : 'no room for older turns that no summary covers'))
+  }
+  const unkeptIds = new Set(idsOf(unkept))
+  const older = turns.filter((each, place) =>
+    place < start && !isNewest.has(place) && !isPaid(place) && !unkeptIds.has(each.sources[0]!))
+  if (older.length || !material.complete) {
+    const why = asked.recentTurns !== null && turns.length - start >= asked.recentTurns
+      ? `before the recent turns that were asked for (${asked.recentTurns} at least)` : 'no room for older turns'
+    items.push(leftOut('RECENT', older, material.complete ? why : `${why}; neither for all before them`))
+  }
+  if (strays.length) items.push(leftOut('RECENT', strays, 'results of tool calls that are not in the context'))
+
+  const front = [...systemPrompt, ...summarised.taken, ...before, ...window]
+  const used = sum([fixed, spent, taking[start]!])
+  const recalled = recall ? await weighRecalled(
+    tokens, await recall.find(newestWords(turns)), recall.k, new Set(idsOf([...front, ...newest])), minus(all, used),
+  ) : null
+  items.push(...(recalled?.left ?? []))
+  return toContext(asked.tokenBudget, front, recalled?.message ?? null, newest, opening, items)
+}
+
+/** What was last said to the model; null where nothing was. */
+function newestWords(turns: readonly Message[]): string | null {
+  const last = turns.findLast(({ role, parts }) => role === 'USER' && contentOf(parts).trim() !== '')
+  return last ? contentOf(last.parts) : null
+}
+
+function toContext(
+  tokenBudget: number, front: Weighed[], recalled: Weighed | null, newest: Weighed[], opening: Size, left: ContextItem[],
+): Context {
+  const weighed = [...front, ...(recalled ? [recalled] : []), ...newest]
+  const opens = weighed.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
+  const messages = weighed.map(({ size, ...message }) => ({
+    ...message, content: contentOf(message.parts), tokens: tokensOf(size),
+  }))
+  const total = (some: readonly Weighed[]) => tokensOf(plus(sizesOf(some), opens ? opening : NOTHING))
+  return {
+    messages, tokenBudget, tokens: total(weighed), truncated: left.some(({ reason }) => reason !== STANDS_ANYWAY),
+    items: [
+      ...messages.map(({ kind, sources, tokens, reason }) => ({ kind, sourceIds: sources, tokens, included: true, reason })),
+      ...left,
+    ],
+    stablePrefixTokens: total(recalled ? front : weighed),
+  }
+}
