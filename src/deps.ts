@@ -9,15 +9,23 @@ import { createRedisPresence } from './bus/redis-presence.ts'
 import type { Config } from './config.ts'
 import type { Deps, Ground } from './domain/deps.ts'
 import { announceDelta, announceEntries, type Growth } from './domain/event/announce.ts'
+import { createGrowths } from './domain/event/growth.ts'
 import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
+import { createEmbedding } from './domain/recall/embedding.ts'
 import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
-import { createEmbedder } from './providers/create-embedder.ts'
+import { createEmbedder, findEmbedder } from './providers/create-embedder.ts'
+import { createSummarizers } from './providers/create-summarizers.ts'
+import { createStaticEmbedder } from './providers/static-embedder.ts'
 import { createTokenCounter } from './providers/tokens.ts'
 import { createPool, createPrisma, type Source } from './store/db.ts'
 import { startEmbedded } from './store/embedded.ts'
+import { createEmbeddedVectors } from './store/embedded-vectors.ts'
+import { createJobQueue } from './store/job-queue.ts'
 import { migrate } from './store/migrate.ts'
+import { createPostgresVectors } from './store/postgres-vectors.ts'
+import { vectorIndexes } from './store/vector-index.ts'
 
 export type World = {
   deps: Deps
@@ -33,7 +41,7 @@ const LANES = 2
 
 export type DepsConfig = Pick<
   Config,
-  | 'databaseUrl' | 'databasePoolSize' | 'redisUrl' | 'embedder' | 'limits' | 'streamLeaseMs' | 'presenceTtlMs'
+  | 'databaseUrl' | 'databasePoolSize' | 'redisUrl' | 'embedder' | 'summarizer' | 'limits' | 'streamLeaseMs' | 'presenceTtlMs'
   | 'logLevel'
 > & {
   /** null keeps the embedded database in memory. */
@@ -73,9 +81,27 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     undo.push(() => presence.close())
     const tokens = createTokenCounter()
     undo.push(() => tokens.close())
+    const words = config.embedder.kind === 'static' ? embedder : await createStaticEmbedder()
+    if (words !== embedder) undo.push(() => words.close())
+    const summarizers = await createSummarizers(config.summarizer, words, tokens)
+    undo.push(() => summarizers.close())
+    const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'the job queue could not do something; it tries again'))
+    undo.push(() => jobs.close())
 
+    const vectors = embedded ? createEmbeddedVectors(pool) : createPostgresVectors(pool)
+    const embedding = createEmbedding({ pool, vectors, embedder, log }, {
+      find: (known) => findEmbedder(known, config.embedder, log),
+      indexes: embedded ? null : vectorIndexes(pool, config.databaseUrl!),
+    })
+    undo.push(() => embedding.stop())
+
+    const growths = createGrowths()
     const ground: Ground = {
-      pool, db, bus, presence, tokens, embedder, log,
+      pool, db, bus, presence, tokens, embedder, vectors, summarizers, jobs, growths, log,
+      onGrowth(grown) {
+        embedding.nudge(grown.map(({ room }) => room))
+        for (const { room } of grown) growths.grew(room)
+      },
       limits: config.limits, streamLeaseMs: config.streamLeaseMs, presenceTtlMs: config.presenceTtlMs,
     }
     const feeds = createFeeds(ground)
@@ -84,11 +110,13 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       ...ground,
       feeds,
       inboxes: createInboxes(ground),
+      embedding,
       appends: createAppendQueue(pool, embedded ? 1 : LANES, (answered) =>
         announceEntries(ground, answered.flatMap(growthOf))),
       deltas: createDeltaQueue(pool, config.limits.turnBytes, (room, turnId, start, text) =>
         announceDelta(ground, room, turnId, start, text)),
     }
+    await embedding.start()
     return {
       deps, close,
       failed: embedded ? embedded.died : new Promise(() => {}),

@@ -60,3 +60,14 @@ export class BudgetTooSmall extends DomainError {
     this.required = required
   }
 }
+
+/** A model behind the server did not do its part. Nothing was written but what had been finished before. */
+export class ProviderFailed extends DomainError {
+  readonly code = 'PROVIDER_FAILED'
+  /** The same call may succeed later; otherwise somebody must mend something first. */
+  readonly retryable: boolean
+  constructor(message: string, retryable: boolean) {
+    super(message)
+    this.retryable = retryable
+  }
+}

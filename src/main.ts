@@ -3,6 +3,7 @@
 import { pino } from 'pino'
 import { ConfigError, loadConfig, type Config } from './config.ts'
 import { createDeps } from './deps.ts'
+import { startCompacting } from './domain/summary/work.ts'
 import { startSweeping } from './domain/sweep.ts'
 import { EmbedderFailed } from './providers/embedder.ts'
 import { ping } from './store/db.ts'
@@ -18,6 +19,7 @@ async function run(config: Config): Promise<void> {
     database: () => ping(deps.pool), bus: () => deps.bus.ping(), durability,
   })
   const stopSweeping = startSweeping(deps)
+  let stopCompacting = async () => {}
 
   let stopping = false
   async function stop(reason: string, code: number): Promise<void> {
@@ -28,7 +30,7 @@ async function run(config: Config): Promise<void> {
     setTimeout(() => process.exit(code || 1), config.shutdownMs + 2_000).unref()
     try {
       await server.close()
-      await stopSweeping()
+      await Promise.all([stopSweeping(), stopCompacting()])
       await close()
       log.info('stopped')
     } catch (err) {
@@ -52,6 +54,11 @@ async function run(config: Config): Promise<void> {
   log.info(durability)
   if (!config.redisUrl) log.info('No REDIS_URL: this is the only process.')
   log.warn('Nobody authenticates: everybody who reaches this address may speak and read as anybody.')
+  // After the door is open: the first time, the job queue makes its tables.
+  stopCompacting = await startCompacting(deps).catch((err) => {
+    log.error({ err }, 'no job queue: rooms are compacted on demand only')
+    return async () => {}
+  })
   log.info({ url: `http://${host}:${port}/graphql` }, `ready on http://${host}:${port}/graphql`)
 }
 

@@ -66,7 +66,7 @@ const LEAVES = ['errors', 'thread']
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   errors: { all: [] },
   thread: { all: [] },
-  config: { all: [] },
+  config: { all: ['config'] },
   store: { all: ['store', ...LEAVES] },
   providers: { all: ['providers', ...LEAVES] },
   bus: { all: ['bus', ...LEAVES] },
@@ -84,7 +84,7 @@ const HOMES: [packages: RegExp, layers: string[]][] = [
   [/^(graphql|graphql-.*|@pothos\/.*|@graphql-yoga\/.*)$/, ['graphql', 'server']],
   [/^dataloader$/, ['graphql']],
   [/^ws$/, ['server']],
-  [/^(pg|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
+  [/^(pg|pg-boss|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
   [/^redis$/, ['bus']],
   [/^(gpt-tokenizer|openai|@huggingface\/transformers)$/, ['providers']],
 ]

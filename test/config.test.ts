@@ -20,6 +20,7 @@ const defaults: Config = {
   databaseUrl: undefined,
   redisUrl: undefined,
   embedder: { kind: 'static' },
+  summarizer: { kind: 'extractive' },
   logLevel: 'info',
   allowUnauthenticated: false,
   allowedOrigins: [],
@@ -56,6 +57,8 @@ describe('loadConfig', () => {
       OPENAI_API_KEY: 'sk-key',
       EMBEDDING_MODEL: 'nomic-embed-text',
       EMBEDDING_DIMENSIONS: '768',
+      SUMMARIZER: 'openai',
+      SUMMARIZER_MODEL: 'llama3.2',
       LOG_LEVEL: 'silent',
       ALLOW_UNAUTHENTICATED: '1',
       ALLOWED_ORIGINS: 'https://app.example',
@@ -78,6 +81,7 @@ describe('loadConfig', () => {
         kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'nomic-embed-text', dimension: 768,
         shortens: false,
       },
+      summarizer: { kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'llama3.2' },
       logLevel: 'silent',
       allowUnauthenticated: true,
       allowedOrigins: ['https://app.example'],
@@ -91,7 +95,8 @@ describe('loadConfig', () => {
 
   it('cannot be changed afterwards', () => {
     const config = loadConfig({})
-    expect([config, config.limits, config.allowedOrigins, config.embedder].every(Object.isFrozen)).toBe(true)
+    const { limits, allowedOrigins, embedder, summarizer } = config
+    expect([config, limits, allowedOrigins, embedder, summarizer].every(Object.isFrozen)).toBe(true)
   })
 
   it('names every bad variable at once, with its value and what is allowed', () => {
@@ -175,6 +180,10 @@ describe('EMBEDDER', () => {
     ['settings for an embedder that was not chosen', { EMBEDDING_MODEL: 'm', EMBEDDING_DIMENSIONS: '5', ...KEY },
       ['EMBEDDING_MODEL is "m": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this',
         'EMBEDDING_DIMENSIONS is "5": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this']],
+    ['a summarizer without its key', { SUMMARIZER: 'openai' },
+      ['OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL']],
+    ['a model for the summarizer that has none', { SUMMARIZER_MODEL: 'm' },
+      ['SUMMARIZER_MODEL is "m": is for SUMMARIZER=openai: set that too, or unset this']],
     ['all of it at once, with other variables', { PORT: 'x', EMBEDDER: 'openai', EMBEDDING_MODEL: 'm' },
       ['PORT is "x": must be a whole number from 0 to 65535',
         'OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL',

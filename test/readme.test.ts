@@ -6,7 +6,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { buildSchema, parse, validate } from 'graphql'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { variables } from '../src/config.ts'
 import * as errors from '../src/errors.ts'
 import { startServer, type RunningServer } from './demo/server.ts'
@@ -54,7 +54,7 @@ describe('the README', () => {
   it('lists every expected failure by its code', () => {
     const made: errors.DomainError[] = [
       errors.InvalidInput.at('x', 'y'), new errors.NotFound('x', 'y'), new errors.NotAllowed('x'),
-      new errors.Conflict('x'), new errors.StreamClosed('x', 'y'),
+      new errors.Conflict('x'), new errors.StreamClosed('x', 'y'), new errors.ProviderFailed('x', true),
     ]
     expect(made.map(({ constructor }) => constructor.name).sort())
       .toEqual(Object.keys(errors).filter((name) => name !== 'DomainError').sort())
@@ -121,6 +121,30 @@ describe('what the README shows, on a server as it starts by itself', () => {
       printed!.forEach((id, index) => ids.set(id, real![index]!))
       expect(got).toBe(answer.text.trim().replace(/conv_\w+/g, (id) => ids.get(id)!))
     }
+  })
+
+  it('recalls what stands below the query, its figures rounded', async () => {
+    const all = blocks('graphql', 'json')
+    const at = all.findIndex(({ text }) => text.startsWith('query Recall'))
+    const printed = JSON.parse(all[at + 1]!.text)
+    const [hit] = printed.data.recall.hits
+    const create = 'mutation { createConversation(input: { key: "garden" }) { ... on Conversation { id } } }'
+    const [room] = /conv_\w{26}/.exec(await ask(JSON.stringify({ query: create })))!
+    for (const { actor, text } of [hit.neighbours[0], hit.memory, hit.neighbours[1]]) {
+      await ask(JSON.stringify({
+        query: 'mutation Say($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn { seq } } }',
+        variables: { input: { conversationId: room, turn: { actor, role: 'USER', content: text } } },
+      }))
+    }
+    // Until the vectors are made, similarity is null.
+    await vi.waitFor(async () => {
+      const got = JSON.parse(await ask(JSON.stringify({ query: all[at]!.text, variables: { room } })))
+      for (const figure of ['score', 'similarity', 'textScore']) {
+        expect(got.data.recall.hits[0][figure], figure).toBeCloseTo(hit[figure], 1)
+        got.data.recall.hits[0][figure] = hit[figure]
+      }
+      expect(got).toEqual(printed)
+    }, { timeout: 20_000, interval: 200 })
   })
 
   it('has a client that goes on after every drop, and gets each entry once', async () => {

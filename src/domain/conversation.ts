@@ -15,6 +15,7 @@ import { id, metadata, name, parse, storable, text, time } from './input.ts'
 import { paging, slice, type Page, type Paging } from './page.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
 import { saltOf } from './recall/index-entry.ts'
+import { policyColumns, policyInput } from './summary/policy.ts'
 import type { Viewer } from './view.ts'
 
 /** A room as `viewer` sees it. */
@@ -32,6 +33,7 @@ const createConversationInput = z.object({
   title: text(1000).nullish(),
   systemPrompt: text(65_536).nullish(),
   metadata: metadata.nullish(),
+  compaction: policyInput.nullish(),
   participants: z.array(participantInput).max(PARTICIPANTS).nullish(),
 })
 export type CreateConversationInput = z.input<typeof createConversationInput>
@@ -48,6 +50,7 @@ export async function createConversation(
   if (new Set(participants.map(({ actor }) => actor)).size < participants.length) {
     throw InvalidInput.at('participants', 'name each actor once')
   }
+  const policy = policyColumns(deps, given.compaction)
   const created = newId('conversation')
   const { tenant } = viewer
   const owner = given.owner ?? viewer.actor
@@ -56,7 +59,7 @@ export async function createConversation(
       data: [{
         id: created, tenant, key: given.key, owner, agentName: given.agentName,
         title: given.title, systemPrompt: given.systemPrompt,
-        metadata: (given.metadata ?? {}) as Prisma.InputJsonObject,
+        metadata: (given.metadata ?? {}) as Prisma.InputJsonObject, ...policy,
       }],
       skipDuplicates: true,
     })
@@ -149,6 +152,7 @@ const updateConversationInput = z.object({
   title: text(1000).nullish(),
   systemPrompt: text(65_536).nullish(),
   metadata: metadata.nullish(),
+  compaction: policyInput.nullish(),
 })
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
 
@@ -159,12 +163,15 @@ export type UpdateConversationInput = z.input<typeof updateConversationInput>
 export async function updateConversation(
   deps: Deps, viewer: Viewer, input: UpdateConversationInput,
 ): Promise<Conversation> {
-  const { id: room, title, systemPrompt, metadata: data } = parse(updateConversationInput, input)
+  const { id: room, title, systemPrompt, metadata: data, compaction } = parse(updateConversationInput, input)
+  const policy = policyColumns(deps, compaction)
   await withTransaction(deps.db, async (tx, afterCommit) => {
     if ((await lockJournal(tx, viewer.tenant, room)) === null) throw new NotFound('conversation', room)
     await tx.conversation.update({
       where: { id: room },
-      data: { title, systemPrompt, metadata: data === null ? {} : (data as Prisma.InputJsonObject | undefined) },
+      data: {
+        title, systemPrompt, metadata: data === null ? {} : (data as Prisma.InputJsonObject | undefined), ...policy,
+      },
     })
     const seq = await writeEntry(tx, room, 'UPDATED', {})
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room, first: seq, last: seq }]))
@@ -185,9 +192,13 @@ export async function deleteConversation(deps: Deps, viewer: Viewer, room: strin
     const known = kindOf(room) === 'conversation'
     if (!known || (await lockJournal(tx, viewer.tenant, room)) === null) throw new NotFound('conversation', room)
     const turns = await tx.turn.count({ where: { conversationId: room } })
+    const summaries = await tx.summary.count({ where: { conversationId: room } })
     const participants = await tx.participant.findMany({ where: { conversationId: room }, select: { actor: true } })
     await tx.conversation.delete({ where: { id: room } })
-    afterCommit(() => announceDeleted(deps, viewer.tenant, room, participants.map(({ actor }) => actor)))
-    return { conversations: 1, turns, facts: 0, summaries: 0, profiles: 0, completedAt: new Date() }
+    afterCommit(() => {
+      deps.vectors.forget(room)
+      announceDeleted(deps, viewer.tenant, room, participants.map(({ actor }) => actor))
+    })
+    return { conversations: 1, turns, facts: 0, summaries, profiles: 0, completedAt: new Date() }
   })
 }

@@ -4,10 +4,16 @@ import type { Pool } from 'pg'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceStore } from '../bus/presence.ts'
 import type { Embedder } from '../providers/embedder.ts'
+import type { Summarizers } from '../providers/create-summarizers.ts'
 import type { TokenCounter } from '../providers/tokens.ts'
 import type { Db } from '../store/db.ts'
+import type { JobQueue } from '../store/job-queue.ts'
+import type { VectorSearch } from '../store/vector-search.ts'
+import type { Growth } from './event/announce.ts'
+import type { Growths } from './event/growth.ts'
 import type { Feeds } from './event/feed.ts'
 import type { Inboxes } from './event/inbox.ts'
+import type { Embedding } from './recall/embedding.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
 
@@ -32,7 +38,16 @@ export type Ground = {
   bus: Bus
   presence: PresenceStore
   tokens: TokenCounter
+  /** The one that was chosen. Searches use `Deps.embedding.searched()`, which may still be the one before it. */
   embedder: Embedder
+  summarizers: Summarizers
+  /** Where work waits that follows work. */
+  jobs: JobQueue
+  vectors: VectorSearch
+  /** Told of every room whose journal this process made grow, after the commit: work that follows begins here. */
+  onGrowth: (grown: readonly Growth[]) => void
+  /** Tells of it those that listen. */
+  growths: Growths
   limits: Limits
   /** A writer of a streaming turn that is silent for this long is taken for dead. */
   streamLeaseMs: number
@@ -47,4 +62,5 @@ export type Deps = Ground & {
   deltas: DeltaQueue
   feeds: Feeds
   inboxes: Inboxes
+  embedding: Embedding
 }

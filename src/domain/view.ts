@@ -38,6 +38,22 @@ export function sees(view: View, turn: Placed): boolean {
   )
 }
 
+/** The places a summary covers, and the greatest seq of the versions it was made of. */
+export type Spanned = { fromSeq: number; toSeq: number; newestSeq: number }
+
+/** The window, or the gap between two, that the seq lies in: the boundaries at or before it. */
+const stretchOf = ({ windows }: Pick<View, 'windows'>, seq: number) => windows.filter((each) => each <= seq).length
+
+/** Whether one window holds all that a summary was made of. */
+export function spans(view: Pick<View, 'windows'>, { fromSeq, newestSeq }: Spanned): boolean {
+  return isOpenAt(view.windows, fromSeq) && stretchOf(view, fromSeq) === stretchOf(view, newestSeq)
+}
+
+/** Whether all the places that a summary covers lie in one gap between windows. */
+export function seesNothingOf(view: Pick<View, 'windows'>, { fromSeq, toSeq }: Spanned): boolean {
+  return !isOpenAt(view.windows, fromSeq) && stretchOf(view, fromSeq) === stretchOf(view, toSeq)
+}
+
 /** Whether the view is everything without an audience, so that the room's own counters hold for it. */
 export function seesAllPublic(view: View): boolean {
   return view.windows.length === 1 && view.windows[0]! <= 1

@@ -5,8 +5,10 @@ import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
 import type { Conversation, ErasureReceipt } from '../domain/conversation.ts'
 import type { InboxEvent } from '../domain/event/inbox.ts'
+import type { EmbeddingProgress } from '../domain/recall/embedding-progress.ts'
 import type { Participant } from '../domain/participant.ts'
 import type { DeltaReceipt } from '../domain/streaming-turn/stream.ts'
+import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import type { RequestContext } from './request.ts'
@@ -17,9 +19,11 @@ export const builder = new SchemaBuilder<{
   Objects: {
     Conversation: Conversation
     DeltaReceipt: DeltaReceipt
+    EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt
     InboxEvent: InboxEvent
     Participant: Participant
+    Summary: Summary
     Turn: Turn
     Viewer: Viewer
   }

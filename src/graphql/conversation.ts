@@ -14,6 +14,7 @@ import { Node } from './node.ts'
 import { ParticipantInput } from './participant.ts'
 import { PER_VIEWER } from './per-viewer.ts'
 import { orErrors } from './result.ts'
+import { CompactionPolicyInput } from './summary.ts'
 
 /** Whether the counters kept with the room are the viewer's own. */
 const seesWhatIsCounted = ({ view }: Conversation) => seesAllPublic(view) && !view.addressed
@@ -163,6 +164,9 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     metadata: t.field({
       type: 'JSON', description: 'Data of your own: a JSON object of at most 64 KiB, nested at most 32 deep.',
     }),
+    compaction: t.field({
+      type: CompactionPolicyInput, description: 'When and how old turns are summarised; the defaults when left out.',
+    }),
     participants: t.field({
       type: [ParticipantInput],
       description:
@@ -194,6 +198,9 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     systemPrompt: t.string({ description: 'Opens the contexts built from now on; at most 65,536 characters.' }),
     metadata: t.field({
       type: 'JSON', description: 'Takes the place of all the metadata there is: an object of at most 64 KiB.',
+    }),
+    compaction: t.field({
+      type: CompactionPolicyInput, description: 'When and how old turns are summarised; null sets the defaults again.',
     }),
   }),
 })

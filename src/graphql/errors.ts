@@ -4,7 +4,7 @@
 import { GraphQLError } from 'graphql'
 import type { Turn } from '../domain/turn/turn.ts'
 import {
-  Conflict, DomainError, InvalidInput, NotAllowed, NotFound, StreamClosed, type InputIssue,
+  Conflict, DomainError, InvalidInput, NotAllowed, NotFound, ProviderFailed, StreamClosed, type InputIssue,
 } from '../errors.ts'
 import { builder } from './builder.ts'
 import { TurnStatusEnum } from './turn.ts'
@@ -73,6 +73,17 @@ builder.objectType(StreamClosed, {
       type: TurnStatusEnum,
       description: 'How it ended: committed, aborted (perhaps because its writer fell silent) or erased.',
       resolve: ({ status }) => status as Turn['status'],
+    }),
+  }),
+})
+
+builder.objectType(ProviderFailed, {
+  name: 'ProviderFailed',
+  description: 'A model that the server asks did not do its part. What had been finished before it stands.',
+  interfaces,
+  fields: (t) => ({
+    retryable: t.exposeBoolean('retryable', {
+      description: 'Whether the same call may succeed later; otherwise somebody must mend something first.',
     }),
   }),
 })

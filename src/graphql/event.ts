@@ -2,8 +2,8 @@
 // objects carry the view of whoever is told. Rows are shared between readers, so they are copied, never written to.
 
 import type {
-  ConversationEvent as Event, ConversationUpdated, Gap, ParticipantEvent, ParticipantRead, PresenceChanged, TurnDelta,
-  TurnEvent, TurnSuperseded,
+  ConversationEvent as Event, ConversationUpdated, Gap, ParticipantEvent, ParticipantRead, PresenceChanged,
+  SummaryWritten, TurnDelta, TurnEvent, TurnSuperseded,
 } from '../domain/event/event.ts'
 import { readEventsOf, type Told } from '../domain/event/reader.ts'
 import type { Participant } from '../domain/participant.ts'
@@ -136,6 +136,18 @@ builder.objectRef<ToldOf<ConversationUpdated>>('ConversationUpdated').implement(
       type: 'Conversation',
       description: 'The room as it is now.',
       resolve: ({ event: { conversationId }, viewer }, _, context) => loadRoomOf(context, { conversationId, viewer }),
+    }),
+  }),
+})
+
+builder.objectRef<ToldOf<SummaryWritten>>('SummaryWritten').implement({
+  description: 'Old turns stand in a summary from now on. Told to those alone who see all that it was made of.',
+  interfaces,
+  fields: (t) => ({
+    summary: t.field({
+      type: 'Summary',
+      description: 'What was written. Another one may have taken its place since.',
+      resolve: ({ event, viewer }) => ({ ...event.summary, viewer }),
     }),
   }),
 })

@@ -9,6 +9,8 @@ import type { PresenceState } from '../domain/event/event.ts'
 import type { Page } from '../domain/page.ts'
 import { getParticipants, getUnreadCounts, type Participant } from '../domain/participant.ts'
 import { getPresence } from '../domain/presence.ts'
+import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
+import { coveringSummaries, getSummaries, type Summary } from '../domain/summary/summary.ts'
 import { countOfTurns, history, pageOfTurns, type HistoryArgs, type TurnsArgs } from '../domain/turn/history.ts'
 import { getNextVersions, getPreviousVersions, getTurns, type Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
@@ -90,6 +92,20 @@ export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page o
 
 /** The room's newest turns in the viewer's view, oldest first. */
 export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', history, [])
+
+/** The room's newest turns and the summaries of what came before them, oldest first. */
+export const loadHistoryWithSummaries: Load<string, HistoryArgs, (Turn | Summary)[]> = byId(
+  'history with summaries', historyWithSummaries, [],
+)
+
+/** The summary, or null where the viewer may have none. */
+export const loadSummary = simple<Summary | null>(byId('summary', getSummaries, null))
+
+/** The summaries that stand for the room's oldest turns, oldest first. */
+export const loadSummaries = simple<Summary[]>(byId('summaries', coveringSummaries, []))
+
+/** The last turn that they stand for. */
+export const loadSummarizedThrough = simple<Turn | null>(byId('summarized through', summarizedThrough, null))
 
 type Place = { conversationId: string; actor: string }
 const placeKey = ({ conversationId, actor }: Place) => `${conversationId} ${actor}`

@@ -12,7 +12,7 @@ const RecallScopeEnum = builder.enumType('RecallScope', {
   values: {
     CONVERSATION: { description: 'The one room that `conversationId` names.' },
     OWNER: {
-      description: "The rooms that belong to the owner of the room that `conversationId` names; without it, the viewer's.",
+      description: "The rooms of the owner of the room that `conversationId` names; without it, the viewer's own rooms.",
     },
     TENANT: { description: 'Every room that the viewer sees.' },
   } as const,
@@ -26,9 +26,12 @@ const MemoryKindEnum = builder.enumType('MemoryKind', {
 const VectorSearchEnum = builder.enumType('VectorSearch', {
   description: "How the memories nearest to the query's meaning were looked for.",
   values: {
-    EXACT: { description: 'All of them were compared: none that is near was missed.' },
+    EXACT: { description: 'All vectors in scope were compared: none that is near was missed.' },
     APPROXIMATE: { description: 'By an index that may miss some, as is done for many rooms together.' },
-    NONE: { description: 'Not at all: there are no vectors to compare yet, so words alone decided.' },
+    NONE: {
+      description:
+        'Not at all: the embedder knows no word of the query, or could not be reached. Words alone decided.',
+    },
   } as const,
 })
 
@@ -57,8 +60,8 @@ const RecallHit = builder.objectRef<Hit>('RecallHit').implement({
     textScore: t.exposeFloat('textScore', {
       nullable: true,
       description:
-        "How well its words match those of the query, 0 to 1, the best match of the answer's candidates being 1; " +
-        'null where it has none of them.',
+        'How well its words, and less so those around it, match those of the query: 0 to 1, 1 being the best match ' +
+        'among the candidates; null where not one matches.',
     }),
     neighbours: t.field({
       type: ['Turn'],
@@ -102,8 +105,8 @@ const RecallInput = builder.inputType('RecallInput', {
     query: t.string({
       required: true,
       description:
-        'A question, or whatever the memories are to be about, in plain words; 1 to 10,000 characters. It may name a ' +
-        'speaker or a time.',
+        'A question, or whatever the memories are to be about, in plain words; at most 10,000 characters. It may ' +
+        'name a speaker or a time.',
     }),
     k: t.int({ defaultValue: 10, description: 'Hits at most: 1 to 100.' }),
     conversationId: t.id({ description: 'The room to search, or one of the owner whose rooms are searched.' }),
@@ -130,7 +133,8 @@ const RecallInput = builder.inputType('RecallInput', {
       defaultValue: 0, description: 'Turns to show before, and as many after, each hit: 0 to 10. They are no hits.',
     }),
     maxTokens: t.int({
-      description: 'Tokens that the hits may have together, neighbours included; what does not fit is left out.',
+      description:
+        'Tokens that hits and neighbours may have together. A hit that does not fit is passed over for the next.',
     }),
     as: t.string({
       description: "In whose view; the viewer's when left out. It holds for all that is selected below.",
@@ -142,8 +146,8 @@ builder.queryField('recall', (t) =>
   t.field({
     type: Recall,
     description:
-      'Finds again what was said: by its words, by its meaning, and by who said it when. What the viewer does not see ' +
-      'is not found, and shifts no score.',
+      'Finds again what was said: by its words, by its meaning, and by who said it when. What the viewer does not ' +
+      'see is not found, and shifts no score.',
     errors: orErrors('Recall', 'What was found, or why nothing could be looked for.', [
       InvalidInput, NotFound, NotAllowed,
     ]),

@@ -45,3 +45,30 @@ async function tryOut(embedder: Embedder, log: Log): Promise<void> {
     log.warn({ embedder: embedder.name, cause }, 'the embedder does not work now: until it does, turns get no vectors')
   }
 }
+
+/**
+ * The embedder of that name, of the vectors of before, where these settings suffice to make it; else null. Models are
+ * told from names: `static-1`, `openai:MODEL:DIMENSION`, `transformers:MODEL`.
+ */
+export async function findEmbedder(
+  { name, dimension }: { name: string; dimension: number }, settings: EmbedderSettings, log: Log,
+): Promise<Embedder | null> {
+  const [kind, ...rest] = name.split(':')
+  const wanted: EmbedderSettings | null =
+    kind === 'transformers' ? { kind, model: rest.join(':'), dimension }
+    : kind === 'openai' && settings.kind === 'openai' ? { ...settings, ...openAiModel(rest, dimension) }
+    : name.startsWith('static-') ? { kind: 'static' }
+    : null
+  const found = wanted && (await createEmbedder(wanted, log).catch((error: unknown) => {
+    if (error instanceof EmbedderFailed) return null
+    throw error
+  }))
+  if (!found || (found.name === name && found.dimension === dimension)) return found
+  await found.close()
+  return null
+}
+
+function openAiModel(rest: readonly string[], dimension: number) {
+  const model = rest.slice(0, -1).join(':')
+  return { model, dimension, shortens: model.startsWith('text-embedding-3-') }
+}

@@ -4,8 +4,27 @@
 import { APIConnectionError, APIError } from 'openai'
 import { EmbedderFailed } from './embedder.ts'
 
-export type Explained = {
-  failure: EmbedderFailed
+/** What was asked for, and how that fails. */
+export type Use<Failure extends Error = Error> = {
+  failed(message: string, retryable: boolean): Failure
+  /** Whether it is such a failure already. */
+  isFailure(error: unknown): error is Failure
+  /** What should have come. */
+  noun: string
+  /** The variable that names the model. */
+  modelVariable: string
+  /** The next step where nothing better is known. */
+  advice: string
+}
+
+export const EMBEDDINGS: Use<EmbedderFailed> = {
+  failed: (message, retryable) => new EmbedderFailed(message, retryable),
+  isFailure: (error) => error instanceof EmbedderFailed,
+  noun: 'embeddings', modelVariable: 'EMBEDDING_MODEL', advice: 'Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS.',
+}
+
+export type Explained<Failure extends Error = EmbedderFailed> = {
+  failure: Failure
   /** The same request may succeed in a moment. */
   isPassing: boolean
   /** The request, or a text in it, is longer than the server takes. */
@@ -26,34 +45,39 @@ export class Unreachable extends Error {}
 const CHECK_URL = 'Check OPENAI_BASE_URL: with most servers it ends in /v1.'
 
 /** Something else answers at that address. */
-export const notEmbeddings = (who: string) =>
-  new EmbedderFailed(`${who} answered, but not with embeddings. ${CHECK_URL}`, false)
+const somethingElse = <Failure extends Error>(who: string, { failed, noun }: Use<Failure>) =>
+  failed(`${who} answered, but not with ${noun}. ${CHECK_URL}`, false)
+export const notEmbeddings = (who: string) => somethingElse(who, EMBEDDINGS)
 
-const NEXT_STEPS: Record<number, string> = {
-  401: 'Check OPENAI_API_KEY.',
-  403: 'Check OPENAI_API_KEY.',
-  404: `Check EMBEDDING_MODEL. ${CHECK_URL}`,
-  405: CHECK_URL,
-}
+const nextStep = (status: number, { modelVariable, advice }: Use): string =>
+  status === 401 || status === 403 ? 'Check OPENAI_API_KEY.'
+    : status === 404 ? `Check ${modelVariable}. ${CHECK_URL}`
+      : status === 405 ? CHECK_URL : advice
 
 /** Explains what an attempt threw; `who` begins the text. What is no failure of the exchange is thrown again. */
-export function explain(error: unknown, who: string, apiKey: string | undefined): Explained {
+export function explain(error: unknown, who: string, apiKey: string | undefined): Explained
+export function explain<Failure extends Error>(
+  error: unknown, who: string, apiKey: string | undefined, use: Use<Failure>,
+): Explained<Failure>
+export function explain(
+  error: unknown, who: string, apiKey: string | undefined, use: Use = EMBEDDINGS,
+): Explained<Error> {
   const said = (text: string) => text.replaceAll(apiKey || '\0', '***').replace(/\s+/g, ' ').slice(0, 300)
-  const lasting = (failure: EmbedderFailed) => ({ failure, isPassing: false, isTooMuch: false, pauseMs: null })
+  const lasting = (failure: Error) => ({ failure, isPassing: false, isTooMuch: false, pauseMs: null })
   // An answer that is no good is not asked for twice.
-  if (error instanceof EmbedderFailed) return lasting(error)
-  if (error instanceof SyntaxError) return lasting(notEmbeddings(who))
+  if (use.isFailure(error)) return lasting(error)
+  if (error instanceof SyntaxError) return lasting(somethingElse(who, use))
   if (isConnection(error)) {
     const text = `${who} cannot be reached: ${said(causeOf(error))}. Check that it runs, and OPENAI_BASE_URL.`
-    return { failure: new EmbedderFailed(text, true), isPassing: true, isTooMuch: false, pauseMs: null }
+    return { failure: use.failed(text, true), isPassing: true, isTooMuch: false, pauseMs: null }
   }
   if (!(error instanceof APIError)) throw error
   const { status = 0, headers, code } = error
   const isPassing = status === 408 || status === 409 || status === 429 || status >= 500
   const isTooMuch = status === 413 || ([400, 422, 500].includes(status) && TOO_MUCH.test(error.message))
-  const next = isPassing ? '' : ` ${NEXT_STEPS[status] ?? 'Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS.'}`
+  const next = isPassing ? '' : ` ${nextStep(status, use)}`
   return {
-    failure: new EmbedderFailed(`${who} answered ${said(error.message).replace(/\.?$/, '.')}${next}`, isPassing),
+    failure: use.failed(`${who} answered ${said(error.message).replace(/\.?$/, '.')}${next}`, isPassing),
     // A quota that is used up comes as 429, too, and does not come back in a moment.
     isPassing: isPassing && code !== 'insufficient_quota',
     isTooMuch,

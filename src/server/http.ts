@@ -11,6 +11,7 @@ import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
 import { toGraphQLError } from '../graphql/errors.ts'
+import { usePlans } from '../graphql/plan.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
 import { viewerFrom } from './auth.ts'
@@ -60,7 +61,7 @@ export function createYogaFor(deps: Deps, config: Config, mask: (error: unknown)
     // 9 MB of page, read when somebody asks for it.
     renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
     graphiql: { title: 'Colloquy', subscriptionsProtocol: 'WS', defaultTabs: tabs },
-    plugins: [useCSRFPrevention(), useShortWay(known)],
+    plugins: [useCSRFPrevention(), useShortWay(known), usePlans()],
     context: ({ request, viewer, holder }) =>
       createRequestContext(deps, viewer ?? viewerFrom((header) => request.headers.get(header)), holder ?? null),
   })

@@ -1,6 +1,6 @@
 // The short way of a POST to /graphql: a query or mutation as JSON, in a document that yoga has found sound before. It
-// spares yoga's Request and Response, which cost more than most answers do. All that is not plainly so, and every answer
-// that tells of an error, is left to yoga, with the body and the answer: what clients are told is said in one place.
+// spares yoga's Request and Response, which cost more than most answers do. All that is not plainly so is left to yoga,
+// with the body; so is every answer that tells of an error, so that what clients are told of it is said in one place.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -100,8 +100,8 @@ export function answerPost(
       result = { errors: [mask(error)] }
     }
     if (!result.data || result.errors || result.extensions) return leave({ answer: result })
-    const text = JSON.stringify(result)
-    response.writeHead(200, { 'content-type': type, 'content-length': Buffer.byteLength(text) }).end(text)
+    const bytes = Buffer.from(JSON.stringify(result))
+    response.writeHead(200, { 'content-type': type, 'content-length': bytes.length }).end(bytes)
   }
   request.on('data', (part: Buffer) => void parts.push(part))
   request.on('end', () => void answer())

@@ -51,19 +51,25 @@ export function format(value: number): string {
 const verdict = (figure: Figure) =>
   figure.target === null ? '' : ratio(figure) >= figure.target ? 'ok' : 'below target'
 
+/** The lines of a table: a head, a rule, the rows. Numbers stand to the right. */
+export function table(header: string[], rows: string[][], isNumber: (column: number) => boolean): string[] {
+  const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column]!.length)))
+  const line = (row: string[]) => row
+    .map((cell, column) => (isNumber(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+    .join('  ').trimEnd()
+  return [line(header), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line)]
+}
+
+/** A note below a table, wrapped. */
+export const note = (text: string) => `- ${text.replace(/(?=.{109})(.{1,108}) /g, '$1\n  ')}`
+
 export function print({ title, figures, notes }: Report): string {
   const header = ['', 'ours', 'theirs', 'unit', 'ratio', 'target', '', 'against']
   const rows = figures.map((figure) => [
     figure.what, format(figure.ours), format(figure.theirs), figure.unit, `${ratio(figure).toFixed(2)}×`,
     figure.target === null ? '' : `≥ ${figure.target}×`, verdict(figure), figure.against,
   ])
-  const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column]!.length)))
-  const isNumber = (column: number) => [1, 2, 4, 5].includes(column)
-  const line = (row: string[]) => row
-    .map((cell, column) => (isNumber(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
-    .join('  ').trimEnd()
   return [
-    `\n## ${title}\n`, line(header), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line),
-    '', ...notes.map((note) => `- ${note.replace(/(?=.{109})(.{1,108}) /g, '$1\n  ')}`),
+    `\n## ${title}\n`, ...table(header, rows, (column) => [1, 2, 4, 5].includes(column)), '', ...notes.map(note),
   ].join('\n')
 }

@@ -6,9 +6,10 @@ import { fanOut } from './fan-out.ts'
 import { print, type Report } from './figures.ts'
 import { http } from './http.ts'
 import { endProcesses } from './process.ts'
+import { recallLatency } from './recall-latency.ts'
 import { dropDatabases, findServices, type Bench } from './services.ts'
 
-const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = { append, http, 'fan-out': fanOut }
+const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = { append, http, 'fan-out': fanOut, recall: recallLatency }
 
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => !Object.hasOwn(benchmarks, name))

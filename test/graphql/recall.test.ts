@@ -160,6 +160,7 @@ describe.each(backends)('recall on $name', (backend) => {
 
   it.each<[what: string, input: object, path: string]>([
     ['nothing to look for', { query: '' }, 'query'],
+    ['nothing but space to look for', { query: ' \n' }, 'query'],
     ['a query of 1 MB', { query: 'tulip '.repeat(170_000) }, 'query'],
     ['a query that no database holds', { query: 'a\0b' }, 'query'],
     ['no hits', { k: 0 }, 'k'],
@@ -178,6 +179,12 @@ describe.each(backends)('recall on $name', (backend) => {
     const answer = await ask({ query: 'tulips', ...input })
     expect(answer).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT' })
     expect(answer.issues).toEqual([{ path: path.split('.') }])
+  })
+
+  it('takes as much as it says', async () => {
+    const most = { k: 100, neighbours: 10, threshold: 1, query: 'tulips '.repeat(1_500).slice(0, 10_000) }
+    expect(await ask(most)).toMatchObject({ __typename: 'Recall', hits: [] })
+    expect((await ask({ ...most, threshold: 0, query: `${most.query}!` })).issues).toEqual([{ path: ['query'] }])
   })
 
   it('lists all that is wrong at once', async () => {

@@ -83,7 +83,8 @@ describe('the schema', () => {
       return fields.map(({ name }) => `${type.name}.${name}`)
     })
     expect(marked.sort()).toEqual([
-      'Conversation.history', 'Conversation.tokenCount', 'Conversation.turnCount', 'Conversation.turns',
+      'Conversation.history', 'Conversation.summaries', 'Conversation.summarizedThrough', 'Conversation.summary',
+      'Conversation.tokenCount', 'Conversation.turnCount', 'Conversation.turns',
       'InboxEvent.unreadCount', 'Participant.unreadCount', 'Turn.supersededBy',
     ])
   })

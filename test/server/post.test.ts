@@ -89,7 +89,9 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['a mutation that is refused by the domain', { body: { query: CREATE, variables: { key: 'x'.repeat(5_000) } } }],
     ['characters beyond ASCII', { body: { query: CREATE, variables: { key: 'Zoë – 東京 🗼' } } }],
     ['one of several operations', { body: { query: SEVERAL, operationName: 'Two' } }],
-    ['nulls where nothing is given', { body: { query: VIEWER, variables: null, operationName: null, extensions: null } }],
+    ['nulls where nothing is given', {
+      body: { query: VIEWER, variables: null, operationName: null, extensions: null },
+    }],
     ['extensions', { body: { query: VIEWER, extensions: { persistedQuery: { version: 1 } } } }],
     ['a charset', typed('application/json; charset=utf-8')],
     ['Accept: */*', accept('*/*')],
@@ -121,7 +123,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['a parameter that is none', { body: { query: VIEWER, id: 1 } }],
     ['a parameter that is none, and null', { body: { query: VIEWER, id: null } }],
     ['a syntax error', { body: { query: '{ viewer' } }],
-    ['a syntax error, for a client of the newer type', accept('application/graphql-response+json', { query: '{ viewer' })],
+    ['the same, for a client of the newer type', accept('application/graphql-response+json', { query: '{ viewer' })],
     ['a field that is not there', { body: { query: '{ nothing }' } }],
     ['the same, for a client of the newer type', accept('application/graphql-response+json', { query: '{ nothing }' })],
     ['an operation that is not there', { body: { query: SEVERAL, operationName: 'Three' } }],
@@ -140,7 +142,9 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['Accept: text/html', accept('text/html')],
     ['Accept with another charset', accept('application/json; charset=latin1')],
     ['a page of an allowed origin', { headers: { origin: 'https://app.example' }, body: viewer }],
-    ['a preflight', { method: 'OPTIONS', headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' } }],
+    ['a preflight', {
+      method: 'OPTIONS', headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },
+    }],
     ['text/plain', typed('text/plain')],
     ['no type of content', typed('')],
     ['application/graphql+json', typed('application/graphql+json')],
@@ -180,7 +184,9 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     const tenant = world.tenant()
     const room = await tenant.room('ada')
     const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada' }
-    for (const first of [10, 10, 900]) await send('short', { headers, body: { query: say, variables: { room, first } } })
+    for (const first of [10, 10, 900]) {
+      await send('short', { headers, body: { query: say, variables: { room, first } } })
+    }
     const { body } = await send('short', { headers, body: {
       query: 'query ($room: ID!) { conversation(id: $room) { turnCount } }', variables: { room },
     } })

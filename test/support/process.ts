@@ -64,7 +64,7 @@ export async function openSite(backend: Backend): Promise<Site> {
       const limits = { ...LIMITS, turnBytes }
       if (!ground || backend.name !== 'embedded') {
         const world = await createDeps({
-          ...place, embedder: { kind: 'static' }, databasePoolSize: 8, limits, streamLeaseMs, presenceTtlMs: 60_000, logLevel: 'silent',
+          ...place, embedder: { kind: 'static' }, summarizer: { kind: 'extractive' }, databasePoolSize: 8, limits, streamLeaseMs, presenceTtlMs: 60_000, logLevel: 'silent',
         }, log)
         undo.push(() => world.close())
         ground = world.deps

@@ -48,7 +48,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
     else opened = await backend.open()
     world = await createDeps({
       databaseUrl: opened?.url, redisUrl: opened?.redisUrl, dataDir, databasePoolSize: 10, logLevel: 'warn',
-      embedder: { kind: 'static' },
+      embedder: { kind: 'static' }, summarizer: { kind: 'extractive' },
       limits: { ...LIMITS, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 },
       streamLeaseMs: 30_000, presenceTtlMs: 60_000, ...settings,
     }, pino({ level: 'fatal' }))

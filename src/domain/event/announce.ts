@@ -31,7 +31,7 @@ const toTenant = ({ bus }: Voice, tenant: string, message: TenantMessage) =>
 export type Growth = { tenant: string; room: string; first: number; last: number }
 
 /** To be called after the commit that wrote the entries. A room is told once, however often it grew. */
-export function announceEntries(voice: Voice, grown: readonly Growth[]): void {
+export function announceEntries(voice: Pick<Ground, 'bus' | 'onGrowth'>, grown: readonly Growth[]): void {
   const rooms = new Map<string, Growth>()
   for (const growth of grown) {
     const { first, last } = rooms.get(growth.room) ?? growth
@@ -45,6 +45,7 @@ export function announceEntries(voice: Voice, grown: readonly Growth[]): void {
     else tenants.set(tenant, [[room, first, last]])
   }
   for (const [tenant, list] of tenants) toTenant(voice, tenant, { type: 'entries', rooms: list })
+  voice.onGrowth(grown)
 }
 
 export function announceDelta(voice: Voice, room: string, turnId: string, start: number, text: string): void {

@@ -4,8 +4,9 @@
 import type { Ground } from '../deps.ts'
 import { readJournal, type JournalRow } from '../../store/sql/read-journal.ts'
 import { readParticipants, type ParticipantRow } from '../../store/sql/read-participants.ts'
+import type { SummaryRow } from '../../store/sql/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn-columns.ts'
-import { isOpenAt, sees, type Placed, type View } from '../view.ts'
+import { isOpenAt, sees, spans, type Placed, type View } from '../view.ts'
 
 type Common = { conversationId: string; at: Date }
 
@@ -22,7 +23,9 @@ export type ParticipantEvent = Common & {
   participant: ParticipantRow
 }
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
-export type JournalEvent = TurnEvent | TurnSuperseded | ParticipantEvent | ConversationUpdated
+/** It may have been replaced by now. */
+export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
+export type JournalEvent = TurnEvent | TurnSuperseded | ParticipantEvent | ConversationUpdated | SummaryWritten
 
 /** Text of an open turn: UTF-16 offsets [start, end). `of` is the turn, to tell who sees it. */
 export type TurnDelta = Common & {
@@ -60,6 +63,8 @@ export function isTold(view: View, event: ConversationEvent): boolean {
     case 'ParticipantLeft':
     case 'ConversationUpdated':
       return isOpenAt(view.windows, event.seq)
+    case 'SummaryWritten':
+      return isOpenAt(view.windows, event.seq) && spans(view, event.summary)
     case 'TurnDelta':
       return isToldText(view, event.of)
     case 'ParticipantRead':
@@ -94,6 +99,8 @@ function toEvent(room: string, row: JournalRow, participants: Map<string, Partic
     }
     case 'UPDATED':
       return { ...common, type: 'ConversationUpdated' }
+    case 'SUMMARIZED':
+      return row.summary && { ...common, type: 'SummaryWritten', summary: row.summary }
   }
 }
 

@@ -68,6 +68,16 @@ export async function pageOfTurns(
 const historyArgs = z.object({ limit: count.nullish(), before: count.nullish() })
 export type HistoryArgs = z.input<typeof historyArgs>
 
+/** How many, before which place. @throws InvalidInput */
+export function historyPage({ limits }: Pick<Ground, 'limits'>, args: HistoryArgs): { size: number; before: number | null } {
+  const { limit, before } = parse(historyArgs, args)
+  const size = limit ?? 50
+  if (size < 1 || size > limits.pageSize) {
+    throw InvalidInput.at('limit', `is ${size}; it must be 1 to ${limits.pageSize}`)
+  }
+  return { size, before: before ?? null }
+}
+
 /**
  * Each room's newest turns, at most `limit` (50), with a place before seq `before`; oldest first.
  * @throws InvalidInput
@@ -75,11 +85,7 @@ export type HistoryArgs = z.input<typeof historyArgs>
 export async function history(
   deps: Ground, viewer: Viewer, rooms: readonly string[], args: HistoryArgs,
 ): Promise<Map<string, Turn[]>> {
-  const { limit, before } = parse(historyArgs, args)
-  const size = limit ?? 50
-  if (size < 1 || size > deps.limits.pageSize) {
-    throw InvalidInput.at('limit', `is ${size}; it must be 1 to ${deps.limits.pageSize}`)
-  }
+  const { size, before } = historyPage(deps, args)
   const found = await pageTurns(deps.pool, viewer, rooms, {
     limit: size, from: 'newest', before: before == null ? null : { rootSeq: before, seq: 0 },
   })

@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import { lockJournal, writeEntry } from '../../store/sql/write-entry.ts'
+import { takeBackSummaries } from '../../store/sql/write-summary.ts'
 import type { Prisma } from '../../store/generated/client.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { announceEntries } from '../event/announce.ts'
@@ -98,6 +99,8 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
         },
       })
     }
+    // What was summarised from here on was of the older version: it stands verbatim until it is summarised anew.
+    if (!audience) await takeBackSummaries(tx, room, older.rootSeq)
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room, first: seq, last: seq }]))
     return newer
 

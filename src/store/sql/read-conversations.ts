@@ -1,6 +1,7 @@
 // Rooms with the head of their journal and the viewer's view of them: by id, by key, or listed.
 
 import type { Pool } from 'pg'
+import type { CompactionStrategy } from '../generated/enums.ts'
 import { among, views, type HowMany } from './visible.ts'
 
 type Viewer = { tenant: string; actor: string }
@@ -14,6 +15,11 @@ export type ConversationRow = {
   title: string | null
   systemPrompt: string | null
   metadata: Record<string, unknown>
+  /** The policy of compaction; null is the server's own summarizer. */
+  triggerTurns: number
+  triggerTokens: number
+  summarizerModel: string | null
+  strategy: CompactionStrategy
   createdAt: Date
   updatedAt: Date
   lastSeq: number
@@ -26,7 +32,8 @@ export type ConversationRow = {
 
 const SELECT = `
   SELECT c.id, c.tenant, c.key, c.owner, c.agent_name AS "agentName", c.title, c.system_prompt AS "systemPrompt",
-         c.metadata, c.created_at AS "createdAt", j.updated_at AS "updatedAt", j.last_seq AS "lastSeq",
+         c.metadata, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
+         c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy, c.created_at AS "createdAt", j.updated_at AS "updatedAt", j.last_seq AS "lastSeq",
          j.turn_count AS "publicTurnCount", j.token_count AS "publicTokenCount", v.actor AS "viewActor", v.windows,
          v.addressed
   FROM conversation c

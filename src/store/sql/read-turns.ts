@@ -18,6 +18,24 @@ export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string
   return rows
 }
 
+/** The visible ones among the turns at those places, in no order. By the index turn_place. */
+export async function readTurnsAt(
+  pool: Pool, viewer: Viewer, places: readonly { room: string; rootSeq: number; seq: number }[],
+): Promise<TurnRow[]> {
+  const { rows } = await pool.query<TurnRow>({
+    name: 'read-turns-at',
+    text: `SELECT ${TURN_COLUMNS}
+           FROM unnest($3::text[], $4::integer[], $5::integer[]) AS p(room, root_seq, seq)
+           JOIN turn t ON t.conversation_id = p.room AND t.root_seq = p.root_seq AND t.seq = p.seq
+           ${view} WHERE ${visible()}`,
+    values: [
+      viewer.tenant, viewer.actor, places.map(({ room }) => room), places.map(({ rootSeq }) => rootSeq),
+      places.map(({ seq }) => seq),
+    ],
+  })
+  return rows
+}
+
 const beside = (which: 'next' | 'previous') => ({
   name: `read-${which}-versions`,
   text: `

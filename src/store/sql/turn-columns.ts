@@ -35,8 +35,8 @@ export const TURN_COLUMNS = `
   t.metadata, t.superseded_by AS "supersededBy", t.abort_reason AS "abortReason", t.created_at AS "createdAt"`
 
 /**
- * The turn, as `viewer` sees it, from a row of TURN_COLUMNS that was read with `rowMode: 'array'`. For pages: one literal
- * is made and read in half the time of an object that gets its properties one by one, by their names.
+ * The turn, as `viewer` sees it, from a row of TURN_COLUMNS that was read with `rowMode: 'array'`. For pages: a literal
+ * is made, and read, in half the time of an object that gets its properties one by one, by their names.
  */
 export const turnOf = <Viewer>(row: unknown[], viewer: Viewer) => ({
   id: row[0], conversationId: row[1], seq: row[2], rootSeq: row[3], actor: row[4], role: row[5], status: row[6],

@@ -16,9 +16,9 @@ export const views = (tenant: string, actor: string, rooms: string) => `
 export type HowMany = 'one' | 'many'
 
 /**
- * The condition on `c.id` that it is among the rooms of a parameter. One room has a statement of its own: its plan
- * Postgres keeps. Of a list it expects ten, so that a kept plan looks dear to it, and it plans each call anew, which takes
- * longer than the call.
+ * The condition on `c.id` that it is among the rooms of a parameter. One room has a statement of its own, whose plan
+ * Postgres keeps. Of a list it expects ten, so that a kept plan looks dear to it, and it plans each call anew, which
+ * takes longer than the call.
  */
 export const among = (rooms: string, howMany: HowMany) =>
   howMany === 'one' ? `c.id = (${rooms}::text[])[1]` : `c.id = ANY (${rooms}::text[])`

@@ -1,5 +1,5 @@
-// Whichever way a turn is written, the index of words has it from its commit on: exactly its entry, salted by its room's
-// owner. What is being written, or was broken off, is not in it.
+// Whichever way a turn is written, the index of words has it from its commit on: exactly its entry, salted by its
+// room's owner. What is being written, or was broken off, is not in it.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -44,14 +44,16 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
     }
 
     it('by appendTurn', async () => {
-      const turn = await appendTurn(world.deps, tenant.as('ada'), { conversationId: room, turn: { role, content: TEXT } })
+      const turn = await tenant.say(room, 'ada', TEXT)
       expect(await stored(turn.id)).toEqual(entry(owner, 'ada', TEXT))
       expect((await stored(turn.id)).terms!.length).toBeGreaterThan(4)
       expect((await stored(turn.id)).cues).toBe(15)
     })
 
     it('by appendTurns, each with its own actor', async () => {
-      const texts: [actor: string, text: string][] = [['ada', TEXT], ['Zoë Lee', 'Zwei Äpfel.'], ['the', 'of'], ['猫', '東京']]
+      const texts: [actor: string, text: string][] = [
+        ['ada', TEXT], ['Zoë Lee', 'Zwei Äpfel.'], ['the', 'of'], ['猫', '東京'],
+      ]
       const turns = await appendTurns(world.deps, tenant.as('ada'), {
         conversationId: room, turns: texts.map(([actor, content]) => ({ role, actor, content })),
       })

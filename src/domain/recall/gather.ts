@@ -1,0 +1,166 @@
+// Finds what may be recalled: candidates by words and by vectors, with what ranking needs to know of each. A small scope
+// is read whole; of a wide one, only what its indexes lead to. Views hold in every statement: what the viewer does not
+// see is no candidate, no neighbour and in no count.
+
+import { countTurns } from '../../store/sql/count-turns.ts'
+import { findTerms } from '../../store/sql/find-terms.ts'
+import { readIndex, type IndexedTurn, type Stretch } from '../../store/sql/read-index.ts'
+import type { ScopeRoom } from '../../store/sql/read-scope.ts'
+import { placeKey, type Place, type SearchFilter } from '../../store/vector-search.ts'
+import type { Ground } from '../deps.ts'
+import type { Viewer } from '../view.ts'
+import { bm25, rarities, REACH, type Statistics } from './bm25.ts'
+import {
+  countTerms, ownScore, SITTING_REACH, statisticsOf, withNeighbours, type Counted, type QueryTerms,
+} from './candidate.ts'
+
+/** A scope of so many entries is read whole: it has no more turns than entries. */
+const WHOLE = 5_000
+/** Turns by words, and as many by vectors, whose surroundings are weighed. */
+const SIDE = 100
+/** A term that more than this share of a wide scope's turns hold tells next to nothing, */
+const COMMON = 0.1
+/** nor does one that more turns hold than are worth reading. Where no other is left, as many are read of each. */
+const MOST_POSTINGS = 10_000
+/** Beyond every place. */
+const END = 2 ** 31 - 1
+
+/** What is asked, as the two sides of the search need it. */
+export type Asked = {
+  terms: QueryTerms
+  /** The query's direction and whose it is; null where it has none, or none can be had. */
+  vector: { embedder: string; query: Float32Array } | null
+  filter: SearchFilter
+}
+
+export type Gathered = {
+  stretches: Counted[][]
+  /** By stretch, places of the candidates. */
+  candidates: number[][]
+  statistics: Statistics
+  similarity(turn: IndexedTurn): number | null
+  vectorSearch: 'EXACT' | 'APPROXIMATE' | 'NONE'
+}
+
+/** `whole`: entries of a scope that is read whole. */
+export const gather = (
+  deps: Ground, viewer: Viewer, rooms: readonly ScopeRoom[], asked: Asked, whole = WHOLE,
+): Promise<Gathered> =>
+  rooms.reduce((sum, { lastSeq }) => sum + lastSeq, 0) <= whole
+    ? gatherWhole(deps, viewer, rooms.map(({ id }) => id), asked)
+    : gatherWide(deps, viewer, rooms.map(({ id }) => id), asked)
+
+/** The first so many of the best, of those that score at all. */
+const best = <T>(all: readonly T[], scoreOf: (each: T) => number, most: number): T[] =>
+  all.map((each) => ({ each, score: scoreOf(each) })).filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score).slice(0, most).map(({ each }) => each)
+
+async function gatherWhole(
+  { pool, vectors }: Ground, viewer: Viewer, rooms: readonly string[], { terms, vector, filter }: Asked,
+): Promise<Gathered> {
+  const [read, similarities] = await Promise.all([
+    readIndex(pool, viewer, rooms.map((room) => ({ room, from: 0, to: END, around: 0 })), filter),
+    vector && vectors.scan(vector.embedder, rooms, vector.query),
+  ])
+  const stretches = read.map((turns) => turns.map((turn) => countTerms(terms, turn)))
+  const scope = stretches.flat()
+  const statistics = statisticsOf(terms, scope)
+  const similarity = ({ room, seq }: IndexedTurn) => similarities?.get(room)?.get(seq) ?? null
+
+  const eligible = scope.filter(({ turn }) => turn.eligible)
+  const rarity = rarities(statistics)
+  const found = new Set([
+    ...best(eligible, (each) => ownScore(rarity, statistics.averageLength, each), SIDE),
+    // Above −1, so that turns of any similarity fill up what is asked for.
+    ...best(eligible, ({ turn }) => (similarity(turn) ?? -2) + 1 + 1e-6, SIDE),
+  ].map(({ turn }) => turn))
+  return {
+    stretches, statistics, similarity,
+    candidates: stretches.map((stretch) => withNeighbours(stretch, (turn) => found.has(turn))),
+    vectorSearch: vector ? 'EXACT' : 'NONE',
+  }
+}
+
+async function gatherWide(
+  deps: Ground, viewer: Viewer, rooms: readonly string[], { terms, vector, filter }: Asked,
+): Promise<Gathered> {
+  const { pool, vectors } = deps
+  const [words, near] = await Promise.all([
+    findByWords(deps, viewer, rooms, terms, filter),
+    vector && vectors.nearest(vector.embedder, viewer, rooms, vector.query, SIDE, filter),
+  ])
+  const found = new Map([...words.found, ...(near?.found ?? [])].map((place) => [placeKey(place), place]))
+  const wanted = stretchesOf([...found.values()])
+  const read = await readIndex(pool, viewer, wanted, filter)
+  const stretches = read.map((turns) => turns.map((turn) => countTerms(words.terms, turn)))
+  // What stands around one stretch may be the middle of another, where more is known of it.
+  const candidates = stretches.map((stretch, i) => withNeighbours(stretch, (turn) =>
+    turn.rootSeq >= wanted[i]!.from && turn.rootSeq <= wanted[i]!.to && found.has(placeKey(turn))))
+
+  // Of the candidates and of those beside them; what the search found is asked again, which costs nothing to speak of.
+  const compared = stretches.flatMap((stretch, i) => {
+    const places = new Set(candidates[i]!.flatMap((index) => [index - 1, index, index + 1]))
+    return [...places].flatMap((index) => stretch[index]?.turn ?? [])
+  })
+  const similarities = vector && compared.length ? await vectors.of(vector.embedder, compared, vector.query) : null
+  return {
+    stretches, candidates, statistics: words.statistics,
+    similarity: (turn) => similarities?.get(placeKey(turn)) ?? null,
+    vectorSearch: near?.how ?? 'NONE',
+  }
+}
+
+/** The turns whose own words match best, what that was judged by, and the terms that were worth looking for. */
+async function findByWords(
+  { pool }: Ground, viewer: Viewer, rooms: readonly string[], terms: QueryTerms, filter: SearchFilter,
+): Promise<{ found: Place[]; terms: QueryTerms; statistics: Statistics }> {
+  const nothing = { found: [], terms: new Map(), statistics: { turns: 0, holding: [], averageLength: 1 } }
+  if (terms.size === 0) return nothing
+  const [postings, counted] = await Promise.all([
+    findTerms(pool, viewer, rooms, [...terms.keys()], MOST_POSTINGS, filter),
+    countTurns(pool, viewer, rooms),
+  ])
+  const turns = [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, 0)
+  const known = [...terms.keys()].map((term, i) => ({ term, postings: postings[i]! }))
+    .filter(({ postings }) => postings.length > 0)
+  const rare = known.filter(({ postings }) => postings.length <= Math.min(COMMON * turns, MOST_POSTINGS - 1))
+  const kept = rare.length ? rare : known
+
+  const matching = new Map<string, Place & { counts: Map<number, number>; length: number; eligible: boolean }>()
+  kept.forEach(({ postings }, term) => {
+    for (const { count, ...place } of postings) {
+      const key = placeKey(place)
+      let match = matching.get(key)
+      if (!match) matching.set(key, (match = { ...place, counts: new Map() }))
+      match.counts.set(term, count)
+    }
+  })
+  const matches = [...matching.values()]
+  const averageLength = matches.reduce((sum, { length }) => sum + length, 0) / (matches.length || 1) || 1
+  const statistics = { turns, holding: kept.map(({ postings }) => postings.length), averageLength }
+  const rarity = rarities(statistics)
+  return {
+    found: best(
+      matches.filter(({ eligible }) => eligible),
+      ({ counts, length }) => bm25(rarity, counts, length, averageLength), SIDE,
+    ),
+    terms: new Map(kept.map(({ term }, number) => [term, number])),
+    statistics,
+  }
+}
+
+/**
+ * What has to be read of the rooms: from place to place where little lies between two, and around each end what may be
+ * of the same sitting as a neighbour of it. So nothing depends on how much there is that the viewer does not see.
+ */
+function stretchesOf(places: readonly Place[]): Stretch[] {
+  const around = SITTING_REACH + REACH
+  const sorted = places.toSorted((a, b) => (a.room < b.room ? -1 : a.room > b.room ? 1 : a.rootSeq - b.rootSeq))
+  const stretches: Stretch[] = []
+  for (const { room, rootSeq } of sorted) {
+    const last = stretches.at(-1)
+    if (last?.room === room && rootSeq - last.to <= 2 * around) last.to = rootSeq
+    else stretches.push({ room, from: rootSeq, to: rootSeq, around })
+  }
+  return stretches
+}

@@ -1,0 +1,156 @@
+// Compaction: keeps what stands verbatim in a room within its policy, by step after step over the oldest turns. By
+// itself, when a room is beyond its policy; on demand, through a turn or as another policy says.
+
+import { z } from 'zod'
+import { InvalidInput, NotFound } from '../../errors.ts'
+import type { Deps } from '../deps.ts'
+import { id, parse } from '../input.ts'
+import { getTurns } from '../turn/turn.ts'
+import type { Viewer } from '../view.ts'
+import { policyColumns, policyInput, summarizerFor, type StoredPolicy } from './policy.ts'
+import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readStanding, type Standing } from './step.ts'
+import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
+import type { Measure } from './span.ts'
+
+/** Attempts of a step in a room that keeps moving. */
+const ATTEMPTS = 4
+
+/** Whether so much stands verbatim that the policy wants less of it. One turn alone always stands. */
+export const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, left: { turns: number; tokens: number }): boolean =>
+  left.turns > 1 && (left.turns > triggerTurns || left.tokens > triggerTokens)
+
+type Step = { measure: Measure; policy: StoredPolicy }
+type Wanted = (standing: Standing) => Step | null
+
+/** The oldest half, at most a pass of it at once, and never the newest turn. */
+const oldestHalf = ({ turns }: Standing): Measure =>
+  ({ most: Math.floor(turns / 2), limit: turns - 1, through: Infinity, tokens: PASS_TOKENS })
+
+/**
+ * Steps until none is wanted, `stop` says so, or there is nothing to be covered yet. The ids of what it wrote, in order.
+ * @throws ProviderFailed; what was written before stays
+ */
+async function run(deps: Deps, room: string, wanted: Wanted, stop?: AbortSignal): Promise<string[]> {
+  const written: string[] = []
+  let attempts = 0
+  while (!stop?.aborted) {
+    const standing = await readStanding(deps, room)
+    const step = standing && wanted(standing)
+    if (!step || step.policy.strategy === 'NEVER') return written
+    const summarizer = summarizerFor(deps, step.policy.summarizerModel)
+    const span = await findSpan(deps, standing, step.measure)
+    if (span.length === 0) return written
+    const made = await coverSpan(deps, standing, step.policy.strategy, summarizer, span)
+    if (made) written.push(made)
+    else if (++attempts >= ATTEMPTS) return written
+    if (made && step.policy.strategy === 'HIERARCHICAL') {
+      for (let folding = true; folding && !stop?.aborted;) {
+        const now = await readStanding(deps, room)
+        const folded = now && await foldLevel(deps, now, summarizer)
+        if (folded) written.push(folded)
+        folding = folded !== null
+      }
+    }
+  }
+  return written
+}
+
+/** Brings the room within its own policy, as far as it goes; how many summaries it wrote. @throws ProviderFailed */
+export async function compactDue(deps: Deps, room: string, stop?: AbortSignal): Promise<number> {
+  const written = await run(deps, room, (standing) =>
+    (isDue(standing, standing) ? { measure: oldestHalf(standing), policy: standing } : null), stop)
+  return written.length
+}
+
+const compactInput = z.object({ conversationId: id('conversation'), policy: policyInput.nullish() })
+export type CompactInput = z.input<typeof compactInput>
+
+/** What compacting did. */
+export type Compaction = {
+  /** The summaries it wrote that still stand and that the viewer may have, oldest first. */
+  summaries: Summary[]
+  turnsCovered: number
+  /** Tokens of summaries and uncovered turns: what the room costs in a context. */
+  tokensBefore: number
+  tokensAfter: number
+}
+
+const costOf = ({ tokens, current }: Standing) => current.reduce((sum, each) => sum + each.tokenCount, tokens)
+
+async function standingOf(deps: Deps, viewer: Viewer, room: string): Promise<Standing> {
+  const standing = await readStanding(deps, room)
+  if (standing?.tenant !== viewer.tenant) throw new NotFound('conversation', room)
+  return standing
+}
+
+/**
+ * Compacts at once: as the policy given says, which is not kept, the room's own filling in what it leaves out. Without
+ * one the oldest half is covered whether the room is due or not.
+ * @throws InvalidInput @throws NotFound @throws ProviderFailed
+ */
+export async function compact(deps: Deps, viewer: Viewer, input: CompactInput): Promise<Compaction> {
+  const { conversationId: room, policy: given } = parse(compactInput, input)
+  policyColumns(deps, given, 'policy')
+  const before = await standingOf(deps, viewer, room)
+  const policy: StoredPolicy = {
+    triggerTurns: given?.triggerTurns ?? before.triggerTurns,
+    triggerTokens: given?.triggerTokens ?? before.triggerTokens,
+    summarizerModel: given?.summarizerModel ?? before.summarizerModel,
+    // Who asks for it does not mean NEVER, unless they say so.
+    strategy: given?.strategy ?? (before.strategy === 'NEVER' ? 'ROLLING' : before.strategy),
+  }
+  // The first half is covered step by step too, so it is counted down.
+  let owed = given ? 0 : Math.floor(before.turns / 2)
+  let uncovered = before.turns
+  const written = await run(deps, room, (standing) => {
+    owed -= Math.max(0, uncovered - standing.turns)
+    uncovered = standing.turns
+    if (isDue(policy, standing)) return { measure: oldestHalf(standing), policy }
+    return owed > 0 && standing.turns > 1 ? { measure: { ...oldestHalf(standing), most: owed }, policy } : null
+  })
+  const after = await standingOf(deps, viewer, room)
+  const made = new Set(written)
+  const summaries = (await getCoveringSummaries(deps, viewer, room)).filter((each) => made.has(each.id))
+  const covered = (standing: Standing) => standing.current.reduce((sum, each) => sum + each.turns, 0)
+  return {
+    summaries, turnsCovered: Math.max(0, covered(after) - covered(before)),
+    tokensBefore: costOf(before), tokensAfter: costOf(after),
+  }
+}
+
+const summarizeInput = z.object({ conversationId: id('conversation'), through: id('turn').nullish() })
+export type SummarizeInput = z.input<typeof summarizeInput>
+
+/**
+ * Covers everything up to and with the turn `through`, or all there is; less where a call would be parted from its
+ * result or something is still being written. The summary that then covers the last of it; it was there before, perhaps.
+ * @throws InvalidInput where there is nothing to summarise, or the viewer may not have what covers it
+ * @throws NotFound @throws ProviderFailed
+ */
+export async function summarize(deps: Deps, viewer: Viewer, input: SummarizeInput): Promise<Summary> {
+  const { conversationId: room, through } = parse(summarizeInput, input)
+  await standingOf(deps, viewer, room)
+  let place = Infinity
+  if (through != null) {
+    const turn = (await getTurns(deps, viewer, [through])).get(through)
+    if (turn?.conversationId !== room) throw new NotFound('turn', through)
+    place = turn.rootSeq
+  }
+  await run(deps, room, (standing) => {
+    if (standing.through >= place || standing.turns === 0) return null
+    const strategy = standing.strategy === 'NEVER' ? 'ROLLING' : standing.strategy
+    const measure = { most: Infinity, limit: Infinity, through: place, tokens: PASS_TOKENS }
+    return { measure, policy: { ...standing, strategy } }
+  })
+  const { current } = await standingOf(deps, viewer, room)
+  const covering = current.findLast(({ fromSeq }) => fromSeq <= place)
+  if (!covering) {
+    throw InvalidInput.at('through', 'there is nothing to summarise up to there yet: turns for everyone, complete, ' +
+      'with the results of their tool calls')
+  }
+  const summary = (await getSummaries(deps, viewer, [covering.id])).get(covering.id)
+  if (!summary) {
+    throw InvalidInput.at('conversationId', 'it is summarised, but you do not see all that the summary covers')
+  }
+  return summary
+}

@@ -1,0 +1,138 @@
+// One step of compaction: reads the oldest turns that no summary covers, has them summarised, and writes that if the room
+// has not moved meanwhile. Nothing is locked while a model thinks. Steps may run twice, at once, or break off: each
+// committed turn without audience is covered by exactly one current summary, or by none, at any time.
+
+import { ProviderFailed } from '../../errors.ts'
+import { beginningOf, SummarizerFailed, type Said, type Summarizer } from '../../providers/summarizer.ts'
+import { readCompaction, readCurrentOf, type CompactionRow } from '../../store/sql/read-compaction.ts'
+import type { SummaryRow } from '../../store/sql/read-summaries.ts'
+import { readLaterAnswers, readUncoveredTurns, type UncoveredTurn } from '../../store/sql/read-uncovered-turns.ts'
+import { writeSummary } from '../../store/sql/write-summary.ts'
+import type { Deps } from '../deps.ts'
+import { announceEntries } from '../event/announce.ts'
+import { newId } from '../id.ts'
+import { saidIn, toCandidate } from './said.ts'
+import { passes, spanOf, unanswered, type Measure } from './span.ts'
+
+/** Tokens of turns that a summarizer is given at once, at most. */
+export const PASS_TOKENS = 8_000
+/** Tokens of a summary at most: of a rolling one or one of summaries, and of one of a span. */
+export const SUMMARY_TOKENS = 1_000
+export const SPAN_TOKENS = 400
+/** So many summaries of a level, and the oldest half of them becomes one of the next. */
+export const FAN = 8
+
+/** Turns that are looked at for one step, and their tokens; more where a call is answered later than that. */
+const LOOK_TURNS = 1_000
+const LOOK_TOKENS = 2 * PASS_TOKENS
+const WIDER = [1, 4, 16]
+
+/** The room as it is when a step begins. */
+export type Standing = CompactionRow & { current: SummaryRow[] }
+
+/** Null where the room is gone. */
+export async function readStanding({ pool }: Pick<Deps, 'pool'>, room: string): Promise<Standing | null> {
+  const current = await readCurrentOf(pool, room)
+  const row = await readCompaction(pool, room)
+  return row && { ...row, current }
+}
+
+/** The turns that the next summary covers, as `measure` allows; none where there is nothing to cover, or it has to wait. */
+export async function findSpan(
+  { pool }: Pick<Deps, 'pool'>, { room, through }: Standing, measure: Measure,
+): Promise<UncoveredTurn[]> {
+  const now = Date.now()
+  for (const wider of WIDER) {
+    const turns = await readUncoveredTurns(pool, room, through, wider * LOOK_TURNS, wider * LOOK_TOKENS)
+    const candidates = turns.map((turn) => toCandidate(turn, now))
+    const open = unanswered(candidates)
+    const later = open.length ? await readLaterAnswers(pool, room, turns.at(-1)!.rootSeq, open) : []
+    const length = spanOf(candidates, new Set(later), measure)
+    if (length > 0 || later.length === 0) return turns.slice(0, length)
+  }
+  return []
+}
+
+/** What the summarizer makes of it, kept to its tokens. @throws ProviderFailed */
+async function make(
+  { tokens, log }: Deps, summarizer: Summarizer, previous: string | null, turns: readonly Said[], maxTokens: number,
+): Promise<{ content: string; model: string }> {
+  try {
+    const { content, model } = await summarizer.summarize({ previous, turns, maxTokens })
+    return { content: await beginningOf(content, maxTokens, tokens.count), model }
+  } catch (error) {
+    if (!(error instanceof SummarizerFailed)) throw error
+    log.warn({ err: error, summarizer: summarizer.model }, 'could not summarise')
+    throw new ProviderFailed(error.message, error.retryable)
+  }
+}
+
+/** In passes. A turn that alone is longer than one is cut. @throws ProviderFailed */
+async function condense(
+  deps: Deps, summarizer: Summarizer, previous: string | null, turns: readonly UncoveredTurn[], maxTokens: number,
+): Promise<{ content: string; model: string }> {
+  let made = { content: previous ?? '', model: summarizer.model }
+  for (const pass of passes(turns, PASS_TOKENS)) {
+    const said = pass.map(saidIn)
+    if (pass.length === 1) said[0]!.text = await beginningOf(said[0]!.text, PASS_TOKENS, deps.tokens.count)
+    made = await make(deps, summarizer, made.content || null, said, maxTokens)
+  }
+  return made
+}
+
+const joined = (summaries: readonly SummaryRow[]) =>
+  summaries.length ? summaries.map(({ content }) => content).join('\n') : null
+
+/** A written summary's id; null where the room has moved on, or is gone. */
+async function write(
+  deps: Deps, { room, tenant, current }: Standing, level: number, to: number,
+  { content, model }: { content: string; model: string },
+  replaces: readonly SummaryRow[], turns: readonly UncoveredTurn[],
+): Promise<string | null> {
+  const id = newId('summary')
+  const text = content.trim() || '(Nothing was said.)'
+  const { outcome, seq } = await writeSummary(deps.pool, {
+    tenant, room, id, level, to, content: text, tokens: await deps.tokens.count(text), model,
+    current: current.map((each) => each.id), replaces: replaces.map((each) => each.id), turns: turns.map((each) => each.id),
+  })
+  if (outcome !== 'written') return null
+  announceEntries(deps, [{ tenant, room, first: seq, last: seq }])
+  return id
+}
+
+/**
+ * Covers those turns: by one summary that takes the place of all, or by one of their own. Its id, or null where the room
+ * has moved on: then nothing was written.
+ * @throws ProviderFailed
+ */
+export async function coverSpan(
+  deps: Deps, standing: Standing, strategy: 'ROLLING' | 'HIERARCHICAL', summarizer: Summarizer, span: UncoveredTurn[],
+): Promise<string | null> {
+  const to = span.at(-1)!.rootSeq
+  if (strategy === 'HIERARCHICAL') {
+    return write(deps, standing, 0, to, await condense(deps, summarizer, null, span, SPAN_TOKENS), [], span)
+  }
+  const { current } = standing
+  const made = await condense(deps, summarizer, joined(current), span, SUMMARY_TOKENS)
+  return write(deps, standing, 0, to, made, current, span)
+}
+
+/**
+ * Makes one summary of the oldest ones of a level that has `FAN` of them. Its id, or null where no level has, or the room
+ * has moved on.
+ * @throws ProviderFailed
+ */
+export async function foldLevel(deps: Deps, standing: Standing, summarizer: Summarizer): Promise<string | null> {
+  const levels = new Map<number, SummaryRow[]>()
+  for (const each of standing.current) levels.set(each.level, [...(levels.get(each.level) ?? []), each])
+  for (const [level, all] of levels) {
+    if (all.length < FAN) continue
+    const oldest = all.slice(0, FAN / 2)
+    const places = oldest.map((each) => standing.current.indexOf(each))
+    // Levels fall from the oldest summary to the newest, so they stand side by side; but strategies may have changed.
+    if (places.at(-1)! - places[0]! !== oldest.length - 1) continue
+    const made = await make(deps, summarizer, joined(oldest), [], Math.min(SUMMARY_TOKENS, SPAN_TOKENS * 2 ** (level + 1)))
+    return write(deps, standing, level + 1, oldest.at(-1)!.toSeq, made, oldest, [])
+  }
+  return null
+}

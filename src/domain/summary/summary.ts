@@ -1,0 +1,48 @@
+// Summaries as the product speaks of them, and who may have one. A summary stands for the committed turns without
+// audience at the places fromSeq to toSeq; turns with an audience, broken-off ones and open ones are never in it. It is
+// for those alone whose view spans all that it was made of: for everybody else these turns stand verbatim.
+
+import { readCurrentSummaries, readSummaries, type SeenSummary, type SummaryRow } from '../../store/sql/read-summaries.ts'
+import type { Ground } from '../deps.ts'
+import { kindOf } from '../id.ts'
+import { seesNothingOf, spans, type Viewer } from '../view.ts'
+
+/** A summary as `viewer` sees it. */
+export type Summary = SummaryRow & { viewer: Viewer }
+
+const seenBy = ({ windows, ...row }: SeenSummary, viewer: Viewer): Summary => ({ ...row, viewer })
+
+/**
+ * The current summaries of each room that stand for its oldest turns in the viewer's view, oldest first; a room without
+ * any has no key. They leave no turn out: of the committed turns without audience that the viewer sees, each one up to
+ * the last toSeq is covered by exactly one of them. Hence they end before the first that the viewer sees but a part of.
+ */
+export async function coveringSummaries(
+  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, rooms: readonly string[],
+): Promise<Map<string, Summary[]>> {
+  const found = new Map<string, Summary[]>()
+  const ended = new Set<string>()
+  for (const row of await readCurrentSummaries(pool, viewer, rooms)) {
+    const room = row.conversationId
+    if (ended.has(room) || seesNothingOf(row, row)) continue
+    if (!spans(row, row)) ended.add(room)
+    else if (found.has(room)) found.get(room)!.push(seenBy(row, viewer))
+    else found.set(room, [seenBy(row, viewer)])
+  }
+  return found
+}
+
+/** `coveringSummaries` of one room; empty where there are none, or none for this viewer. */
+export async function getCoveringSummaries(
+  deps: Pick<Ground, 'pool'>, viewer: Viewer, room: string,
+): Promise<Summary[]> {
+  return (await coveringSummaries(deps, viewer, [room])).get(room) ?? []
+}
+
+/** Those of the summaries that the viewer may have, keyed by id; replaced ones too, as what was said once. */
+export async function getSummaries(
+  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, ids: readonly string[],
+): Promise<Map<string, Summary>> {
+  const rows = await readSummaries(pool, viewer, ids.filter((each) => kindOf(each) === 'summary'))
+  return new Map(rows.filter((row) => spans(row, row)).map((row) => [row.id, seenBy(row, viewer)]))
+}

@@ -1,0 +1,28 @@
+// How far turns have their vectors: for whoever has changed the embedder, or wonders why a search finds little.
+
+import { builder } from './builder.ts'
+
+builder.objectType('EmbeddingProgress', {
+  description:
+    'How far the turns of all rooms have vectors. An embedder that was newly chosen has to read every room before ' +
+    'searches use it.',
+  fields: (t) => ({
+    embedder: t.exposeString('embedder', { description: 'The model that was chosen, by its settings.' }),
+    serving: t.exposeString('serving', {
+      description: 'The model whose vectors searches use: the one before, until the chosen one has read every room.',
+    }),
+    done: t.exposeInt('done', { description: "Entries of the rooms' journals that the chosen model has read." }),
+    remaining: t.exposeInt('remaining', { description: 'Entries that it has yet to read; 0 when searches find all turns.' }),
+    perSecond: t.exposeFloat('perSecond', { description: 'Entries that all processes together read, of late.' }),
+    etaSeconds: t.exposeInt('etaSeconds', {
+      nullable: true, description: 'How long the rest takes at that rate; 0 when all is read, null when it stands still.',
+    }),
+  }),
+})
+
+builder.queryField('embedding', (t) =>
+  t.field({
+    type: 'EmbeddingProgress',
+    description: 'How far turns can be found by what they mean, over all rooms of the server.',
+    resolve: (_, __, { deps }) => deps.embedding.progress(),
+  }))

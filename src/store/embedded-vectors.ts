@@ -1,0 +1,202 @@
+// Vector search on the embedded database, which has neither half-precision vectors nor the speed to compare many: a flat
+// scan here, in JavaScript, over rooms' vectors in memory. Always exact. It rests on being the only process: what is
+// held in memory is kept right by `write` and `forget` alone.
+
+import { setImmediate as nextRound } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { compareVectors } from './sql/compare-vectors.ts'
+import { findablePlaces } from './sql/findable-places.ts'
+import { readHeads, readVectors, type RoomVectors } from './sql/read-vectors.ts'
+import { writeVectors } from './sql/write-vectors.ts'
+import { createVectorCache } from './vector-cache.ts'
+import { dotAt } from './vector.ts'
+import { placeKey, type Found, type VectorSearch } from './vector-search.ts'
+
+/** 200,000 vectors of 100 dimensions. */
+const HELD_BYTES = 200_000 * 4 * 100
+/** Turns whose vectors one statement reads: it is the only one that runs meanwhile. */
+const PIECE_TURNS = 5_000
+/** Components that are multiplied without letting others have the event loop: some 3 ms. */
+const HOLD = 2_000_000
+/** Turns that one statement judges. */
+const JUDGED = 5_000
+
+/** Similarities of a part's turns. `of` outlives the vectors themselves. */
+type Compared = { of: Pick<RoomVectors, 'room' | 'rootSeqs' | 'seqs'>; similarities: Float32Array }
+
+export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {}): VectorSearch {
+  const cache = createVectorCache(heldBytes)
+  /** Rooms that were written to, or forgotten, while they were read: one set for each reading. */
+  const readings = new Set<Set<string>>()
+  const changed = (room: string) => {
+    for (const reading of readings) reading.add(room)
+  }
+
+  /** All vectors of those rooms in parts: what is held, then what must be read. */
+  async function* parts(embedder: string, rooms: readonly string[], dimension: number): AsyncGenerator<RoomVectors> {
+    const missing: string[] = []
+    for (const room of new Set(rooms)) {
+      const held = cache.get(embedder, room)
+      if (held) yield { ...held }
+      else missing.push(room)
+    }
+    if (missing.length === 0) return
+    const heads = await readHeads(pool, missing)
+    const turns = [...heads.values()].reduce((sum, head) => sum + head, 0)
+    // Rooms that do not all fit would only push each other out.
+    const isKept = turns * (4 * dimension + 8) <= heldBytes
+    for (const piece of pieces(heads)) yield* readPiece(embedder, piece, isKept)
+  }
+
+  async function* readPiece(embedder: string, piece: Piece, isKept: boolean): AsyncGenerator<RoomVectors> {
+    const touched = new Set<string>()
+    readings.add(touched)
+    try {
+      const found: RoomVectors[] = []
+      for (const [after, through] of piece.slices) {
+        const slice = await readVectors(pool, embedder, piece.rooms, after, through)
+        if (isKept) found.push(...slice)
+        else yield* slice
+      }
+      if (!isKept) return
+      const whole = piece.slices.length > 1 && found.length > 0 ? [joined(found)] : found
+      for (const vectors of whole) if (!touched.has(vectors.room)) cache.put(embedder, vectors)
+      for (const vectors of whole) yield { ...vectors }
+    } finally {
+      readings.delete(touched)
+    }
+  }
+
+  async function compare(embedder: string, rooms: readonly string[], query: Float32Array): Promise<Compared[]> {
+    const compared: Compared[] = []
+    let work = 0
+    for await (const { count, vectors, ...of } of parts(embedder, rooms, query.length)) {
+      const similarities = new Float32Array(count)
+      for (let i = 0, at = 0; i < count; i++, at += query.length) {
+        similarities[i] = dotAt(query, vectors, at)
+        work += query.length
+        if (work > HOLD) {
+          await nextRound()
+          work = 0
+        }
+      }
+      compared.push({ of, similarities })
+    }
+    return compared
+  }
+
+  return {
+    async scan(embedder, rooms, query) {
+      const found = new Map<string, Map<number, number>>()
+      for (const { of, similarities } of await compare(embedder, rooms, query)) {
+        const bySeq = found.get(of.room) ?? new Map<number, number>()
+        for (let i = 0; i < similarities.length; i++) bySeq.set(of.seqs[i]!, similarities[i]!)
+        found.set(of.room, bySeq)
+      }
+      return found
+    },
+    of: (embedder, places, query) => compareVectors(pool, embedder, places, query),
+    async nearest(embedder, viewer, rooms, query, limit, filter) {
+      const compared = await compare(embedder, rooms, query)
+      const total = compared.reduce((sum, { similarities }) => sum + similarities.length, 0)
+      const judged = new Set<string>()
+      const found: Found[] = []
+      for (let count = 2 * limit + 20; found.length < limit; count *= 8) {
+        const candidates = best(compared, count).filter((candidate) => !judged.has(placeKey(candidate)))
+        for (let at = 0; at < candidates.length && found.length < limit; at += JUDGED) {
+          const some = candidates.slice(at, at + JUDGED)
+          const findable = await findablePlaces(pool, viewer, some, filter)
+          found.push(...some.filter((candidate) => findable.has(placeKey(candidate))))
+        }
+        for (const candidate of candidates) judged.add(placeKey(candidate))
+        if (count >= total) break
+      }
+      return { how: 'EXACT', found: found.slice(0, limit) }
+    },
+    async write(embedder, vectors) {
+      if (vectors.length === 0) return
+      for (const { room } of vectors) changed(room)
+      const written = new Set((await writeVectors(pool, embedder, vectors)).map(placeKey))
+      for (const { vector, ...place } of vectors) {
+        changed(place.room)
+        if (written.delete(placeKey(place))) cache.add(embedder, place, vector)
+      }
+    },
+    forget(room) {
+      changed(room)
+      cache.forget(room)
+    },
+  }
+}
+
+/** What is read together: some rooms in one go, or one room in slices of its root_seqs, (after, through]. */
+type Piece = { rooms: string[]; slices: [after: number, through: number][] }
+
+function pieces(heads: ReadonlyMap<string, number>): Piece[] {
+  const made: Piece[] = []
+  let rooms: string[] = []
+  let turns = 0
+  for (const [room, head] of heads) {
+    if (head > PIECE_TURNS) {
+      const count = Math.ceil(head / PIECE_TURNS)
+      made.push({
+        rooms: [room],
+        // Beyond the head, for what is said meanwhile.
+        slices: Array.from({ length: count }, (_, i) => [i * PIECE_TURNS, i + 1 < count ? (i + 1) * PIECE_TURNS : END]),
+      })
+      continue
+    }
+    if (turns + head > PIECE_TURNS) {
+      made.push({ rooms, slices: [[0, END]] })
+      rooms = []
+      turns = 0
+    }
+    rooms.push(room)
+    turns += head
+  }
+  if (rooms.length > 0) made.push({ rooms, slices: [[0, END]] })
+  return made
+}
+
+const END = 2_147_483_647
+
+/** A room's slices as one. */
+function joined(slices: readonly RoomVectors[]): RoomVectors {
+  const count = slices.reduce((sum, slice) => sum + slice.count, 0)
+  const dimension = slices[0]!.vectors.length / slices[0]!.count
+  const whole: RoomVectors = {
+    room: slices[0]!.room, count, rootSeqs: new Int32Array(count), seqs: new Int32Array(count),
+    vectors: new Float32Array(count * dimension),
+  }
+  let at = 0
+  for (const slice of slices) {
+    whole.rootSeqs.set(slice.rootSeqs, at)
+    whole.seqs.set(slice.seqs, at)
+    whole.vectors.set(slice.vectors, at * dimension)
+    at += slice.count
+  }
+  return whole
+}
+
+/** The `count` most similar, best first. Keeps at most twice as many at a time. */
+function best(compared: readonly Compared[], count: number): Found[] {
+  const kept: { of: Compared['of']; i: number; similarity: number }[] = []
+  let least = -Infinity
+  const cut = () => {
+    kept.sort((a, b) => b.similarity - a.similarity)
+    if (kept.length < count) return
+    kept.length = count
+    least = kept[count - 1]!.similarity
+  }
+  for (const { of, similarities } of compared) {
+    for (let i = 0; i < similarities.length; i++) {
+      const similarity = similarities[i]!
+      if (similarity <= least) continue
+      kept.push({ of, i, similarity })
+      if (kept.length >= 2 * count) cut()
+    }
+  }
+  cut()
+  return kept.map(({ of, i, similarity }): Found => ({ room: of.room, rootSeq: of.rootSeqs[i]!, seq: of.seqs[i]!, similarity }))
+}
+

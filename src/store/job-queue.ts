@@ -1,0 +1,83 @@
+// Where work waits that follows work: pg-boss on our own pool, in its own schema, so that jobs survive the process and
+// are shared by all of them. A job is done at least once, by whoever comes first; what it does must bear that.
+// Nothing is made or polled before the first worker starts.
+
+import type { Pool } from 'pg'
+import PgBoss from 'pg-boss'
+
+export type JobQueue = {
+  /** Works on the jobs of that name, one at a time in each of `workers` lanes, from now on. A job that fails is over. */
+  work(name: string, workers: number, handle: (key: string, signal: AbortSignal) => Promise<void>): Promise<void>
+  /** Adds a job, unless one of that name and key waits already. */
+  send(name: string, key: string): Promise<void>
+  /** Tells running jobs to stop, and waits for them for up to 5 s. */
+  close(): Promise<void>
+}
+
+/** A worker that has nothing to do looks again after so many seconds. Jobs sent by this process are taken at once. */
+const POLL_SECONDS = 5
+/** A job that runs for longer is taken for lost with its process, and given to the next. */
+const EXPIRE_SECONDS = 300
+const CLOSE_MS = 5_000
+
+/** @param onError told what the queue could not do in the background; it tries again */
+export function createJobQueue(pool: Pool, onError: (error: Error) => void): JobQueue {
+  const stop = new AbortController()
+  const workers = new Map<string, string[]>()
+  let strict = true
+  let started: Promise<PgBoss> | null = null
+
+  const execute = async (text: string, values?: unknown[]) => pool.query(text, values)
+  // pg-boss does not wait for the note that a job is done: were that to reject, it would end the process. The job then
+  // expires, and is done once more.
+  const boss = new PgBoss({
+    db: {
+      executeSql: (text, values) => execute(text, values).catch((error: Error) => {
+        if (strict) throw error
+        if (!stop.signal.aborted) onError(error)
+        return { rows: [] }
+      }),
+    },
+    schedule: false,
+    maintenanceIntervalSeconds: 120,
+    archiveCompletedAfterSeconds: 3_600,
+    deleteAfterDays: 1,
+  })
+  boss.on('error', (error) => {
+    if (!stop.signal.aborted) onError(error)
+  })
+
+  async function start(): Promise<PgBoss> {
+    await boss.start()
+    return boss
+  }
+
+  return {
+    async work(name, lanes, handle) {
+      strict = true
+      await (started ??= start())
+      await boss.createQueue(name, { name, policy: 'short', retryLimit: 2, expireInSeconds: EXPIRE_SECONDS })
+      strict = false
+      const ids: string[] = []
+      for (let lane = 0; lane < lanes; lane++) {
+        ids.push(await boss.work<{ key: string }>(name, { pollingIntervalSeconds: POLL_SECONDS, batchSize: 1 }, async (jobs) => {
+          for (const { data } of jobs) await handle(data.key, stop.signal)
+        }))
+      }
+      workers.set(name, ids)
+    },
+    async send(name, key) {
+      if (stop.signal.aborted) return
+      const ids = workers.get(name)
+      if (!ids) throw new Error(`nobody works on ${name}`)
+      await boss.send(name, { key }, { singletonKey: key, db: { executeSql: execute } })
+      for (const id of ids) boss.notifyWorker(id)
+    },
+    async close() {
+      stop.abort()
+      if (!started) return
+      await started.catch(() => {})
+      await boss.stop({ graceful: true, timeout: CLOSE_MS }).catch(onError)
+    },
+  }
+}

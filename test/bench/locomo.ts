@@ -1,0 +1,73 @@
+// LoCoMo: long conversations of two, with questions and the turns that hold each answer. How its files are read, and
+// how what was recalled is scored. The files are not ours to ship (CC BY-NC 4.0).
+
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { table } from './figures.ts'
+
+export type Said = { id: string; at: string; speaker: string; text: string; caption?: string }
+export type Question = { question: string; category: number; evidence: string[] }
+export type Conversation = { name: string; speakers: string[]; turns: Said[]; questions: Question[] }
+
+/** @throws Error when it is not a LoCoMo file */
+export function readConversation(path: string): Conversation {
+  const { speakers, turns, questions } = JSON.parse(readFileSync(path, 'utf8')) as Partial<Conversation>
+  if (!speakers || !turns?.length || !questions?.length) throw new Error(`${path} is not a LoCoMo conversation.`)
+  return { name: basename(path, '.json'), speakers, turns, questions }
+}
+
+/** What a turn says, with what its picture shows. */
+export const contentOf = ({ text, caption }: Said) => (caption ? `${text}\n[image: ${caption}]` : text)
+
+/** A question, the ids of what was recalled for it, best first, and how long that took. */
+export type Answered = { file: string; category: number; evidence: string[]; found: string[]; ms: number }
+
+/** What recall@n has to reach, in per cent. */
+export const TARGETS = [[5, 72], [10, 78], [20, 84]] as const
+
+const CATEGORIES: Record<number, string> = { 1: 'multi-hop', 2: 'temporal', 3: 'open-domain', 4: 'single-hop' }
+
+/** For each question, the share of its evidence among the first n recalled; the mean of all, in per cent. */
+export function evidenceRecall(answered: readonly Answered[], n: number): number {
+  const shares = answered.map(({ evidence, found }) => {
+    const first = new Set(found.slice(0, n))
+    return evidence.filter((id) => first.has(id)).length / evidence.length
+  })
+  return (100 * shares.reduce((sum, share) => sum + share, 0)) / shares.length
+}
+
+/** The least value that a share of `p` of them do not exceed. */
+export function percentile(values: readonly number[], p: number): number {
+  return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(p * values.length) - 1)]!
+}
+
+/** The groups of a key, in its order. */
+function grouped(answered: readonly Answered[], keyOf: (each: Answered) => string): [string, Answered[]][] {
+  const groups = new Map<string, Answered[]>()
+  for (const each of answered) groups.set(keyOf(each), [...(groups.get(keyOf(each)) ?? []), each])
+  return [...groups].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
+}
+
+function row(label: string, answered: Answered[], isWhole: boolean): string[] {
+  const times = answered.map(({ ms }) => ms)
+  return [
+    label,
+    ...TARGETS.flatMap(([n, target]) => {
+      const reached = evidenceRecall(answered, n)
+      return [reached.toFixed(1), isWhole ? (reached >= target ? 'ok' : 'below') : '']
+    }),
+    String(answered.length), ...[0.5, 0.95].map((p) => percentile(times, p).toFixed(1)),
+  ]
+}
+
+/** For each way of asking: all questions, then by category and by file. The targets are for all of them. */
+export function scoreTable(ways: { name: string; answered: Answered[] }[]): string[] {
+  const header = ['', ...TARGETS.flatMap(([n, target]) => [`@${n}`, `≥ ${target}`]), 'questions', 'p50 ms', 'p95 ms']
+  const rows = ways.flatMap(({ name, answered }) => [
+    row(name, answered, true),
+    ...grouped(answered, ({ category }) => `${category} ${CATEGORIES[category] ?? ''}`.trimEnd())
+      .map(([label, group]) => row(`  ${label}`, group, false)),
+    ...grouped(answered, ({ file }) => file).map(([label, group]) => row(`  ${label}`, group, false)),
+  ])
+  return table(header, rows, (column) => column > 0 && ![2, 4, 6].includes(column))
+}

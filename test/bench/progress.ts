@@ -1,0 +1,39 @@
+// How far a long run has come, on stderr: on a terminal one line that is written anew, elsewhere a line for each tenth.
+
+export type Progress = {
+  /** That much is done of one stage; another `what` begins the next. */
+  at(what: string, done: number, total: number): void
+  /** Leaves the line as it is. */
+  end(): void
+}
+
+const WIDTH = 24
+
+export function createProgress(out: { isTTY?: boolean; write(text: string): unknown }): Progress {
+  let stage = ''
+  let tenths = 0
+  const end = () => {
+    if (out.isTTY && stage) out.write('\n')
+    stage = ''
+  }
+  return {
+    end,
+    at(what, done, total) {
+      if (what !== stage) {
+        end()
+        stage = what
+        tenths = 0
+      }
+      const share = total === 0 ? 1 : done / total
+      const said = `${String(Math.floor(100 * share)).padStart(3)} %  ` +
+        `${done.toLocaleString('en-US')}/${total.toLocaleString('en-US')}`
+      if (out.isTTY) {
+        const filled = Math.floor(share * WIDTH)
+        out.write(`\r\x1b[2K${what.padEnd(20)} ${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${said}`)
+      } else if (Math.floor(10 * share) > tenths) {
+        tenths = Math.floor(10 * share)
+        out.write(`${what}: ${said.trimStart()}\n`)
+      }
+    },
+  }
+}

@@ -1,0 +1,140 @@
+// `npm run bench:recall -- FILE…`: imports LoCoMo conversations through the public API, asks their questions, and
+// prints how much of the evidence is among the first 5, 10 and 20 turns recalled. A missed target is said, not an
+// error; only what fails to run exits non-zero.
+
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { note } from './figures.ts'
+import { readConversation, scoreTable, type Answered } from './locomo.ts'
+import { endProcesses, startServer } from './process.ts'
+import { createProgress } from './progress.ts'
+import { createClient, type Imported } from './recall-client.ts'
+import { dropDatabases, withDatabase } from './services.ts'
+
+const USAGE = `Usage: npm run bench:recall -- [--postgres | --url URL] FILE…
+
+FILE        a LoCoMo conversation
+--postgres  on the Postgres that TEST_DATABASE_URL names, not on the embedded database
+--url URL   on a server that runs, whose GraphQL that is; the rooms are deleted afterwards. Only with vectors.
+
+EMBEDDER and what goes with it are those of the environment, as for the server.`
+
+/** The usage, with the files that lie beside the repository. */
+function usage(): string {
+  const directory = fileURLToPath(new URL('../../../shared/locomo/', import.meta.url))
+  const files = existsSync(directory) ? readdirSync(directory).filter((name) => /^\d+\.json$/.test(name)) : []
+  const paths = files.map((name) => relative(process.cwd(), join(directory, name)))
+  return paths.length ? `${USAGE}\n\nThere are: ${paths.join(' ')}` : USAGE
+}
+
+function refuse(message: string): never {
+  console.error(message)
+  process.exit(2)
+}
+
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true, options: { url: { type: 'string' }, postgres: { type: 'boolean' } },
+    })
+    if (!positionals.length || (values.url && values.postgres)) refuse(usage())
+    return { ...values, conversations: positionals.map(readConversation) }
+  } catch (error) {
+    refuse(`${(error as Error).message}\n\n${usage()}`)
+  }
+}
+
+const { url, postgres, conversations } = readArguments()
+const databaseServer = process.env.TEST_DATABASE_URL
+if (postgres && !databaseServer) refuse('--postgres needs a Postgres with pgvector. Set TEST_DATABASE_URL.')
+
+const progress = createProgress(process.stderr)
+const at = (what: string) => (done: number, total: number) => progress.at(what, done, total)
+const tenant = `bench-${randomBytes(6).toString('hex')}`
+const ways: { name: string; answered: Answered[] }[] = []
+const notes: string[] = []
+
+/** Imports, waits for vectors, asks. */
+async function askWithVectors(client: ReturnType<typeof createClient>, imported: Imported[]): Promise<void> {
+  const embedder = await client.vectors(at('vectors'))
+  const { answered, hits, withVector } = await client.answers(imported, at('with vectors'))
+  ways.push({ name: 'with vectors', answered })
+  notes.push(`Vectors: ${embedder}.`)
+  if (withVector < hits) notes.push(`${hits - withVector} of ${hits} hits had no vector.`)
+}
+
+async function onServerThatRuns(address: string): Promise<void> {
+  const client = createClient(address, tenant)
+  const imported = await client.import(conversations, at('import'))
+  try {
+    await askWithVectors(client, imported)
+  } finally {
+    await client.remove(imported)
+  }
+}
+
+/** On a database of its own: first the server as it is; then, on what that one wrote, recall-server.ts. */
+async function onServersOfOurOwn(place: Record<string, string>): Promise<void> {
+  const env = { HOST: '127.0.0.1', LOG_LEVEL: 'info', DATABASE_URL: '', REDIS_URL: '', ...place }
+  let imported: Imported[] = []
+  const run = async (file: string, use: (client: ReturnType<typeof createClient>) => Promise<void>) => {
+    const server = await startServer(file, env)
+    try {
+      await use(createClient(`http://127.0.0.1:${server.port}/graphql`, tenant))
+    } finally {
+      await server.stop()
+    }
+  }
+  await run('src/main.ts', async (client) => {
+    imported = await client.import(conversations, at('import'))
+    await askWithVectors(client, imported)
+  })
+  await run('test/bench/recall-server.ts', async (client) => {
+    const { answered, withVector } = await client.answers(imported, at('without vectors'))
+    if (withVector > 0) throw new Error('Without vectors, hits had a similarity.')
+    ways.push({ name: 'without vectors', answered })
+  })
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    endProcesses()
+    void dropDatabases().finally(() => process.exit(130))
+  })
+}
+
+try {
+  if (url) {
+    await onServerThatRuns(url)
+  } else if (postgres) {
+    await withDatabase(databaseServer!, (databaseUrl) => onServersOfOurOwn({ DATABASE_URL: databaseUrl }))
+  } else {
+    const dataDir = await mkdtemp(join(tmpdir(), 'colloquy-bench-'))
+    process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }))
+    await onServersOfOurOwn({ DATA_DIR: dataDir })
+  }
+} catch (error) {
+  progress.end()
+  console.error('bench:recall failed:', error)
+  process.exit(1)
+}
+progress.end()
+
+const turns = conversations.reduce((sum, each) => sum + each.turns.length, 0).toLocaleString('en-US')
+const where = url ?? (postgres ? 'Postgres' : 'the embedded database')
+console.log([
+  `\n## Evidence recall on LoCoMo ${conversations.map(({ name }) => name).join(', ')}\n`,
+  ...scoreTable(ways), '',
+  ...[
+    'For each question, the share of its evidence turns among the first 5, 10 and 20 recalled; the mean, in per ' +
+      `cent. ${turns} turns; each question is asked once, over HTTP, of its own conversation, k 20.`,
+    `On ${where}; times are those of a client, one question after the other.`,
+    ...notes,
+  ].map(note),
+].join('\n'))
+process.exit(0)

@@ -1,0 +1,25 @@
+// One suite on every summarizer: what works with one works with all.
+
+import { afterAll, beforeAll } from 'vitest'
+import { createExtractiveSummarizer } from '../../src/providers/extractive-summarizer.ts'
+import { createOpenAiSummarizer } from '../../src/providers/openai-summarizer.ts'
+import { createStaticEmbedder } from '../../src/providers/static-embedder.ts'
+import { createTokenCounter } from '../../src/providers/tokens.ts'
+import { createFakeChat, type FakeChat } from '../support/fake-chat.ts'
+import { summarizerContract } from './summarizer.ts'
+
+const tokens = createTokenCounter()
+let chat: FakeChat
+beforeAll(async () => {
+  chat = await createFakeChat()
+})
+afterAll(async () => {
+  await chat.stop()
+  await tokens.close()
+})
+
+summarizerContract('the extractive summarizer', async () =>
+  createExtractiveSummarizer(await createStaticEmbedder(), tokens))
+
+summarizerContract('the OpenAI summarizer', async () =>
+  createOpenAiSummarizer({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }, tokens))

@@ -1,0 +1,21 @@
+// One suite on every vector search: what works with one works with all.
+
+import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
+import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
+import { makeVectorIndex } from '../../src/store/vector-index.ts'
+import { backends } from '../support/backend.ts'
+import { vectorSearchContract } from './vector-search.ts'
+
+const embedded = backends.find(({ name }) => name === 'embedded')!
+const postgres = backends.find(({ name }) => name === 'postgres')
+
+vectorSearchContract('in memory', embedded, async ({ deps }) => createEmbeddedVectors(deps.pool))
+vectorSearchContract('in too little memory', embedded, async ({ deps }) =>
+  createEmbeddedVectors(deps.pool, { heldBytes: 100 }))
+if (postgres) {
+  vectorSearchContract('on Postgres', postgres, async ({ deps }) => createPostgresVectors(deps.pool))
+  vectorSearchContract('on Postgres, by the index whatever it costs', postgres, async ({ deps, url }) => {
+    await makeVectorIndex(url!, { name: 'test:4', dimension: 4 }, 100)
+    return createPostgresVectors(deps.pool, { exactTurns: 0 })
+  })
+}

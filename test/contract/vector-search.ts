@@ -1,0 +1,216 @@
+// What every vector search promises. Runs on the one in memory with PGlite, and on Postgres both by comparing all and
+// through an HNSW index.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { deleteConversation } from '../../src/domain/conversation.ts'
+import { addParticipant } from '../../src/domain/participant.ts'
+import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
+import { openTurn, type TurnInput } from '../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
+import type { Turn } from '../../src/domain/turn/turn.ts'
+import { placeKey, type Place, type VectorSearch } from '../../src/store/vector-search.ts'
+import type { Backend } from '../support/backend.ts'
+import { addEmbedder } from '../support/seeded-vectors.ts'
+import { useWorld, type TestWorld } from '../support/world.ts'
+
+/** Of the suite's own: the world's makes vectors by itself. */
+const EMBEDDER = 'test:4'
+const OTHER = 'other:4'
+
+/** A unit vector at so many degrees from EAST, in a plane. */
+const at = (degrees: number) =>
+  Float32Array.of(Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180), 0, 0)
+const EAST = at(0)
+const cosine = (degrees: number) => Math.cos((degrees * Math.PI) / 180)
+
+const placeOf = (turn: Turn): Place => ({ room: turn.conversationId, rootSeq: turn.rootSeq, seq: turn.seq })
+
+export function vectorSearchContract(
+  name: string, backend: Backend, create: (world: TestWorld) => Promise<VectorSearch>,
+): void {
+  describe(name, () => {
+    const world = useWorld(backend)
+    let vectors: VectorSearch
+    beforeAll(async () => {
+      await addEmbedder(world.deps.pool, EMBEDDER, 4)
+      await addEmbedder(world.deps.pool, OTHER, 4)
+      vectors = await create(world)
+    })
+
+    const keep = (turn: Turn, degrees: number, embedder = EMBEDDER) =>
+      vectors.write(embedder, [{ ...placeOf(turn), vector: at(degrees) }])
+
+    /** A tenant with what speaks and searches in it. */
+    function scene() {
+      const tenant = world.tenant()
+      return {
+        ...tenant,
+        /** A turn with a vector at that many degrees. */
+        async tell(room: string, degrees: number, actor = 'ada', more: Partial<TurnInput> = {}): Promise<Turn> {
+          const turn = await tenant.say(room, actor, `${degrees} degrees`, more)
+          await keep(turn, degrees)
+          return turn
+        },
+        async nearest(rooms: string[], limit = 10, as = 'ada', filter = {}): Promise<Place[]> {
+          const { found } = await vectors.nearest(EMBEDDER, tenant.as(as), rooms, EAST, limit, filter)
+          return found.map(({ room, rootSeq, seq }) => ({ room, rootSeq, seq }))
+        },
+      }
+    }
+
+    it('scans the vectors of those rooms, and of no other room or embedder', async () => {
+      const { room, tell, say } = scene()
+      const [one, two, elsewhere, empty] = [await room(), await room(), await room(), await room()]
+      const [a, b] = [await tell(one, 0), await tell(one, 60)]
+      const c = await tell(two, 90)
+      await tell(elsewhere, 0)
+      await keep(await say(one, 'ada', 'of the other embedder'), 0, OTHER)
+      const found = await vectors.scan(EMBEDDER, [one, two, empty], EAST)
+      expect([...found.keys()].filter((key) => found.get(key)!.size > 0).sort()).toEqual([one, two].sort())
+      expect([...found.get(one)!.keys()].sort()).toEqual([a.seq, b.seq].sort())
+      expect(found.get(one)!.get(a.seq)).toBeCloseTo(1, 5)
+      expect(found.get(one)!.get(b.seq)).toBeCloseTo(0.5, 5)
+      expect([...found.get(two)!]).toEqual([[c.seq, expect.closeTo(0, 5)]])
+      expect((await vectors.scan(OTHER, [one], EAST)).get(one)!.size).toBe(1)
+    })
+
+    it('compares just those turns that are asked for', async () => {
+      const { room, tell, say } = scene()
+      const [one, two] = [await room(), await room()]
+      const turns = [await tell(one, 0), await tell(two, 60), await tell(one, 180)]
+      const without = await say(one, 'ada', 'without a vector')
+      const found = await vectors.of(EMBEDDER, [turns[1]!, turns[2]!, without].map(placeOf), EAST)
+      expect([...found.keys()].sort()).toEqual([turns[1]!, turns[2]!].map((turn) => placeKey(placeOf(turn))).sort())
+      expect(found.get(placeKey(placeOf(turns[1]!)))).toBeCloseTo(0.5, 5)
+      expect(found.get(placeKey(placeOf(turns[2]!)))).toBeCloseTo(-1, 5)
+      expect((await vectors.of(EMBEDDER, [], EAST)).size).toBe(0)
+    })
+
+    it('finds the nearest first, and no more than asked for', async () => {
+      const { room, tell, nearest } = scene()
+      const [one, two, elsewhere] = [await room(), await room(), await room()]
+      const turns = [await tell(one, 40), await tell(two, 10), await tell(one, 30), await tell(two, 170)]
+      await tell(elsewhere, 5)
+      const [a, b, c, d] = turns.map(placeOf)
+      expect(await nearest([one, two])).toEqual([b, c, a, d])
+      expect(await nearest([one, two], 2)).toEqual([b, c])
+      expect(await nearest([two])).toEqual([b, d])
+      expect(await nearest([])).toEqual([])
+    })
+
+    it('says how similar they are', async () => {
+      const { room, tell, as } = scene()
+      const one = await room()
+      await tell(one, 20)
+      const { found } = await vectors.nearest(EMBEDDER, as('ada'), [one], EAST, 1, {})
+      expect(found[0]!.similarity).toBeCloseTo(cosine(20), 5)
+    })
+
+    it('keeps the first vector of a turn, and finds what was written after a search', async () => {
+      const { room, tell, nearest } = scene()
+      const one = await room()
+      const first = await tell(one, 50)
+      expect(await nearest([one])).toEqual([placeOf(first)])
+      await keep(first, 0)
+      const second = await tell(one, 10)
+      const found = (await vectors.scan(EMBEDDER, [one], EAST)).get(one)!
+      expect(found.size).toBe(2)
+      expect(found.get(first.seq)).toBeCloseTo(cosine(50), 5)
+      expect(await nearest([one])).toEqual([placeOf(second), placeOf(first)])
+    })
+
+    it('passes over rooms, turns and embedders that are gone, and keeps the rest', async () => {
+      const { room, say, as, nearest } = scene()
+      const [one, gone] = [await room(), await room()]
+      const [stays, lost] = [await say(one, 'ada', 'stays'), await say(gone, 'ada', 'goes')]
+      const erased = await say(one, 'ada', 'erased')
+      await world.deps.pool.query(`UPDATE turn SET status = 'ERASED' WHERE id = $1`, [erased.id])
+      await deleteConversation(world.deps, as('ada'), gone)
+      await vectors.write(EMBEDDER, [lost, erased, stays].map((turn) => ({ ...placeOf(turn), vector: at(10) })))
+      await vectors.write('gone:4', [{ ...placeOf(stays), vector: at(10) }])
+      await vectors.write(EMBEDDER, [])
+      expect(await nearest([one, gone])).toEqual([placeOf(stays)])
+      expect((await vectors.scan('gone:4', [one], EAST)).size).toBe(0)
+      expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(1)
+    })
+
+    it('finds nothing of a room that was deleted, once it is forgotten', async () => {
+      const { room, tell, as, nearest } = scene()
+      const one = await room()
+      await tell(one, 10)
+      expect(await nearest([one])).toHaveLength(1)
+      await deleteConversation(world.deps, as('ada'), one)
+      vectors.forget(one)
+      expect(await nearest([one])).toEqual([])
+      expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)).toBeUndefined()
+    })
+
+    it('finds for no one what is not in their view, nor fewer for it', async () => {
+      const { room, tell, nearest } = scene()
+      const one = await room('ada', 'bob', 'eve')
+      const open = [await tell(one, 50), await tell(one, 60)]
+      const secret = await Promise.all(
+        Array.from({ length: 30 }, (_, i) => tell(one, i / 10, 'ada', { audience: ['bob'] })))
+      expect(await nearest([one], 2, 'eve')).toEqual(open.map(placeOf))
+      expect(await nearest([one], 2, 'a stranger')).toEqual(open.map(placeOf))
+      expect(await nearest([one], 1, 'bob')).toEqual([placeOf(secret[0]!)])
+      expect(await nearest([one], 99, 'bob')).toHaveLength(32)
+    })
+
+    it('finds nothing from before the viewer joined', async () => {
+      const { room, tell, nearest, as } = scene()
+      const one = await room('ada')
+      const before = await tell(one, 0)
+      await addParticipant(world.deps, as('owner'), {
+        conversationId: one, participant: { actor: 'eve', history: 'SINCE_JOINED' },
+      })
+      const after = await tell(one, 70)
+      expect(await nearest([one], 5, 'eve')).toEqual([placeOf(after)])
+      expect(await nearest([one], 5, 'ada')).toEqual([before, after].map(placeOf))
+    })
+
+    it('finds of several versions the newest that the viewer sees', async () => {
+      const { room, tell, nearest, as } = scene()
+      const one = await room('ada')
+      const old = await tell(one, 0)
+      const newer = await supersedeTurn(world.deps, as('ada'), { turnId: old.id, turn: { role: 'USER', content: 'new' } })
+      expect(await nearest([one])).toEqual([])
+      await keep(newer, 80)
+      expect(await nearest([one])).toEqual([placeOf(newer)])
+    })
+
+    it('finds no turn that is not committed', async () => {
+      const { room, nearest, as } = scene()
+      const one = await room('ada')
+      const turn = await openTurn(world.deps, as('ada'), { conversationId: one, turn: { role: 'USER' } })
+      await appendDelta(world.deps, as('ada'), { turnId: turn.id, start: 0, text: 'so far' })
+      await keep(turn, 0)
+      expect(await nearest([one])).toEqual([])
+    })
+
+    it('finds nothing in rooms of another tenant', async () => {
+      const [mine, theirs] = [scene(), scene()]
+      const room = await theirs.room()
+      await theirs.tell(room, 0)
+      expect(await mine.nearest([room])).toEqual([])
+    })
+
+    it('narrows by actor, role, time and metadata', async () => {
+      const { room, tell, nearest } = scene()
+      const one = await room()
+      const said = (day: number) => ({ createdAt: new Date(Date.UTC(2025, 0, day)) })
+      const a = placeOf(await tell(one, 30, 'ada', { ...said(1), metadata: { topic: 'cats', n: 1 } }))
+      const b = placeOf(await tell(one, 20, 'bob', { ...said(2), role: 'ASSISTANT' }))
+      const c = placeOf(await tell(one, 10, 'eve', { ...said(3), metadata: { topic: 'dogs' } }))
+      const found = (filter: object) => nearest([one], 10, 'ada', filter)
+      expect(await found({})).toEqual([c, b, a])
+      expect(await found({ actors: ['ada', 'bob'] })).toEqual([b, a])
+      expect(await found({ roles: ['ASSISTANT'] })).toEqual([b])
+      expect(await found({ since: said(2).createdAt })).toEqual([c, b])
+      expect(await found({ until: said(2).createdAt })).toEqual([a])
+      expect(await found({ metadata: { topic: 'cats' } })).toEqual([a])
+      expect(await found({ actors: ['nobody'] })).toEqual([])
+      expect(await found({ actors: null, roles: null, since: null, until: null, metadata: null })).toEqual([c, b, a])
+    })
+  })
+}

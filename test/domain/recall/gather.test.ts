@@ -1,0 +1,167 @@
+// What is gathered for ranking: the same whether a scope is read whole or through its indexes, and the same whether or
+// not there is something that the viewer does not see.
+
+import { describe, expect, it } from 'vitest'
+import { createConversation } from '../../../src/domain/conversation.ts'
+import { addParticipant } from '../../../src/domain/participant.ts'
+import { rarities } from '../../../src/domain/recall/bm25.ts'
+import { toCandidate, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
+import { gather, type Asked, type Gathered } from '../../../src/domain/recall/gather.ts'
+import { hashed } from '../../../src/domain/recall/index-entry.ts'
+import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
+import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import type { Turn } from '../../../src/domain/turn/turn.ts'
+import type { Viewer } from '../../../src/domain/view.ts'
+import { terms } from '../../../src/providers/words.ts'
+import { readScope } from '../../../src/store/sql/read-scope.ts'
+import { backends } from '../../support/backend.ts'
+import { embedded } from '../../support/recall.ts'
+import { useWorld } from '../../support/world.ts'
+
+const WORDS = `harbour lantern meadow violin glacier pepper saddle thunder walnut compass orchard candle river falcon
+  marble anchor basket copper desert engine feather garden hammer island jacket kitten ladder mirror needle oyster
+  pillow quarry ribbon shovel temple umbrella valley window yellow zipper bridge cherry dragon eagle forest goblin
+  helmet igloo jungle kettle lemon monkey napkin onion parrot quiver rocket spider tunnel uncle`.split(/\s+/)
+
+/** The same numbers for the same seed, from 0 to 1 (Park and Miller's generator). */
+function numbers(seed: number): () => number {
+  let state = seed
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
+}
+
+const START = Date.UTC(2024, 0, 1)
+
+describe.each(backends)('gathering, on $name', (backend) => {
+  const world = useWorld(backend)
+
+  const asking = async (query: string, filter: Asked['filter'] = {}): Promise<Asked> => {
+    const embedder = world.deps.embedding.serving()
+    const [vector] = await embedder.embed([query])
+    return {
+      terms: new Map([...new Set(terms(query))].map((term, number) => [hashed(term), number])),
+      vector: { embedder: embedder.name, query: vector! }, filter,
+    }
+  }
+
+  /** What ranking would weigh, without what differs from room to room: ids and seqs. */
+  function weighed({ stretches, candidates, statistics, similarity }: Gathered) {
+    const search = {
+      rarity: rarities(statistics), averageLength: statistics.averageLength, similarity, names: () => false,
+    }
+    const found = new Map<string, Omit<TurnCandidate, 'turn' | 'stretch' | 'index'> & { terms: number[] }>()
+    stretches.forEach((stretch, i) => candidates[i]!.forEach((index) => {
+      const { turn, stretch: _, index: __, ...signals } = toCandidate(search, stretch, index)
+      found.set(`${turn.at} ${turn.actor}`, { ...signals, terms: [...turn.terms] })
+    }))
+    return { statistics, candidates: [...found].sort(([a], [b]) => (a < b ? -1 : 1)) }
+  }
+  /** The same, but for the last digits of cosines: where many are compared at once, they are summed in another order. */
+  const nearly = ({ statistics, candidates }: ReturnType<typeof weighed>) => ({
+    statistics,
+    candidates: candidates.map(([key, { similarity, beside, ...signals }]) => [key, {
+      ...signals, beside: beside.map((each) => expect.closeTo(each, 5)),
+      similarity: similarity === null ? null : expect.closeTo(similarity, 5),
+    }]),
+  })
+  const gatheredFor = async (viewer: Viewer, asked: Asked, whole?: number) => {
+    const rooms = await readScope(world.deps.pool, viewer, 'TENANT', null)
+    return weighed(await gather(world.deps, viewer, rooms, asked, whole))
+  }
+
+  /** A tenant with rooms full of turns, some of which bob does not see; `secrets` says whether those are there. */
+  async function fill(secrets: boolean) {
+    const tenant = world.tenant()
+    const next = numbers(7)
+    const pick = () => WORDS[Math.floor(next() * WORDS.length)]!
+    const turns: Turn[] = []
+    const [ada, bob] = [tenant.as('ada'), tenant.as('bob')]
+    for (let r = 0; r < 3; r++) {
+      const room = await createConversation(world.deps, ada, {
+        owner: 'ada', participants: [{ actor: 'ada' }, { actor: 'bob' }, { actor: 'eve' }],
+      })
+      let at = START + r * 1e9
+      for (let batch = 0; batch < 4; batch++) {
+        const said = Array.from({ length: 12 }, (_, i) => {
+          at += next() < 0.1 ? 2 * 3_600_000 : 60_000
+          return {
+            actor: i % 2 ? 'ada' : 'eve', role: 'USER' as const, createdAt: new Date(at),
+            content: `${pick()} ${pick()} ${pick()} ${pick()}${next() < 0.2 ? '?' : ''}`,
+          }
+        })
+        turns.push(...(await appendTurns(world.deps, ada, { conversationId: room.id, turns: said })))
+        if (!secrets) continue
+        // As many turns as a stretch reaches, in the middle of a sitting, full of what will be asked for.
+        await appendTurns(world.deps, ada, { conversationId: room.id, turns: Array.from({ length: 30 }, (_, i) => ({
+          actor: 'ada', role: 'USER' as const, audience: ['eve'], createdAt: new Date(at + i),
+          content: `${WORDS.slice(0, 12).join(' ')} ${WORDS[i]} yesterday?`,
+        })) })
+        const open = await openTurn(world.deps, ada, { conversationId: room.id, turn: { role: 'ASSISTANT' } })
+        await appendDelta(world.deps, ada, { turnId: open.id, text: WORDS.slice(0, 12).join(' ') })
+        await abortTurn(world.deps, ada, { turnId: open.id })
+        await addParticipant(world.deps, ada, {
+          conversationId: room.id, participant: { actor: `late-${batch}`, history: 'SINCE_JOINED' },
+        })
+      }
+      if (secrets) {
+        // What bob sees of a turn is its newest version: the older one must not count.
+        const older = turns.at(-1)!
+        await supersedeTurn(world.deps, ada, {
+          turnId: older.id,
+          turn: { actor: older.actor, role: 'USER', content: WORDS.slice(0, 12).join(' '), createdAt: older.createdAt },
+        })
+        const newer = await supersedeTurn(world.deps, ada, {
+          turnId: (await newestVersion(room.id)).id,
+          turn: { actor: older.actor, role: 'USER', content: older.text, createdAt: older.createdAt },
+        })
+        turns[turns.length - 1] = newer
+      }
+    }
+    await embedded(world.deps, turns)
+    return { bob, turns }
+  }
+  async function newestVersion(room: string) {
+    const { rows } = await world.deps.pool.query<{ id: string }>(
+      `SELECT id FROM turn WHERE conversation_id = $1 AND superseded_by IS NULL AND supersedes IS NOT NULL`, [room])
+    return rows[0]!
+  }
+
+  /** Queries of words that few turns hold: of a wide scope, the common ones are passed over. */
+  function queriesOf(turns: readonly Turn[]): string[] {
+    const holding = (word: string) => turns.filter(({ text }) => text.includes(word)).length
+    const rare = WORDS.filter((word) => holding(word) > 0 && holding(word) <= turns.length / 10)
+    return [rare.slice(0, 3), rare.slice(3, 8), rare.slice(8, 9)].map((words) => words.join(' '))
+  }
+
+  it('gives the same, whether read whole or through the indexes', async () => {
+    const { bob, turns } = await fill(true)
+    for (const query of queriesOf(turns)) {
+      const asked = await asking(query)
+      expect(await gatheredFor(bob, asked, 0)).toEqual(nearly(await gatheredFor(bob, asked)))
+    }
+  })
+
+  it('gives the same with filters, which choose hits and leave statistics alone', async () => {
+    const { bob, turns } = await fill(true)
+    const [query] = queriesOf(turns)
+    for (const filter of [{ actors: ['eve'] }, { since: turns[60]!.createdAt, until: turns[90]!.createdAt }]) {
+      const asked = await asking(query!, filter)
+      const whole = await gatheredFor(bob, asked)
+      expect(await gatheredFor(bob, asked, 0)).toEqual(nearly(whole))
+      expect(whole.statistics).toEqual((await gatheredFor(bob, await asking(query!))).statistics)
+    }
+  })
+
+  it.each([['whole', undefined], ['through the indexes', 0]])(
+    'read %s, it is the same whether or not there is something that the viewer does not see',
+    async (_, whole) => {
+      const open = await fill(false)
+      const closed = await fill(true)
+      for (const query of [...queriesOf(open.turns), WORDS.slice(0, 5).join(' ')]) {
+        const asked = await asking(query)
+        const seen = await gatheredFor(open.bob, asked, whole)
+        expect(seen.candidates.length).toBeGreaterThan(0)
+        expect(await gatheredFor(closed.bob, asked, whole)).toEqual(nearly(seen))
+      }
+    })
+})

@@ -1,0 +1,58 @@
+// The sum of signals: what moves a turn up or down, and the breakdown that callers see.
+
+import { describe, expect, it } from 'vitest'
+import { Cue } from '../../../src/domain/recall/cues.ts'
+import { readQuestion } from '../../../src/domain/recall/question.ts'
+import { rank, WEIGHTS, type Candidate } from '../../../src/domain/recall/rank.ts'
+
+const at = (time: string) => Date.parse(time)
+const plain: Candidate = {
+  named: false, at: at('2024-01-10T00:00:00Z'), cues: 0, text: 5, sitting: 0.5, length: 8, similarity: 0.2, beside: [],
+  answers: false,
+}
+const ask = (query: string) => readQuestion(query, ['ann', 'bob'])
+const first = (query: string, other: Partial<Candidate>) =>
+  rank(ask(query), [{ ...plain, id: 'plain' }, { ...plain, at: plain.at - 1, id: 'other', ...other }])[0]!.id
+
+describe('of two turns that are equal but for one thing, the better one', () => {
+  it.each<[string, string, Partial<Candidate>, 'plain' | 'other']>([
+    ['has more of the words', 'x', { text: 6 }, 'other'],
+    ['is nearer in meaning', 'x', { similarity: 0.4 }, 'other'],
+    ['has a vector', 'x', { similarity: null }, 'plain'],
+    ['stands between turns that are nearer in meaning', 'x', { beside: [0.9, 0.9] }, 'other'],
+    ['is by whom the query names', 'x', { named: true }, 'other'],
+    ['is of a sitting that is about it', 'x', { sitting: 0.9 }, 'other'],
+    ['was said in the month asked for', 'x in March 2024', { at: at('2024-03-03T00:00:00Z') }, 'other'],
+    ['tells a time that is asked for', 'when', { cues: Cue.TELLS_TIME }, 'other'],
+    ['is the newer, where nobody asked for the time it tells', 'x', { cues: Cue.TELLS_TIME }, 'plain'],
+    ['tells an amount that is asked for', 'how many', { cues: Cue.TELLS_AMOUNT }, 'other'],
+    ['tells a name that is asked for', 'who', { cues: Cue.TELLS_NAME }, 'other'],
+    ['is no question', 'x', { cues: Cue.ASKS, at: plain.at + 1 }, 'plain'],
+    ['follows a question', 'x', { answers: true }, 'other'],
+    ['says more', 'x', { length: 16 }, 'other'],
+    ['is the newer', 'x', {}, 'plain'],
+  ])('%s', (_, query, other, expected) => expect(first(query, other)).toBe(expected))
+})
+
+describe('the breakdown', () => {
+  const [best, second, third] = rank(ask('x'), [
+    { ...plain, id: 'a', text: 8 },
+    { ...plain, id: 'b', text: 2, similarity: null },
+    { ...plain, id: 'c', text: 0, similarity: -0.5 },
+  ])
+  const rest = WEIGHTS.sitting * 0.5 + WEIGHTS.substance * 0.5
+
+  it('has the words relative to the best, and none where no word matches', () => {
+    expect([best!.textScore, second!.textScore, third!.textScore]).toEqual([1, 0.25, null])
+  })
+  it('has the similarity as it was', () => {
+    expect([best!.similarity, second!.similarity, third!.similarity]).toEqual([0.2, null, -0.5])
+  })
+  it('sums up to the score', () => {
+    expect(best!.score).toBeCloseTo(1 + 0.2 * WEIGHTS.similarity + rest, 10)
+    expect(second!.score).toBeCloseTo(0.25 + rest, 10)
+    expect(third!.score).toBeCloseTo(-0.5 * WEIGHTS.similarity + rest, 10)
+  })
+})
+
+it('nothing is ranked as nothing', () => expect(rank(ask('x'), [])).toEqual([]))

@@ -1,0 +1,236 @@
+// Recall as its callers know it: found by words at once and by meaning soon, in the scope and the view asked for, and a
+// plain answer to what cannot be asked.
+
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createConversation, deleteConversation } from '../../../src/domain/conversation.ts'
+import { recall, type RecallInput } from '../../../src/domain/recall/recall.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { openTurn } from '../../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import { InvalidInput, NotFound } from '../../../src/errors.ts'
+import { EmbedderFailed } from '../../../src/providers/embedder.ts'
+import { backends } from '../../support/backend.ts'
+import { embedded } from '../../support/recall.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
+
+describe.each(backends)('recall, on $name', (backend) => {
+  const world = useWorld(backend)
+  let tenant: Tenant
+  let room: string
+  beforeEach(async () => {
+    tenant = world.tenant()
+    room = await tenant.room('ann', 'bob')
+  })
+
+  const ask = (query: string, more: Partial<RecallInput> = {}, actor = 'ann') =>
+    recall(world.deps, tenant.as(actor), { query, conversationId: room, ...more })
+  const found = async (query: string, more: Partial<RecallInput> = {}, actor = 'ann') =>
+    (await ask(query, more, actor)).hits.map(({ turn }) => turn.text)
+  const say = (content: string, more: Parameters<Tenant['say']>[3] = {}, actor = 'ann', where = room) =>
+    tenant.say(where, actor, content, more)
+
+  /** Days apart, so that each stands alone. */
+  const day = (number: number) => new Date(Date.UTC(2024, 0, number))
+
+  describe('finds', () => {
+    it('a turn by its words as soon as it is written, in any of their forms', async () => {
+      await say('The invoices were paid', { createdAt: day(1) })
+      await say('We went sailing', { createdAt: day(3) })
+      expect((await found('who pays an invoice?'))[0]).toBe('The invoices were paid')
+      expect((await found('a sail'))[0]).toBe('We went sailing')
+    })
+
+    it('a turn by its meaning once it has a vector', async () => {
+      await embedded(world.deps, [
+        await say('Our puppy was ill and went to the vet', { createdAt: day(1) }),
+        await say('The invoice was paid in full', { createdAt: day(3) }),
+      ])
+      const { hits, plan } = await ask('the dog needed a doctor')
+      expect(hits[0]!.turn.text).toBe('Our puppy was ill and went to the vet')
+      expect(hits[0]!.similarity).toBeGreaterThan(hits[1]!.similarity! + 0.1)
+      expect(hits[0]!.textScore).toBeNull()
+      expect(plan).toEqual({ vectorSearch: 'EXACT', candidates: 2 })
+    })
+
+    it('a turn that was streamed, once it is committed', async () => {
+      const open = await openTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
+      await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'The quokka sm' })
+      await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'iled' })
+      expect(await found('quokka')).toEqual([])
+      await commitTurn(world.deps, tenant.as('bob'), { turnId: open.id })
+      expect(await found('smiling')).toEqual(['The quokka smiled'])
+    })
+
+    it('the newest version of an edited turn, and no aborted one', async () => {
+      const first = await say('The code is walrus')
+      await supersedeTurn(world.deps, tenant.as('ann'), {
+        turnId: first.id, turn: { role: 'USER', content: 'The code is narwhal' },
+      })
+      const open = await openTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
+      await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'walrus narwhal' })
+      await abortTurn(world.deps, tenant.as('bob'), { turnId: open.id })
+      expect(await found('narwhal')).toEqual(['The code is narwhal'])
+      // Of walruses the newest version may remind somebody, but it does not say so.
+      expect((await ask('walrus')).hits.map(({ turn, textScore }) => [turn.text, textScore]))
+        .toEqual(expect.not.arrayContaining([['The code is walrus', expect.anything()]]))
+      expect((await ask('walrus')).hits.every(({ textScore }) => textScore === null)).toBe(true)
+    })
+
+    it('what somebody said when the query names them, by display name too', async () => {
+      room = (await createConversation(world.deps, tenant.as('ann'), {
+        participants: [{ actor: 'u1', displayName: 'Grace Hopper' }, { actor: 'u2', displayName: 'Alan' }],
+      })).id
+      await say('I like the compiler', { createdAt: day(1) }, 'u2')
+      await say('I like the compiler', { createdAt: day(1) }, 'u1')
+      const actorOf = async (query: string) => (await ask(query)).hits[0]!.turn.actor
+      expect(await actorOf('Does Grace like the compiler?')).toBe('u1')
+      expect(await actorOf('Does Alan like the compiler?')).toBe('u2')
+    })
+
+    it('k turns where there are k, whatever they say', async () => {
+      const turns = []
+      for (let i = 1; i <= 12; i++) turns.push(await say(`Meeting number ${i}`, { createdAt: day(i) }))
+      await embedded(world.deps, turns)
+      expect(await found('elephants in the river')).toHaveLength(10)
+      expect(await found('elephants in the river', { k: 12 })).toHaveLength(12)
+      expect(await found('elephants in the river', { k: 3 })).toHaveLength(3)
+    })
+
+    it('nothing by words that nobody knows, and says that nothing was compared', async () => {
+      await say('hello there')
+      expect(await ask('xqzzyv qqqqx')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
+      expect(await ask('who is it?')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
+      expect(await ask('🦑')).toMatchObject({ hits: [] })
+    })
+
+    it('nothing in a room where nothing was said', async () => expect(await found('anything')).toEqual([]))
+  })
+
+  describe('keeps to', () => {
+    it('the actors, roles, times and metadata asked for', async () => {
+      await say('apple one', { createdAt: day(1) })
+      await say('apple two', { createdAt: day(2), role: 'ASSISTANT' }, 'bob')
+      await say('apple three', { createdAt: day(3), metadata: { topic: 'fruit', tags: ['a', 'b'] } }, 'bob')
+      expect(await found('apple', { actors: ['bob'] })).toEqual(expect.arrayContaining(['apple two', 'apple three']))
+      expect(await found('apple', { actors: ['bob'] })).toHaveLength(2)
+      expect(await found('apple', { roles: ['ASSISTANT'] })).toEqual(['apple two'])
+      expect(await found('apple', { after: day(2), before: day(3) })).toEqual(['apple two'])
+      expect(await found('apple', { metadata: { tags: ['b'] } })).toEqual(['apple three'])
+      expect(await found('apple', { actors: [] })).toEqual([])
+      expect(await found('apple', { kinds: [] })).toEqual([])
+    })
+
+    it('the least similarity asked for; what has no vector fails it', async () => {
+      await embedded(world.deps, [
+        await say('Our puppy was ill', { createdAt: day(1) }), await say('The bank was closed', { createdAt: day(3) }),
+      ])
+      const all = (await ask('the dog was sick', { threshold: 0 })).hits
+      const [best, other] = all
+      expect(best!.similarity).toBeGreaterThan(other?.similarity ?? 0)
+      expect(await found('the dog was sick', { threshold: best!.similarity! - 1e-6 })).toEqual(['Our puppy was ill'])
+      expect(await found('the dog was sick', { threshold: 1 })).toEqual([])
+    })
+
+    it('one room, the rooms of its owner, or the tenant', async () => {
+      const viewer = tenant.as('ann')
+      const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).id
+      const stranger = (await createConversation(world.deps, viewer, { owner: 'someone' })).id
+      await say('plum here')
+      await say('plum there', {}, 'ann', sister)
+      await say('plum elsewhere', {}, 'ann', stranger)
+      const sorted = async (more: Partial<RecallInput>, actor?: string) => (await found('plum', more, actor)).sort()
+      expect(await sorted({})).toEqual(['plum here'])
+      expect(await sorted({ scope: 'OWNER' })).toEqual(['plum here', 'plum there'])
+      expect(await sorted({ scope: 'OWNER', conversationId: stranger })).toEqual(['plum elsewhere'])
+      expect(await sorted({ scope: 'OWNER', conversationId: null }, 'someone')).toEqual(['plum elsewhere'])
+      expect(await sorted({ scope: 'TENANT', conversationId: null }))
+        .toEqual(['plum elsewhere', 'plum here', 'plum there'])
+      const other = world.tenant()
+      expect((await recall(world.deps, other.as('ann'), { query: 'plum', scope: 'TENANT' })).hits).toEqual([])
+    })
+
+    it("the viewer's view, or that of whom they ask as", async () => {
+      await say('the secret is mango', { audience: ['bob'] })
+      await say('everybody knows about mango')
+      expect((await found('mango', {}, 'bob')).sort()).toEqual(['everybody knows about mango', 'the secret is mango'])
+      expect(await found('mango', {}, 'eve')).toEqual(['everybody knows about mango'])
+      expect(await found('mango', { as: 'eve' })).toEqual(['everybody knows about mango'])
+      expect((await found('mango', { as: 'bob' }, 'eve')).length).toBe(2)
+    })
+  })
+
+  describe('shows', () => {
+    it('the turns around each hit, oldest first, as the viewer sees them', async () => {
+      for (const text of ['one', 'two', 'hidden', 'kiwi', 'four', 'five']) {
+        await say(text, text === 'hidden' ? { audience: ['bob'] } : {})
+      }
+      const around = async (neighbours: number, as: string) =>
+        (await ask('kiwi', { k: 1, neighbours, as })).hits[0]!.neighbours.map(({ text }) => text)
+      expect(await around(0, 'eve')).toEqual([])
+      expect(await around(1, 'eve')).toEqual(['two', 'four'])
+      expect(await around(10, 'bob')).toEqual(['one', 'two', 'hidden', 'four', 'five'])
+    })
+
+    it('what fits into maxTokens, and passes over what does not', async () => {
+      await say(`lychee lychee lychee ${'and so on and so forth '.repeat(30)}`, { createdAt: day(1) })
+      const small = await say('lychee', { createdAt: day(3) })
+      const other = await say('a lychee', { createdAt: day(5) })
+      const budget = small.tokenCount + other.tokenCount
+      expect((await found('lychee', { maxTokens: budget })).sort()).toEqual(['a lychee', 'lychee'])
+      expect(await found('lychee', { maxTokens: 1 })).toEqual([])
+    })
+  })
+
+  it('answers by words when the query cannot be embedded, and says so', async () => {
+    await embedded(world.deps, [await say('the papaya is ripe')])
+    const { deps } = world
+    const down = {
+      ...deps.embedding.serving(),
+      embed: () => Promise.reject(new EmbedderFailed('the provider is down', true)),
+    }
+    const warnings: string[] = []
+    const without = {
+      ...deps, embedding: { ...deps.embedding, serving: () => down },
+      log: { ...deps.log, warn: (_: object, message: string) => void warnings.push(message) },
+    } as typeof deps
+    const { hits, plan } = await recall(without, tenant.as('ann'), { query: 'papaya', conversationId: room })
+    expect(hits.map(({ turn, similarity }) => [turn.text, similarity])).toEqual([['the papaya is ripe', null]])
+    expect(plan.vectorSearch).toBe('NONE')
+    expect(warnings).toHaveLength(1)
+  })
+
+  it('forgets a room that is deleted', async () => {
+    await embedded(world.deps, [await say('a melon')])
+    await deleteConversation(world.deps, tenant.as('ann'), room)
+    await expect(ask('melon')).rejects.toThrow(NotFound)
+    expect(await found('melon', { scope: 'TENANT', conversationId: null })).toEqual([])
+  })
+
+  describe('refuses', () => {
+    it.each<[string, Partial<RecallInput>, string]>([
+      ['an empty query', { query: ' \n' }, 'query: must not be empty'],
+      ['1 MB of query', { query: 'x'.repeat(2 ** 20) }, 'query: has 1048576 characters; at most 10000 are taken'],
+      ['what no database can hold', { query: 'a\0b' }, 'query: must not contain U+0000'],
+      ['k of 0', { k: 0 }, 'k: must be 1 to 100'],
+      ['k above 100', { k: 101 }, 'k: must be 1 to 100'],
+      ['a negative threshold', { threshold: -0.1 }, 'threshold: must be 0 to 1'],
+      ['a threshold above 1', { threshold: 1.1 }, 'threshold: must be 0 to 1'],
+      ['a threshold that is no number', { threshold: NaN }, 'threshold'],
+      ['11 neighbours', { neighbours: 11 }, 'neighbours: must be 0 to 10'],
+      ['no tokens', { maxTokens: 0 }, 'maxTokens: must be at least 1'],
+      ['one room without its id', { conversationId: null }, 'conversationId: is needed to search one conversation'],
+      ['an id that is none', { conversationId: 'turn_x' }, 'conversationId: is not the id of a conversation'],
+    ])('%s', async (_, input, message) => {
+      await expect(ask('x', input)).rejects.toThrow(InvalidInput)
+      await expect(ask('x', input)).rejects.toThrow(message)
+    })
+
+    it('a room that is not there, or another tenant\'s', async () => {
+      const unknown = 'conv_01ARZ3NDEKTSV4RRFFQ69G5FAV'
+      await expect(ask('x', { conversationId: unknown })).rejects.toThrow(NotFound)
+      await expect(ask('x', { conversationId: unknown, scope: 'OWNER' })).rejects.toThrow(NotFound)
+      const other = world.tenant()
+      await expect(recall(world.deps, other.as('ann'), { query: 'x', conversationId: room })).rejects.toThrow(NotFound)
+    })
+  })
+})

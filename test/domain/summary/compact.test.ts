@@ -1,0 +1,253 @@
+// Compaction on real databases: what is covered, when, by what; and what happens meanwhile.
+
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createConversation, deleteConversation, updateConversation } from '../../../src/domain/conversation.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
+import { removeParticipant } from '../../../src/domain/participant.ts'
+import { commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { compact, compactDue, summarize } from '../../../src/domain/summary/compact.ts'
+import { getCoveringSummaries, getSummaries } from '../../../src/domain/summary/summary.ts'
+import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import { ProviderFailed } from '../../../src/errors.ts'
+import { SummarizerFailed } from '../../../src/providers/summarizer.ts'
+import { backends } from '../../support/backend.ts'
+import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
+
+describe.each(backends)('compaction on $name', (backend) => {
+  const world = useWorld(backend)
+  let tenant: Tenant
+  let room: string
+  let deps: Deps
+  let model: ReturnType<typeof createFakeSummarizer>
+  beforeEach(async () => {
+    tenant = world.tenant()
+    room = await tenant.room('ada', 'bob')
+    model = createFakeSummarizer()
+    deps = withSummarizer(world.deps, model)
+  })
+
+  const turn = (content: string, more = {}) => ({ actor: 'ada', role: 'USER' as const, content, ...more })
+  const say = async (count: number, words = 3, from = 0) =>
+    appendTurns(deps, tenant.as('ada'), {
+      conversationId: room, turns: Array.from({ length: count }, (_, n) => turn(`${from + n}${' word'.repeat(words)}`)),
+    })
+  const covering = (actor = 'ada') => getCoveringSummaries(deps, tenant.as(actor), room)
+  const check = () => expectCovering(deps, room)
+
+  it('leaves a room alone until it is beyond 50 turns, then covers the oldest half', async () => {
+    await say(50)
+    expect(await compactDue(deps, room)).toBe(0)
+    await say(1)
+    expect(await compactDue(deps, room)).toBe(1)
+    const { standing, covered } = await check()
+    expect([covered.length, standing.length]).toEqual([25, 26])
+    expect(await compactDue(deps, room)).toBe(0)
+    expect(model.asked).toHaveLength(1)
+    expect(model.asked[0]).toMatchObject({ previous: null, maxTokens: 1_000 })
+    expect(model.asked[0]!.turns[0]).toMatchObject({ speaker: 'ada', text: '0 word word word' })
+  })
+
+  it('compacts few turns of many tokens', async () => {
+    await say(4, 2_500)
+    await compactDue(deps, room)
+    const { covered } = await check()
+    expect(covered).toHaveLength(2)
+  })
+
+  it('lets a rolling summary grow: what was said since goes into the one there is', async () => {
+    await say(60)
+    await compactDue(deps, room)
+    await say(40)
+    await compactDue(deps, room)
+    const { current, covered } = await check()
+    expect(current).toMatchObject([{ content: 'summary 2', level: 0 }])
+    expect(model.asked[1]!.previous).toBe('summary 1')
+    expect(model.asked[1]!.turns).toHaveLength(covered.length - 30)
+    expect(current[0]!.fromSeq).toBe(covered[0]!.rootSeq)
+  })
+
+  it('gives the model 8,000 tokens of turns at once, at most, and cuts what is longer', async () => {
+    await say(30, 1_000)
+    await say(1, 9_000)
+    await say(3)
+    await summarize(deps, tenant.as('ada'), { conversationId: room })
+    for (const { turns } of model.asked) {
+      expect(await deps.tokens.count(turns.map(({ text }) => text).join('\n'))).toBeLessThanOrEqual(8_001)
+    }
+    expect(model.asked.length).toBeGreaterThanOrEqual(5)
+    expect((await check()).standing).toEqual([])
+  })
+
+  it('makes summaries of spans, and of summaries, where the policy says hierarchical', async () => {
+    await updateConversation(deps, tenant.as('ada'), {
+      id: room, compaction: { strategy: 'HIERARCHICAL', triggerTurns: 4 },
+    })
+    for (let round = 0; round < 22; round++) {
+      await say(3)
+      await compactDue(deps, room)
+      await check()
+    }
+    const levels = (await covering()).map(({ level }) => level)
+    expect(levels[0]).toBeGreaterThan(0)
+    expect(levels).toEqual(levels.toSorted((a, b) => b - a))
+    expect(levels.length).toBeLessThan(12)
+  })
+
+  it('does nothing by itself where the policy says never, and what is asked for all the same', async () => {
+    await updateConversation(deps, tenant.as('ada'), { id: room, compaction: { strategy: 'NEVER' } })
+    await say(60)
+    expect(await compactDue(deps, room)).toBe(0)
+    expect(await compact(deps, tenant.as('ada'), { conversationId: room, policy: { strategy: 'NEVER' } }))
+      .toMatchObject({ summaries: [], turnsCovered: 0 })
+    expect(await compact(deps, tenant.as('ada'), { conversationId: room })).toMatchObject({ turnsCovered: 30 })
+  })
+
+  it('compacts on demand as the policy given says, and reports what that saved', async () => {
+    await say(20, 30)
+    const asked = { conversationId: room, policy: { triggerTurns: 10 } }
+    const { summaries, turnsCovered, tokensBefore, tokensAfter } = await compact(deps, tenant.as('ada'), asked)
+    expect(turnsCovered).toBe(10)
+    expect(summaries).toMatchObject([{ content: 'summary 1' }])
+    expect(tokensAfter).toBeLessThan(tokensBefore)
+    expect(await compact(deps, tenant.as('ada'), asked)).toMatchObject({ summaries: [], turnsCovered: 0 })
+    // Without one, half of what there is.
+    expect(await compact(deps, tenant.as('ada'), { conversationId: room })).toMatchObject({ turnsCovered: 5 })
+  })
+
+  it('summarises through a turn, once', async () => {
+    const turns = await say(10)
+    const through = { conversationId: room, through: turns[3]!.id }
+    const summary = await summarize(deps, tenant.as('ada'), through)
+    expect(summary).toMatchObject({ fromSeq: turns[0]!.seq, toSeq: turns[3]!.seq, level: 0, model: 'fake' })
+    expect((await summarize(deps, tenant.as('ada'), through)).id).toBe(summary.id)
+    expect(model.asked).toHaveLength(1)
+    await check()
+  })
+
+  it('has nothing to summarise in an empty room, and no room of other tenants', async () => {
+    await expect(summarize(deps, tenant.as('ada'), { conversationId: room })).rejects.toThrow(/nothing to summarise/)
+    const other = world.tenant().as('ada')
+    await expect(summarize(deps, other, { conversationId: room })).rejects.toThrow(/no conversation/)
+    await expect(compact(deps, other, { conversationId: room })).rejects.toThrow(/no conversation/)
+    const [elsewhere] = await appendTurns(deps, tenant.as('ada'), {
+      conversationId: await tenant.room('ada'), turns: [turn('hello')],
+    })
+    await expect(summarize(deps, tenant.as('ada'), { conversationId: room, through: elsewhere!.id })).rejects.toThrow(/no turn/)
+  })
+
+  it('keeps a call with its result, and stops where the result has yet to come', async () => {
+    const call = (callId: string) => ({ role: 'ASSISTANT' as const, actor: 'bob', parts: [{ toolCall: { callId, name: 'f', arguments: {} } }] })
+    const result = (callId: string) => ({ role: 'TOOL' as const, actor: 'bob', parts: [{ toolResult: { callId, name: 'f', result: 1 } }] })
+    const turns = await appendTurns(deps, tenant.as('ada'), {
+      conversationId: room, turns: [turn('a'), call('x'), turn('b'), result('x'), turn('c'), call('y'), turn('d')],
+    })
+    await compact(deps, tenant.as('ada'), { conversationId: room, policy: { triggerTurns: 6 } })
+    expect((await check()).through).toBe(turns[0]!.seq)
+    await summarize(deps, tenant.as('ada'), { conversationId: room })
+    expect((await check()).through).toBe(turns[4]!.seq)
+    expect(model.asked.at(-1)!.turns.map(({ text }) => text)).toEqual(['(calls f with {})', 'b', '(f answered 1)', 'c'])
+  })
+
+  it('stops at a turn that is being written, and goes on when it is done', async () => {
+    await say(3)
+    const open = await openTurn(deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
+    await say(3)
+    await summarize(deps, tenant.as('ada'), { conversationId: room })
+    expect((await check()).covered).toHaveLength(3)
+    await commitTurn(deps, tenant.as('bob'), { turnId: open.id, parts: [{ data: { done: true } }] })
+    await summarize(deps, tenant.as('ada'), { conversationId: room })
+    expect((await check()).covered).toHaveLength(7)
+  })
+
+  it('never tells the model of private turns, and leaves them standing', async () => {
+    await say(3)
+    await tenant.say(room, 'ada', 'the canary sings', { audience: ['bob'] })
+    await say(3)
+    await summarize(deps, tenant.as('ada'), { conversationId: room })
+    expect(JSON.stringify(model.asked)).not.toContain('canary')
+    expect((await check()).covered).toHaveLength(6)
+  })
+
+  it('gives a summary to those alone who see all that it covers', async () => {
+    await say(3)
+    const late = await tenant.say(room, 'cy', 'hello')
+    await say(1)
+    await removeParticipant(deps, tenant.as('bob'), { conversationId: room, actor: 'bob' })
+    await say(3)
+    const summary = await summarize(deps, tenant.as('ada'), { conversationId: room })
+    const { participants } = await deps.db.conversation.findUniqueOrThrow({ where: { id: room }, include: { participants: true } })
+    expect(participants.map(({ actor }) => actor).sort()).toEqual(['ada', 'bob', 'cy'])
+    expect(await covering('ada')).toHaveLength(1)
+    expect(await covering('stranger')).toHaveLength(1)
+    expect(await covering('bob')).toEqual([])
+    expect((await getSummaries(deps, tenant.as('bob'), [summary.id])).size).toBe(0)
+    expect((await getSummaries(deps, tenant.as('cy'), [summary.id])).size).toBe(1)
+    await expect(summarize(deps, tenant.as('bob'), { conversationId: room })).rejects.toThrow(/do not see all/)
+    expect(late.seq).toBeGreaterThan(0)
+  })
+
+  it('takes back what an edit has made untrue, and what was said before it stands', async () => {
+    const turns = await say(12)
+    const ada = tenant.as('ada')
+    const first = await summarize(deps, ada, { conversationId: room, through: turns[3]!.id })
+    await summarize(deps, ada, { conversationId: room, through: turns[8]!.id })
+    await supersedeTurn(deps, ada, { turnId: turns[10]!.id, turn: turn('not covered') })
+    expect((await check()).through).toBe(turns[8]!.rootSeq)
+    await supersedeTurn(deps, ada, { turnId: turns[6]!.id, turn: turn('edited') })
+    expect((await check()).current.map(({ id }) => id)).toEqual([first.id])
+    const again = await summarize(deps, ada, { conversationId: room, through: turns[8]!.id })
+    expect(model.asked.at(-1)!.turns.map(({ text }) => text)).toContain('edited')
+    expect(again.fromSeq).toBe(turns[0]!.seq)
+    await supersedeTurn(deps, ada, { turnId: turns[0]!.id, turn: turn('edited, too') })
+    expect((await check()).current).toEqual([])
+    await summarize(deps, ada, { conversationId: room })
+    await check()
+  })
+
+  it('writes nothing of a room that was edited while the model thought, and tries again', async () => {
+    const turns = await say(6)
+    let edits = 0
+    model.before = async () => {
+      if (edits++ > 0) return
+      await supersedeTurn(deps, tenant.as('ada'), { turnId: turns[2]!.id, turn: turn('edited meanwhile') })
+    }
+    const { content } = await summarize(deps, tenant.as('ada'), { conversationId: room, through: turns[4]!.id })
+    expect(content).toBe('summary 2')
+    expect(model.asked[1]!.turns.map(({ text }) => text)).toContain('edited meanwhile')
+    await check()
+  })
+
+  it('covers each turn once, however many compact at once and append meanwhile', async () => {
+    await say(80)
+    model.before = () => new Promise((resolve) => setTimeout(resolve, 20))
+    await Promise.all([
+      compactDue(deps, room), compactDue(deps, room), compact(deps, tenant.as('ada'), { conversationId: room }),
+      say(10), say(10), summarize(deps, tenant.as('ada'), { conversationId: room }),
+    ])
+    await check()
+  })
+
+  it('writes nothing where the model fails, and says so', async () => {
+    await say(60)
+    model.before = () => Promise.reject(new SummarizerFailed('The model is tired.', true))
+    const failure: unknown = await compact(deps, tenant.as('ada'), { conversationId: room }).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ProviderFailed)
+    expect(failure).toMatchObject({ retryable: true, message: 'The model is tired.' })
+    expect((await check()).current).toEqual([])
+  })
+
+  it('uses the summarizer that the room names, knows no others, and counts summaries when the room is deleted', async () => {
+    const named = await createConversation(world.deps, tenant.as('ada'), { compaction: { summarizerModel: 'extractive' } })
+    await expect(updateConversation(deps, tenant.as('ada'), { id: named.id, compaction: { summarizerModel: 'gpt-9' } }))
+      .rejects.toThrow(/compaction.summarizerModel: is "gpt-9"; this server has extractive, fake/)
+    await expect(createConversation(deps, tenant.as('ada'), { compaction: { triggerTurns: 0 } })).rejects.toThrow(/at least 1/)
+    await expect(compact(deps, tenant.as('ada'), { conversationId: room, policy: { summarizerModel: 'gpt-9' } }))
+      .rejects.toThrow(/policy.summarizerModel/)
+    await appendTurns(deps, tenant.as('ada'), { conversationId: named.id, turns: [turn('The ship sails at nine.')] })
+    const summary = await summarize(world.deps, tenant.as('ada'), { conversationId: named.id })
+    expect(summary).toMatchObject({ model: 'extractive', content: 'ada: The ship sails at nine.' })
+    expect(await deleteConversation(deps, tenant.as('ada'), named.id)).toMatchObject({ summaries: 1 })
+  })
+})

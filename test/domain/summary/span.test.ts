@@ -1,0 +1,75 @@
+// Which turns a summary covers: in order, whole calls, nothing open, as many as are asked for.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { passes, spanOf, unanswered, type Candidate, type Measure } from '../../../src/domain/summary/span.ts'
+
+/** `a` a turn, `1` a call, `-1` its result, `o` an open turn; each of 10 tokens. */
+const turns = (line: string, isWaiting = true): Candidate[] => line.split(' ').map((word, i) => {
+  const call = /^-?(\d)$/.exec(word)?.[1]
+  return {
+    rootSeq: 2 * i + 1, tokenCount: 10, isOpen: word === 'o', isWaiting,
+    calls: call && !word.startsWith('-') ? [call] : [], answers: call && word.startsWith('-') ? [call] : [],
+  }
+})
+const ALL: Measure = { most: Infinity, limit: Infinity, through: Infinity, tokens: Infinity }
+const span = (line: string, measure: Partial<Measure> = {}, later: string[] = [], isWaiting = true) =>
+  spanOf(turns(line, isWaiting), new Set(later), { ...ALL, ...measure })
+
+describe('a span', () => {
+  it.each<[string, string, Partial<Measure>, number]>([
+    ['is all there is', 'a a a', {}, 3],
+    ['has as many turns as asked for', 'a a a a', { most: 2 }, 2],
+    ['has as many tokens as asked for', 'a a a a', { tokens: 25 }, 2],
+    ['has one turn at least, however long', 'a a', { tokens: 5 }, 1],
+    ['ends at the place it is to go through', 'a a a a', { through: 5 }, 3],
+    ['ends before a turn that is being written', 'a a o a', {}, 2],
+    ['is nothing where the first one is being written', 'o a', {}, 0],
+    ['ends before a call rather than part it from its result', 'a a 1 -1 a', { most: 3 }, 2],
+    ['goes on to the result where it began with the call', '1 a -1 a a', { most: 1 }, 3],
+    ['goes on to the last of several results', '1 -1 a -1 a', { most: 2 }, 4],
+    ['never goes beyond the limit for that', '1 a -1 a', { most: 1, limit: 2 }, 0],
+    ['takes calls that overlap together', '1 2 -1 -2 a', { most: 3 }, 4],
+    ['ends before a call that waits for its result', 'a a 1 a a', {}, 2],
+    ['knows ids that are used again', '1 -1 a 1 -1 a', { most: 4 }, 3],
+    ['minds the result of the second use', '1 -1 1 a', {}, 2],
+  ])('%s: %s %o', (_, line, measure, length) => {
+    expect(span(line, measure)).toBe(length)
+  })
+
+  it('goes past a call that nobody answers any more, but not where the answer comes later', () => {
+    expect(span('a 1 a a', {}, [], false)).toBe(4)
+    expect(span('a 1 a a', {}, ['1'], false)).toBe(1)
+    expect(unanswered(turns('a 1 2 -1'))).toEqual(['2'])
+  })
+
+  it('never parts a call from its result, nor passes an open turn, whatever is asked for', () => {
+    const word = fc.constantFrom('a', 'a', 'o', '1', '2', '3', '-1', '-2', '-3')
+    fc.assert(fc.property(
+      fc.array(word, { minLength: 1, maxLength: 30 }), fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 300 }),
+      fc.boolean(), (line, most, tokens, isWaiting) => {
+        const all = turns(line.join(' '), isWaiting)
+        const length = spanOf(all, new Set(), { ...ALL, most, tokens })
+        const makers = new Map<string, number>()
+        all.forEach(({ calls, answers, isOpen }, i) => {
+          for (const call of answers) {
+            const maker = makers.get(call)
+            if (maker !== undefined) expect(maker < length, line.join(' ')).toBe(i < length)
+          }
+          for (const call of calls) makers.set(call, i)
+          if (isOpen) expect(length).toBeLessThanOrEqual(i)
+        })
+      },
+    ), { numRuns: 2_000 })
+  })
+})
+
+describe('passes', () => {
+  it('are as long as allowed, in order; what is longer goes alone', () => {
+    const of = (...tokens: number[]) => tokens.map((tokenCount) => ({ tokenCount }))
+    const lengths = (...tokens: number[]) => passes(of(...tokens), 10).map((pass) => pass.map((turn) => turn.tokenCount))
+    expect(lengths()).toEqual([])
+    expect(lengths(5, 5, 5)).toEqual([[5, 5], [5]])
+    expect(lengths(20, 1, 9, 1)).toEqual([[20], [1, 9], [1]])
+  })
+})

@@ -1,0 +1,18 @@
+import { describe, expect, it, vi } from 'vitest'
+import { backends } from '../support/backend.ts'
+import { useClients } from './client.ts'
+
+describe.each(backends)('Query.embedding, on $name', (backend) => {
+  const { as, room, say } = useClients(backend)
+
+  it('says how far turns have vectors', async () => {
+    const one = await room(['ada'])
+    await say(one, 'hello there')
+    await vi.waitFor(async () => {
+      const { embedding } = await as('ada')('{ embedding { embedder serving done remaining perSecond etaSeconds } }')
+      expect(embedding).toEqual({
+        embedder: 'static-1', serving: 'static-1', done: 2, remaining: 0, perSecond: 0, etaSeconds: 0,
+      })
+    }, { timeout: 5_000, interval: 200 })
+  })
+})

@@ -1,0 +1,124 @@
+// Summaries as clients meet them, on real databases: the policy, writing them, history, events, and who gets them.
+
+import { describe, expect, it } from 'vitest'
+import { backends } from '../support/backend.ts'
+import { useClients } from './client.ts'
+
+const FIELDS = 'id level fromSeq toSeq content tokenCount model createdAt conversation { id }'
+const SUMMARIZE = `mutation ($input: SummarizeInput!) { summarize(input: $input) {
+  __typename ... on Summary { ${FIELDS} } ... on Error { code message } ... on InvalidInput { issues { path } }
+} }`
+const COMPACT = `mutation ($input: CompactInput!) { compact(input: $input) {
+  __typename ... on Compaction { summaries { id toSeq } turnsCovered tokensBefore tokensAfter } ... on Error { code message }
+} }`
+const HISTORY = `query ($id: ID!, $limit: Int, $before: Int, $with: Boolean, $as: String) { conversation(id: $id) {
+  history(limit: $limit, before: $before, includeSummaries: $with, as: $as) {
+    __typename ... on Turn { seq text } ... on Summary { fromSeq toSeq }
+  }
+} }`
+const SUMMARIES = `query ($id: ID!) { conversation(id: $id) {
+  summary { id toSeq } summarizedThrough { id text } summaries { id } lastSeq
+} }`
+
+describe.each(backends)('summaries on $name', (backend) => {
+  const clients = useClients(backend)
+  const { say } = clients
+  const [ada, bob] = [clients.as('ada'), clients.as('bob')]
+
+  /** A room with turns "turn 1" … of ada's; entries 1 and 2 are the joinings. */
+  async function roomOf(count: number, about: object = {}) {
+    const room = await clients.room(['ada', 'bob'], about)
+    const turns = []
+    for (let n = 1; n <= count; n++) turns.push(await say(room, `This is turn ${n}, about the harbour.`))
+    return { room, turns }
+  }
+  const shown = (entries: { __typename: string; seq?: number; fromSeq?: number; toSeq?: number }[]) =>
+    entries.map(({ seq, fromSeq, toSeq }) => seq ?? `${fromSeq}-${toSeq}`)
+
+  it('are written on demand, and read by id, in the room and in its history', async () => {
+    const { room, turns } = await roomOf(6)
+    const { summarize } = await ada(SUMMARIZE, { input: { conversationId: room, through: turns[3].id } })
+    expect(summarize).toMatchObject({
+      __typename: 'Summary', level: 0, fromSeq: 3, toSeq: 6, model: 'extractive', conversation: { id: room },
+    })
+    expect(summarize.id).toMatch(/^sum_\w{26}$/)
+    expect(summarize.content).toContain('ada: This is turn 1, about the harbour.')
+    const { conversation } = await bob(SUMMARIES, { id: room })
+    expect(conversation).toEqual({
+      summary: { id: summarize.id, toSeq: 6 }, summaries: [{ id: summarize.id }], lastSeq: 9,
+      summarizedThrough: { id: turns[3].id, text: 'This is turn 4, about the harbour.' },
+    })
+    const { node } = await bob(`query ($id: ID!) { node(id: $id) { __typename id ... on Summary { content } } }`, { id: summarize.id })
+    expect(node).toEqual({ __typename: 'Summary', id: summarize.id, content: summarize.content })
+    const history = async (variables: object) => shown((await ada(HISTORY, { id: room, ...variables })).conversation.history)
+    expect(await history({})).toEqual([3, 4, 5, 6, 7, 8])
+    expect(await history({ with: true })).toEqual(['3-6', 7, 8])
+    expect(await history({ with: true, limit: 2 })).toEqual([7, 8])
+    expect(await history({ with: true, before: 7 })).toEqual(['3-6'])
+    expect(await history({ with: true, before: 3 })).toEqual([])
+  })
+
+  it('stand among the turns that they do not cover', async () => {
+    const { room } = await roomOf(2)
+    await say(room, 'a secret', { audience: ['bob'] })
+    await roomOf(0)
+    await say(room, 'The harbour is closed.')
+    await ada(SUMMARIZE, { input: { conversationId: room } })
+    const history = async (as: string) => shown((await ada(HISTORY, { id: room, with: true, as })).conversation.history)
+    expect(await history('bob')).toEqual(['3-6', 5])
+    expect(await history('cy')).toEqual(['3-6'])
+  })
+
+  it('are told of as they are written, to those alone who may have them', async () => {
+    const { room } = await roomOf(3)
+    await ada(`mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`, {
+      input: { conversationId: room, participant: { actor: 'late', history: 'SINCE_JOINED' } },
+    })
+    const follow = (actor: string) => clients.follow(actor, `subscription ($id: ID!, $after: Int) {
+      conversationEvents(conversationId: $id, after: $after) {
+        __typename seq ... on SummaryWritten { summary { id content conversation { id } } } ... on TurnAppended { turn { text } }
+      } }`, { id: room, after: 6 })
+    const [present, late] = [await follow('bob'), await follow('late')]
+    const { summarize } = await ada(SUMMARIZE, { input: { conversationId: room } })
+    await say(room, 'Next.')
+    expect((await present.next()).value.conversationEvents).toEqual({
+      __typename: 'SummaryWritten', seq: 7, summary: { id: summarize.id, content: summarize.content, conversation: { id: room } },
+    })
+    expect((await late.next()).value.conversationEvents).toMatchObject({ seq: 8, __typename: 'TurnAppended' })
+    const { conversation } = await clients.as('late')(SUMMARIES, { id: room })
+    expect(conversation).toMatchObject({ summary: null, summaries: [], summarizedThrough: null })
+    expect(await clients.as('late')('query ($id: ID!) { node(id: $id) { id } }', { id: summarize.id })).toEqual({ node: null })
+  })
+
+  it('follow the policy of the room, which is set, changed and set back', async () => {
+    const policy = async (room: string) => (await ada(`query ($id: ID!) { conversation(id: $id) {
+      compaction { triggerTurns triggerTokens summarizerModel strategy } } }`, { id: room })).conversation.compaction
+    const update = (input: object) => ada(`mutation ($input: UpdateConversationInput!) {
+      updateConversation(input: $input) { __typename ... on InvalidInput { issues { path } } } }`, { input })
+    const defaults = { triggerTurns: 50, triggerTokens: 8000, summarizerModel: 'extractive', strategy: 'ROLLING' }
+    expect(await policy(await clients.room([]))).toEqual(defaults)
+    const room = await clients.room([], { compaction: { triggerTurns: 9, strategy: 'HIERARCHICAL' } })
+    expect(await policy(room)).toEqual({ ...defaults, triggerTurns: 9, strategy: 'HIERARCHICAL' })
+    await update({ id: room, compaction: { triggerTurns: null, triggerTokens: 100 } })
+    expect(await policy(room)).toEqual({ ...defaults, triggerTokens: 100, strategy: 'HIERARCHICAL' })
+    await update({ id: room, title: 'x' })
+    expect((await policy(room)).triggerTokens).toBe(100)
+    await update({ id: room, compaction: null })
+    expect(await policy(room)).toEqual(defaults)
+    expect((await update({ id: room, compaction: { summarizerModel: 'gpt-9' } })).updateConversation)
+      .toEqual({ __typename: 'InvalidInput', issues: [{ path: ['compaction', 'summarizerModel'] }] })
+  })
+
+  it('are what compacting writes, and a deleted room counts them', async () => {
+    const { room } = await roomOf(12)
+    const { compact } = await ada(COMPACT, { input: { conversationId: room, policy: { triggerTurns: 6 } } })
+    expect(compact).toMatchObject({ __typename: 'Compaction', turnsCovered: 6, summaries: [{ toSeq: 8 }] })
+    expect((await ada(COMPACT, { input: { conversationId: 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q' } })).compact)
+      .toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
+    expect((await ada(SUMMARIZE, { input: { conversationId: await clients.room(['ada']) } })).summarize)
+      .toMatchObject({ __typename: 'InvalidInput', issues: [{ path: ['through'] }] })
+    const { deleteConversation } = await ada(`mutation ($id: ID!) { deleteConversation(id: $id) {
+      ... on ErasureReceipt { summaries turns } } }`, { id: room })
+    expect(deleteConversation).toEqual({ summaries: 1, turns: 12 })
+  })
+})

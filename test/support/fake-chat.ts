@@ -1,0 +1,62 @@
+// A server of OpenAI's POST /v1/chat/completions, on a real socket: answers with a summary, or with what a test wants.
+
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type ChatRequest = {
+  model: string; messages: { role: string; content: string }[]; response_format?: unknown; headers: IncomingHttpHeaders
+}
+export type ChatMisdeed = (response: ServerResponse) => void
+
+export type FakeChat = {
+  /** Ends in /v1. */
+  url: string
+  requests: ChatRequest[]
+  /** Serves the next requests, one each. */
+  next(...misdeeds: ChatMisdeed[]): void
+  stop(): Promise<void>
+}
+
+/** Answers with that text as the model's. */
+export const says = (content: unknown): ChatMisdeed => (response) => {
+  const text = typeof content === 'string' ? content : JSON.stringify(content)
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: text } }] }))
+}
+
+export const SUMMARY = {
+  topic: 'Ada and Bob plan a boat trip.', keyDecisions: ['They sail on 12 May.'], openIssues: ['Who brings food?'],
+  nextSteps: ['Bob books the boat.'],
+}
+
+export async function createFakeChat(key?: string): Promise<FakeChat> {
+  const requests: ChatRequest[] = []
+  const misdeeds: ChatMisdeed[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8').on('data', (chunk: string) => text += chunk)
+    request.on('end', () => {
+      if (request.url !== '/v1/chat/completions') return void response.writeHead(404).end('404 page not found')
+      requests.push({ ...JSON.parse(text) as ChatRequest, headers: request.headers })
+      if (key && request.headers.authorization !== `Bearer ${key}`) {
+        response.writeHead(401, { 'content-type': 'application/json' })
+        return void response.end(JSON.stringify({ error: { message: `Incorrect API key provided: ${key}` } }))
+      }
+      (misdeeds.shift() ?? says(SUMMARY))(response)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    next: (...more) => void misdeeds.push(...more),
+    async stop() {
+      if (!server.listening) return
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,41 @@
+// An embedder that tests hold in their hands: it says what it was given, and fails when it is told to.
+
+import { EmbedderFailed, type Embedder } from '../../src/providers/embedder.ts'
+
+export type FakeEmbedder = Embedder & {
+  /** The texts of each call that was answered. */
+  readonly calls: string[][]
+  /** Called before each answer; what it throws is thrown, what it waits for is waited for. */
+  before: (texts: readonly string[]) => void | Promise<void>
+}
+
+let made = 0
+
+/** Vectors of four components: texts of one length are alike. What says "nothing" has no direction. */
+export function fakeEmbedder(name = `fake-${process.pid}-${++made}`, { dimension = 4, batch = 8 } = {}): FakeEmbedder {
+  const calls: string[][] = []
+  return {
+    name, dimension, batch, calls,
+    before: () => {},
+    async embed(texts, signal) {
+      signal?.throwIfAborted()
+      const aborted = new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+      aborted.catch(() => {})
+      await Promise.race([this.before(texts), aborted])
+      signal?.throwIfAborted()
+      calls.push([...texts])
+      return texts.map((text) => {
+        const vector = new Float32Array(dimension)
+        if (text.includes('nothing')) return vector
+        const angle = text.length / 100
+        vector[0] = Math.cos(angle)
+        vector[1] = Math.sin(angle)
+        return vector
+      })
+    },
+    async close() {},
+  }
+}
+
+export const away = () => new EmbedderFailed('The provider does not answer.', true)
+export const refusal = () => new EmbedderFailed('The provider refuses that.', false)
