@@ -21,6 +21,8 @@ export type Material = {
   systemPrompt: string | null
   /** Of the oldest turns, oldest first. */
   summaries: Covering[]
+  /** Summaries that are too long for the budget, so that the turns they cover were read, where nothing newer covers. */
+  tooLong: Covering[]
   /** Turns that stand however old they are: instructions, pinned ones, and those that no summary may cover; by place. */
   kept: (Said & { pinned: boolean })[]
   /** The newest turns that no summary covers, by place; some of them may be kept ones. */
@@ -153,13 +155,16 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const room = minus(all, fixed)
   const upTo = (part: number) => partOf(recall ? minus(room, { ...NOTHING, messages: 1 }) : room, part)
   const besideNewest = minus(room, newestSize)
-  const total = shares.summary + shares.pinned + shares.recent + (recall ? shares.recalled : 0)
+  const recalledShare = recall ? shares.recalled : 0
+  const total = 1 - shares.recalled + recalledShare
 
-  const summaries = await Promise.all(material.summaries.map((summary) => weigh(tokens, textMessage({
+  const toMessage = (summary: Covering) => weigh(tokens, textMessage({
     kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'stands for the oldest turns',
-  }, `Summary of what was said before:\n${summary.content}`))))
-  const summarised = newestThatFit(summaries, within(upTo(shares.summary / total), besideNewest))
-  if (summarised.left.length) items.push(leftOut('SUMMARY', summarised.left, 'no room for what the oldest turns come to'))
+  }, `Summary of what was said before:\n${summary.content}`))
+  const summaries = await Promise.all(material.summaries.map(toMessage))
+  const summarised = newestThatFit(summaries, besideNewest)
+  const unsummarised = [...(await Promise.all(material.tooLong.map(toMessage))), ...summarised.left]
+  if (unsummarised.length) items.push(leftOut('SUMMARY', unsummarised, 'no room for what the oldest turns come to'))
   let spent = sizesOf(summarised.taken)
 
   const { taken: pinned, left: unpinned } = newestThatFit(
@@ -178,7 +183,7 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
     const isFree = isNewest.has(place) || isPaid(place) || isStray(place) || group[0] !== place
     taking[place] = isFree ? taking[place + 1]! : plus(taking[place + 1]!, sum(group.map((member) => turns[member]!.size)))
   }
-  const windowRoom = minus(within(upTo((total - (recall ? shares.recalled : 0)) / total), room), spent)
+  const windowRoom = minus(within(upTo((total - recalledShare) / total), room), spent)
   const start = windowStart({
     places: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete, turns: asked.recentTurns,
     inSteps: asked.inSteps, fill: (from) => fullness(taking[from]!, windowRoom),

@@ -45,11 +45,27 @@ export const roomOf = (tokens: number, messages = Infinity, chars = Infinity): S
   ({ OPENAI: tokens, ANTHROPIC: tokens, AI_SDK: tokens, messages, chars })
 
 /**
- * What the sections may take of what instructions leave, as parts of 1. Each may also take what those before it left;
+ * What the sections may take of what instructions leave, as parts of 1 that make 1. Each may also take what those before it left;
  * the last gets all that is left then. The newest turn is paid from the recent ones' share, or whatever else there is.
  */
 export type Shares = { summary: number; pinned: number; recent: number; recalled: number }
-export const DEFAULT_SHARES: Shares = { summary: 0.35, pinned: 0.15, recent: 0.25, recalled: 0.25 }
+export const DEFAULT_SHARES: Shares = { summary: 0.55, pinned: 0.1, recent: 0.15, recalled: 0.2 }
+
+/** Tokens that a message takes besides its words: at least, and mostly at most. */
+export const OVERHEAD = { least: 11, most: 40 }
+
+/**
+ * Those of the summaries that fit their share by their stored tokens, the newest ones first; what is left out is told,
+ * and the turns it covers are read instead where no newer summary lies between.
+ */
+export function summariesThatFit<T extends { tokenCount: number }>(
+  summaries: readonly T[], tokenBudget: number, shares: Shares, withRecall: boolean,
+): { taken: T[]; left: T[] } {
+  let room = tokenBudget * shares.summary / (withRecall ? 1 : 1 - shares.recalled)
+  let from = summaries.length
+  while (from > 0 && (room -= summaries[from - 1]!.tokenCount + OVERHEAD.most) >= 0) from -= 1
+  return { taken: summaries.slice(from), left: summaries.slice(0, from) }
+}
 
 /** Part of a room, in tokens and characters. Messages are few where they are limited: the sections do not share them. */
 export const partOf = (room: Size, part: number): Size =>

@@ -69,6 +69,7 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
   const material = await readMaterial(deps, viewer, {
     conversationId, as: given.as ?? null, tokenBudget: given.tokenBudget, sinceSeq: given.sinceSeq ?? null, actors,
     windowTurns: recentTurns === null ? null : recentTurns * (inSteps ? 2 : 1), withSummaries: strategy !== 'SIMPLE',
+    withRecall: given.semanticRecall != null,
   })
   const asked = given.semanticRecall
 

@@ -10,6 +10,7 @@ import { getCoveringSummaries } from '../summary/summary.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import type { Material } from './assemble.ts'
+import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from './budget.ts'
 import { saysSomething, tie } from './perspective.ts'
 
 export type Wanted = {
@@ -20,13 +21,13 @@ export type Wanted = {
   /** Turns of the window at most; null for as many as fit. */
   windowTurns: number | null
   withSummaries: boolean
+  /** Whether room is to be left for what will be recalled. */
+  withRecall: boolean
   /** Only turns whose place lies after it, and nothing for those before; null for all. */
   sinceSeq: number | null
   actors: readonly string[] | null
 }
 
-/** Tokens that any message takes besides its words. */
-const LEAST_OVERHEAD = 11
 /** Turns of one read. */
 const FEWEST = 16
 const MOST = 1000
@@ -42,7 +43,7 @@ async function readRecent(
   deps: Deps, viewer: Viewer, room: Conversation, after: number, { tokenBudget, windowTurns, actors }: Wanted,
 ): Promise<{ recent: Turn[]; complete: boolean }> {
   const average = room.publicTurnCount > 0 ? room.publicTokenCount / room.publicTurnCount : 0
-  const guess = Math.min((windowTurns ?? MOST) + 1, Math.ceil(tokenBudget / (average + LEAST_OVERHEAD)) + 1)
+  const guess = Math.min((windowTurns ?? MOST) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.least)) + 1)
   let limit = Math.max(FEWEST, Math.min(MOST, guess))
   const found: Turn[] = []
   let tokens = 0
@@ -51,13 +52,23 @@ async function readRecent(
       after, before: found.at(-1)?.rootSeq ?? END, actors, limit,
     })
     found.push(...page)
-    tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + LEAST_OVERHEAD, 0)
+    tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + OVERHEAD.least, 0)
     const complete = page.length < limit
     const recent = ofActors(found.filter(saysSomething).toReversed(), actors)
     const isFull = tokens > tokenBudget || (windowTurns !== null && recent.length > windowTurns)
     if (complete || (isFull && !lacksCall(recent, found.length))) return { recent, complete }
     limit = Math.min(MOST, limit * 2)
   }
+}
+
+/** The room's newest turn alone; with its call and the call's other results, where it answers one. */
+async function readNewest(deps: Deps, viewer: Viewer, conversationId: string): Promise<Turn[]> {
+  const page = await readRecentTurns(deps.pool, viewer, conversationId, {
+    after: 0, before: END, actors: null, limit: CALL_AWAY,
+  })
+  const turns = page.filter(saysSomething).toReversed()
+  const group = tie(turns).groups.get(turns.length - 1) ?? []
+  return group.map((place) => turns[place]!)
 }
 
 /** The actors' turns, and what tools answered to them. */
@@ -92,10 +103,13 @@ export async function readMaterial(
   if (!room) throw new NotFound('conversation', conversationId)
   if (as !== null && room.view.actor === null) throw InvalidInput.at('as', stranger(as))
 
-  const covered = summaries.at(-1)?.toSeq ?? 0
+  const fitting = summariesThatFit(summaries, wanted.tokenBudget, DEFAULT_SHARES, wanted.withRecall)
+  const covered = fitting.taken.at(-1)?.toSeq ?? 0
   const [{ recent, complete }, standing] = await Promise.all([
     readRecent(deps, viewer, room, sinceSeq ?? covered, wanted), readKeptTurns(deps.pool, viewer, room.id, covered),
   ])
+  // The newest turn stands even where a summary covers it.
+  if (recent.length === 0 && covered > 0) recent.push(...await readNewest(deps, viewer, room.id))
   const kept = standing.filter((turn) => saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)))
   const speaking = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
   const { known, others } = await readSpeakers(deps.pool, viewer.tenant, room.id, speaking, as)
@@ -105,7 +119,7 @@ export async function readMaterial(
   const names = new Map(known.map(({ actor, displayName }) => [actor, displayName ?? actor]))
   const said = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))
   return {
-    systemPrompt: room.systemPrompt, summaries, kept, recent, complete, names,
+    systemPrompt: room.systemPrompt, summaries: fitting.taken, tooLong: fitting.left, kept, recent, complete, names,
     perspective: { as, names, several: others > 1 || said.size > 1 },
   }
 }

@@ -62,7 +62,7 @@ export type Ties = {
   callers: Map<string, number>
 }
 
-/** Each result belongs to the latest call of that id before it that has none yet. */
+/** Each result belongs to the latest call of that id before it that has none yet; instructions answer no calls. */
 export function tie(turns: readonly Said[]): Ties {
   const open = new Map<string, number[]>()
   const parent = turns.map((_, place) => place)
@@ -74,7 +74,7 @@ export function tie(turns: readonly Said[]): Ties {
         const waiting = open.get(part.callId)
         if (waiting) waiting.push(place)
         else open.set(part.callId, [place])
-      } else if (part.type === 'toolResult') {
+      } else if (part.type === 'toolResult' && turn.role !== 'SYSTEM') {
         const caller = open.get(part.callId)?.pop()
         if (caller === undefined) continue
         callers.set(`${place}:${index}`, caller)

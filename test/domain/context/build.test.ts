@@ -119,6 +119,10 @@ describe.each(backends)('a context on $name', (backend) => {
     await tenant.say(room, 'ada', 'For bot alone.', { audience: ['bot'] })
     await fill(tenant, room, 11, 20)
     const summary = await summarize(world.deps, tenant.as('owner'), { conversationId: room })
+    expect(texts(await build(tenant, room)).slice(2)).toEqual(['This is what was said as number 20.'])
+    const small = await build(tenant, room, { tokenBudget: 180 })
+    expect(left(small).map(({ kind, sourceIds }) => [kind, sourceIds[0]])).toContainEqual(['SUMMARY', summary!.id])
+    expect(texts(small).slice(-2)).toEqual([19, 20].map((n) => `This is what was said as number ${n}.`))
     await fill(tenant, room, 21, 24)
     for (const strategy of ['SUMMARIZATION', 'HYBRID'] as const) {
       const context = await build(tenant, room, { strategy })

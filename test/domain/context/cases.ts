@@ -74,6 +74,7 @@ export const cases: fc.Arbitrary<Case> = fc.record({
   return {
     material: {
       systemPrompt, complete: unread === 0, perspective: { as, several, names: new Map([['ada', 'Ada "the first"\nL.']]) },
+      tooLong: [],
       summaries: summaries.map((content, index) => ({ id: `sum_${index}`, content, fromSeq: index, toSeq: index })),
       kept: said.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
       recent: said.slice(Math.min(unread, Math.max(0, said.length - 1))),
