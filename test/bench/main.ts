@@ -2,6 +2,7 @@
 // target is said, not an error; only what fails to run exits non-zero.
 
 import { append } from './append.ts'
+import { context } from './context.ts'
 import { fanOut } from './fan-out.ts'
 import { print, type Report } from './figures.ts'
 import { http } from './http.ts'
@@ -9,7 +10,9 @@ import { endProcesses } from './process.ts'
 import { recallLatency } from './recall-latency.ts'
 import { dropDatabases, findServices, type Bench } from './services.ts'
 
-const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = { append, http, 'fan-out': fanOut, recall: recallLatency }
+const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
+  append, http, 'fan-out': fanOut, recall: recallLatency, context,
+}
 
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => !Object.hasOwn(benchmarks, name))
