@@ -45,10 +45,10 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
     const before = await boot(older)
     await filled(older)
-    expect(before.serving()).toBe(older)
+    expect(before.searched()).toBe(older)
     const open = gate(newer)
     const after = await boot(newer, [older])
-    expect(after.serving()).toBe(older)
+    expect(after.searched()).toBe(older)
     const progress = await after.progress()
     expect(progress).toMatchObject({ embedder: newer.name, serving: older.name, done: 0 })
     expect(progress.remaining).toBeGreaterThan(1)
@@ -59,7 +59,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await vi.waitFor(async () => expect(await count(older, one)).toBe(2), { timeout: 3_000 })
     open()
     await filled(newer)
-    await vi.waitFor(() => expect(after.serving()).toBe(newer), { timeout: 3_000 })
+    await vi.waitFor(() => expect(after.searched()).toBe(newer), { timeout: 3_000 })
     await vi.waitFor(async () => expect(await count(newer, one)).toBe(2), { timeout: 3_000 })
   })
 
@@ -70,8 +70,8 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await filled(older)
     await boot(newer)
     await filled(newer)
-    await vi.waitFor(() => expect(able.serving()).toBe(newer), { timeout: 3_000 })
-    expect(unable.serving()).toBe(older)
+    await vi.waitFor(() => expect(able.searched()).toBe(newer), { timeout: 3_000 })
+    expect(unable.searched()).toBe(older)
   })
 
   it('vectors of the one before are deleted, once every process has had time to notice', async () => {
@@ -109,7 +109,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     gate(second)
     await boot(second, [again])
     const back = await boot(again)
-    expect(back.serving()).toBe(again)
+    expect(back.searched()).toBe(again)
     expect(first.calls.length + again.calls.length).toBe(read)
   })
 
