@@ -5,7 +5,7 @@ FROM node:24-slim
 ENV HOST=0.0.0.0 PORT=4000 DATA_DIR=/data
 WORKDIR /app
 
-COPY package.json package-lock.json prisma.config.ts production.env ./
+COPY package.json package-lock.json prisma.config.ts .production.env ./
 COPY prisma ./prisma
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 
@@ -21,4 +21,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
 
 # Nobody authenticates yet, so an address other than loopback wants ALLOW_UNAUTHENTICATED=1: say it where you publish
 # the port, as docker-compose.yml does. Node gets SIGTERM itself, and drains.
-CMD ["node", "--env-file=production.env", "--max-semi-space-size=64", "--import", "tsx", "src/main.ts"]
+CMD ["node", "--env-file=.production.env", "--max-semi-space-size=64", "--import", "tsx", "src/main.ts"]

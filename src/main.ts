@@ -19,7 +19,7 @@ async function run(config: Config): Promise<void> {
     database: () => ping(deps.pool), bus: () => deps.bus.ping(), durability,
   })
   const stopSweeping = startSweeping(deps)
-  let stopCompacting = async () => {}
+  let compacting: ReturnType<typeof startCompacting> | null = null
 
   let stopping = false
   async function stop(reason: string, code: number): Promise<void> {
@@ -30,7 +30,8 @@ async function run(config: Config): Promise<void> {
     setTimeout(() => process.exit(code || 1), config.shutdownMs + 2_000).unref()
     try {
       await server.close()
-      await Promise.all([stopSweeping(), stopCompacting()])
+      const stopCompacting = await compacting
+      await Promise.all([stopSweeping(), stopCompacting?.()])
       await close()
       log.info('stopped')
     } catch (err) {
@@ -54,8 +55,8 @@ async function run(config: Config): Promise<void> {
   log.info(durability)
   if (!config.redisUrl) log.info('No REDIS_URL: this is the only process.')
   log.warn('Nobody authenticates: everybody who reaches this address may speak and read as anybody.')
-  // After the door is open: the first time, the job queue makes its tables.
-  stopCompacting = await startCompacting(deps).catch((err) => {
+  // Once the door is open, and not waited for: the first time, the job queue makes its tables.
+  compacting = startCompacting(deps).catch((err) => {
     log.error({ err }, 'no job queue: rooms are compacted on demand only')
     return async () => {}
   })

@@ -135,8 +135,8 @@ describe('Dockerfile', () => {
   it('runs what npm start runs, as the process that gets the signals', () => {
     const { scripts } = JSON.parse(read('package.json'))
     expect((JSON.parse(all('CMD')[0]!) as string[]).join(' ')).toBe(scripts.start)
-    expect(/--env-file=(\S+)/.exec(scripts.start)?.[1]).toBe('production.env')
-    expect(read('production.env')).toMatch(/^NODE_ENV=production$/m)
+    expect(/--env-file=(\S+)/.exec(scripts.start)?.[1]).toBe('.production.env')
+    expect(read('.production.env')).toMatch(/^NODE_ENV=production$/m)
   })
 
   it.each([[200, 0], [503, 1]])('asks /health how it is: %i ends with %i', async (status, code) => {

@@ -41,18 +41,23 @@ export function sees(view: View, turn: Placed): boolean {
 /** The places a summary covers, and the greatest seq of the versions it was made of. */
 export type Spanned = { fromSeq: number; toSeq: number; newestSeq: number }
 
-/** The window, or the gap between two, that the seq lies in: the boundaries at or before it. */
-const stretchOf = ({ windows }: Pick<View, 'windows'>, seq: number) => windows.filter((each) => each <= seq).length
-
-/** Whether one window holds all that a summary was made of. */
-export function spans(view: Pick<View, 'windows'>, { fromSeq, newestSeq }: Spanned): boolean {
-  return isOpenAt(view.windows, fromSeq) && stretchOf(view, fromSeq) === stretchOf(view, newestSeq)
+/** Whether a stretch between two boundaries, beginning with the one at `first` (-1 is the beginning), overlaps [from, to]. */
+function overlaps({ windows }: Pick<View, 'windows'>, first: -1 | 0, from: number, to: number): boolean {
+  for (let i: number = first; i < windows.length; i += 2) {
+    const begin = Math.max(from, windows[i] ?? 0)
+    const end = Math.min(to, (windows[i + 1] ?? Infinity) - 1)
+    if (begin <= end) return true
+  }
+  return false
 }
 
-/** Whether all the places that a summary covers lie in one gap between windows. */
-export function seesNothingOf(view: Pick<View, 'windows'>, { fromSeq, toSeq }: Spanned): boolean {
-  return !isOpenAt(view.windows, fromSeq) && stretchOf(view, fromSeq) === stretchOf(view, toSeq)
-}
+/** Whether the windows are open over all that a summary was made of. */
+export const spans = (view: Pick<View, 'windows'>, { fromSeq, newestSeq }: Spanned): boolean =>
+  !overlaps(view, -1, fromSeq, newestSeq)
+
+/** Whether they are closed over all the places that it covers. */
+export const seesNothingOf = (view: Pick<View, 'windows'>, { fromSeq, toSeq }: Spanned): boolean =>
+  !overlaps(view, 0, fromSeq, toSeq)
 
 /** Whether the view is everything without an audience, so that the room's own counters hold for it. */
 export function seesAllPublic(view: View): boolean {

@@ -26,10 +26,11 @@ type Compared = { of: Pick<RoomVectors, 'room' | 'rootSeqs' | 'seqs'>; similarit
 
 export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {}): VectorSearch {
   const cache = createVectorCache(heldBytes)
-  /** Rooms that were written to, or forgotten, while they were read: one set for each reading. */
-  const readings = new Set<Set<string>>()
-  const changed = (room: string) => {
-    for (const reading of readings) reading.add(room)
+  /** What is being read, and which of the rooms were written to, or forgotten, meanwhile. */
+  const readings = new Set<{ embedder: string; touched: Set<string> }>()
+  /** An embedder's vectors of the room change; all embedders' when none is named. */
+  const changed = (room: string, embedder?: string) => {
+    for (const reading of readings) if (!embedder || embedder === reading.embedder) reading.touched.add(room)
   }
 
   /** All vectors of those rooms in parts: what is held, then what must be read. */
@@ -49,8 +50,8 @@ export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {
   }
 
   async function* readPiece(embedder: string, piece: Piece, isKept: boolean): AsyncGenerator<RoomVectors> {
-    const touched = new Set<string>()
-    readings.add(touched)
+    const reading = { embedder, touched: new Set<string>() }
+    readings.add(reading)
     try {
       const found: RoomVectors[] = []
       for (const [after, through] of piece.slices) {
@@ -60,10 +61,10 @@ export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {
       }
       if (!isKept) return
       const whole = piece.slices.length > 1 && found.length > 0 ? [joined(found)] : found
-      for (const vectors of whole) if (!touched.has(vectors.room)) cache.put(embedder, vectors)
+      for (const vectors of whole) if (!reading.touched.has(vectors.room)) cache.put(embedder, vectors)
       for (const vectors of whole) yield { ...vectors }
     } finally {
-      readings.delete(touched)
+      readings.delete(reading)
     }
   }
 
@@ -115,10 +116,10 @@ export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {
     },
     async write(embedder, vectors) {
       if (vectors.length === 0) return
-      for (const { room } of vectors) changed(room)
+      for (const { room } of vectors) changed(room, embedder)
       const written = new Set((await writeVectors(pool, embedder, vectors)).map(placeKey))
       for (const { vector, ...place } of vectors) {
-        changed(place.room)
+        changed(place.room, embedder)
         if (written.delete(placeKey(place))) cache.add(embedder, place, vector)
       }
     },

@@ -46,8 +46,8 @@ export const vectorIndexes = (pool: Pool, databaseUrl: string): VectorIndexes =>
 })
 
 /**
- * Makes the index unless it is there, or somebody else is about it. Takes about a minute a million vectors; appends and
- * searches go on. What a making left half-done is dropped first.
+ * Makes the index unless it is there, or somebody else is about it. Takes a quarter of a minute for 100,000 vectors of 384
+ * components on two idle cores; appends and searches go on. What a making left half-done is dropped first.
  * @param count vectors to come, about, to say how much memory is used
  * @returns whether it was made
  */

@@ -68,7 +68,7 @@ async function timed(call: (n: number) => Promise<unknown>): Promise<number> {
 /** What a context of recent and recalled turns has to read at the least: the newest turns, and the nearest. */
 function rawReads(pool: pg.Pool, deps: Deps, room: string) {
   const columns = 't.id, t.seq, t.root_seq, t.actor, t.role, t.status, t.text, t.parts, t.token_count, t.created_at'
-  const embedder = deps.embedding.serving()
+  const embedder = deps.embedding.searched()
   return {
     room: () => pool.query({ name: 'raw-room', text: 'SELECT * FROM conversation WHERE id = $1', values: [room] }),
     recent: () => pool.query({
@@ -96,8 +96,9 @@ export async function context({ services, progress }: Bench): Promise<Report> {
     try {
       const small = await makeRoom(deps, SMALL, progress)
       await vectors(deps, small, progress)
+      // Nothing is recalled from the large one, and nothing is to run beside what is measured.
+      await deps.embedding.stop()
       const large = await makeRoom(deps, LARGE, progress)
-      await vectors(deps, large, progress)
       await pool.query('VACUUM ANALYZE')
 
       const build = (room: string, more: Partial<BuildContextInput>) =>

@@ -2,6 +2,7 @@
 // target is said, not an error; only what fails to run exits non-zero.
 
 import { append } from './append.ts'
+import { compact } from './compact.ts'
 import { context } from './context.ts'
 import { fanOut } from './fan-out.ts'
 import { print, type Report } from './figures.ts'
@@ -9,9 +10,10 @@ import { http } from './http.ts'
 import { endProcesses } from './process.ts'
 import { recallLatency } from './recall-latency.ts'
 import { dropDatabases, findServices, type Bench } from './services.ts'
+import { vectors } from './vectors.ts'
 
 const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
-  append, http, 'fan-out': fanOut, recall: recallLatency, context,
+  append, http, 'fan-out': fanOut, recall: recallLatency, vectors, compact, context,
 }
 
 const asked = process.argv.slice(2)

@@ -119,6 +119,16 @@ export function vectorSearchContract(
       expect(await nearest([one])).toEqual([placeOf(second), placeOf(first)])
     })
 
+    it('misses nothing that is written while it searches', async () => {
+      const { room, say, nearest } = scene()
+      const one = await room()
+      const turns: Turn[] = []
+      for (let i = 0; i < 30; i++) turns.push(await say(one, 'ada', `turn ${i}`))
+      await Promise.all(turns.flatMap((turn, i) => [keep(turn, i), nearest([one])]))
+      expect(await nearest([one], 99)).toEqual(turns.map(placeOf))
+      expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(30)
+    })
+
     it('passes over rooms, turns and embedders that are gone, and keeps the rest', async () => {
       const { room, say, as, nearest } = scene()
       const [one, gone] = [await room(), await room()]

@@ -197,8 +197,13 @@ describe.each(backends)('a room on $name', (backend) => {
       const tenant = world.tenant()
       const [room, texts] = await lively(tenant)
       const [other, otherTexts] = await lively(tenant)
-      const tables = ['chunk', 'conversation', 'entry', 'journal', 'participant', 'stream', 'tool_call', 'turn']
-      expect(await tablesWith(texts)).toEqual(tables)
+      const tables = [
+        'chunk', 'conversation', 'embedding_cursor', 'entry', 'journal', 'participant', 'stream', 'tool_call', 'turn',
+        'turn_vector',
+      ]
+      // Vectors come by and by.
+      await expect.poll(() => tablesWith(texts), { timeout: 5_000 }).toEqual(tables)
+      await expect.poll(() => tablesWith(otherTexts), { timeout: 5_000 }).toEqual(tables)
       const receipt = await deleteConversation(world.deps, tenant.as('ann'), room)
       expect(receipt).toMatchObject({ conversations: 1, turns: 3, facts: 0, summaries: 0, profiles: 0 })
       expect(Date.now() - receipt.completedAt.getTime()).toBeLessThan(10_000)

@@ -7,6 +7,9 @@ import {
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { readInbox } from '../../src/domain/event/inbox.ts'
 import { addParticipant, getParticipants, getUnreadCounts, removeParticipant } from '../../src/domain/participant.ts'
+import { compact } from '../../src/domain/summary/compact.ts'
+import { historyWithSummaries, isSummary, summarizedThrough } from '../../src/domain/summary/history.ts'
+import { getCoveringSummaries } from '../../src/domain/summary/summary.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, openTurn } from '../../src/domain/turn/append.ts'
 import { countOfTurns, history, pageOfTurns } from '../../src/domain/turn/history.ts'
@@ -46,6 +49,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       ids.push(said.id, edited.id, again.id, written.id, given.id, open.id)
     }
     await tenant.say(room, 'eve', 'nobody tells me anything')
+    await compact(deps, tenant.as('owner'), { conversationId: room })
     await updateConversation(deps, tenant.as('owner'), { id: room, title: 'a room' })
     return ids
   }
@@ -83,6 +87,10 @@ describe.each(backends)('a private turn on $name', (backend) => {
       next: [...(await getNextVersions(deps, viewer, ids)).values()],
       previous: [...(await getPreviousVersions(deps, viewer, ids)).values()],
       participants,
+      summaries: await getCoveringSummaries(deps, viewer, room),
+      summarized: (await summarizedThrough(deps, viewer, [room])).get(room)?.text,
+      withSummaries: (await historyWithSummaries(deps, viewer, [room], { limit: 200 })).get(room)
+        ?.map((entry) => (isSummary(entry) ? entry.content : entry.text)),
     }
   }
 
@@ -98,6 +106,10 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const expected = await findings(quiet, quietRoom, actor, [])
     expect(found.counts).toEqual(expected.counts)
     expect(found.unread).toEqual(expected.unread)
+    expect(found.withSummaries).toEqual(expected.withSummaries)
+    expect(found.summarized).toEqual(expected.summarized)
+    expect(found.summaries.map(({ content }) => content)).toEqual(expected.summaries.map(({ content }) => content))
+    if (actor === 'eve') expect(found.summaries).toHaveLength(1)
     const texts = ({ pages }: typeof found) => pages.map((page) => page.map(({ text }) => text))
     expect(texts(found)).toEqual(texts(expected))
     expect(found.history!.map(({ text }) => text)).toEqual(expected.history!.map(({ text }) => text))

@@ -11,7 +11,7 @@ import { openTurn } from '../../src/domain/turn/append.ts'
 import { countOfTurns, pageOfTurns } from '../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { getTurns } from '../../src/domain/turn/turn.ts'
-import { actAs, isOpenAt, OPEN_VIEW, sees, seesAllPublic, viewClass, type View } from '../../src/domain/view.ts'
+import { actAs, isOpenAt, OPEN_VIEW, sees, seesAllPublic, seesNothingOf, spans, viewClass, type View } from '../../src/domain/view.ts'
 import { visible } from '../../src/store/sql/visible.ts'
 import { backends } from '../support/backend.ts'
 import { createRoomOracle, type RoomOracle } from '../support/room-oracle.ts'
@@ -30,6 +30,20 @@ describe('windows', () => {
   ])('%j are open at %j and closed at %j', (windows, open, closed) => {
     expect(open.map((seq) => isOpenAt(windows, seq))).toEqual(open.map(() => true))
     expect(closed.map((seq) => isOpenAt(windows, seq))).toEqual(closed.map(() => false))
+  })
+})
+
+describe('a summary', () => {
+  const windows = fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 5 }).map((list) => list.sort((a, b) => a - b))
+  it('reaches whose windows are open over all that it was made of, and is nothing to whose are closed', () => {
+    fc.assert(fc.property(windows, fc.array(fc.integer({ min: 1, max: 22 }), { minLength: 3, maxLength: 3 }), (list, seqs) => {
+      const [fromSeq, toSeq, newestSeq] = seqs.sort((a, b) => a - b) as [number, number, number]
+      const summary = { fromSeq, toSeq, newestSeq }
+      const open = (from: number, to: number) =>
+        Array.from({ length: to - from + 1 }, (_, n) => isOpenAt(list, from + n))
+      expect(spans({ windows: list }, summary)).toBe(open(fromSeq, newestSeq).every(Boolean))
+      expect(seesNothingOf({ windows: list }, summary)).toBe(!open(fromSeq, toSeq).some(Boolean))
+    }), { numRuns: 2_000 })
   })
 })
 

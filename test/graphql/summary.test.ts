@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
-import { useClients } from './client.ts'
+import { useClients, type Answer } from './client.ts'
 
 const FIELDS = 'id level fromSeq toSeq content tokenCount model createdAt conversation { id }'
 const SUMMARIZE = `mutation ($input: SummarizeInput!) { summarize(input: $input) {
@@ -28,7 +28,7 @@ describe.each(backends)('summaries on $name', (backend) => {
   /** A room with turns "turn 1" … of ada's; entries 1 and 2 are the joinings. */
   async function roomOf(count: number, about: object = {}) {
     const room = await clients.room(['ada', 'bob'], about)
-    const turns = []
+    const turns: Answer[] = []
     for (let n = 1; n <= count; n++) turns.push(await say(room, `This is turn ${n}, about the harbour.`))
     return { room, turns }
   }

@@ -19,9 +19,11 @@ export function fakeEmbedder(name = `fake-${process.pid}-${++made}`, { dimension
     before: () => {},
     async embed(texts, signal) {
       signal?.throwIfAborted()
-      const aborted = new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+      let abort = () => {}
+      const aborted = new Promise((_, reject) => { abort = () => reject(signal!.reason) })
       aborted.catch(() => {})
-      await Promise.race([this.before(texts), aborted])
+      signal?.addEventListener('abort', abort)
+      await Promise.race([this.before(texts), aborted]).finally(() => signal?.removeEventListener('abort', abort))
       signal?.throwIfAborted()
       calls.push([...texts])
       return texts.map((text) => {

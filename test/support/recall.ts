@@ -8,7 +8,7 @@ const PATIENCE_MS = 20_000
 
 /** Resolves when each of those turns has its vector: all must have words that the embedder knows. */
 export async function embedded(deps: Deps, turns: readonly Turn[]): Promise<void> {
-  const embedder = deps.embedding.serving()
+  const embedder = deps.embedding.searched()
   const places = turns.map(({ conversationId, rootSeq, seq }) => ({ room: conversationId, rootSeq, seq }))
   const any = new Float32Array(embedder.dimension)
   for (let waited = 0; ; waited += 20) {

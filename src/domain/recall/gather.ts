@@ -5,6 +5,7 @@
 import { countTurns } from '../../store/sql/count-turns.ts'
 import { findTerms } from '../../store/sql/find-terms.ts'
 import { readIndex, type IndexedTurn, type Stretch } from '../../store/sql/read-index.ts'
+import { readParticipants, type ParticipantRow } from '../../store/sql/read-participants.ts'
 import type { ScopeRoom } from '../../store/sql/read-scope.ts'
 import { placeKey, type Place, type SearchFilter } from '../../store/vector-search.ts'
 import type { Ground } from '../deps.ts'
@@ -16,8 +17,8 @@ import {
 
 /** A scope of so many entries is read whole: it has no more turns than entries. */
 const WHOLE = 5_000
-/** Turns by words, and as many by vectors, whose surroundings are weighed. */
-const SIDE = 100
+/** Turns by words, and as many by vectors, whose surroundings are weighed at least. More find no more. */
+const SIDE = 64
 /** A term that more than this share of a wide scope's turns hold tells next to nothing, */
 const COMMON = 0.1
 /** nor does one that more turns hold than are worth reading. Where no other is left, as many are read of each. */
@@ -31,6 +32,8 @@ export type Asked = {
   /** The query's direction and whose it is; null where it has none, or none can be had. */
   vector: { embedder: string; query: Float32Array } | null
   filter: SearchFilter
+  /** Hits wanted. */
+  k: number
 }
 
 export type Gathered = {
@@ -39,6 +42,8 @@ export type Gathered = {
   candidates: number[][]
   statistics: Statistics
   similarity(turn: IndexedTurn): number | null
+  /** Those of the rooms that the candidates are in. */
+  participants: readonly ParticipantRow[]
   vectorSearch: 'EXACT' | 'APPROXIMATE' | 'NONE'
 }
 
@@ -56,11 +61,13 @@ const best = <T>(all: readonly T[], scoreOf: (each: T) => number, most: number):
     .sort((a, b) => b.score - a.score).slice(0, most).map(({ each }) => each)
 
 async function gatherWhole(
-  { pool, vectors }: Ground, viewer: Viewer, rooms: readonly string[], { terms, vector, filter }: Asked,
+  { pool, vectors }: Ground, viewer: Viewer, rooms: readonly string[], { terms, vector, filter, k }: Asked,
 ): Promise<Gathered> {
-  const [read, similarities] = await Promise.all([
+  const side = Math.max(SIDE, k)
+  const [read, similarities, participants] = await Promise.all([
     readIndex(pool, viewer, rooms.map((room) => ({ room, from: 0, to: END, around: 0 })), filter),
     vector && vectors.scan(vector.embedder, rooms, vector.query),
+    readParticipants(pool, viewer.tenant, rooms),
   ])
   const stretches = read.map((turns) => turns.map((turn) => countTerms(terms, turn)))
   const scope = stretches.flat()
@@ -70,24 +77,25 @@ async function gatherWhole(
   const eligible = scope.filter(({ turn }) => turn.eligible)
   const rarity = rarities(statistics)
   const found = new Set([
-    ...best(eligible, (each) => ownScore(rarity, statistics.averageLength, each), SIDE),
+    ...best(eligible, (each) => ownScore(rarity, statistics.averageLength, each), side),
     // Above −1, so that turns of any similarity fill up what is asked for.
-    ...best(eligible, ({ turn }) => (similarity(turn) ?? -2) + 1 + 1e-6, SIDE),
+    ...best(eligible, ({ turn }) => (similarity(turn) ?? -2) + 1 + 1e-6, side),
   ].map(({ turn }) => turn))
   return {
-    stretches, statistics, similarity,
+    stretches, statistics, similarity, participants,
     candidates: stretches.map((stretch) => withNeighbours(stretch, (turn) => found.has(turn))),
     vectorSearch: vector ? 'EXACT' : 'NONE',
   }
 }
 
 async function gatherWide(
-  deps: Ground, viewer: Viewer, rooms: readonly string[], { terms, vector, filter }: Asked,
+  deps: Ground, viewer: Viewer, rooms: readonly string[], { terms, vector, filter, k }: Asked,
 ): Promise<Gathered> {
   const { pool, vectors } = deps
+  const side = Math.max(SIDE, k)
   const [words, near] = await Promise.all([
-    findByWords(deps, viewer, rooms, terms, filter),
-    vector && vectors.nearest(vector.embedder, viewer, rooms, vector.query, SIDE, filter),
+    findByWords(deps, viewer, rooms, terms, filter, side),
+    vector && vectors.nearest(vector.embedder, viewer, rooms, vector.query, side, filter),
   ])
   const found = new Map([...words.found, ...(near?.found ?? [])].map((place) => [placeKey(place), place]))
   const wanted = stretchesOf([...found.values()])
@@ -102,9 +110,12 @@ async function gatherWide(
     const places = new Set(candidates[i]!.flatMap((index) => [index - 1, index, index + 1]))
     return [...places].flatMap((index) => stretch[index]?.turn ?? [])
   })
-  const similarities = vector && compared.length ? await vectors.of(vector.embedder, compared, vector.query) : null
+  const [similarities, participants] = await Promise.all([
+    vector && compared.length ? vectors.of(vector.embedder, compared, vector.query) : null,
+    readParticipants(pool, viewer.tenant, [...new Set(wanted.map(({ room }) => room))]),
+  ])
   return {
-    stretches, candidates, statistics: words.statistics,
+    stretches, candidates, participants, statistics: words.statistics,
     similarity: (turn) => similarities?.get(placeKey(turn)) ?? null,
     vectorSearch: near?.how ?? 'NONE',
   }
@@ -113,6 +124,7 @@ async function gatherWide(
 /** The turns whose own words match best, what that was judged by, and the terms that were worth looking for. */
 async function findByWords(
   { pool }: Ground, viewer: Viewer, rooms: readonly string[], terms: QueryTerms, filter: SearchFilter,
+  side: number,
 ): Promise<{ found: Place[]; terms: QueryTerms; statistics: Statistics }> {
   const nothing = { found: [], terms: new Map(), statistics: { turns: 0, holding: [], averageLength: 1 } }
   if (terms.size === 0) return nothing
@@ -142,7 +154,7 @@ async function findByWords(
   return {
     found: best(
       matches.filter(({ eligible }) => eligible),
-      ({ counts, length }) => bm25(rarity, counts, length, averageLength), SIDE,
+      ({ counts, length }) => bm25(rarity, counts, length, averageLength), side,
     ),
     terms: new Map(kept.map(({ term }, number) => [term, number])),
     statistics,

@@ -6,7 +6,6 @@ import { InvalidInput, NotFound } from '../../errors.ts'
 import { EmbedderFailed } from '../../providers/embedder.ts'
 import { STOP_WORDS, terms, words } from '../../providers/words.ts'
 import { Role } from '../../store/generated/enums.ts'
-import { readParticipants } from '../../store/sql/read-participants.ts'
 import { readScope, type ScopeRoom } from '../../store/sql/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/read-turns.ts'
 import { placeKey } from '../../store/vector-search.ts'
@@ -87,17 +86,18 @@ export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Pro
   const nothing: Recall = { hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } }
   if (given.kinds?.length === 0 || rooms.length === 0) return nothing
 
+  const k = given.k ?? 10
   const asked: Asked = {
-    terms: termsOf(given.query), vector,
+    terms: termsOf(given.query), vector, k,
     filter: {
       actors: given.actors, roles: given.roles, since: given.after, until: given.before, metadata: given.metadata,
     },
   }
   if (asked.terms.size === 0 && vector === null) return nothing
   const gathered = await gather(deps, viewer, rooms, asked)
-  const ranked = await rankGathered(deps, viewer, given.query, gathered)
+  const ranked = rankGathered(given.query, gathered)
   const good = ranked.filter(({ similarity }) => given.threshold == null || (similarity ?? -1) >= given.threshold)
-  const chosen = choose(good, given.k ?? 10, given.neighbours ?? 0, given.maxTokens ?? Infinity)
+  const chosen = choose(good, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
   return {
     hits: await toHits(deps, viewer, chosen),
     plan: { vectorSearch: gathered.vectorSearch, candidates: ranked.length },
@@ -118,7 +118,7 @@ async function findRooms(
 
 /** The query's direction; null where it has none, or where the provider cannot be had: then the words must do. */
 async function directionOf(deps: Deps, text: string): Promise<Asked['vector']> {
-  const embedder = deps.embedding.serving()
+  const embedder = deps.embedding.searched()
   try {
     const [query] = await embedder.embed([text], AbortSignal.timeout(PATIENCE_MS))
     return query!.every((component) => component === 0) ? null : { embedder: embedder.name, query: query! }
@@ -142,26 +142,22 @@ function namesOf(name: string): string[] {
   return [...new Set([all.join(' '), first ?? ''])].filter((each) => each.length > 1 && !STOP_WORDS.has(each))
 }
 
-async function rankGathered(
-  { pool }: Deps, viewer: Viewer, query: string, { stretches, candidates, statistics, similarity }: Gathered,
-): Promise<(TurnCandidate & Score)[]> {
+function rankGathered(
+  query: string, { stretches, candidates, participants, statistics, similarity }: Gathered,
+): (TurnCandidate & Score)[] {
   // A turn may lie near two stretches; each knows enough of it.
-  const known = new Map(stretches.flatMap((stretch, i) =>
+  const chosen = new Map(stretches.flatMap((stretch, i) =>
     candidates[i]!.map((index) => [placeKey(stretch[index]!.turn), { stretch, index }] as const)))
-  const chosen = [...known.values()]
-  const rooms = [...new Set(chosen.map(({ stretch, index }) => stretch[index]!.turn.room))]
-  const names = new Map<string, string[]>()
   const keyOf = (room: string, actor: string) => `${room} ${actor}`
-  for (const { conversationId, actor, displayName } of await readParticipants(pool, viewer.tenant, rooms)) {
-    names.set(keyOf(conversationId, actor), [...namesOf(actor), ...namesOf(displayName ?? '')])
-  }
+  const names = new Map(participants.map(({ conversationId, actor, displayName }) =>
+    [keyOf(conversationId, actor), [...namesOf(actor), ...namesOf(displayName ?? '')]]))
   const question = readQuestion(query, [...names.values()].flat())
   const search = {
     similarity, rarity: rarities(statistics), averageLength: statistics.averageLength,
     names: ({ room, actor }: { room: string; actor: string }) =>
       (names.get(keyOf(room, actor)) ?? []).some((each) => question.speakers.has(each)),
   }
-  return rank(question, chosen.map(({ stretch, index }) => toCandidate(search, stretch, index)))
+  return rank(question, [...chosen.values()].map(({ stretch, index }) => toCandidate(search, stretch, index)))
 }
 
 type Chosen = { hit: TurnCandidate & Score; neighbours: TurnCandidate['turn'][] }

@@ -36,11 +36,11 @@ describe.each(backends)('gathering, on $name', (backend) => {
   const world = useWorld(backend)
 
   const asking = async (query: string, filter: Asked['filter'] = {}): Promise<Asked> => {
-    const embedder = world.deps.embedding.serving()
+    const embedder = world.deps.embedding.searched()
     const [vector] = await embedder.embed([query])
     return {
       terms: new Map([...new Set(terms(query))].map((term, number) => [hashed(term), number])),
-      vector: { embedder: embedder.name, query: vector! }, filter,
+      vector: { embedder: embedder.name, query: vector! }, filter, k: 10,
     }
   }
 

@@ -185,12 +185,12 @@ describe.each(backends)('recall, on $name', (backend) => {
     await embedded(world.deps, [await say('the papaya is ripe')])
     const { deps } = world
     const down = {
-      ...deps.embedding.serving(),
+      ...deps.embedding.searched(),
       embed: () => Promise.reject(new EmbedderFailed('the provider is down', true)),
     }
     const warnings: string[] = []
     const without = {
-      ...deps, embedding: { ...deps.embedding, serving: () => down },
+      ...deps, embedding: { ...deps.embedding, searched: () => down },
       log: { ...deps.log, warn: (_: object, message: string) => void warnings.push(message) },
     } as typeof deps
     const { hits, plan } = await recall(without, tenant.as('ann'), { query: 'papaya', conversationId: room })

@@ -238,6 +238,26 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect((await check()).current).toEqual([])
   })
 
+  it('has a long imported room summarised in passes of 8,000 tokens, into 1,000, by what comes with the server', async () => {
+    for (let batch = 0; batch < 5; batch++) await say(1_000, 20, batch * 1_000)
+    const extractive = world.deps.summarizers.standard
+    const passes: number[] = []
+    const watched = withSummarizer(deps, {
+      ...extractive,
+      summarize(request) {
+        passes.push(request.turns.reduce((sum, { text }) => sum + (deps.tokens.count(text) as number), 0))
+        return extractive.summarize(request)
+      },
+    })
+    await compactDue(watched, room)
+    const { current, standing } = await check()
+    expect(current).toHaveLength(1)
+    expect(current[0]!.tokenCount).toBeLessThanOrEqual(1_000)
+    expect(standing.length).toBeLessThanOrEqual(50)
+    expect(Math.max(...passes)).toBeLessThanOrEqual(8_000)
+    expect(passes.length).toBeGreaterThan(10)
+  }, 60_000)
+
   it('uses the summarizer that the room names, knows no others, and counts summaries when the room is deleted', async () => {
     const named = await createConversation(world.deps, tenant.as('ada'), { compaction: { summarizerModel: 'extractive' } })
     await expect(updateConversation(deps, tenant.as('ada'), { id: named.id, compaction: { summarizerModel: 'gpt-9' } }))

@@ -1,0 +1,79 @@
+// A room of 100,000 imported turns, compacted into one rolling summary by the built-in summarizer: in passes of at most
+// 8,000 tokens of turns, to at most 1,000 tokens, on Postgres. What is compared is the time with that of the same passes
+// without a summarizer, so with what the database costs. COMPACT_TURNS sets another number of turns.
+
+import type { World } from '../../src/deps.ts'
+import { createConversation } from '../../src/domain/conversation.ts'
+import { summarize } from '../../src/domain/summary/compact.ts'
+import { PASS_TOKENS, SUMMARY_TOKENS } from '../../src/domain/summary/step.ts'
+import { appendTurns } from '../../src/domain/turn/append.ts'
+import type { Summarizer } from '../../src/providers/summarizer.ts'
+import type { Report } from './figures.ts'
+import { openWorld, withDatabase, type Bench } from './services.ts'
+
+const TURNS = Number(process.env.COMPACT_TURNS ?? 100_000)
+const BATCH = 1_000
+const viewer = { tenant: 'default', actor: 'ada' }
+const SUBJECTS = ['The harbour', 'Our budget', 'The new release', 'A customer', 'The database', 'Her brother']
+const VERBS = ['needs more time than planned', 'was moved to next Thursday', 'costs 40 euros a month', 'works again since noon']
+
+async function fill({ deps }: World): Promise<string> {
+  const { id } = await createConversation(deps, viewer, { participants: [{ actor: 'ada' }, { actor: 'bob' }] })
+  for (let from = 0; from < TURNS; from += BATCH) {
+    await appendTurns(deps, viewer, {
+      conversationId: id,
+      turns: Array.from({ length: Math.min(BATCH, TURNS - from) }, (_, n) => ({
+        actor: n % 2 ? 'ada' : 'bob', role: 'USER' as const,
+        content: `${SUBJECTS[(from + n) % 6]} ${VERBS[(from + 3 * n) % 4]}, says note ${from + n}. Shall we talk about it?`,
+      })),
+    })
+  }
+  return id
+}
+
+/** Summarises the whole room by that summarizer. Throws where a pass or the summary is longer than promised. */
+async function run({ deps }: World, room: string, inner: Summarizer) {
+  let passes = 0
+  let longest = 0
+  const standard: Summarizer = {
+    ...inner,
+    async summarize(request, signal) {
+      passes += 1
+      longest = Math.max(longest, request.turns.reduce((sum, { text }) => sum + (deps.tokens.count(text) as number), 0))
+      return inner.summarize(request, signal)
+    },
+  }
+  const watched = { ...deps, summarizers: { ...deps.summarizers, standard } }
+  const began = performance.now()
+  const summary = await summarize(watched, viewer, { conversationId: room })
+  const ms = performance.now() - began
+  const { turns } = await deps.db.summary.findUniqueOrThrow({ where: { id: summary.id } })
+  if (longest > PASS_TOKENS || summary.tokenCount > SUMMARY_TOKENS || turns !== TURNS) {
+    throw new Error(`passes of ${longest} tokens, a summary of ${summary.tokenCount} that covers ${turns} turns`)
+  }
+  return { ms, passes, longest, tokens: summary.tokenCount }
+}
+
+export async function compact({ services, progress }: Bench): Promise<Report> {
+  return withDatabase(services.databaseUrl, async (url) => {
+    const world = await openWorld(url, services.redisUrl)
+    try {
+      const [room, other] = [await fill(world), await fill(world)]
+      progress(`two rooms of ${TURNS} turns are filled`)
+      const idle = await run(world, other, {
+        model: 'none', summarize: async () => ({ content: 'nothing', model: 'none' }), close: async () => {},
+      })
+      const ours = await run(world, room, world.deps.summarizers.standard)
+      return {
+        title: `compact: ${TURNS.toLocaleString('en-US')} imported turns into one rolling summary, Postgres`,
+        figures: [{
+          what: 'the whole room', ours: ours.ms / 1_000, theirs: idle.ms / 1_000, against: 'the same without a summarizer',
+          unit: 's', better: 'smaller', target: null,
+        }],
+        notes: [`${ours.passes} passes of ${ours.longest} tokens at most; the summary has ${ours.tokens} tokens.`],
+      }
+    } finally {
+      await world.close()
+    }
+  })
+}

@@ -1,0 +1,127 @@
+// After any number of random operations, several at once, with models that fail: each committed turn without audience is
+// covered by exactly one current summary of its very version, or stands verbatim. On real databases.
+
+import { describe, expect, it } from 'vitest'
+import { abortTurn, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { compact, compactDue, summarize } from '../../../src/domain/summary/compact.ts'
+import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import { DomainError } from '../../../src/errors.ts'
+import { SummarizerFailed } from '../../../src/providers/summarizer.ts'
+import { backends } from '../../support/backend.ts'
+import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
+import { useWorld } from '../../support/world.ts'
+
+const ROOMS = 20
+/** The embedded database is slower: it gets fewer. */
+const OPERATIONS: Record<string, number> = { postgres: 10_000, embedded: 3_000 }
+/** At once, in one room. */
+const TOGETHER = 5
+const CHECKED_EVERY = 20
+
+/** Mulberry32: the same numbers for the same seed. */
+function randomOf(seed: number): () => number {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+describe.each(backends)('thousands of random operations on $name', (backend) => {
+  const world = useWorld(backend)
+  const operations = OPERATIONS[backend.name]!
+
+  it('leave each turn covered once or standing', async () => {
+    const tenant = world.tenant()
+    const model = createFakeSummarizer()
+    const deps = withSummarizer(world.deps, model)
+    const ada = tenant.as('ada')
+    const totals = { covered: 0, standing: 0, summaries: 0, takenBack: 0, failed: 0 }
+
+    async function live(seed: number): Promise<void> {
+      const random = randomOf(seed)
+      const upTo = (n: number) => Math.floor(random() * n)
+      const pick = <T>(list: readonly T[]): T | undefined => list[upTo(list.length)]
+      const room = await tenant.room('ada', 'bob')
+      const newest = new Set<string>()
+      const open = new Set<string>()
+      const calls = new Set<string>()
+      let made = 0
+      const user = (more = {}) => ({ role: 'USER' as const, content: `${made++} ${'word '.repeat(upTo(20))}`, ...more })
+
+      const append = async () => {
+        const turns = Array.from({ length: 1 + upTo(3) }, () => user(random() < 0.15 ? { audience: ['bob'] } : {}))
+        for (const { id } of await appendTurns(deps, ada, { conversationId: room, turns })) newest.add(id)
+      }
+      const call = async () => {
+        const callId = `call-${made++}`
+        await appendTurns(deps, ada, {
+          conversationId: room, turns: [{ role: 'ASSISTANT', parts: [{ toolCall: { callId, name: 'f', arguments: {} } }] }],
+        })
+        calls.add(callId)
+      }
+      const answer = async () => {
+        const callId = pick([...calls])
+        if (!callId) return append()
+        calls.delete(callId)
+        await appendTurns(deps, ada, {
+          conversationId: room, turns: [{ role: 'TOOL', parts: [{ toolResult: { callId, name: 'f', result: 1 } }] }],
+        })
+      }
+      const stream = async () => {
+        open.add((await openTurn(deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })).id)
+      }
+      const end = async () => {
+        const turnId = pick([...open])
+        if (!turnId) return append()
+        open.delete(turnId)
+        if (random() < 0.3) await abortTurn(deps, ada, { turnId })
+        else await commitTurn(deps, ada, { turnId, parts: [{ data: made++ }] })
+        newest.add(turnId)
+      }
+      const edit = async () => {
+        const turnId = pick([...newest])
+        if (!turnId) return append()
+        newest.delete(turnId)
+        newest.add((await supersedeTurn(deps, ada, { turnId, turn: user() })).id)
+      }
+      const policy = () => ({
+        triggerTurns: 1 + upTo(12), triggerTokens: 20 + upTo(400), strategy: random() < 0.5 ? 'ROLLING' as const : 'HIERARCHICAL' as const,
+      })
+      const shrink = () => compact(deps, ada, { conversationId: room, policy: policy() })
+      const sum = () => summarize(deps, ada, { conversationId: room, through: random() < 0.3 ? null : pick([...newest]) })
+      const chosen = () => {
+        const at = random()
+        return at < 0.4 ? append : at < 0.45 ? call : at < 0.53 ? answer : at < 0.56 ? stream : at < 0.61 ? end
+          : at < 0.72 ? edit : at < 0.85 ? shrink : at < 0.92 ? sum : () => compactDue(deps, room)
+      }
+      for (let done = 0; done < operations / ROOMS; done += TOGETHER) {
+        const results = await Promise.allSettled(Array.from({ length: TOGETHER }, () => chosen()()))
+        for (const result of results) {
+          if (result.status === 'fulfilled') continue
+          if (!(result.reason instanceof DomainError) && !/crash/.test(String(result.reason))) throw result.reason
+          totals.failed += 1
+        }
+        if ((done / TOGETHER) % CHECKED_EVERY === 0) await expectCovering(deps, room)
+      }
+      const { covered, standing } = await expectCovering(deps, room)
+      totals.covered += covered.length
+      totals.standing += standing.length
+      totals.summaries += await deps.db.summary.count({ where: { conversationId: room } })
+      totals.takenBack += await deps.db.summary.count({ where: { conversationId: room, stale: true } })
+    }
+
+    const chance = randomOf(1)
+    model.before = async () => {
+      const at = chance()
+      if (at < 0.05) throw new SummarizerFailed('The model is tired.', true)
+      if (at < 0.1) throw new Error('crash')
+      if (at < 0.4) await new Promise((resolve) => setTimeout(resolve, 3))
+    }
+    await Promise.all(Array.from({ length: ROOMS }, (_, n) => live(n + 1)))
+    // It did go through all of that.
+    for (const [what, count] of Object.entries(totals)) expect(count, what).toBeGreaterThan(50)
+  }, 180_000)
+})

@@ -1,0 +1,72 @@
+// What two writers may not both do: each writes on the room as it read it, and only if that is how it still is.
+
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Deps } from '../../../src/domain/deps.ts'
+import { coverSpan, FAN, findSpan, foldLevel, readStanding } from '../../../src/domain/summary/step.ts'
+import { getSummaries } from '../../../src/domain/summary/summary.ts'
+import { writeSummary } from '../../../src/store/sql/write-summary.ts'
+import { backends } from '../../support/backend.ts'
+import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
+
+const ALL = { most: Infinity, limit: Infinity, through: Infinity, tokens: 8_000 }
+
+describe.each(backends)('a step on $name', (backend) => {
+  const world = useWorld(backend)
+  const model = createFakeSummarizer()
+  let deps: Deps
+  let tenant: Tenant
+  let room: string
+  beforeEach(async () => {
+    deps = withSummarizer(world.deps, model)
+    tenant = world.tenant()
+    room = await tenant.room('ada')
+  })
+
+  const standing = async () => (await readStanding(deps, room))!
+  const cover = async (strategy: 'ROLLING' | 'HIERARCHICAL', now = standing()) => {
+    const seen = await now
+    return coverSpan(deps, seen, strategy, model, await findSpan(deps, seen, ALL))
+  }
+
+  it('is written by one of two that cover the same turns', async () => {
+    await tenant.say(room, 'ada', 'one')
+    const seen = standing()
+    const written = await Promise.all([cover('ROLLING', seen), cover('ROLLING', seen), cover('HIERARCHICAL', seen)])
+    expect(written.filter(Boolean)).toHaveLength(1)
+    await expectCovering(deps, room)
+  })
+
+  it('is written by one of two that sum up the same summaries, or by who makes one of all', async () => {
+    for (let n = 0; n < FAN; n++) {
+      await tenant.say(room, 'ada', `turn ${n}`)
+      await cover('HIERARCHICAL')
+    }
+    await tenant.say(room, 'ada', 'the last')
+    const seen = await standing()
+    expect(seen.current).toHaveLength(FAN)
+    const written = await Promise.all([
+      foldLevel(deps, seen, model), foldLevel(deps, seen, model), coverSpan(deps, seen, 'ROLLING', model, await findSpan(deps, seen, ALL)),
+    ])
+    expect(written.filter(Boolean)).toHaveLength(1)
+    await expectCovering(deps, room)
+  })
+
+  it('keeps what was replaced, for who has its id', async () => {
+    await tenant.say(room, 'ada', 'one')
+    const first = (await cover('ROLLING'))!
+    await tenant.say(room, 'ada', 'two')
+    const second = (await cover('ROLLING'))!
+    const found = await getSummaries(deps, tenant.as('ada'), [first, second, 'sum_x', room])
+    expect([...found.keys()].sort()).toEqual([first, second].sort())
+    expect((await getSummaries(deps, world.tenant().as('ada'), [first])).size).toBe(0)
+  })
+
+  it('writes nothing for another tenant, nor in a room that is gone', async () => {
+    const summary = {
+      tenant: 'nobody', room, id: 'sum_1', level: 0, to: 1, content: 'x', tokens: 1, model: 'm', current: [], replaces: [], turns: [],
+    }
+    expect((await writeSummary(deps.pool, summary)).outcome).toBe('missing')
+    expect(await readStanding(deps, 'conv_gone')).toBeNull()
+  })
+})

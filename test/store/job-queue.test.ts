@@ -1,0 +1,97 @@
+// Jobs on real databases: taken at once, once while they wait, shared between processes, and none lost by a failure.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createJobQueue, type JobQueue } from '../../src/store/job-queue.ts'
+import { backends, type Opened } from '../support/backend.ts'
+
+describe.each(backends)('the job queue on $name', ({ open }) => {
+  let opened: Opened
+  const queues: JobQueue[] = []
+  const errors: Error[] = []
+  const queue = () => {
+    const made = createJobQueue(opened.pool, (error) => errors.push(error))
+    queues.push(made)
+    return made
+  }
+  beforeEach(async () => {
+    opened = await open()
+    errors.length = 0
+  })
+  afterEach(async () => {
+    await Promise.all(queues.splice(0).map((each) => each.close()))
+    await opened.close()
+    expect(errors).toEqual([])
+  })
+
+  it('makes no table, and asks for nothing, before somebody works', async () => {
+    await queue().close()
+    const { rows } = await opened.pool.query(`SELECT to_regnamespace('pgboss') AS made`)
+    expect(rows).toEqual([{ made: null }])
+  })
+
+  it('starts within two seconds, and then gives a job to a worker at once', async () => {
+    const began = performance.now()
+    const done: string[] = []
+    const jobs = queue()
+    await jobs.work('test', 2, async (key) => void done.push(key))
+    expect(performance.now() - began).toBeLessThan(2_000)
+    await jobs.send('test', 'a')
+    await vi.waitFor(() => expect(done).toEqual(['a']), { timeout: 2_000 })
+  })
+
+  it('keeps a job once while it waits, and takes it again once it runs', async () => {
+    const begun: string[] = []
+    let finish = () => {}
+    const jobs = queue()
+    await jobs.work('test', 1, async (key) => {
+      begun.push(key)
+      await new Promise<void>((resolve) => (finish = resolve))
+    })
+    await jobs.send('test', 'a')
+    await vi.waitFor(() => expect(begun).toEqual(['a']))
+    for (let n = 0; n < 3; n++) await jobs.send('test', 'a')
+    const { rows } = await opened.pool.query(`SELECT state FROM pgboss.job WHERE name = 'test' ORDER BY state`)
+    expect(rows.map(({ state }) => state)).toEqual(['created', 'active'])
+    finish()
+    await vi.waitFor(() => expect(begun).toEqual(['a', 'a']), { timeout: 10_000 })
+    finish()
+  })
+
+  it('does a job that failed once more', async () => {
+    let attempts = 0
+    const jobs = queue()
+    await jobs.work('test', 1, async () => {
+      if (++attempts === 1) throw new Error('not now')
+    })
+    await jobs.send('test', 'a')
+    await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 10_000 })
+  }, 15_000)
+
+  it('tells a running job to stop when it closes', async () => {
+    const jobs = queue()
+    let told = false
+    let begun = false
+    await jobs.work('test', 1, (_, signal) => new Promise((resolve) => {
+      begun = true
+      signal.addEventListener('abort', () => {
+        told = true
+        resolve()
+      })
+    }))
+    await jobs.send('test', 'a')
+    await vi.waitFor(() => expect(begun).toBe(true))
+    await jobs.close()
+    expect(told).toBe(true)
+    await jobs.send('test', 'b')
+  })
+
+  it('shares its jobs with other processes, each job for one of them', async () => {
+    const done: string[] = []
+    const [one, other] = [queue(), queue()]
+    // Together: both make the tables.
+    await Promise.all([one, other].map((each) => each.work('test', 2, async (key) => void done.push(key))))
+    await Promise.all(Array.from({ length: 20 }, (_, n) => one.send('test', `key ${n}`)))
+    await vi.waitFor(() => expect(done).toHaveLength(20), { timeout: 20_000 })
+    expect(new Set(done).size).toBe(20)
+  }, 30_000)
+})

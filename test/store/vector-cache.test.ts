@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { createVectorCache } from '../../src/store/vector-cache.ts'
+
+const room = (name: string, count = 1) => ({
+  room: name, count, rootSeqs: new Int32Array(count).fill(1), seqs: new Int32Array(count).fill(1),
+  vectors: new Float32Array(2 * count).fill(1),
+})
+const place = (name: string, seq: number) => ({ room: name, rootSeq: seq, seq })
+const VECTOR = Float32Array.of(0, 1)
+/** Three rooms of one turn fit; what a room takes beside is 500 bytes. */
+const LIMIT = 3 * 520
+
+describe('vectors in memory', () => {
+  it('are given up room by room, the least recently used first', () => {
+    const cache = createVectorCache(LIMIT)
+    for (const name of ['a', 'b', 'c']) cache.put('e', room(name))
+    cache.get('e', 'a')
+    cache.put('e', room('d'))
+    expect(['a', 'b', 'c', 'd'].map((name) => cache.get('e', name) !== undefined)).toEqual([true, false, true, true])
+  })
+
+  it('of a room that alone is too large are not held', () => {
+    const cache = createVectorCache(LIMIT)
+    cache.put('e', room('small'))
+    cache.put('e', room('large', 1000))
+    expect(cache.get('e', 'large')).toBeUndefined()
+    expect(cache.get('e', 'small')).toBeDefined()
+  })
+
+  it('grow with their room, within the bound, and never under a search that is under way', () => {
+    const cache = createVectorCache(LIMIT)
+    for (const name of ['a', 'b']) cache.put('e', room(name))
+    const before = { ...cache.get('e', 'b')! }
+    for (let seq = 2; seq <= 40; seq++) cache.add('e', place('b', seq), VECTOR)
+    const after = cache.get('e', 'b')!
+    expect(after.count).toBe(40)
+    expect([...after.seqs.slice(0, 40)]).toEqual(Array.from({ length: 40 }, (_, i) => i + 1))
+    expect([...after.vectors.slice(2, 4)]).toEqual([0, 1])
+    expect(before).toMatchObject({ count: 1, seqs: Int32Array.of(1) })
+    expect(cache.get('e', 'a')).toBeUndefined()
+  })
+
+  it('of rooms that are not held are not added to: they would not be whole', () => {
+    const cache = createVectorCache(LIMIT)
+    cache.add('e', place('a', 2), VECTOR)
+    expect(cache.get('e', 'a')).toBeUndefined()
+    cache.put('e', room('a'))
+    cache.add('other', place('a', 2), VECTOR)
+    expect(cache.get('other', 'a')).toBeUndefined()
+    expect(cache.get('e', 'a')!.count).toBe(1)
+  })
+
+  it('are forgotten for all embedders at once', () => {
+    const cache = createVectorCache(LIMIT)
+    cache.put('e', room('a'))
+    cache.put('other', room('a'))
+    cache.forget('a')
+    cache.forget('never held')
+    expect([cache.get('e', 'a'), cache.get('other', 'a')]).toEqual([undefined, undefined])
+  })
+})

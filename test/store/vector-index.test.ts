@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dropVectorIndex, makeVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
+import { backends, type Opened } from '../support/backend.ts'
+import { seedRoom } from '../support/seeded-vectors.ts'
+
+/** The name of a model may hold anything. */
+const EMBEDDER = { name: `openai:it's "a" model/with:a-long-name-${'x'.repeat(80)}:6`, dimension: 6 }
+
+describe.runIf(backends.length > 1)('the index of vectors', () => {
+  let opened: Opened
+  beforeAll(async () => {
+    opened = await backends.at(-1)!.open()
+    await seedRoom(opened.pool, { tenant: 't', room: 'conv_1', turns: 500, embedder: EMBEDDER.name, dimension: 6 })
+    await seedRoom(opened.pool, { tenant: 't', room: 'conv_2', turns: 50, embedder: 'other:5', dimension: 5 })
+  })
+  afterAll(() => opened?.close())
+
+  const make = () => makeVectorIndex(opened.url!, EMBEDDER, 500)
+  const read = () => readVectorIndex(opened.pool, EMBEDDER.name)
+
+  it('holds the vectors of its embedder, and is made once', async () => {
+    expect(await read()).toBe(null)
+    const made = await Promise.all([make(), make(), make()])
+    expect(made.filter(Boolean)).toHaveLength(1)
+    expect(await read()).toEqual({ valid: true, rows: 500 })
+    expect(await make()).toBe(false)
+  })
+
+  it('is made anew where a making failed half-way', async () => {
+    await opened.pool.query(`UPDATE pg_index SET indisvalid = false
+      WHERE indexrelid IN (SELECT oid FROM pg_class WHERE relname LIKE 'turn_vector_hnsw_%')`)
+    expect((await read())?.valid).toBe(false)
+    expect(await make()).toBe(true)
+    expect((await read())?.valid).toBe(true)
+  })
+
+  it('is dropped, and dropping what is not there is nothing', async () => {
+    await dropVectorIndex(opened.url!, EMBEDDER.name)
+    expect(await read()).toBe(null)
+    await dropVectorIndex(opened.url!, EMBEDDER.name)
+  })
+
+  it('is not begun after a stop', async () => {
+    await expect(makeVectorIndex(opened.url!, EMBEDDER, 500, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop')
+    expect(await read()).toBe(null)
+  })
+})

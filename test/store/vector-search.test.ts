@@ -1,0 +1,99 @@
+// Tenants of very different size in one table: whatever the index leads to, nobody gets fewer than there are.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
+import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
+import { makeVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
+import type { Place, SearchFilter, VectorSearch } from '../../src/store/vector-search.ts'
+import { backends, type Opened } from '../support/backend.ts'
+import { seedRoom } from '../support/seeded-vectors.ts'
+
+const EMBEDDER = 'skewed:8'
+const DIMENSION = 8
+/** Turns of each tenant's one room. Every 997th of the large one is of actor "rare": 100 of them. */
+const SIZES: Record<string, number> = { one: 1, hundred: 100, many: 100_000 }
+const K = 20
+
+const roomOf = (tenant: string) => `conv_of_${tenant}`
+const query = (seed: number) => {
+  const vector = Float32Array.from({ length: DIMENSION }, (_, d) => Math.sin(seed * 12.9898 + d * 78.233))
+  const length = Math.hypot(...vector)
+  return vector.map((component) => component / length)
+}
+
+describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
+  let opened: Opened
+  let searches: Record<string, VectorSearch>
+  beforeAll(async () => {
+    opened = await open()
+    const { pool, url } = opened
+    for (const [tenant, turns] of Object.entries(SIZES)) {
+      await seedRoom(pool, { tenant, room: roomOf(tenant), turns, embedder: EMBEDDER, dimension: DIMENSION, rareEvery: 997 })
+    }
+    await pool.query('ANALYZE')
+    if (name === 'postgres') await makeVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, 100_101)
+    searches = name === 'embedded'
+      ? { 'in memory': createEmbeddedVectors(pool), 'beyond memory': createEmbeddedVectors(pool, { heldBytes: 1000 }) }
+      : { 'as it chooses': createPostgresVectors(pool), 'by the index': createPostgresVectors(pool, { exactTurns: 0 }) }
+  }, 240_000)
+  afterAll(() => opened?.close())
+
+  const nearest = async (search: VectorSearch, tenant: string, vector: Float32Array, filter: SearchFilter = {}) =>
+    (await search.nearest(EMBEDDER, { tenant, actor: 'somebody' }, [roomOf(tenant)], vector, K, filter)).found
+
+  /** The truth, by the plainest of statements. */
+  async function truth(tenant: string, vector: Float32Array, actor: string | null = null): Promise<number[]> {
+    const { rows } = await opened.pool.query<{ seq: number }>(
+      `SELECT v.seq FROM turn_vector v JOIN turn t USING (conversation_id, root_seq, seq)
+       WHERE v.conversation_id = $1 AND v.embedder = $2 AND ($5::text IS NULL OR t.actor = $5)
+       ORDER BY v.embedding <#> $3::text::vector LIMIT $4`,
+      [roomOf(tenant), EMBEDDER, `[${vector.join()}]`, K, actor])
+    return rows.map(({ seq }) => seq)
+  }
+  const shared = (found: readonly Place[], expected: readonly number[]) =>
+    found.filter(({ seq }) => expected.includes(seq)).length / expected.length
+
+  it.each(Object.keys(SIZES))('the tenant of %s gets as many as there are, and the right ones', async (tenant) => {
+    for (const search of Object.values(searches)) {
+      for (let seed = 0; seed < 5; seed++) {
+        const found = await nearest(search, tenant, query(seed))
+        expect(found).toHaveLength(Math.min(K, SIZES[tenant]!))
+        expect(found.every(({ room }) => room === roomOf(tenant))).toBe(true)
+        expect(shared(found, await truth(tenant, query(seed)))).toBeGreaterThanOrEqual(0.9)
+        const similarities = found.map(({ similarity }) => similarity)
+        expect(similarities).toEqual(similarities.toSorted((a, b) => b - a))
+      }
+    }
+  })
+
+  it('a filter that few meet finds them all the same', async () => {
+    for (const search of Object.values(searches)) {
+      const found = await nearest(search, 'many', query(1), { actors: ['rare'] })
+      expect(found).toHaveLength(K)
+      expect(shared(found, await truth('many', query(1), 'rare'))).toBeGreaterThanOrEqual(0.9)
+    }
+    for (const search of Object.values(searches)) {
+      expect(await nearest(search, 'many', query(1), { actors: ['nobody'] })).toEqual([])
+    }
+  }, 60_000)
+
+  it('the turns that everybody is nearest to, being private, take nobody\'s place', async () => {
+    const { pool } = opened
+    const expected = await truth('many', query(3))
+    await pool.query(
+      `UPDATE turn SET audience = '{often}' WHERE conversation_id = $1 AND seq = ANY ($2)`, [roomOf('many'), expected])
+    for (const search of Object.values(searches)) {
+      const found = await nearest(search, 'many', query(3))
+      expect(found).toHaveLength(K)
+      expect(found.filter(({ seq }) => expected.includes(seq))).toEqual([])
+    }
+    await pool.query('UPDATE turn SET audience = NULL WHERE conversation_id = $1', [roomOf('many')])
+  }, 60_000)
+
+  it.runIf(name === 'postgres')('only wide scopes go through the index', async () => {
+    const how = async (tenant: string) => (await searches['as it chooses']!.nearest(
+      EMBEDDER, { tenant, actor: 'x' }, [roomOf(tenant)], query(1), K, {})).how
+    expect([await how('one'), await how('hundred'), await how('many')]).toEqual(['EXACT', 'EXACT', 'APPROXIMATE'])
+    expect(await readVectorIndex(opened.pool, EMBEDDER)).toEqual({ valid: true, rows: 100_101 })
+  })
+})
