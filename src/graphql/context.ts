@@ -1,5 +1,5 @@
-// Contexts: what a model is given of a room. What is in one, and what it costs, the domain decides; here it only gets its
-// names.
+// Contexts: what a model is given of a room. What is in one, and what it costs, the domain decides; here it only gets
+// its names.
 
 import { buildContext, type BuildContextInput as Input } from '../domain/context/build.ts'
 import type {
@@ -62,7 +62,9 @@ const ContextMessage = builder.objectRef<Message>('ContextMessage').implement({
         'Who speaks, by display name or else by actor; `recall` for what was recalled. Null for instructions, and for ' +
         'the words of the one it is built `as`.',
     }),
-    content: t.exposeString('content', { description: 'Its text parts joined. Calls and results of tools are not in it.' }),
+    content: t.exposeString('content', {
+      description: 'Its text parts joined. Calls and results of tools are not in it.',
+    }),
     parts: t.field({
       type: [ContentPart],
       description: 'All that it says, in order. What others did with tools is told in words here.',
@@ -146,7 +148,9 @@ const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
   description: 'What to recall for a context, beside the turns that are in it anyway.',
   fields: (t) => ({
     k: t.int({ defaultValue: 5, description: 'Turns to quote at most: 1 to 100.' }),
-    threshold: t.float({ description: 'The least similarity of a quoted turn, 0 to 1; without it, the best are quoted.' }),
+    threshold: t.float({
+      description: 'The least similarity of a quoted turn, 0 to 1; without it, the best are quoted.',
+    }),
     scope: t.field({ type: RecallScopeEnum, defaultValue: 'CONVERSATION', description: 'Which rooms to recall from.' }),
   }),
 })
@@ -202,6 +206,8 @@ builder.queryField('buildContext', (t) =>
     errors: orErrors('BuildContext', 'The context, or why none could be built.', [
       InvalidInput, NotFound, NotAllowed, BudgetTooSmall,
     ]),
-    args: { input: t.arg({ type: BuildContextInput, required: true, description: 'Of which room, for whom, how large.' }) },
+    args: {
+      input: t.arg({ type: BuildContextInput, required: true, description: 'Of which room, for whom, how large.' }),
+    },
     resolve: (_, { input }, { deps, viewer }) => buildContext(deps, viewer, input as Input),
   }))

@@ -23,7 +23,7 @@ export type Material = {
   summaries: Covering[]
   /** Summaries that are too long for the budget, so that the turns they cover were read, where nothing newer covers. */
   tooLong: Covering[]
-  /** Turns that stand however old they are: instructions, pinned ones, and those that no summary may cover; by place. */
+  /** Turns that stand however old they are: instructions, pinned ones, those that no summary may cover. By place. */
   kept: (Said & { pinned: boolean })[]
   /** The newest turns that no summary covers, by place; some of them may be kept ones. */
   recent: Said[]
@@ -112,6 +112,11 @@ async function toMessages(tokens: Tokens, { recent, kept, perspective }: Materia
   return { turns, standing, newest, groupOf, isStray: (place: number) => !alone(place) && isStray(recent, place, ties) }
 }
 
+/** Why kept turns are not. */
+const NO_ROOM = {
+  PINNED: 'no room for older pinned turns', RECENT: 'no room for older turns that no summary covers',
+}
+
 /** Takes from the back, where the newer ones are, until one does not fit. */
 function newestThatFit<T extends Weighed>(weighed: readonly T[], room: Size): { taken: T[]; left: T[] } {
   let from = weighed.length
@@ -181,7 +186,8 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   for (let place = turns.length - 1; place >= 0; place--) {
     const group = groupOf(place)
     const isFree = isNewest.has(place) || isPaid(place) || isStray(place) || group[0] !== place
-    taking[place] = isFree ? taking[place + 1]! : plus(taking[place + 1]!, sum(group.map((member) => turns[member]!.size)))
+    const after = taking[place + 1]!
+    taking[place] = isFree ? after : plus(after, sum(group.map((member) => turns[member]!.size)))
   }
   const windowRoom = minus(within(upTo((total - recalledShare) / total), room), spent)
   const start = windowStart({
@@ -197,11 +203,12 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
     else window.push(turns[place]!)
   }
   const inWindow = new Set(idsOf(window))
-  const before = [...paid.values()].filter(({ sources }) => !inWindow.has(sources[0]!)).sort((a, b) => a.place - b.place)
+  const before = [...paid.values()].filter(({ sources }) => !inWindow.has(sources[0]!))
+    .sort((a, b) => a.place - b.place)
   const unkept = unpinned.filter(({ sources }) => !inWindow.has(sources[0]!))
   for (const kind of ['PINNED', 'RECENT'] as const) {
     const left = unkept.filter((each) => each.kind === kind)
-    if (left.length) items.push(leftOut(kind, left, kind === 'PINNED' ? 'no room for older pinned turns' : 'no room for older turns that no summary covers'))
+    if (left.length) items.push(leftOut(kind, left, NO_ROOM[kind]))
   }
   const unkeptIds = new Set(idsOf(unkept))
   const older = turns.filter((each, place) =>
@@ -229,7 +236,8 @@ function newestWords(turns: readonly Message[]): string | null {
 }
 
 function toContext(
-  tokenBudget: number, front: Weighed[], recalled: Weighed | null, newest: Weighed[], opening: Size, left: ContextItem[],
+  tokenBudget: number, front: Weighed[], recalled: Weighed | null, newest: Weighed[], opening: Size,
+  left: ContextItem[],
 ): Context {
   const weighed = [...front, ...(recalled ? [recalled] : []), ...newest]
   const opens = weighed.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
@@ -240,7 +248,8 @@ function toContext(
   return {
     messages, tokenBudget, tokens: total(weighed), truncated: left.some(({ reason }) => reason !== STANDS_ANYWAY),
     items: [
-      ...messages.map(({ kind, sources, tokens, reason }) => ({ kind, sourceIds: sources, tokens, included: true, reason })),
+      ...messages.map(({ kind, sources, tokens, reason }) =>
+        ({ kind, sourceIds: sources, tokens, included: true, reason })),
       ...left,
     ],
     stablePrefixTokens: total(recalled ? front : weighed),

@@ -1,7 +1,7 @@
 // What messages take, what there is, and how the sections share it.
 //
-// Counted is what is sent: the JSON of each rendered message, plus what providers add around one. That is more than they
-// bill, by the JSON's own marks, so no way of counting finds more than the budget.
+// Counted is what is sent: the JSON of each rendered message, plus what providers add around one. That is more than
+// they bill, by the JSON's own marks, so no way of counting finds more than the budget.
 
 import type { TokenCounter } from '../../providers/tokens.ts'
 import { contentOf, type Message } from './message.ts'
@@ -45,8 +45,9 @@ export const roomOf = (tokens: number, messages = Infinity, chars = Infinity): S
   ({ OPENAI: tokens, ANTHROPIC: tokens, AI_SDK: tokens, messages, chars })
 
 /**
- * What the sections may take of what instructions leave, as parts of 1 that make 1. Each may also take what those before it left;
- * the last gets all that is left then. The newest turn is paid from the recent ones' share, or whatever else there is.
+ * What the sections may take of what instructions leave, as parts of 1 that make 1. Each may also take what those before
+ * it left; the last gets all that is left then. The newest turn is paid from the recent ones' share, or whatever else
+ * there is.
  */
 export type Shares = { summary: number; pinned: number; recent: number; recalled: number }
 export const DEFAULT_SHARES: Shares = { summary: 0.55, pinned: 0.1, recent: 0.15, recalled: 0.2 }
@@ -67,7 +68,7 @@ export function summariesThatFit<T extends { tokenCount: number }>(
   return { taken: summaries.slice(from), left: summaries.slice(0, from) }
 }
 
-/** Part of a room, in tokens and characters. Messages are few where they are limited: the sections do not share them. */
+/** Part of a room, in tokens and characters. Messages are few where they are limited, and so not shared out. */
 export const partOf = (room: Size, part: number): Size =>
   each((measure) => (measure === 'messages' ? room.messages : Math.floor(room[measure] * part)))
 

@@ -53,8 +53,8 @@ export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
  * The messages, never more than the budget: the room's system prompt, what the oldest turns come to, instructions and
- * pinned turns, the recent turns, what was recalled, and the newest turn. Nothing is stored, and the same room gives the
- * same context.
+ * pinned turns, the recent turns, what was recalled, and the newest turn. Nothing is stored, and the same room gives
+ * the same context.
  * @throws InvalidInput @throws NotFound
  * @throws BudgetTooSmall where instructions and the newest turn alone take more
  */
@@ -98,7 +98,8 @@ async function namesOf(
   { pool }: Deps, { tenant }: Viewer, known: ReadonlyMap<string, string>, room: string,
   turns: readonly { actor: string; conversationId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
-  const strangers = new Set(turns.filter((turn) => turn.conversationId === room && !known.has(turn.actor)).map(({ actor }) => actor))
+  const here = turns.filter(({ conversationId }) => conversationId === room).map(({ actor }) => actor)
+  const strangers = new Set(here.filter((actor) => !known.has(actor)))
   if (strangers.size === 0) return known
   const found = await readParticipants(pool, tenant, [room], [...strangers])
   return new Map([...known, ...found.map(({ actor, displayName }) => [actor, displayName ?? actor] as const)])

@@ -97,7 +97,8 @@ export async function readMaterial(
   const { conversationId, as, actors, sinceSeq } = wanted
   const [rooms, summaries] = await Promise.all([
     getConversations(deps, viewer, [conversationId]),
-    wanted.withSummaries && sinceSeq === null && actors === null ? getCoveringSummaries(deps, viewer, conversationId) : [],
+    wanted.withSummaries && sinceSeq === null && actors === null
+      ? getCoveringSummaries(deps, viewer, conversationId) : [],
   ])
   const room = rooms.get(conversationId)
   if (!room) throw new NotFound('conversation', conversationId)
@@ -110,7 +111,8 @@ export async function readMaterial(
   ])
   // The newest turn stands even where a summary covers it.
   if (recent.length === 0 && covered > 0) recent.push(...await readNewest(deps, viewer, room.id))
-  const kept = standing.filter((turn) => saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)))
+  const kept = standing.filter((turn) =>
+    saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)))
   const speaking = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
   const { known, others } = await readSpeakers(deps.pool, viewer.tenant, room.id, speaking, as)
   const unknown = (actors ?? []).findIndex((actor) => !known.some((each) => each.actor === actor))

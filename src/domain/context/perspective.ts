@@ -96,7 +96,8 @@ export function tie(turns: readonly Said[]): Ties {
 /** Whether a turn is nothing but results of calls that are not there: without them it means nothing to a model. */
 export const isStray = (turns: readonly Said[], place: number, { callers }: Ties) => {
   const parts = partsIn(turns[place]!)
-  return parts.length > 0 && parts.every((part, index) => part.type === 'toolResult' && !callers.has(`${place}:${index}`))
+  return parts.length > 0
+    && parts.every((part, index) => part.type === 'toolResult' && !callers.has(`${place}:${index}`))
 }
 
 /** How an aborted turn ends. */

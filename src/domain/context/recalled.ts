@@ -30,7 +30,8 @@ export async function weighRecalled(
 ): Promise<{ message: (Message & { size: Size }) | null; left: ContextItem[] }> {
   const left: ContextItem[] = []
   const leaveOut = (some: readonly Found[], cost: number, reason: string) => {
-    if (some.length) left.push({ kind: 'RECALLED', sourceIds: some.map(({ id }) => id), tokens: cost, included: false, reason })
+    if (some.length === 0) return
+    left.push({ kind: 'RECALLED', sourceIds: some.map(({ id }) => id), tokens: cost, included: false, reason })
   }
   const news = found.filter(({ id }) => !standing.has(id)).slice(0, k)
   leaveOut(found.slice(0, k).filter(({ id }) => standing.has(id)), 0, STANDS_ANYWAY)

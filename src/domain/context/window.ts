@@ -18,7 +18,7 @@ export type Walk = {
   inSteps: boolean
 }
 
-/** How round the cut between two places is: the highest power of two that has a multiple above `before`, up to `place`. */
+/** How round the cut between two places is: the highest power of two with a multiple above `before`, up to `place`. */
 const roundness = (before: number, place: number) => 31 - Math.clz32(before ^ place)
 
 /** Index of the first turn of the window; the number of turns where not one fits. */

@@ -60,8 +60,8 @@ const KEPT = {
 }
 
 /**
- * All instructions, the newest pinned turns, and of the turns up to the place `covered` the newest that no summary covers.
- * In order of place.
+ * All instructions, the newest pinned turns, and of the turns up to the place `covered` the newest that no summary
+ * covers. In order of place.
  */
 export async function readKeptTurns(
   pool: Pool, viewer: Viewer, conversationId: string, covered: number,

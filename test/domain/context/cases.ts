@@ -18,16 +18,18 @@ const words = fc.oneof(
   { weight: 4, arbitrary: fc.lorem({ maxCount: 30 }) },
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }),
-  fc.constantFrom('~~~', '~~~~~~~~', '<|endoftext|>', '\n\n\n', '{"a":"\\"b\\""}', '👩‍👩‍👧‍👦🇩🇪', 'const x = `a${b}`\n\tif (!x) {}', ' '),
+  fc.constantFrom('~~~', '~~~~~~~~', '<|endoftext|>', '\n\n\n', '{"a":"\\"b\\""}', '👩‍👩‍👧‍👦🇩🇪',
+    'const x = `a${b}`\n\tif (!x) {}', ' '),
   fc.nat({ max: 300 }).map((n) => 'a'.repeat(n)),
 ).map((text) => text.toWellFormed().replaceAll('\0', ''))
 
 const json = fc.oneof(words, fc.record({ q: words }), fc.constant([1, { deep: ['x', null] }]), fc.boolean())
+const tool = fc.constantFrom('search', 'run')
 const callId = fc.constantFrom('c1', 'c2', 'c3', 'c4', 'c5')
 const part: fc.Arbitrary<ContentPart> = fc.oneof(
   { weight: 3, arbitrary: words.map((text) => ({ type: 'text' as const, text })) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant('toolCall' as const), callId, name: fc.constantFrom('search', 'run'), arguments: json }) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant('toolResult' as const), callId, name: fc.constantFrom('search', 'run'), result: json }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('toolCall' as const), callId, name: tool, arguments: json }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('toolResult' as const), callId, name: tool, result: json }) },
   fc.record({
     type: fc.constant('file' as const), mediaType: fc.constantFrom('image/png', 'application/pdf', 'text/plain'),
     url: fc.constantFrom('https://x.example/a.png', 'data:image/png;base64,iVBORw0KGgo=', 's3://bucket/a'),
@@ -86,7 +88,9 @@ export const cases: fc.Arbitrary<Case> = fc.record({
 const tokens = { count: countInline }
 
 /** The case's context, with turns of the room itself recalled; or the error that it expects. */
-export async function contextOf({ material, asked: { k, ...asked } }: Case): Promise<Context | BudgetTooSmall | InvalidInput> {
+export async function contextOf(
+  { material, asked: { k, ...asked } }: Case,
+): Promise<Context | BudgetTooSmall | InvalidInput> {
   const recall = k === null ? null : {
     k, find: async () => material.recent.filter(({ text }) => text).toReversed().map(({ id, actor, text }, n) => ({
       id: n % 2 ? id : `other_${id}`, name: actor, text, createdAt: new Date(1_700_000_000_000 + n * 60_000),
@@ -114,7 +118,7 @@ export function* toolFaults(context: Context): Generator<string> {
   for (const message of messages) {
     if (message.role === 'tool') {
       if (!waiting.includes(message.tool_call_id)) yield `${message.tool_call_id} answers nothing`
-      waiting = waiting.filter((id, index) => index !== waiting.indexOf(message.tool_call_id) || id !== message.tool_call_id)
+      waiting = waiting.toSpliced(waiting.indexOf(message.tool_call_id), 1)
     } else {
       if (waiting.length) yield `${waiting.join()} is not answered right after it is called`
       waiting = message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : []
@@ -150,7 +154,8 @@ export function* faults({ material, asked }: Case, context: Context): Generator<
   if (last && context.messages.at(-1)!.sources[0] !== last.id) yield `the newest turn ${last.id} is not the last`
   const stable = quoted < 0 ? context.messages : context.messages.slice(0, quoted)
   const newest = new Set(items.filter(({ reason }) => /newest turn/.test(reason)).flatMap(({ sourceIds }) => sourceIds))
-  const inOrder = stable.flatMap(({ sources }) => sources).filter((id) => !newest.has(id)).flatMap((id) => places.get(id) ?? [])
+  const inOrder = stable.flatMap(({ sources }) => sources).filter((id) => !newest.has(id))
+    .flatMap((id) => places.get(id) ?? [])
   if (inOrder.some((place, index) => index > 0 && place <= inOrder[index - 1]!)) yield `out of order: ${inOrder.join()}`
   if (items.filter(({ included }) => included).length !== context.messages.length) yield 'a message has no item'
   for (const { kind, sources } of context.messages) {

@@ -75,7 +75,9 @@ export function toAnthropic(step: Exclude<Step, { role: 'system' }>): AnthropicM
 }
 
 /** What a user's message says that stands first only because Anthropic wants one there. */
-export const OPENING: AnthropicMessage = { role: 'user', content: [{ type: 'text', text: '(The conversation goes on.)' }] }
+export const OPENING: AnthropicMessage = {
+  role: 'user', content: [{ type: 'text', text: '(The conversation goes on.)' }],
+}
 
 /** All of it, roles alternating. */
 export function toAnthropicPrompt(steps: readonly Step[]): AnthropicPrompt {

@@ -44,7 +44,7 @@ export function stepsOf(message: Message): Step[] {
 export const callsOf = (step: Step): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
-/** The steps with each call's result right after it. A result is that of the latest call of its id that has none yet. */
+/** The steps with each call's result right after it: a result is that of the latest call of its id that has none. */
 export function answered(steps: readonly Step[]): Step[] {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()
