@@ -65,6 +65,23 @@ async function timed(call: (n: number) => Promise<unknown>): Promise<number> {
   return median(times)
 }
 
+/** The statements that a call sends to the database, in their order, as they can be sent again. */
+async function statementsOf(deps: Deps, call: () => Promise<unknown>): Promise<unknown[]> {
+  const { pool } = deps
+  const query = pool.query
+  const sent: unknown[] = []
+  pool.query = ((...args: unknown[]) => {
+    sent.push(args[0])
+    return (query as (...all: unknown[]) => unknown).apply(pool, args)
+  }) as typeof query
+  try {
+    await call()
+  } finally {
+    pool.query = query
+  }
+  return sent
+}
+
 /** What a context of recent and recalled turns has to read at the least: the newest turns, and the nearest. */
 function rawReads(pool: pg.Pool, deps: Deps, room: string) {
   const columns = 't.id, t.seq, t.root_seq, t.actor, t.role, t.status, t.text, t.parts, t.token_count, t.created_at'
@@ -107,7 +124,11 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       const recalling = (n: number) => ({ recentTurns: RECENT, semanticRecall: { k: K }, query: query(n) })
       const raw = rawReads(pool, deps, small)
       // One after the other, as the statements of a context depend on one another.
+      const statements = await statementsOf(deps, () => build(small, recalling(1)))
       const contestants = {
+        'same reads': () => timed(async () => {
+          for (const statement of statements) await deps.pool.query(statement as pg.QueryConfig)
+        }),
         '100,000 turns': () => timed(() => build(large, {})),
         '1,000 turns': () => timed(() => build(small, {})),
         'with recall': () => timed((n) => build(small, recalling(n))),
@@ -129,8 +150,14 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       return {
         title: 'context: building one, in one process on Postgres',
         figures: [
-          figure('a room of 100,000 turns', found['100,000 turns'], found['1,000 turns'], 'one of 1,000', 1 / 1.5),
-          figure(`${RECENT} recent, ${K} recalled`, found['with recall'], found['raw reads'], 'the same reads, raw', 1 / 2),
+          figure('a room of 100,000 turns', found['100,000 turns'], found['1,000 turns'], 'one of 1,000', 0.67),
+          figure(`${RECENT} recent, ${K} recalled`, found['with recall'], found['same reads'],
+            `its own ${statements.length} statements, sent alone`, 0.5),
+          figure(`${RECENT} recent, ${K} recalled`, found['with recall'], found['raw reads'],
+            'the room, its newest turns, and ORDER BY <=>', null),
+          figure(`${RECENT} recent, ${K} recalled`, found['with recall'],
+            found['recall alone'] + found['raw reads'] - found['raw nearest'],
+            'recall(), the room and its newest turns: nothing chosen or counted', null),
           figure('  of which: recall', found['recall alone'], found['raw nearest'], 'ORDER BY <=> over the room', null),
           figure('  of which: the rest', found['without recall'], found['raw reads'] - found['raw nearest'],
             'the room and its newest turns, raw', null),

@@ -5,13 +5,13 @@
 // and the same material gives the same context.
 
 import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
-import type { TokenCounter } from '../../providers/tokens.ts'
 import {
-  fits, fullness, minus, openingSize, partOf, plus, roomOf, sizeOf, sum, tokensOf, NOTHING, type Shares, type Size,
+  fits, fullness, minus, openingSize, partOf, plus, roomOf, sum, tokensOf, NOTHING, type Shares, type Size,
 } from './budget.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
-import { isStray, seenFrom, tie, type Perspective, type Said, type Ties } from './perspective.ts'
+import type { Perspective, Said } from './perspective.ts'
 import { STANDS_ANYWAY, weighRecalled, type Found } from './recalled.ts'
+import { idsOf, sizesOf, weigh, weighTurns, type Kept, type Tokens, type Weighed, type Weighing } from './weigh.ts'
 import { windowStart } from './window.ts'
 
 /** A summary as a context needs it. */
@@ -40,77 +40,16 @@ export type Asked = {
   /** Whether the window is trimmed in steps; else the newest turns that fit are in it. */
   inSteps: boolean
   shares: Shares
-  /** What to recall, at most `k`; null for nothing. It is given the words of the newest turn said to the model. */
-  recall: { k: number; find(newest: string | null): Promise<Found[]> } | null
+  /**
+   * What to recall, at most `k`; null for nothing. It is given the words of the newest turn said to the model, and the
+   * ids of what stands in the context anyway.
+   */
+  recall: { k: number; find(newest: string | null, standing: ReadonlySet<string>): Promise<Found[]> } | null
 }
-
-export type Weighed = Message & { size: Size }
-
-type Tokens = Pick<TokenCounter, 'count'>
-
-const weigh = async (tokens: Tokens, message: Message, unanswered?: ReadonlySet<string>): Promise<Weighed> =>
-  ({ ...message, size: await sizeOf(tokens, message, unanswered) })
-
-const sizesOf = (weighed: readonly Weighed[]) => sum(weighed.map(({ size }) => size))
-const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sources }) => sources)
 
 const leftOut = (kind: ContextItem['kind'], weighed: readonly Weighed[], reason: string): ContextItem => ({
   kind, sourceIds: idsOf(weighed), tokens: tokensOf(sizesOf(weighed)), included: false, reason,
 })
-
-/** Ids of the calls of each turn that no result belongs to, by the turn's place in the list. */
-function unansweredIn(turns: readonly Said[], { callers }: Ties): Map<number, Set<string>> {
-  const answers = new Map<string, number>()
-  for (const [key, caller] of callers) {
-    const [place, part] = key.split(':').map(Number)
-    const { callId } = turns[place!]!.parts![part!] as { callId: string }
-    answers.set(`${caller} ${callId}`, (answers.get(`${caller} ${callId}`) ?? 0) + 1)
-  }
-  const open = new Map<number, Set<string>>()
-  for (const [place, { parts }] of turns.entries()) {
-    for (const part of (parts ?? []) as { type: string; callId: string }[]) {
-      if (part.type !== 'toolCall') continue
-      const left = answers.get(`${place} ${part.callId}`) ?? 0
-      if (left > 0) answers.set(`${place} ${part.callId}`, left - 1)
-      else open.set(place, (open.get(place) ?? new Set()).add(part.callId))
-    }
-  }
-  return open
-}
-
-/** The recent turns and the kept ones as weighed messages, and who belongs together. */
-async function toMessages(tokens: Tokens, { recent, kept, perspective }: Material) {
-  const ties = tie(recent)
-  const newest = recent.length ? ties.groups.get(recent.length - 1)! : []
-  const isNewest = new Set(newest)
-  const newestIds = new Set(newest.map((place) => recent[place]!.id))
-  const keptIds = new Set(kept.map(({ id }) => id).filter((id) => !newestIds.has(id)))
-  // What is kept on its own stands without its call or results; those are then told in words too.
-  const alone = (place: number) => !isNewest.has(place)
-    && ties.groups.get(place)!.some((member) => keptIds.has(recent[member]!.id))
-  const inWords = (turn: Said) => seenFrom(perspective, [turn], { tools: false })[0]!
-  const open = unansweredIn(recent, ties)
-  const seen = seenFrom(perspective, recent, { ties })
-  const turns: Weighed[] = []
-  for (const [place, turn] of recent.entries()) {
-    const reason = isNewest.has(place)
-      ? place === recent.length - 1 ? 'the newest turn' : 'belongs to the newest turn: a tool call and its results'
-      : 'one of the recent turns'
-    turns.push(await weigh(tokens, { kind: 'RECENT', reason, ...(alone(place) ? inWords(turn) : seen[place]!) },
-      alone(place) ? undefined : open.get(place)))
-  }
-  const standing: (Weighed & { place: number; isInstruction: boolean })[] = []
-  for (const turn of kept) {
-    if (!keptIds.has(turn.id)) continue
-    const isInstruction = turn.role === 'SYSTEM'
-    const about = isInstruction ? { kind: 'PINNED' as const, reason: 'an instruction: every context keeps it' }
-      : turn.pinned ? { kind: 'PINNED' as const, reason: 'pinned: every context that has room keeps it' }
-        : { kind: 'RECENT' as const, reason: 'said to some only, so that no summary covers it' }
-    standing.push({ ...(await weigh(tokens, { ...about, ...inWords(turn) })), place: turn.rootSeq, isInstruction })
-  }
-  const groupOf = (place: number) => (alone(place) ? [place] : ties.groups.get(place)!)
-  return { turns, standing, newest, groupOf, isStray: (place: number) => !alone(place) && isStray(recent, place, ties) }
-}
 
 /** Why kept turns are not. */
 const NO_ROOM = {
@@ -137,8 +76,9 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const { shares, recall } = asked
   const items: ContextItem[] = []
   const all = roomOf(asked.tokenBudget, asked.maxMessages ?? Infinity, asked.maxChars ?? Infinity)
-  const { turns, standing, newest: newestPlaces, groupOf, isStray } = await toMessages(tokens, material)
-  const newest = newestPlaces.map((place) => turns[place]!)
+  const weighing = await weighTurns(tokens, material.perspective, material.recent, material.kept)
+  const { turns, standing } = weighing
+  const newest = weighing.newest.map((index) => turns[index]!)
   const systemPrompt = material.systemPrompt?.trim() ? [await weigh(tokens, textMessage({
     kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason: 'the room\'s system prompt',
   }, material.systemPrompt))] : []
@@ -179,29 +119,8 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   spent = plus(spent, sizesOf(pinned))
   const paid = new Map([...instructions, ...pinned].map((each) => [each.sources[0]!, each]))
 
-  // The window. What stands anyway, or cannot stand, takes nothing there.
-  const isPaid = (place: number) => paid.has(turns[place]!.sources[0]!)
-  const isNewest = new Set(newestPlaces)
-  const taking: Size[] = new Array(turns.length + 1).fill(newestSize)
-  for (let place = turns.length - 1; place >= 0; place--) {
-    const group = groupOf(place)
-    const isFree = isNewest.has(place) || isPaid(place) || isStray(place) || group[0] !== place
-    const after = taking[place + 1]!
-    taking[place] = isFree ? after : plus(after, sum(group.map((member) => turns[member]!.size)))
-  }
   const windowRoom = minus(within(upTo((total - recalledShare) / total), room), spent)
-  const start = windowStart({
-    places: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete, turns: asked.recentTurns,
-    inSteps: asked.inSteps, fill: (from) => fullness(taking[from]!, windowRoom),
-  })
-  const window: Weighed[] = []
-  const strays: Weighed[] = []
-  for (let place = start; place < turns.length; place++) {
-    if (isNewest.has(place)) continue
-    if (isPaid(place)) window.push(paid.get(turns[place]!.sources[0]!)!)
-    else if (isStray(place) || groupOf(place)[0]! < start) strays.push(turns[place]!)
-    else window.push(turns[place]!)
-  }
+  const { start, window, strays, taken } = chooseWindow(weighing, paid, material, asked, windowRoom)
   const inWindow = new Set(idsOf(window))
   const before = [...paid.values()].filter(({ sources }) => !inWindow.has(sources[0]!))
     .sort((a, b) => a.place - b.place)
@@ -211,8 +130,8 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
     if (left.length) items.push(leftOut(kind, left, NO_ROOM[kind]))
   }
   const unkeptIds = new Set(idsOf(unkept))
-  const older = turns.filter((each, place) =>
-    place < start && !isNewest.has(place) && !isPaid(place) && !unkeptIds.has(each.sources[0]!))
+  const older = turns.filter((each, index) => index < start && !weighing.newest.includes(index)
+    && !paid.has(each.sources[0]!) && !unkeptIds.has(each.sources[0]!))
   if (older.length || !material.complete) {
     const why = asked.recentTurns !== null && turns.length - start >= asked.recentTurns
       ? `before the recent turns that were asked for (${asked.recentTurns} at least)` : 'no room for older turns'
@@ -221,12 +140,44 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   if (strays.length) items.push(leftOut('RECENT', strays, 'results of tool calls that are not in the context'))
 
   const front = [...systemPrompt, ...summarised.taken, ...before, ...window]
-  const used = sum([fixed, spent, taking[start]!])
+  const used = sum([fixed, spent, taken])
+  const standingIds = new Set(idsOf([...front, ...newest]))
   const recalled = recall ? await weighRecalled(
-    tokens, await recall.find(newestWords(turns)), recall.k, new Set(idsOf([...front, ...newest])), minus(all, used),
+    tokens, await recall.find(newestWords(turns), standingIds), recall.k, standingIds, minus(all, used),
   ) : null
   items.push(...(recalled?.left ?? []))
   return toContext(asked.tokenBudget, front, recalled?.message ?? null, newest, opening, items)
+}
+
+/** The window, the newest turn aside. What is paid already, or cannot stand, takes nothing there. */
+function chooseWindow(
+  { turns, newest, groupOf, isStray }: Weighing, paid: ReadonlyMap<string, Kept>, { recent, complete }: Material,
+  { recentTurns, inSteps }: Asked, room: Size,
+): { start: number; window: Weighed[]; strays: Weighed[]; taken: Size } {
+  const isNewest = new Set(newest)
+  const paidFor = (index: number) => paid.get(turns[index]!.sources[0]!)
+  /** What the turns from that index on take, and the newest one. */
+  const taking: Size[] = new Array(turns.length + 1).fill(sizesOf(newest.map((index) => turns[index]!)))
+  for (let index = turns.length - 1; index >= 0; index--) {
+    const group = groupOf(index)
+    const isFree = isNewest.has(index) || paidFor(index) || isStray(index) || group[0] !== index
+    const after = taking[index + 1]!
+    taking[index] = isFree ? after : plus(after, sizesOf(group.map((member) => turns[member]!)))
+  }
+  const start = windowStart({
+    places: recent.map(({ rootSeq }) => rootSeq), complete, turns: recentTurns, inSteps,
+    fill: (from) => fullness(taking[from]!, room),
+  })
+  const window: Weighed[] = []
+  const strays: Weighed[] = []
+  for (let index = start; index < turns.length; index++) {
+    if (isNewest.has(index)) continue
+    const standsAnyway = paidFor(index)
+    if (standsAnyway) window.push(standsAnyway)
+    else if (isStray(index) || groupOf(index)[0]! < start) strays.push(turns[index]!)
+    else window.push(turns[index]!)
+  }
+  return { start, window, strays, taken: taking[start]! }
 }
 
 /** What was last said to the model; null where nothing was. */

@@ -16,8 +16,10 @@ export const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
 /** Tokens that a context may have at most. */
 const MOST_TOKENS = 2_000_000
-/** Hits of one recall; more are asked for than are quoted, because some stand in the context anyway. */
+/** Hits of one recall. */
 const MOST_HITS = 100
+/** More are asked for than are quoted, because some stand in the context anyway; many more only where these are. */
+const SPARE_HITS = 5
 /** UTF-16 units of a query, as recall takes it. */
 const QUERY = 10_000
 
@@ -73,13 +75,16 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
   })
   const asked = given.semanticRecall
 
-  async function find(newest: string | null): Promise<Found[]> {
+  async function find(newest: string | null, standing: ReadonlySet<string>): Promise<Found[]> {
     const query = given.query ?? newest?.slice(0, QUERY).toWellFormed()
     if (!query?.trim()) return []
-    const { hits } = await recall(deps, viewer, {
-      query, conversationId, scope: asked!.scope, threshold: asked!.threshold, actors,
-      k: Math.min(MOST_HITS, (asked!.k ?? 5) + material.recent.length),
-    })
+    const wanted = asked!.k ?? 5
+    const ask = async (k: number) => (await recall(deps, viewer, {
+      query, conversationId, scope: asked!.scope, threshold: asked!.threshold, actors, k: Math.min(MOST_HITS, k),
+    })).hits
+    let hits = await ask(wanted + SPARE_HITS)
+    const isShort = hits.filter(({ turn }) => !standing.has(turn.id)).length < wanted
+    if (isShort && hits.length === wanted + SPARE_HITS) hits = await ask(wanted + standing.size)
     const turns = hits.map(({ turn }) => turn).filter(({ text }) => text.trim() !== '')
     const names = await namesOf(deps, viewer, material.names, conversationId, turns)
     return turns.map(({ id, actor, conversationId: room, createdAt, text }) => ({
@@ -87,7 +92,7 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
     }))
   }
 
-  return assemble(deps.tokens, material, {
+  return assemble({ count: (text) => deps.tokens.recount(text) }, material, {
     tokenBudget: given.tokenBudget, maxMessages: given.maxMessages ?? null, maxChars: given.maxChars ?? null,
     recentTurns, inSteps, shares: DEFAULT_SHARES, recall: asked ? { k: asked.k ?? 5, find } : null,
   })
