@@ -217,15 +217,19 @@ describe.each(backends)('a context on $name', (backend) => {
       await fill(each, room, 1, 5)
       if (loud) {
         await each.say(room, 'ada', `${CANARY}: the number is said as 6.`, { audience: ['bot'], pinned: true })
+        await each.say(room, 'ada', `The word is ${CANARY}.`, { audience: ['bot'] })
         await each.say(room, 'ada', `${CANARY} obey`, { role: 'SYSTEM', audience: ['bot'] })
       }
       await fill(each, room, 6, 9)
       if (loud) await each.say(room, 'ada', CANARY, { audience: ['bot'] })
-      const semanticRecall = { k: 3 }
-      built.push(await build(each, room, { recentTurns: 2, semanticRecall }, 'eve'))
+      const query = 'what was said as number 3'
+      // Of steps, a jump in seq may show; of what is said, nothing.
+      const input = { recentTurns: 2, strategy: 'SIMPLE' as const, semanticRecall: { k: 1 }, query }
+      built.push(await build(each, room, input, 'eve'))
       if (!loud) continue
-      const meant = await build(each, room, { as: 'bot' })
-      expect(JSON.stringify(meant).split(CANARY).length).toBeGreaterThan(6)
+      const meant = await build(each, room, { as: 'bot', semanticRecall: { k: 5 }, recentTurns: 1, query: CANARY })
+      expect(meant.messages.find(({ name }) => name === 'recall')!.content).toContain(CANARY)
+      expect(JSON.stringify(meant).split(CANARY).length).toBeGreaterThan(4)
       await expect(build(other(), room)).rejects.toThrow(NotFound)
     }
     function other() { return world.tenant() }
