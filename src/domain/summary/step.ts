@@ -37,7 +37,7 @@ export async function readStanding({ pool }: Pick<Deps, 'pool'>, room: string): 
   return row && { ...row, current }
 }
 
-/** The turns that the next summary covers, as `measure` allows; none where there is nothing to cover, or it has to wait. */
+/** The turns that the next summary covers, as `measure` allows; none where there are none, or it has to wait. */
 export async function findSpan(
   { pool }: Pick<Deps, 'pool'>, { room, through }: Standing, measure: Measure,
 ): Promise<UncoveredTurn[]> {
@@ -82,6 +82,8 @@ async function condense(
   return made
 }
 
+const idsOf = (things: readonly { id: string }[]) => things.map(({ id }) => id)
+
 const joined = (summaries: readonly SummaryRow[]) =>
   summaries.length ? summaries.map(({ content }) => content).join('\n') : null
 
@@ -95,7 +97,7 @@ async function write(
   const text = content.trim() || '(Nothing was said.)'
   const { outcome, seq } = await writeSummary(deps.pool, {
     tenant, room, id, level, to, content: text, tokens: await deps.tokens.count(text), model,
-    current: current.map((each) => each.id), replaces: replaces.map((each) => each.id), turns: turns.map((each) => each.id),
+    current: idsOf(current), replaces: idsOf(replaces), turns: idsOf(turns),
   })
   if (outcome !== 'written') return null
   announceEntries(deps, [{ tenant, room, first: seq, last: seq }])
