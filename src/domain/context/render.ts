@@ -24,15 +24,17 @@ export function render<F extends Format>(messages: readonly Message[], format: F
 }
 
 /**
- * The JSON of what one message comes to in a format, piece by piece. Of Anthropic's this is the most it can come to,
- * because neighbours of one role become one.
+ * The JSON of what one message comes to in a format, piece by piece. That is the most it can come to: results of tools
+ * move up to their calls, where several may be one message, and Anthropic's neighbours of one role become one.
  *
  * `unanswered`: those of its calls that nobody answered; the other results are counted with the messages they are of.
  */
 export function piecesOf(message: Message, format: Format, unanswered: ReadonlySet<string>): string[] {
   const steps = stepsOf(message).flatMap((step): Step[] => {
-    const results = callsOf(step).filter(({ callId }) => unanswered.has(callId)).map(noResult)
-    return results.length === 0 ? [step] : [step, { role: 'tool', results }]
+    const results = step.role === 'tool' ? step.results
+      : callsOf(step).filter(({ callId }) => unanswered.has(callId)).map(noResult)
+    const alone = results.map((result): Step => ({ role: 'tool', results: [result] }))
+    return step.role === 'tool' ? alone : [step, ...alone]
   })
   const made: unknown[] = format === 'OPENAI' ? steps.flatMap(toOpenAi)
     : format === 'AI_SDK' ? steps.flatMap(toAiSdk)

@@ -7,7 +7,7 @@ import type { ChatCompletionMessageParam } from 'openai/resources/chat/completio
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { seenFrom, type Said } from '../../../src/domain/context/perspective.ts'
-import { render, type Rendered } from '../../../src/domain/context/render.ts'
+import { piecesOf, render, type Rendered } from '../../../src/domain/context/render.ts'
 import { openAiName } from '../../../src/domain/context/render/openai.ts'
 import type { Message } from '../../../src/domain/context/message.ts'
 import type { ContentPart } from '../../../src/domain/turn/content.ts'
@@ -119,6 +119,15 @@ describe('what is rendered', () => {
       { type: 'tool-result', toolCallId: 'c1', toolName: 'find', output: { type: 'json', value: { found: 1 } } },
       { type: 'tool-result', toolCallId: 'c2', toolName: 'find', output: { type: 'text', value: 'none' } },
     ] })
+  })
+
+  it('never comes to more than the pieces that are counted, wherever a result moves to', () => {
+    const messages = seen([
+      said('bot', 'ASSISTANT', [call('c1')]), said('ada', 'USER', 'Well?'),
+      said('bot', 'ASSISTANT', [call('c2'), result('c2', 1), result('c1', 2)]),
+    ])
+    const pieces = messages.flatMap((message) => piecesOf(message, 'AI_SDK', new Set()))
+    expect(render(messages, 'AI_SDK').map((message) => JSON.stringify(message)).sort()).toEqual(pieces.sort())
   })
 
   it('answers a call that nobody answered', () => {
