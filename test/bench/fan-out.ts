@@ -170,7 +170,8 @@ async function makeRoom(databaseUrl: string, redisUrl: string): Promise<string> 
   const { deps, close } = await openWorld(databaseUrl, redisUrl)
   const viewer = { tenant: 'default', actor: 'speaker' }
   const participants = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
-  const { id } = await createConversation(deps, viewer, { participants })
+  // What is delivered is counted: nothing but what the writers say.
+  const { id } = await createConversation(deps, viewer, { participants, compaction: { strategy: 'NEVER' } })
   await addParticipant(deps, viewer, { conversationId: id, participant: { actor: 'speaker', kind: 'AGENT' } })
   await deps.pool.query('VACUUM ANALYZE')
   await close()
