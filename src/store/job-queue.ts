@@ -20,6 +20,23 @@ const POLL_SECONDS = 5
 const EXPIRE_SECONDS = 300
 const CLOSE_MS = 5_000
 
+/** Advisory lock under which processes that start together make tables and queues one after the other: "CQJQ". */
+const LOCK = 0x43514a51
+
+/** Makes what all processes share: at once, pg-boss's own statements would lock each other out. */
+async function inTurn<T>(pool: Pool, make: () => Promise<T>): Promise<T> {
+  // With one connection there is none to hold the lock; the embedded database has one process anyway.
+  if (pool.options.max === 1) return make()
+  const client = await pool.connect()
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [LOCK])
+    return await make()
+  } finally {
+    // Not given back but ended: with its session the lock ends.
+    client.release(true)
+  }
+}
+
 /** @param onError told what the queue could not do in the background; it tries again */
 export function createJobQueue(pool: Pool, onError: (error: Error) => void): JobQueue {
   const stop = new AbortController()
@@ -54,8 +71,11 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
 
   return {
     async work(name, lanes, handle) {
-      const boss = await (started ??= start())
-      await boss.createQueue(name, { name, policy: 'short', retryLimit: 2, expireInSeconds: EXPIRE_SECONDS })
+      const boss = await inTurn(pool, async () => {
+        const made = await (started ??= start())
+        await made.createQueue(name, { name, policy: 'short', retryLimit: 2, expireInSeconds: EXPIRE_SECONDS })
+        return made
+      })
       if (!await boss.getQueue(name)) throw new Error(`the queue ${name} could not be made`)
       const ids: string[] = []
       const take = async (jobs: PgBoss.Job<{ key: string }>[]) => {
