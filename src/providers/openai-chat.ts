@@ -1,4 +1,4 @@
-// Asks any server that speaks OpenAI's POST /chat/completions for JSON, and insists: on answers within a time, on replies
+// Asks any server that speaks OpenAI's POST /chat/completions for JSON, and insists: on answers in time, on replies
 // that can be read (a bad one is asked for once more), and on failures that say what to do. The key is in no message.
 
 import { setTimeout as sleep } from 'node:timers/promises'

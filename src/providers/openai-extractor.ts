@@ -6,7 +6,9 @@ import { z } from 'zod'
 import {
   acceptable, closedExtractor, ExtractorFailed, type ExtractedFact, type FactExtractor, type ToldTurn,
 } from './fact-extractor.ts'
-import { BadReply, createChat, fenced, type ChatSettings, type ChatUse, type Message, type Patience } from './openai-chat.ts'
+import {
+  BadReply, createChat, fenced, type ChatSettings, type ChatUse, type Message, type Patience,
+} from './openai-chat.ts'
 import { readPrompt } from './prompt.ts'
 
 export type OpenAiExtractorSettings = ChatSettings & {

@@ -1,5 +1,5 @@
-// Summarises with any server that speaks OpenAI's POST /chat/completions. The prompts lie beside this file, in prompts/,
-// for whoever wants others. What was said goes out as JSON inside a fence longer than any in it, so that nothing in it
+// Summarises with any server that speaks OpenAI's POST /chat/completions. The prompts lie beside it, in prompts/, for
+// whoever wants others. What was said goes out as JSON inside a fence longer than any in it, so that nothing in it
 // can pass for the prompt. A reply that cannot be used is asked for once more. The key appears in no message.
 
 import { z } from 'zod'
@@ -66,7 +66,8 @@ function readReply(value: unknown): Reply {
   const items = (all: string[]) => all.map(storable).filter(Boolean)
   const { topic, keyDecisions, openIssues, nextSteps } = data
   const read = {
-    topic: storable(topic), keyDecisions: items(keyDecisions), openIssues: items(openIssues), nextSteps: items(nextSteps),
+    topic: storable(topic), keyDecisions: items(keyDecisions), openIssues: items(openIssues),
+    nextSteps: items(nextSteps),
   }
   if (!read.topic) throw new BadReply('its topic is empty')
   return read

@@ -17,9 +17,13 @@ const SENTENCE_UNITS = 400
 export const CUT = '\uFFFC'
 
 const FENCE = /^\s{0,3}(```|~~~)/
-const CODE = /[{};]\s*$|=>|^(?:\t| {4})|^\s*(?:import|export|const|let|var|def|function|class|select|return|#include)\b|<\/?\w{1,20}[^>]{0,200}>|^\s*[$#|]/i
+const CODE = new RegExp(
+  String.raw`[{};]\s*$|=>|^(?:\t| {4})|^\s*(?:import|export|const|let|var|def|function|class|select|return|` +
+    String.raw`#include)\b|<\/?\w{1,20}[^>]{0,200}>|^\s*[$#|]`, 'i')
 /** "Ada: I live in Rome" is somebody's words in a copied talk; "Decision: …" is not. */
-const COPIED = /^\s*(?:[-*]\s*)?(?:\[[^\]]{0,40}\]\s*)?(?!(?:note|decision|decided|remember|reminder|update|ps|fyi|fun fact|btw)\b)[\p{L}][\p{L} ._'-]{0,30}(?:\([^)]{0,30}\))?:\s/iu
+const COPIED = new RegExp(
+  String.raw`^\s*(?:[-*]\s*)?(?:\[[^\]]{0,40}\]\s*)?(?!(?:note|decision|decided|remember|reminder|update|ps|fyi|` +
+    String.raw`fun fact|btw)\b)[\p{L}][\p{L} ._'-]{0,30}(?:\([^)]{0,30}\))?:\s`, 'iu')
 const ITEM = /^\s*(?:[-*•]|\d+[.)])\s+/
 
 /** The lines the speaker wrote in prose. */
@@ -58,19 +62,23 @@ function withoutQuotes(line: string): string {
 
 /** In a sentence, these make the whole of it uncertain, reported, or about what is not. */
 const UNSURE = new RegExp(
-  `${CUT}|\\b(?:if|unless|would|wouldn't|i'd|we'd|wish|imagine|suppose|supposing|pretend|hypothetically|for example|e\\.g|` +
-    'joking|kidding|just kidding|in theory|what if|in case|as though|rumou?rs?|apparently|allegedly|supposedly|' +
+  `${CUT}|\\b(?:if|unless|would|wouldn't|i'd|we'd|wish|imagine|suppose|supposing|pretend|hypothetically|` +
+    'for example|e\\.g|joking|kidding|just kidding|in theory|what if|in case|as though|rumou?rs?|apparently|' +
+    'allegedly|supposedly|' +
     '(?:he|she|they|people|someone|somebody|everyone) (?:says?|said|told|claims?|claimed|thinks?|thought|asked)|' +
     '(?:says?|said|told (?:me|us|him|her|them)|claims?|claimed|heard|read) that|i heard|i read that|according to|' +
     'you (?:said|mentioned|told|wrote|asked)|as you|i (?:remember|recall) (?:you|that you)|my character|roleplay|' +
     'dream(?:ed|t) (?:that|about|i)|lyrics?|quote|untrue|false|lie|lied|lying|not true|sarcasm|no way)\\b', 'i')
 /** In a clause, these make it uncertain. */
-const MAYBE =
-  /\b(?:maybe|perhaps|might|may(?! \d| is|$)|could|couldn't|should|probably|possibly|hopefully|hope|hoping|guess|think|thinking|thought|seems?|feels? like|as if|almost|nearly|pretty sure|not sure|wonder|wondering|considering|wanted to|trying|wanna|either|supposed)\b/i
+const MAYBE = new RegExp(
+  String.raw`\b(?:maybe|perhaps|might|may(?! \d| is|$)|could|couldn't|should|probably|possibly|hopefully|hope|` +
+    String.raw`hoping|guess|think|thinking|thought|seems?|feels? like|as if|almost|nearly|pretty sure|not sure|` +
+    String.raw`wonder|wondering|considering|wanted to|trying|wanna|either|supposed)\b`, 'i')
 
 /** Where the clauses of a sentence end: before another "I" or "my". */
-const JOINTS =
-  /\s*(?:;\s+|\s[-–—]+\s|—|,?\s+(?:and|but|so|because|since|though|although|plus|'cause)\s+(?=(?:also |now |then )?(?:i|i'm|i've|my|we|we're|we've|our)\b)|,\s+(?=(?:i|i'm|i've|my|we|we're|we've)\b))/i
+const JOINTS = new RegExp(
+  String.raw`\s*(?:;\s+|\s[-–—]+\s|—|,?\s+(?:and|but|so|because|since|though|although|plus|'cause)\s+(?=(?:also |` +
+    String.raw`now |then )?(?:i|i'm|i've|my|we|we're|we've|our)\b)|,\s+(?=(?:i|i'm|i've|my|we|we're|we've)\b))`, 'i')
 
 const LEADS = new RegExp(
   '^(?:(?:well|so|oh|ok|okay|yeah|yep|yes|no|nope|hey|hi|hello|haha|lol|wow|thanks|thank you|btw|by the way|actually|' +
@@ -78,23 +86,28 @@ const LEADS = new RegExp(
     'anyway|sure|hmm|personally|these days|nowadays|currently|right now|at the moment|now|sadly|luckily|fortunately|' +
     'unfortunately|finally|recently|update|note|ps|guess what|good news|great news|big news|news|as you know|' +
     'good (?:morning|evening|afternoon)|nice to meet you|same here|me too|of course|again|since|because|by now|' +
-    "(?:i'm )?(?:so |very )?(?:happy|excited|proud|glad) to (?:say|report|announce|share)(?: that)?)(?=[\\s,:!.-])[\\s,:!.-]*)+", 'i')
+    "(?:i'm )?(?:so |very )?(?:happy|excited|proud|glad) to (?:say|report|announce|share)(?: that)?)" +
+    '(?=[\\s,:!.-])[\\s,:!.-]*)+', 'i')
 const GREETING = /^(?:hey|hi|hello|good (?:morning|evening|afternoon)|nice to meet you)\b/i
 /** Whom it is said to: "Mel, I …" and what is left of "Hey Mel! I …". */
 const VOCATIVE = /^\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?[,!]\s*(?=\p{L})/u
-const REMEMBER =
-  /^(?:please |pls |and |also |just )*(?:remember|note|keep in mind|don't forget|do not forget|make a note|for the record|write down)(?: (?:that|this))?[:,]? +(?=\p{L})/iu
+const REMEMBER = new RegExp(
+  String.raw`^(?:please |pls |and |also |just )*(?:remember|note|keep in mind|don't forget|do not forget|` +
+    String.raw`make a note|for the record|write down)(?: (?:that|this))?[:,]? +(?=\p{L})`, 'iu')
 /** "Remember, practice makes perfect." */
 const ADVICE = /^(?:and |just )*(?:remember|keep in mind),/i
 /** What is asked of the reader, not told: rules for a model are no facts. */
-const COMMAND = /\b(?:you|your|always|never|must|ignore|instructions?|prompt|system|assistant|obey|reply|respond|password|token|key)\b/i
+const COMMAND = new RegExp(
+  String.raw`\b(?:you|your|always|never|must|ignore|instructions?|prompt|system|assistant|obey|reply|respond|` +
+    String.raw`password|token|key)\b`, 'i')
 
 const ABBREVIATED = /\b(?:dr|mr|mrs|ms|st|prof|vs|e\.g|i\.e|etc|no|u\.s|a\.m|p\.m|inc|ltd|jr|sr)\.$/i
 const ENDS = /(?<=[.!?…]["')\]]{0,2})\s+/
 
 /** An emoji or a smiley, and what ends the sentence after it. */
-const SMILE =
-  /\s?(?:\p{Extended_Pictographic}[\p{Extended_Pictographic}\u200d\ufe0f\p{EMod}]*|(?<=\s)[:;]-?[()DPp](?=\s|$))([.!?]*)/gu
+const SMILE = new RegExp(
+  String.raw`\s?(?:\p{Extended_Pictographic}[\p{Extended_Pictographic}\u200d\ufe0f\p{EMod}]*|` +
+    String.raw`(?<=\s)[:;]-?[()DPp](?=\s|$))([.!?]*)`, 'gu')
 
 /** The sentences of a line with what ends them. A smile ends one, too. */
 function sentences(line: string): string[] {
@@ -116,7 +129,8 @@ export function clausesOf(text: string, isPerson: boolean): Clause[] {
       isGreeting ||= GREETING.test(sentence)
       if (sentence.length > SENTENCE_UNITS || sentence.includes('?') || UNSURE.test(sentence)) continue
       const remembered = sentence.replace(REMEMBER, '')
-      const isToRemember = isPerson && remembered !== sentence && !/^to /i.test(remembered) && !ADVICE.test(sentence) && !COMMAND.test(remembered)
+      const isAdvice = ADVICE.test(sentence) || /^to /i.test(remembered)
+      const isToRemember = isPerson && remembered !== sentence && !isAdvice && !COMMAND.test(remembered)
       if (remembered !== sentence && !isToRemember) continue
       for (const part of remembered.replace(/[.!…,\s]+$/, '').split(JOINTS)) {
         const bare = part.replace(LEADS, '').replace(VOCATIVE, '').replace(LEADS, '').trim()

@@ -68,15 +68,18 @@ function factsOf(turn: ToldTurn, names: readonly string[]): ExtractedFact[] {
     const kin = told.length === 0 && subject === speaker ? ofKin(text, speaker) : null
     if (kin) {
       const said = tellings({ ...clause, text: kin.text }, kin.subject, turn.at).filter(({ object }) => object !== null)
+      const ofThem = { subject: kin.subject, turnId: turn.id }
       facts.push(...said.map(({ predicate, object, confidence }) =>
-        ({ subject: kin.subject, predicate, object: object!, confidence: Math.round(confidence * 90) / 100, turnId: turn.id })))
+        ({ ...ofThem, predicate, object: object!, confidence: Math.round(confidence * 90) / 100 })))
     }
     if (subject === speaker) told = [...told, ...relatives(clause.text, names)]
     if (told.length === 0 && clause.isToRemember) told = asked(clause.text, speaker)
     for (const { predicate, object, confidence } of told) {
       if (object === null) continue
-      const rounded = Math.round(confidence * sureness * 100) / 100
-      facts.push({ subject, predicate, object: object.replace(/\s+/g, ' ').trim(), confidence: rounded, turnId: turn.id })
+      facts.push({
+        subject, predicate, object: object.replace(/\s+/g, ' ').trim(),
+        confidence: Math.round(confidence * sureness * 100) / 100, turnId: turn.id,
+      })
     }
   }
   return facts
@@ -103,7 +106,8 @@ function ofKin(text: string, speaker: string): { subject: string; text: string }
   if (!kin || !verb) return null
   const lower = verb.toLowerCase()
   const first = Object.hasOwn(FIRST_PERSON, lower) ? FIRST_PERSON[lower]! : lower
-  return { subject: `${speaker}'s ${kin.toLowerCase()}`, text: first === 'am' || first === 'are' ? `I'm${more}` : `I ${first}${more}` }
+  const isBeing = first === 'am' || first === 'are'
+  return { subject: `${speaker}'s ${kin.toLowerCase()}`, text: isBeing ? `I'm${more}` : `I ${first}${more}` }
 }
 
 /** What the first rule that matches says; else what is told of a time. */

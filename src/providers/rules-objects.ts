@@ -12,29 +12,36 @@ const PLACE = new RegExp(`^(?:the )?${WORD}(?:(?:,? ${LINK}){0,2},? ${WORD}){0,4
 /** Capitalised words that name nobody and no place. */
 const NO_NAME = new RegExp(
   "^(?:i|i'm|god|mom|dad|mum|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|" +
-    'june|july|august|september|october|november|december|christmas|easter|halloween|thanksgiving|happy|sorry|fine|good|' +
-    'great|ok|so|not|very|and|but|just|the|here|there|back|home|now|ready|done|in|at|on|a|an)$', 'i')
+    'june|july|august|september|october|november|december|christmas|easter|halloween|thanksgiving|happy|sorry|fine|' +
+    'good|great|ok|so|not|very|and|but|just|the|here|there|back|home|now|ready|done|in|at|on|a|an)$', 'i')
 
 /** Where the next thought begins. */
 const STOP = new RegExp(
-  '(?:[,;:(\\[]|\\s[-–—]\\s|—|\\s(?:because|since|but|so|which|who|whom|when|where|while|whereas|although|though|as|until|' +
-    "till|that|thanks|cause|cuz|to be|especially|even|like when|just|and (?:i|i'm|it|it's|he|she|they|we|this|that|has|" +
-    'have|am|is|are|was|were|just|then|now|also|so|got|had|would|will|can|how|what|loved|really|ended|started|' +
+  '(?:[,;:(\\[]|\\s[-–—]\\s|—|\\s(?:because|since|but|so|which|who|whom|when|where|while|whereas|although|though|as|' +
+    "until|till|that|thanks|'cause|cuz|to be|especially|even|like when|just|and (?:i|i'm|it|it's|he|she|they|we|this|" +
+    'that|has|have|am|is|are|was|were|just|then|now|also|so|got|had|would|will|can|how|what|loved|really|ended|' +
+    'started|' +
     "it'll|there))(?=\\s|$)).*$", 'iu')
 
 /** What adds nothing at the end. */
 const FILLER = new RegExp(
-  '(?:[\\s,]+(?:too|as well|also|a lot|so much|very much|right now|now|these days|nowadays|at the moment|currently|again|' +
-    'anyway|haha|lol|actually|really|the most|of course|already|here|together|any ?more|though|btw|instead|for sure|today|' +
-    'for now|in general|more than anything|to death|at all|either|the best|yet|myself|ourselves|over there|by the way))+$',
+  '(?:[\\s,]+(?:too|as well|also|a lot|so much|very much|right now|now|these days|nowadays|at the moment|currently|' +
+    'again|anyway|haha|lol|actually|really|the most|of course|already|here|together|any ?more|though|btw|instead|' +
+    'for sure|today|for now|in general|more than anything|to death|at all|either|the best|yet|myself|ourselves|' +
+    'over there|by the way))+$',
   'i')
 
 /** Words that point elsewhere. */
 const DANGLING = new RegExp(
-  `${CUT}|\\b(?:it|it's|its|this|that|that's|these|those|them|they|their|theirs|him|his|her|hers|he|she|you|your|yours|i|` +
-    "i'm|i've|i'd|i'll|we|we're|there|here|one|ones|something|anything|everything|nothing|someone|somebody|everyone|stuff|" +
-    'things?|what|how|why|who|whatever|same|both|such|another|others?|somewhere|more|way|most|lot|lots|all|any|kind|' +
+  `${CUT}|\\b(?:it|it's|its|this|that|that's|these|those|them|they|their|theirs|him|his|her|hers|he|she|you|your|` +
+    "yours|i|i'm|i've|i'd|i'll|we|we're|there|here|one|ones|something|anything|everything|nothing|someone|somebody|" +
+    'everyone|stuff|things?|what|how|why|who|whatever|same|both|such|another|others?|somewhere|more|way|most|' +
+    'lot|lots|all|any|kind|' +
     'sort|bit)\\b', 'iu')
+
+/** What is cut in the middle of a thought. */
+const UNFINISHED =
+  /\b(?:and|or|with|for|to|of|in|at|on|by|from|a|an|the|my|not|very|so|really|been|is|are|was|were)$/i
 
 const MOST_WORDS = 10
 
@@ -50,7 +57,7 @@ export function thing(text: string, speaker: string): string | null {
   const foreign = own.replaceAll(`${speaker}'s`, '').replaceAll(speaker, '')
   if (DANGLING.test(foreign) || RELATIVE.test(foreign)) return null
   if (/^(?:and|or|but|too)\b/i.test(own)) return null
-  if (/\b(?:and|or|with|for|to|of|in|at|on|by|from|a|an|the|my|not|very|so|really|been|is|are|was|were)$/i.test(own)) return null
+  if (UNFINISHED.test(own)) return null
   return own
 }
 

@@ -13,7 +13,8 @@ export type Timed = {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 export const MONTHS = [
-  'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December',
+  'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November',
+  'December',
 ]
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 const NUMBERS: Record<string, number> = {
@@ -88,10 +89,12 @@ const READERS: Reader[] = [
   ['next (week|weekend|month|year)', ([, unit], today) => away(unit!.toLowerCase(), 1, today)],
   ['this (weekend|week|month|year)', ([, unit], today, isPast) =>
     ({ ...away(unit!.toLowerCase(), 0, today), isFuture: !isPast })],
-  [`(?:last|this past) (${WEEKDAYS.join('|')}|mon|tues?|wed|thurs?|fri|sat|sun)${PART}`, ([, day], today) => weekday(day!, -1, today)],
+  [`(?:last|this past) (${WEEKDAYS.join('|')}|mon|tues?|wed|thurs?|fri|sat|sun)${PART}`, ([, day], today) =>
+    weekday(day!, -1, today)],
   [`(?:on|this|this coming|coming) (${WEEKDAYS.join('|')})${PART}`, ([, day], today, isPast) =>
     weekday(day!, isPast ? -1 : 1, today)],
-  [`(?:on )?(?:the )?(\\d{1,2})(?:st|nd|rd|th)?(?: of)? (${MONTH})(?:,? ${YEAR})?`, ([, day, name, year], today, isPast) =>
+  [`(?:on )?(?:the )?(\\d{1,2})(?:st|nd|rd|th)?(?: of)? (${MONTH})(?:,? ${YEAR})?`,
+    ([, day, name, year], today, isPast) =>
     dated(day!, name!, year, isPast, today)],
   [`(?:on )?(${MONTH}) (\\d{1,2})(?:st|nd|rd|th)?(?:,? ${YEAR})?(?!\\d)`, ([, name, day, year], today, isPast) =>
     dated(day!, name!, year, isPast, today)],
@@ -101,7 +104,8 @@ const READERS: Reader[] = [
     const first = new Date(Date.UTC(Number(year), monthIndex(name!), 1))
     return { when: month(first, 0), isFuture: first > today }
   }],
-  [`(?:back )?in ${YEAR}`, ([, year], today) => ({ when: `in ${year}`, isFuture: Number(year) > today.getUTCFullYear() })],
+  [`(?:back )?in ${YEAR}`, ([, year], today) =>
+    ({ when: `in ${year}`, isFuture: Number(year) > today.getUTCFullYear() })],
 ]
 const compiled = READERS.map(([pattern, read]) => [new RegExp(`(?:^|,? )\\b${pattern}\\b`, 'i'), read] as const)
 
@@ -112,12 +116,15 @@ export function readTime(text: string, at: Date, isPast: boolean): Timed | null 
     const match = pattern.exec(text)
     const found = match && read(match, today, isPast)
     if (!found) continue
-    const rest = `${text.slice(0, match.index)} ${text.slice(match.index + match[0].length)}`.replace(/\s+/g, ' ').trim()
+    const around = `${text.slice(0, match.index)} ${text.slice(match.index + match[0].length)}`
+    const rest = around.replace(/\s+/g, ' ').trim()
     return { rest, when: found.when, isFuture: found.isFuture, day: found.day ?? null }
   }
   return null
 }
 
 /** A time that is not resolved: what holds one is no fact that outlives its day. */
-export const RELATIVE =
-  /\b(?:ago|yesterday|today|tonight|tomorrow|(?:last|next|this|the other) (?:time|day|week|weekend|month|year|morning|night|evening|spring|summer|autumn|fall|winter|\w+day)|soon|later|earlier|recently|lately|just now|upcoming)\b/i
+export const RELATIVE = new RegExp(
+  String.raw`\b(?:ago|yesterday|today|tonight|tomorrow|(?:last|next|this|the other) (?:time|day|week|weekend|month|` +
+    String.raw`year|morning|night|evening|spring|summer|autumn|fall|winter|\w+day)|soon|later|earlier|recently|` +
+    String.raw`lately|just now|upcoming)\b`, 'i')

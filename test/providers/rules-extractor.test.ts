@@ -11,8 +11,12 @@ const BOB: ToldTurn = { id: 'turn_bob', actor: 'bob', displayName: 'Bob', kind: 
 const turn = (text: string, more: Partial<ToldTurn> = {}): ToldTurn => ({ ...ADA, id: 'turn_ada', text, ...more })
 
 const extractor = createRulesExtractor()
-const factsIn = async (...turns: ToldTurn[]) =>
-  (await extractor.extract(turns)).facts.map(({ subject, predicate, object }) => `${subject} | ${predicate} | ${object}`)
+async function factsIn(...turns: ToldTurn[]): Promise<string[]> {
+  const { facts } = await extractor.extract(turns)
+  return facts.map(({ subject, predicate, object }) => [subject, predicate, object].join(' | '))
+}
+/** Each text as a turn of its own. */
+const turns = (texts: string[]) => texts.map((text, i) => turn(text, { id: `turn_${i}` }))
 
 describe('on the labelled set', () => {
   it('of what it says all but one in twenty is right, and most of what is there is found', async () => {
@@ -36,13 +40,14 @@ describe('on the labelled set', () => {
 
   it('no question gives a fact', async () => {
     const asked = LABELLED.map(([said]) => said.replace(/[.!]*$/, '?'))
-    expect(await factsIn(BOB, ...asked.map((text, i) => turn(text, { id: `turn_${i}` })))).toEqual([])
+    expect(await factsIn(BOB, ...turns(asked))).toEqual([])
   })
 
   it('nothing that is quoted gives one, be it by marks, by > or by a fence', async () => {
     for (const [said] of LABELLED) {
-      const quotes = [`> ${said.replaceAll('\n', '\n> ')}`, `He wrote “${said.replaceAll('\n', ' ')}”`, `~~~\n${said}\n~~~`]
-      expect([said, await factsIn(BOB, ...quotes.map((text, i) => turn(text, { id: `turn_${i}` })))]).toEqual([said, []])
+      const cited = `> ${said.replaceAll('\n', '\n> ')}`
+      const quotes = [cited, `He wrote “${said.replaceAll('\n', ' ')}”`, `~~~\n${said}\n~~~`]
+      expect([said, await factsIn(BOB, ...turns(quotes))]).toEqual([said, []])
     }
   })
 })
@@ -55,16 +60,18 @@ describe('who says it', () => {
       .toEqual(['Grace Hopper | lives in | Berlin'])
   })
 
-  it('may be an agent, but only people are obeyed when they ask to remember; what tools return is nobody\'s', async () => {
+  it('may be an agent, but only people can ask to remember; what tools return is nobody\'s', async () => {
     const about = ['Ada Lovelace | lives in | Berlin', 'Bob | works as | plumber']
-    expect(await factsIn(BOB, turn(said))).toEqual([...about, "Ada Lovelace | wants remembered | the vault's colour is red"])
+    const asked = "Ada Lovelace | wants remembered | the vault's colour is red"
+    expect(await factsIn(BOB, turn(said))).toEqual([...about, asked])
     expect(await factsIn(BOB, turn(said, { kind: 'AGENT' }))).toEqual(about)
     expect(await factsIn(BOB, turn(said, { kind: 'TOOL' }))).toEqual([])
   })
 
   it('is surer of themselves than of others', async () => {
     const { facts } = await extractor.extract([BOB, turn('I work at Initech. Bob works at Initech.')])
-    expect(facts.map(({ subject, confidence }) => [subject, confidence])).toEqual([['Ada Lovelace', 0.9], ['Bob', 0.63]])
+    const sure = facts.map(({ subject, confidence }) => [subject, confidence])
+    expect(sure).toEqual([['Ada Lovelace', 0.9], ['Bob', 0.63]])
   })
 })
 
@@ -76,8 +83,9 @@ it('times are counted from when the turn was said', async () => {
 
 describe('a turn of 256 KB', () => {
   it.each([
-    'I live in ', 'I love tea. ', 'my my ', 'I ', '" ', "' ", '> ', '`', 'and I ', ', I', 'A', 'so ', 'hey ', '<a', '😀', '\n',
-    'I have a a a ', 'My favorite a ', '. . ', 'yesterday ', 'not ', 'very ', 'Ada ', 'I really ', '“', '(', '!', ': ',
+    'I live in ', 'I love tea. ', 'my my ', 'I ', '" ', "' ", '> ', '`', 'and I ', ', I', 'A', 'so ', 'hey ', '<a', '😀',
+    '\n', 'I have a a a ', 'My favorite a ', '. . ', 'yesterday ', 'not ', 'very ', 'Ada ', 'I really ',
+    '“', '(', '!', ': ',
   ])('of %j is read in a moment, and gives few facts', async (part) => {
     const began = performance.now()
     const { facts } = await extractor.extract([turn(part.repeat(Math.ceil(262_144 / part.length)))])

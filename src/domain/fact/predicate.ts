@@ -37,6 +37,8 @@ const TABLE: Row[] = [
     'has a wife named'],
   ['is engaged to', 'ONE', 'ABOUT', 'engaged to, fiance, fiancee, fiancé, fiancée'],
   ['is dating', 'ONE', 'ABOUT', 'dates, boyfriend, girlfriend, has a boyfriend named, has a girlfriend named'],
+  ['is', 'MANY', 'ABOUT', ''],
+  ['wants remembered', 'MANY', 'ABOUT', 'asked to remember'],
   ['has the pronouns', 'ONE', 'ABOUT', 'pronouns, uses the pronouns'],
   ['speaks', 'MANY', 'ABOUT', 'speak, language, spoken language'],
   ['lives in', 'ONE', 'ENVIRONMENT', 'live, live at, living in, resides in, resides at, residence, based in, ' +
@@ -50,9 +52,16 @@ const TABLE: Row[] = [
     'workplace, joined, got a job at, started at, started working at'],
   ['works as', 'ONE', 'WORK', 'job, occupation, profession, job title, employed as, working as, role'],
   ['works in', 'MANY', 'WORK', 'working in, field, industry'],
+  ['graduated from', 'MANY', 'WORK', ''],
+  ['has a degree in', 'MANY', 'WORK', 'degree'],
+  ['volunteers at', 'MANY', 'WORK', 'volunteers for, volunteers with'],
+  ['teaches', 'MANY', 'WORK', ''],
   ['studies', 'MANY', 'WORK', 'study, studying, student of, majors in, major'],
   ['studies at', 'ONE', 'WORK', 'student at, attends, goes to school at'],
   ['likes', 'MANY', 'PREFERENCES', 'like, loves, enjoys, is a fan of, fan of, fond of, into, adores, can stand'],
+  ['plays', 'MANY', 'PREFERENCES', ''],
+  ['collects', 'MANY', 'PREFERENCES', ''],
+  ['has the habit', 'MANY', 'PREFERENCES', 'habit'],
   ['prefers', 'ONE_OF_A_KIND', 'PREFERENCES', 'prefer, preference, would rather have, favors, favours'],
   ['is allergic to', 'MANY', 'CONSTRAINTS', 'allergy, allergic, allergies, has an allergy to'],
   ['eats', 'MANY', 'CONSTRAINTS', 'eat, can eat'],
@@ -92,7 +101,9 @@ function keyOf(predicate: string): string {
 }
 
 const byKey = new Map<string, Row>()
-for (const row of TABLE) for (const synonym of [row[0], ...row[3].split(',')]) byKey.set(keyOf(synonym), row)
+for (const row of TABLE) {
+  for (const wording of [row[0], ...row[3].split(',')]) if (wording.trim()) byKey.set(keyOf(wording), row)
+}
 const denials = new Map<string, Row>()
 for (const [denied, synonyms] of DENIALS) {
   const row = TABLE.find(([name]) => name === denied)!

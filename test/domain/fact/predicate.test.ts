@@ -2,6 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { classify } from '../../../src/domain/fact/predicate.ts'
+import { createRulesExtractor } from '../../../src/providers/rules-extractor.ts'
+import { LABELLED } from '../../providers/rules-labels.ts'
 
 describe('a predicate', () => {
   it.each([
@@ -54,5 +56,18 @@ describe('a predicate', () => {
     ['works at', 'works as'], ['was born in', 'was born on'], ['is married to', 'is dating'], ['visits', 'likes'],
   ])('%s is not %s', (one, other) => {
     expect(classify(one).name).not.toBe(classify(other).name)
+  })
+
+  it('of the offline extractor is in the table, unless it tells of a time', async () => {
+    const turns = LABELLED.map(([text], i) => ({
+      id: `turn_${i}`, actor: 'ada', displayName: 'Ada', kind: 'HUMAN' as const, text, at: new Date('2026-05-13'),
+    }))
+    const { facts } = await createRulesExtractor().extract(turns)
+    const unknown = facts.map(({ predicate }) => predicate).filter((each) => classify(each).section === 'OTHER')
+    const OF_TIME =
+      /^(?:went|visited|bought|ran|started|adopted|finished|joined|signed|plans|will|decided|has been|has known)/
+    const OF_OTHERS = /^(?:has a \w+ named|runs|wants to|is learning)/
+    expect(unknown.filter((each) => !OF_TIME.test(each) && !OF_OTHERS.test(each))).toEqual([])
+    expect(new Set(facts.map(({ predicate }) => predicate)).size).toBeGreaterThan(50)
   })
 })

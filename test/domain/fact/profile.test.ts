@@ -21,7 +21,8 @@ const profile = (added: ProfileFact[], previous: string | null = null, removed: 
 
 const KNOWN = [
   fact('is named | Ada Lovelace'), fact('has a daughter named | Emma'), fact('likes | tea'),
-  fact('dislikes | noise', 2), fact('favorite color is | blue', 3), fact('works at | Initech'), fact('ada | lives in | Berlin'),
+  fact('dislikes | noise', 2), fact('favorite color is | blue', 3), fact('works at | Initech'),
+  fact('ada | lives in | Berlin'),
   fact('user-1 | uses | Linux', 2), fact('is allergic to | nuts'), fact('does not eat | meat', 4),
   fact('Bob | likes | beer'), fact('went to | the zoo on 2026-05-01', 2),
 ]
