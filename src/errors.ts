@@ -51,6 +51,16 @@ export class StreamClosed extends DomainError {
   }
 }
 
+/** What a context cannot be without takes more tokens than there are. */
+export class BudgetTooSmall extends DomainError {
+  readonly code = 'BUDGET_TOO_SMALL'
+  readonly required: number
+  constructor(budget: number, required: number) {
+    super(`Instructions and the newest turn take ${required} tokens; the budget is ${budget}. Give ${required} or more.`)
+    this.required = required
+  }
+}
+
 /** A model behind the server did not do its part. Nothing was written but what had been finished before. */
 export class ProviderFailed extends DomainError {
   readonly code = 'PROVIDER_FAILED'

@@ -22,3 +22,6 @@ export { abortTurn, appendDelta, commitTurn } from './domain/streaming-turn/stre
 export type { ConversationEvent } from './domain/event/event.ts'
 export { readEventsOf } from './domain/event/reader.ts'
 export { readInbox, type InboxEvent } from './domain/event/inbox.ts'
+export { buildContext } from './domain/context/build.ts'
+export type { Context } from './domain/context/message.ts'
+export { render } from './domain/context/render.ts'

@@ -55,6 +55,7 @@ describe('the README', () => {
     const made: errors.DomainError[] = [
       errors.InvalidInput.at('x', 'y'), new errors.NotFound('x', 'y'), new errors.NotAllowed('x'),
       new errors.Conflict('x'), new errors.StreamClosed('x', 'y'), new errors.ProviderFailed('x', true),
+      new errors.BudgetTooSmall(1, 2),
     ]
     expect(made.map(({ constructor }) => constructor.name).sort())
       .toEqual(Object.keys(errors).filter((name) => name !== 'DomainError').sort())

@@ -61,7 +61,7 @@ const TYPES = {
   data: DataPart,
 } as const
 
-const ContentPart = builder.unionType('ContentPart', {
+export const ContentPart = builder.unionType('ContentPart', {
   description: 'One piece of what a turn says.',
   types: Object.values(TYPES),
   resolveType: (part) => TYPES[part.type],

@@ -4,7 +4,7 @@
 import { GraphQLError } from 'graphql'
 import type { Turn } from '../domain/turn/turn.ts'
 import {
-  Conflict, DomainError, InvalidInput, NotAllowed, NotFound, ProviderFailed, StreamClosed, type InputIssue,
+  BudgetTooSmall, Conflict, DomainError, InvalidInput, NotAllowed, NotFound, ProviderFailed, StreamClosed, type InputIssue,
 } from '../errors.ts'
 import { builder } from './builder.ts'
 import { TurnStatusEnum } from './turn.ts'
@@ -85,6 +85,15 @@ builder.objectType(ProviderFailed, {
     retryable: t.exposeBoolean('retryable', {
       description: 'Whether the same call may succeed later; otherwise somebody must mend something first.',
     }),
+  }),
+})
+
+builder.objectType(BudgetTooSmall, {
+  name: 'BudgetTooSmall',
+  description: 'What a context cannot be without, the instructions and the newest turn, takes more than its budget.',
+  interfaces,
+  fields: (t) => ({
+    required: t.exposeInt('required', { description: 'The least budget for which a context can be built now.' }),
   }),
 })
 

@@ -17,7 +17,9 @@ const HistoryEntry = builder.unionType('HistoryEntry', {
 builder.objectField('Conversation', 'history', (t) =>
   t.field({
     type: [HistoryEntry],
-    description: 'The newest turns as the viewer sees them, newest versions only, oldest first; with `includeSummaries`, summaries too.',
+    description:
+      'The newest turns as the viewer sees them, newest versions only, oldest first; with `includeSummaries`, summaries ' +
+      'too.',
     extensions: PER_VIEWER,
     args: {
       limit: t.arg.int({

@@ -7,7 +7,7 @@ import { builder } from './builder.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
 
-const RecallScopeEnum = builder.enumType('RecallScope', {
+export const RecallScopeEnum = builder.enumType('RecallScope', {
   description: 'Which rooms are searched. Of each, the viewer is shown only what is in their view.',
   values: {
     CONVERSATION: { description: 'The one room that `conversationId` names.' },

@@ -2,6 +2,7 @@
 
 import './append.ts'
 import './content.ts'
+import './context.ts'
 import './conversation.ts'
 import './embedding.ts'
 import './erasure.ts'

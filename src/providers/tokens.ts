@@ -8,6 +8,8 @@ import { startThread } from '../thread.ts'
 export type TokenCounter = {
   /** How many tokens the text is. A number where that is quick, else a promise. */
   count(text: string): number | Promise<number>
+  /** The same, for texts that are counted again and again: short ones are remembered, the newest 4 million characters. */
+  recount(text: string): number | Promise<number>
   close(): Promise<void>
 }
 
@@ -37,6 +39,28 @@ export function countInline(text: string): number {
   return tokens + countTokens(piece, PLAIN)
 }
 
+/** Characters of remembered texts, at which the older half is forgotten. */
+const REMEMBERED = 2 * 1024 * 1024
+
+/** Counts in two generations: what was asked for lately survives the forgetting of the older one. */
+function createMemory(count: (text: string) => number): (text: string) => number {
+  let young = new Map<string, number>()
+  let old = new Map<string, number>()
+  let chars = 0
+  return (text) => {
+    const known = young.get(text)
+    if (known !== undefined) return known
+    const tokens = old.get(text) ?? count(text)
+    if ((chars += text.length) > REMEMBERED) {
+      old = young
+      young = new Map()
+      chars = text.length
+    }
+    young.set(text, tokens)
+    return tokens
+  }
+}
+
 type Waiting = { resolve(tokens: number): void; reject(error: Error): void }
 
 /** A counter with one worker thread, started by the first long text. */
@@ -62,16 +86,19 @@ export function createTokenCounter(): TokenCounter {
     return started
   }
 
+  function countInThread(text: string): Promise<number> {
+    worker ??= start()
+    const id = next++
+    return new Promise<number>((resolve, reject) => {
+      waiting.set(id, { resolve, reject })
+      worker!.postMessage({ id, text })
+    })
+  }
+
+  const remembered = createMemory(countInline)
   return {
-    count(text) {
-      if (text.length <= INLINE) return countInline(text)
-      worker ??= start()
-      const id = next++
-      return new Promise<number>((resolve, reject) => {
-        waiting.set(id, { resolve, reject })
-        worker!.postMessage({ id, text })
-      })
-    },
+    count: (text) => (text.length <= INLINE ? countInline(text) : countInThread(text)),
+    recount: (text) => (text.length <= INLINE ? remembered(text) : countInThread(text)),
     async close() {
       await worker?.terminate()
     },

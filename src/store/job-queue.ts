@@ -3,7 +3,7 @@
 // Nothing is made or polled before the first worker starts.
 
 import type { Pool } from 'pg'
-import PgBoss from 'pg-boss'
+import type PgBoss from 'pg-boss'
 
 export type JobQueue = {
   /** Works on the jobs of that name, one at a time in each of `workers` lanes, from now on. A job that fails is over. */
@@ -24,40 +24,39 @@ const CLOSE_MS = 5_000
 export function createJobQueue(pool: Pool, onError: (error: Error) => void): JobQueue {
   const stop = new AbortController()
   const workers = new Map<string, string[]>()
+  /** Until it has started, whoever starts it is told what went wrong. */
   let strict = true
   let started: Promise<PgBoss> | null = null
 
   const execute = async (text: string, values?: unknown[]) => pool.query(text, values)
-  // pg-boss does not wait for the note that a job is done: were that to reject, it would end the process. The job then
-  // expires, and is done once more.
-  const boss = new PgBoss({
-    db: {
-      executeSql: (text, values) => execute(text, values).catch((error: Error) => {
-        if (strict) throw error
-        if (!stop.signal.aborted) onError(error)
-        return { rows: [] }
-      }),
-    },
-    schedule: false,
-    maintenanceIntervalSeconds: 120,
-    archiveCompletedAfterSeconds: 3_600,
-    deleteAfterDays: 1,
-  })
-  boss.on('error', (error) => {
-    if (!stop.signal.aborted) onError(error)
-  })
 
   async function start(): Promise<PgBoss> {
+    // Not loaded before it is needed: a start is quicker without it.
+    const { default: Boss } = await import('pg-boss')
+    // pg-boss does not wait for the note that a job is done: were that to reject, it would end the process. The job then
+    // expires, and is done once more.
+    const executeSql = (text: string, values?: unknown[]) => execute(text, values).catch((error: Error) => {
+      if (strict) throw error
+      if (!stop.signal.aborted) onError(error)
+      return { rows: [] }
+    })
+    const boss = new Boss({
+      db: { executeSql }, schedule: false, maintenanceIntervalSeconds: 120, archiveCompletedAfterSeconds: 3_600,
+      deleteAfterDays: 1,
+    })
+    boss.on('error', (error) => {
+      if (!stop.signal.aborted) onError(error)
+    })
     await boss.start()
+    strict = false
     return boss
   }
 
   return {
     async work(name, lanes, handle) {
-      strict = true
-      await (started ??= start())
+      const boss = await (started ??= start())
       await boss.createQueue(name, { name, policy: 'short', retryLimit: 2, expireInSeconds: EXPIRE_SECONDS })
-      strict = false
+      if (!await boss.getQueue(name)) throw new Error(`the queue ${name} could not be made`)
       const ids: string[] = []
       const take = async (jobs: PgBoss.Job<{ key: string }>[]) => {
         try {
@@ -76,14 +75,14 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
       if (stop.signal.aborted) return
       const ids = workers.get(name)
       if (!ids) throw new Error(`nobody works on ${name}`)
+      const boss = await started!
       await boss.send(name, { key }, { singletonKey: key, db: { executeSql: execute } })
       for (const id of ids) boss.notifyWorker(id)
     },
     async close() {
       stop.abort()
-      if (!started) return
-      await started.catch(() => {})
-      await boss.stop({ graceful: true, timeout: CLOSE_MS }).catch(onError)
+      const boss = await started?.catch(() => null)
+      await boss?.stop({ graceful: true, timeout: CLOSE_MS }).catch(onError)
     },
   }
 }

@@ -3,6 +3,7 @@
 
 import { append } from './append.ts'
 import { compact } from './compact.ts'
+import { context } from './context.ts'
 import { fanOut } from './fan-out.ts'
 import { print, type Report } from './figures.ts'
 import { http } from './http.ts'
@@ -12,7 +13,7 @@ import { dropDatabases, findServices, type Bench } from './services.ts'
 import { vectors } from './vectors.ts'
 
 const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
-  append, http, 'fan-out': fanOut, vectors, recall: recallLatency, compact,
+  append, http, 'fan-out': fanOut, recall: recallLatency, vectors, compact, context,
 }
 
 const asked = process.argv.slice(2)

@@ -10,6 +10,7 @@ import { addParticipant, getParticipants, getUnreadCounts, removeParticipant } f
 import { compact } from '../../src/domain/summary/compact.ts'
 import { historyWithSummaries, isSummary, summarizedThrough } from '../../src/domain/summary/history.ts'
 import { getCoveringSummaries } from '../../src/domain/summary/summary.ts'
+import { recall } from '../../src/domain/recall/recall.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, openTurn } from '../../src/domain/turn/append.ts'
 import { countOfTurns, history, pageOfTurns } from '../../src/domain/turn/history.ts'
@@ -77,6 +78,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     return {
       pages,
       history: (await history(deps, viewer, [room], { limit: 200 })).get(room),
+      recalled: (await recall(deps, viewer, { query: `${CANARY} hello tell`, scope: 'TENANT', k: 100, neighbours: 10 })).hits,
       counts: (await countOfTurns(deps, viewer, [room])).get(room),
       unread: await getUnreadCounts(deps, viewer, participants),
       rooms: [
@@ -113,6 +115,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const texts = ({ pages }: typeof found) => pages.map((page) => page.map(({ text }) => text))
     expect(texts(found)).toEqual(texts(expected))
     expect(found.history!.map(({ text }) => text)).toEqual(expected.history!.map(({ text }) => text))
+    const recalled = ({ recalled }: typeof found) => recalled.map(({ turn }) => turn.text).sort()
+    expect(recalled(found)).toEqual(recalled(expected))
   })
 
   it('is found by those it is meant for', async () => {
@@ -124,6 +128,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       expect(found.byId).toHaveLength(ids.length)
       expect([found.next.length, found.previous.length]).toEqual([2, 2])
       expect(JSON.stringify(found.history).split(CANARY).length).toBeGreaterThan(6)
+      expect(JSON.stringify(found.recalled)).toContain(CANARY)
     }
   })
 

@@ -15,8 +15,8 @@ export type Answer = any
 export const TENANT = 'acme'
 
 /** Clients of a world of their own, for the tests of a file. Ada is who speaks unless somebody else is named. */
-export function useClients(backend: Backend) {
-  const world = useWorld(backend)
+export function useClients(backend: Backend, settings: Parameters<typeof useWorld>[1] = {}) {
+  const world = useWorld(backend, settings)
 
   function prepare(actor: string, text: string, variableValues?: object) {
     const document = parse(text)

@@ -122,3 +122,28 @@ describe.each(backends)('summaries on $name', (backend) => {
     expect(deleteConversation).toEqual({ summaries: 1, turns: 12 })
   })
 })
+
+describe('a summarizer that cannot be reached', () => {
+  const clients = useClients(backends[0]!, {
+    summarizer: { kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', apiKey: undefined, model: 'far-away' },
+  })
+  const ada = clients.as('ada')
+
+  it('is said to have failed, and rooms that name what is built in do without it', async () => {
+    const room = await clients.room(['ada'])
+    await clients.say(room, 'The harbour is closed.')
+    const ask = async () => (await ada(`mutation ($input: SummarizeInput!) { summarize(input: $input) {
+      __typename ... on Summary { model } ... on ProviderFailed { code retryable message } } }`,
+    { input: { conversationId: room } })).summarize
+    expect(await ask()).toMatchObject({
+      __typename: 'ProviderFailed', code: 'PROVIDER_FAILED', retryable: true, message: expect.stringContaining('far-away'),
+    })
+    const { conversation } = await ada(`query ($id: ID!) { conversation(id: $id) {
+      compaction { summarizerModel } summaries { id } } }`, { id: room })
+    expect(conversation).toEqual({ compaction: { summarizerModel: 'far-away' }, summaries: [] })
+    await ada(`mutation ($input: UpdateConversationInput!) { updateConversation(input: $input) { __typename } }`, {
+      input: { id: room, compaction: { summarizerModel: 'extractive' } },
+    })
+    expect(await ask()).toEqual({ __typename: 'Summary', model: 'extractive' })
+  })
+})

@@ -35,6 +35,13 @@ describe('counting', () => {
     expect(counter.count('a word '.repeat(4_000))).toBeInstanceOf(Promise)
   })
 
+  it('is the same when it is remembered, however much is', async () => {
+    const texts = Array.from({ length: 600 }, (_, n) => `${n} ${PROSE.repeat(1 + (n % 100))}`)
+    for (const text of [...texts, ...texts.slice(-50), ...texts]) {
+      expect(await counter.recount(text)).toBe(await counter.count(text))
+    }
+  })
+
   it('is the same inline and in the worker', async () => {
     const texts = [PROSE.repeat(400), 'x'.repeat(20_000), ' '.repeat(20_000), 'a\n'.repeat(10_000), '🎉'.repeat(10_000)]
     const counted = await Promise.all(texts.map((text) => counter.count(text)))

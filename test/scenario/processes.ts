@@ -104,7 +104,7 @@ export async function post<T>(server: Server, query: string, variables: object):
 
 export async function createRoom(server: Server, actors: string[]): Promise<string> {
   const query = `mutation($p: [ParticipantInput!]) {
-    r: createConversation(input: { participants: $p }) { ... on Conversation { id } }
+    r: createConversation(input: { participants: $p, compaction: { strategy: NEVER } }) { ... on Conversation { id } }
   }`
   const { r } = await post<{ r: { id: string } }>(server, query, { p: actors.map((actor) => ({ actor })) })
   return r.id

@@ -54,12 +54,14 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
     found.filter(({ seq }) => expected.includes(seq)).length / expected.length
 
   it.each(Object.keys(SIZES))('the tenant of %s gets as many as there are, and the right ones', async (tenant) => {
-    for (const search of Object.values(searches)) {
+    for (const [how, search] of Object.entries(searches)) {
+      // Of a thousandth of the table, the index alone misses some: which is why it is not asked when it may choose.
+      const share = how === 'by the index' ? 0.6 : 0.9
       for (let seed = 0; seed < 5; seed++) {
         const found = await nearest(search, tenant, query(seed))
         expect(found).toHaveLength(Math.min(K, SIZES[tenant]!))
         expect(found.every(({ room }) => room === roomOf(tenant))).toBe(true)
-        expect(shared(found, await truth(tenant, query(seed)))).toBeGreaterThanOrEqual(0.9)
+        expect(shared(found, await truth(tenant, query(seed)))).toBeGreaterThanOrEqual(share)
         const similarities = found.map(({ similarity }) => similarity)
         expect(similarities).toEqual(similarities.toSorted((a, b) => b - a))
       }
@@ -90,7 +92,7 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
     await pool.query('UPDATE turn SET audience = NULL WHERE conversation_id = $1', [roomOf('many')])
   }, 60_000)
 
-  it.runIf(name === 'postgres')('only wide scopes go through the index', async () => {
+  if (name === 'postgres') it('only wide scopes go through the index', async () => {
     const how = async (tenant: string) => (await searches['as it chooses']!.nearest(
       EMBEDDER, { tenant, actor: 'x' }, [roomOf(tenant)], query(1), K, {})).how
     expect([await how('one'), await how('hundred'), await how('many')]).toEqual(['EXACT', 'EXACT', 'APPROXIMATE'])

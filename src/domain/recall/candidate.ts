@@ -2,7 +2,7 @@
 // stretch is turns of one room in order, as the viewer sees them; nothing beyond it is looked at.
 
 import type { IndexedTurn } from '../../store/sql/read-index.ts'
-import { averageSurrounded, bm25, coverage, REACH, weightAt, type Counts, type Statistics } from './bm25.ts'
+import { averageSurrounded, bm25, coverage, REACH, weightAt, type Statistics } from './bm25.ts'
 import { Cue } from './cues.ts'
 import type { Candidate } from './rank.ts'
 
@@ -11,47 +11,28 @@ const SITTING_GAP_MS = 60 * 60 * 1000
 /** Turns before and after that make up a turn's sitting at most. */
 export const SITTING_REACH = 20
 
-/** A query's terms, each with its number. */
-export type QueryTerms = ReadonlyMap<number, number>
-
-/** A turn with the query's terms in it counted. */
-export type Counted = { turn: IndexedTurn; counts: Counts }
-
-const NONE: Counts = new Map()
-
-export function countTerms(query: QueryTerms, turn: IndexedTurn): Counted {
-  let counts: Map<number, number> | null = null
-  for (const term of turn.terms) {
-    const number = query.get(term)
-    if (number === undefined) continue
-    counts ??= new Map()
-    counts.set(number, (counts.get(number) ?? 0) + 1)
-  }
-  return { turn, counts: counts ?? NONE }
-}
-
-/** The statistics of a scope that was read whole. */
-export function statisticsOf(query: QueryTerms, scope: readonly Counted[]): Statistics {
-  const holding = new Array<number>(query.size).fill(0)
+/** The statistics of a scope that was read whole, for that many terms. */
+export function statisticsOf(terms: number, scope: readonly IndexedTurn[]): Statistics {
+  const holding = new Array<number>(terms).fill(0)
   let [matching, length] = [0, 0]
-  for (const { turn, counts } of scope) {
-    for (const term of counts.keys()) holding[term]! += 1
-    if (counts.size === 0) continue
+  for (const turn of scope) {
+    for (const term of turn.counts.keys()) holding[term]! += 1
+    if (turn.counts.size === 0) continue
     matching += 1
-    length += turn.terms.length
+    length += turn.length
   }
   return { turns: scope.length, holding, averageLength: matching ? length / matching : 1 }
 }
 
 /** How a turn's own words match. */
-export const ownScore = (rarity: readonly number[], averageLength: number, { turn, counts }: Counted): number =>
-  counts.size === 0 ? 0 : bm25(rarity, counts, turn.terms.length, averageLength)
+export const ownScore = (rarity: readonly number[], averageLength: number, { counts, length }: IndexedTurn): number =>
+  counts.size === 0 ? 0 : bm25(rarity, counts, length, averageLength)
 
 /** Whether two turns that follow each other are of one sitting. */
-const together = (one: Counted, next: Counted) => Math.abs(next.turn.at - one.turn.at) < SITTING_GAP_MS
+const together = (one: IndexedTurn, next: IndexedTurn) => Math.abs(next.at - one.at) < SITTING_GAP_MS
 
 /** The places in the stretch from `first` to `last` that are of one sitting with that at `index`, at most `reach` away. */
-function sittingAround(stretch: readonly Counted[], index: number, reach: number): { first: number; last: number } {
+function sittingAround(stretch: readonly IndexedTurn[], index: number, reach: number): { first: number; last: number } {
   let [first, last] = [index, index]
   while (first > 0 && index - first < reach && together(stretch[first - 1]!, stretch[first]!)) first -= 1
   while (last < stretch.length - 1 && last - index < reach && together(stretch[last]!, stretch[last + 1]!)) last += 1
@@ -59,12 +40,12 @@ function sittingAround(stretch: readonly Counted[], index: number, reach: number
 }
 
 /** What to weigh: the turns found by words or by vectors, and those near them in the same sitting that may be hits. */
-export function withNeighbours(stretch: readonly Counted[], isFound: (turn: IndexedTurn) => boolean): number[] {
+export function withNeighbours(stretch: readonly IndexedTurn[], isFound: (turn: IndexedTurn) => boolean): number[] {
   const chosen = new Set<number>()
-  stretch.forEach(({ turn }, index) => {
+  stretch.forEach((turn, index) => {
     if (!isFound(turn)) return
     const { first, last } = sittingAround(stretch, index, REACH)
-    for (let near = first; near <= last; near++) if (stretch[near]!.turn.eligible) chosen.add(near)
+    for (let near = first; near <= last; near++) if (stretch[near]!.eligible) chosen.add(near)
   })
   return [...chosen]
 }
@@ -80,11 +61,11 @@ export type Search = {
   similarity(turn: IndexedTurn): number | null
 }
 
-export type TurnCandidate = Candidate & { turn: IndexedTurn; stretch: readonly Counted[]; index: number }
+export type TurnCandidate = Candidate & { turn: IndexedTurn; stretch: readonly IndexedTurn[]; index: number }
 
 /** A turn of a stretch, with its surroundings. */
-export function toCandidate(search: Search, stretch: readonly Counted[], index: number): TurnCandidate {
-  const { turn } = stretch[index]!
+export function toCandidate(search: Search, stretch: readonly IndexedTurn[], index: number): TurnCandidate {
+  const turn = stretch[index]!
   const { first, last } = sittingAround(stretch, index, SITTING_REACH)
   const near = stretch.slice(Math.max(first, index - REACH), Math.min(last, index + REACH) + 1)
   const place = index - Math.max(first, index - REACH)
@@ -93,7 +74,7 @@ export function toCandidate(search: Search, stretch: readonly Counted[], index: 
   let length = 0
   near.forEach((each, at) => {
     const weight = weightAt(Math.abs(at - place))
-    length += weight * each.turn.terms.length
+    length += weight * each.length
     for (const [term, count] of each.counts) counts.set(term, (counts.get(term) ?? 0) + weight * count)
   })
   const held = new Set<number>()
@@ -102,11 +83,11 @@ export function toCandidate(search: Search, stretch: readonly Counted[], index: 
 
   return {
     turn, stretch, index,
-    named: search.names(turn), at: turn.at, cues: turn.cues, length: turn.terms.length,
+    named: search.names(turn), at: turn.at, cues: turn.cues, length: turn.length,
     text: counts.size === 0 ? 0 : bm25(search.rarity, counts, length, averageSurrounded(search.averageLength)),
     sitting: coverage(search.rarity, held),
     similarity: search.similarity(turn),
-    beside: beside.map(({ turn }) => search.similarity(turn)).filter((each) => each !== null),
-    answers: place > 0 && (near[place - 1]!.turn.cues & Cue.ASKS) !== 0,
+    beside: beside.map((each) => search.similarity(each)).filter((each) => each !== null),
+    answers: place > 0 && (near[place - 1]!.cues & Cue.ASKS) !== 0,
   }
 }

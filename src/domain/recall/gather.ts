@@ -11,9 +11,7 @@ import { placeKey, type Place, type SearchFilter } from '../../store/vector-sear
 import type { Ground } from '../deps.ts'
 import type { Viewer } from '../view.ts'
 import { bm25, rarities, REACH, type Statistics } from './bm25.ts'
-import {
-  countTerms, ownScore, SITTING_REACH, statisticsOf, withNeighbours, type Counted, type QueryTerms,
-} from './candidate.ts'
+import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candidate.ts'
 
 /** A scope of so many entries is read whole: it has no more turns than entries. */
 const WHOLE = 5_000
@@ -26,6 +24,9 @@ const MOST_POSTINGS = 10_000
 /** Beyond every place. */
 const END = 2 ** 31 - 1
 
+/** A query's terms as hashes (index-entry.ts), each with its number. */
+export type QueryTerms = ReadonlyMap<number, number>
+
 /** What is asked, as the two sides of the search need it. */
 export type Asked = {
   terms: QueryTerms
@@ -37,7 +38,7 @@ export type Asked = {
 }
 
 export type Gathered = {
-  stretches: Counted[][]
+  stretches: IndexedTurn[][]
   /** By stretch, places of the candidates. */
   candidates: number[][]
   statistics: Statistics
@@ -64,23 +65,22 @@ async function gatherWhole(
   { pool, vectors }: Ground, viewer: Viewer, rooms: readonly string[], { terms, vector, filter, k }: Asked,
 ): Promise<Gathered> {
   const side = Math.max(SIDE, k)
-  const [read, similarities, participants] = await Promise.all([
-    readIndex(pool, viewer, rooms.map((room) => ({ room, from: 0, to: END, around: 0 })), filter),
+  const [stretches, similarities, participants] = await Promise.all([
+    readIndex(pool, viewer, rooms.map((room) => ({ room, from: 0, to: END, around: 0 })), filter, terms),
     vector && vectors.scan(vector.embedder, rooms, vector.query),
     readParticipants(pool, viewer.tenant, rooms),
   ])
-  const stretches = read.map((turns) => turns.map((turn) => countTerms(terms, turn)))
   const scope = stretches.flat()
-  const statistics = statisticsOf(terms, scope)
+  const statistics = statisticsOf(terms.size, scope)
   const similarity = ({ room, seq }: IndexedTurn) => similarities?.get(room)?.get(seq) ?? null
 
-  const eligible = scope.filter(({ turn }) => turn.eligible)
+  const eligible = scope.filter((turn) => turn.eligible)
   const rarity = rarities(statistics)
   const found = new Set([
-    ...best(eligible, (each) => ownScore(rarity, statistics.averageLength, each), side),
+    ...best(eligible, (turn) => ownScore(rarity, statistics.averageLength, turn), side),
     // Above −1, so that turns of any similarity fill up what is asked for.
-    ...best(eligible, ({ turn }) => (similarity(turn) ?? -2) + 1 + 1e-6, side),
-  ].map(({ turn }) => turn))
+    ...best(eligible, (turn) => (similarity(turn) ?? -2) + 1 + 1e-6, side),
+  ])
   return {
     stretches, statistics, similarity, participants,
     candidates: stretches.map((stretch) => withNeighbours(stretch, (turn) => found.has(turn))),
@@ -99,8 +99,7 @@ async function gatherWide(
   ])
   const found = new Map([...words.found, ...(near?.found ?? [])].map((place) => [placeKey(place), place]))
   const wanted = stretchesOf([...found.values()])
-  const read = await readIndex(pool, viewer, wanted, filter)
-  const stretches = read.map((turns) => turns.map((turn) => countTerms(words.terms, turn)))
+  const stretches = await readIndex(pool, viewer, wanted, filter, words.terms)
   // What stands around one stretch may be the middle of another, where more is known of it.
   const candidates = stretches.map((stretch, i) => withNeighbours(stretch, (turn) =>
     turn.rootSeq >= wanted[i]!.from && turn.rootSeq <= wanted[i]!.to && found.has(placeKey(turn))))
@@ -108,7 +107,7 @@ async function gatherWide(
   // Of the candidates and of those beside them; what the search found is asked again, which costs nothing to speak of.
   const compared = stretches.flatMap((stretch, i) => {
     const places = new Set(candidates[i]!.flatMap((index) => [index - 1, index, index + 1]))
-    return [...places].flatMap((index) => stretch[index]?.turn ?? [])
+    return [...places].flatMap((index) => stretch[index] ?? [])
   })
   const [similarities, participants] = await Promise.all([
     vector && compared.length ? vectors.of(vector.embedder, compared, vector.query) : null,

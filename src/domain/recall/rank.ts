@@ -26,7 +26,7 @@ export type Candidate = {
 }
 
 /** `textScore`: 0 to 1, relative to the best match among the candidates; null where not one word matches. */
-export type Score = { score: number; similarity: number | null; textScore: number | null }
+export type Ranked<T> = { candidate: T; score: number; textScore: number | null }
 
 /**
  * What each signal may add, relative to the words of the best match (1). Found by a listwise regression on two LoCoMo
@@ -66,32 +66,32 @@ const BESIDE = 0.5
 /** The candidates with their scores, best first; of equal ones the newer first. Weights are given to measure them. */
 export function rank<T extends Candidate>(
   question: Question, candidates: readonly T[], weights: Record<Signal, number> = WEIGHTS,
-): (T & Score)[] {
+): Ranked<T>[] {
   const best = candidates.reduce((most, { text }) => Math.max(most, text), 0)
   return candidates
     .map((candidate) => {
       const textScore = candidate.text === 0 ? null : candidate.text / best
       const values = signals(question, candidate)
-      const score = SIGNALS.reduce((sum, name) => sum + weights[name] * values[name], textScore ?? 0)
-      return { ...candidate, score, textScore }
+      let score = textScore ?? 0
+      for (const name of SIGNALS) score += weights[name] * values[name]
+      return { candidate, score, textScore }
     })
-    .sort((a, b) => b.score - a.score || b.at - a.at)
+    .sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
 }
 
 /** Each signal of a candidate, 0 to 1 (similarity −1 to 1), before its weight. */
 export function signals(question: Question, candidate: Candidate): Record<Signal, number> {
   const { cues, beside } = candidate
-  const has = (cue: number) => (cues & cue) !== 0
   const meaning = beside.reduce((sum, each) => sum + BESIDE * each, candidate.similarity ?? 0)
   return {
     similarity: meaning / (1 + BESIDE * beside.length),
     speaker: Number(candidate.named),
     sitting: candidate.sitting,
     period: Number(toldAbout(question.periods, candidate.at)),
-    time: Number(question.asksTime && has(Cue.TELLS_TIME)),
-    amount: Number(question.asksAmount && has(Cue.TELLS_AMOUNT)),
-    name: Number(question.asksName && has(Cue.TELLS_NAME)),
-    question: Number(has(Cue.ASKS)),
+    time: Number(question.asksTime && (cues & Cue.TELLS_TIME) !== 0),
+    amount: Number(question.asksAmount && (cues & Cue.TELLS_AMOUNT) !== 0),
+    name: Number(question.asksName && (cues & Cue.TELLS_NAME) !== 0),
+    question: Number((cues & Cue.ASKS) !== 0),
     answer: Number(candidate.answers),
     substance: Math.min(1, candidate.length / ENOUGH_TERMS),
   }

@@ -14,11 +14,11 @@ import { id, metadata, name, parse, storable, time } from '../input.ts'
 import { seenBy, type Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { rarities } from './bm25.ts'
-import { toCandidate, type QueryTerms, type TurnCandidate } from './candidate.ts'
-import { gather, type Asked, type Gathered } from './gather.ts'
+import { toCandidate, type TurnCandidate } from './candidate.ts'
+import { gather, type Asked, type Gathered, type QueryTerms } from './gather.ts'
 import { hashed } from './index-entry.ts'
 import { readQuestion } from './question.ts'
-import { rank, type Score } from './rank.ts'
+import { rank, type Ranked } from './rank.ts'
 
 /** UTF-16 units of a query. */
 const QUERY = 10_000
@@ -59,8 +59,14 @@ const recallInput = z.object({
 })
 export type RecallInput = z.input<typeof recallInput>
 
-export type RecallHit = Score & {
+export type RecallHit = {
   turn: Turn
+  /** What the order is by. */
+  score: number
+  /** Cosine of query and turn; null where the turn has no vector yet. */
+  similarity: number | null
+  /** 0 to 1, relative to the best match among the candidates; null where not one word matches. */
+  textScore: number | null
   /** Turns before and after it as the viewer sees them, oldest first. */
   neighbours: Turn[]
 }
@@ -96,7 +102,8 @@ export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Pro
   if (asked.terms.size === 0 && vector === null) return nothing
   const gathered = await gather(deps, viewer, rooms, asked)
   const ranked = rankGathered(given.query, gathered)
-  const good = ranked.filter(({ similarity }) => given.threshold == null || (similarity ?? -1) >= given.threshold)
+  const good = ranked.filter(({ candidate: { similarity } }) =>
+    given.threshold == null || (similarity ?? -1) >= given.threshold)
   const chosen = choose(good, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
   return {
     hits: await toHits(deps, viewer, chosen),
@@ -144,10 +151,10 @@ function namesOf(name: string): string[] {
 
 function rankGathered(
   query: string, { stretches, candidates, participants, statistics, similarity }: Gathered,
-): (TurnCandidate & Score)[] {
+): Ranked<TurnCandidate>[] {
   // A turn may lie near two stretches; each knows enough of it.
   const chosen = new Map(stretches.flatMap((stretch, i) =>
-    candidates[i]!.map((index) => [placeKey(stretch[index]!.turn), { stretch, index }] as const)))
+    candidates[i]!.map((index) => [placeKey(stretch[index]!), { stretch, index }] as const)))
   const keyOf = (room: string, actor: string) => `${room} ${actor}`
   const names = new Map(participants.map(({ conversationId, actor, displayName }) =>
     [keyOf(conversationId, actor), [...namesOf(actor), ...namesOf(displayName ?? '')]]))
@@ -160,39 +167,39 @@ function rankGathered(
   return rank(question, [...chosen.values()].map(({ stretch, index }) => toCandidate(search, stretch, index)))
 }
 
-type Chosen = { hit: TurnCandidate & Score; neighbours: TurnCandidate['turn'][] }
+type Chosen = { hit: Ranked<TurnCandidate>; neighbours: TurnCandidate['turn'][] }
 
 /** The best that fit. What a hit brings along counts with it, once. */
-function choose(ranked: readonly (TurnCandidate & Score)[], k: number, reach: number, maxTokens: number): Chosen[] {
+function choose(ranked: readonly Ranked<TurnCandidate>[], k: number, reach: number, maxTokens: number): Chosen[] {
   const chosen: Chosen[] = []
   const paid = new Set<string>()
   let left = maxTokens
   for (const hit of ranked) {
     if (chosen.length === k) break
-    const { stretch, index } = hit
-    const around = stretch.slice(Math.max(0, index - reach), index + reach + 1).map(({ turn }) => turn)
+    const { stretch, index } = hit.candidate
+    const around = stretch.slice(Math.max(0, index - reach), index + reach + 1)
     const unpaid = around.filter((turn) => !paid.has(placeKey(turn)))
     const tokens = unpaid.reduce((sum, turn) => sum + turn.tokens, 0)
     if (tokens > left) continue
     left -= tokens
     for (const turn of unpaid) paid.add(placeKey(turn))
-    chosen.push({ hit, neighbours: around.filter((turn) => turn !== hit.turn) })
+    chosen.push({ hit, neighbours: around.filter((turn) => turn !== hit.candidate.turn) })
   }
   return chosen
 }
 
 async function toHits({ pool }: Deps, viewer: Viewer, chosen: readonly Chosen[]): Promise<RecallHit[]> {
   const places = new Map(
-    chosen.flatMap(({ hit, neighbours }) => [hit.turn, ...neighbours]).map((turn) => [placeKey(turn), turn]))
+    chosen.flatMap(({ hit, neighbours }) => [hit.candidate.turn, ...neighbours]).map((turn) => [placeKey(turn), turn]))
   const rows = await readTurnsAt(pool, viewer, [...places.values()])
   const turns = new Map(rows.map((row) => [placeKey({ room: row.conversationId, seq: row.seq }), seenBy(viewer)(row)]))
   // A turn may have been deleted since it was found.
   return chosen.flatMap(({ hit, neighbours }) => {
-    const turn = turns.get(placeKey(hit.turn))
+    const { candidate, score, textScore } = hit
+    const turn = turns.get(placeKey(candidate.turn))
     if (!turn) return []
-    const { score, similarity, textScore } = hit
     return [{
-      turn, score, similarity, textScore,
+      turn, score, similarity: candidate.similarity, textScore,
       neighbours: neighbours.flatMap((each) => turns.get(placeKey(each)) ?? []),
     }]
   })

@@ -22,31 +22,40 @@ export const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, left: { tur
 type Step = { measure: Measure; policy: StoredPolicy }
 type Wanted = (standing: Standing) => Step | null
 
+/** When to leave off. */
+export type Halt = {
+  /** At once, and what a model is working on is given up. */
+  stop?: AbortSignal
+  /** Before the next step. */
+  enough?: () => boolean
+}
+
 /** The oldest half, at most a pass of it at once, and never the newest turn. */
 const oldestHalf = ({ turns }: Standing): Measure =>
   ({ most: Math.floor(turns / 2), limit: turns - 1, through: Infinity, tokens: PASS_TOKENS })
 
 /**
- * Steps until none is wanted, `stop` says so, or there is nothing to be covered yet. The ids of what it wrote, in order.
- * @throws ProviderFailed; what was written before stays
+ * Steps until none is wanted, it is to halt, or there is nothing to be covered yet. The ids of what it wrote, in order.
+ * @throws ProviderFailed, or the reason of `stop`; what was written before stays
  */
-async function run(deps: Deps, room: string, wanted: Wanted, stop?: AbortSignal): Promise<string[]> {
+async function run(deps: Deps, room: string, wanted: Wanted, halt: Halt = {}): Promise<string[]> {
   const written: string[] = []
   let attempts = 0
-  while (!stop?.aborted) {
+  const goesOn = () => !halt.stop?.aborted && !halt.enough?.()
+  while (goesOn()) {
     const standing = await readStanding(deps, room)
     const step = standing && wanted(standing)
     if (!step || step.policy.strategy === 'NEVER') return written
     const summarizer = summarizerFor(deps, step.policy.summarizerModel)
     const span = await findSpan(deps, standing, step.measure)
     if (span.length === 0) return written
-    const made = await coverSpan(deps, standing, step.policy.strategy, summarizer, span)
+    const made = await coverSpan(deps, standing, step.policy.strategy, summarizer, span, halt.stop)
     if (made) written.push(made)
     else if (++attempts >= ATTEMPTS) return written
     if (made && step.policy.strategy === 'HIERARCHICAL') {
-      for (let folding = true; folding && !stop?.aborted;) {
+      for (let folding = true; folding && goesOn();) {
         const now = await readStanding(deps, room)
-        const folded = now && await foldLevel(deps, now, summarizer)
+        const folded = now && await foldLevel(deps, now, summarizer, halt.stop)
         if (folded) written.push(folded)
         folding = folded !== null
       }
@@ -56,9 +65,9 @@ async function run(deps: Deps, room: string, wanted: Wanted, stop?: AbortSignal)
 }
 
 /** Brings the room within its own policy, as far as it goes; how many summaries it wrote. @throws ProviderFailed */
-export async function compactDue(deps: Deps, room: string, stop?: AbortSignal): Promise<number> {
+export async function compactDue(deps: Deps, room: string, halt: Halt = {}): Promise<number> {
   const written = await run(deps, room, (standing) =>
-    (isDue(standing, standing) ? { measure: oldestHalf(standing), policy: standing } : null), stop)
+    (isDue(standing, standing) ? { measure: oldestHalf(standing), policy: standing } : null), halt)
   return written.length
 }
 

@@ -30,7 +30,7 @@ export const saidIn = (turn: UncoveredTurn): Said => ({
   speaker: turn.actor, at: turn.createdAt, text: contentOf(turn).map(told).filter(Boolean).join('\n'),
 })
 
-/** A call whose result has not come after this long is taken for abandoned, so that it does not stop summaries for ever. */
+/** A call without a result for this long is taken for abandoned: it must not stop summaries for ever. */
 const ABANDONED_MS = 60 * 60 * 1000
 
 export function toCandidate(turn: UncoveredTurn, now: number): Candidate {

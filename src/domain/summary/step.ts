@@ -37,7 +37,7 @@ export async function readStanding({ pool }: Pick<Deps, 'pool'>, room: string): 
   return row && { ...row, current }
 }
 
-/** The turns that the next summary covers, as `measure` allows; none where there is nothing to cover, or it has to wait. */
+/** The turns that the next summary covers, as `measure` allows; none where there are none, or it has to wait. */
 export async function findSpan(
   { pool }: Pick<Deps, 'pool'>, { room, through }: Standing, measure: Measure,
 ): Promise<UncoveredTurn[]> {
@@ -56,9 +56,10 @@ export async function findSpan(
 /** What the summarizer makes of it, kept to its tokens. @throws ProviderFailed */
 async function make(
   { tokens, log }: Deps, summarizer: Summarizer, previous: string | null, turns: readonly Said[], maxTokens: number,
+  stop?: AbortSignal,
 ): Promise<{ content: string; model: string }> {
   try {
-    const { content, model } = await summarizer.summarize({ previous, turns, maxTokens })
+    const { content, model } = await summarizer.summarize({ previous, turns, maxTokens }, stop)
     return { content: await beginningOf(content, maxTokens, tokens.count), model }
   } catch (error) {
     if (!(error instanceof SummarizerFailed)) throw error
@@ -70,15 +71,18 @@ async function make(
 /** In passes. A turn that alone is longer than one is cut. @throws ProviderFailed */
 async function condense(
   deps: Deps, summarizer: Summarizer, previous: string | null, turns: readonly UncoveredTurn[], maxTokens: number,
+  stop?: AbortSignal,
 ): Promise<{ content: string; model: string }> {
   let made = { content: previous ?? '', model: summarizer.model }
   for (const pass of passes(turns, PASS_TOKENS)) {
     const said = pass.map(saidIn)
     if (pass.length === 1) said[0]!.text = await beginningOf(said[0]!.text, PASS_TOKENS, deps.tokens.count)
-    made = await make(deps, summarizer, made.content || null, said, maxTokens)
+    made = await make(deps, summarizer, made.content || null, said, maxTokens, stop)
   }
   return made
 }
+
+const idsOf = (things: readonly { id: string }[]) => things.map(({ id }) => id)
 
 const joined = (summaries: readonly SummaryRow[]) =>
   summaries.length ? summaries.map(({ content }) => content).join('\n') : null
@@ -93,7 +97,7 @@ async function write(
   const text = content.trim() || '(Nothing was said.)'
   const { outcome, seq } = await writeSummary(deps.pool, {
     tenant, room, id, level, to, content: text, tokens: await deps.tokens.count(text), model,
-    current: current.map((each) => each.id), replaces: replaces.map((each) => each.id), turns: turns.map((each) => each.id),
+    current: idsOf(current), replaces: idsOf(replaces), turns: idsOf(turns),
   })
   if (outcome !== 'written') return null
   announceEntries(deps, [{ tenant, room, first: seq, last: seq }])
@@ -107,13 +111,14 @@ async function write(
  */
 export async function coverSpan(
   deps: Deps, standing: Standing, strategy: 'ROLLING' | 'HIERARCHICAL', summarizer: Summarizer, span: UncoveredTurn[],
+  stop?: AbortSignal,
 ): Promise<string | null> {
   const to = span.at(-1)!.rootSeq
   if (strategy === 'HIERARCHICAL') {
-    return write(deps, standing, 0, to, await condense(deps, summarizer, null, span, SPAN_TOKENS), [], span)
+    return write(deps, standing, 0, to, await condense(deps, summarizer, null, span, SPAN_TOKENS, stop), [], span)
   }
   const { current } = standing
-  const made = await condense(deps, summarizer, joined(current), span, SUMMARY_TOKENS)
+  const made = await condense(deps, summarizer, joined(current), span, SUMMARY_TOKENS, stop)
   return write(deps, standing, 0, to, made, current, span)
 }
 
@@ -122,7 +127,9 @@ export async function coverSpan(
  * has moved on.
  * @throws ProviderFailed
  */
-export async function foldLevel(deps: Deps, standing: Standing, summarizer: Summarizer): Promise<string | null> {
+export async function foldLevel(
+  deps: Deps, standing: Standing, summarizer: Summarizer, stop?: AbortSignal,
+): Promise<string | null> {
   const levels = new Map<number, SummaryRow[]>()
   for (const each of standing.current) levels.set(each.level, [...(levels.get(each.level) ?? []), each])
   for (const [level, all] of levels) {
@@ -131,7 +138,8 @@ export async function foldLevel(deps: Deps, standing: Standing, summarizer: Summ
     const places = oldest.map((each) => standing.current.indexOf(each))
     // Levels fall from the oldest summary to the newest, so they stand side by side; but strategies may have changed.
     if (places.at(-1)! - places[0]! !== oldest.length - 1) continue
-    const made = await make(deps, summarizer, joined(oldest), [], Math.min(SUMMARY_TOKENS, SPAN_TOKENS * 2 ** (level + 1)))
+    const most = Math.min(SUMMARY_TOKENS, SPAN_TOKENS * 2 ** (level + 1))
+    const made = await make(deps, summarizer, joined(oldest), [], most, stop)
     return write(deps, standing, level + 1, oldest.at(-1)!.toSeq, made, oldest, [])
   }
   return null

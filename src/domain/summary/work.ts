@@ -32,7 +32,8 @@ export async function startCompacting(deps: Deps): Promise<() => Promise<void>> 
     if (busy.has(room)) return
     busy.add(room)
     try {
-      const count = await compactDue(deps, room, AbortSignal.any([signal, AbortSignal.timeout(SHARE_MS)]))
+      const until = performance.now() + SHARE_MS
+      const count = await compactDue(deps, room, { stop: signal, enough: () => performance.now() > until })
       if (count > 0) {
         log.info({ room, count }, 'compacted')
         grown.add(room)

@@ -81,7 +81,7 @@ function shown(part: ContentPart): string {
  */
 export async function contentOf(
   all: ContentPart[],
-  { tokens, limits }: { tokens: TokenCounter; limits: Pick<Limits, 'turnBytes'> },
+  { tokens, limits }: { tokens: Pick<TokenCounter, 'count'>; limits: Pick<Limits, 'turnBytes'> },
   path = 'content',
 ): Promise<Content> {
   if (all.every((part) => part.type === 'text' && part.text.trim() === '')) {

@@ -69,7 +69,9 @@ const historyArgs = z.object({ limit: count.nullish(), before: count.nullish() }
 export type HistoryArgs = z.input<typeof historyArgs>
 
 /** How many, before which place. @throws InvalidInput */
-export function historyPage({ limits }: Pick<Ground, 'limits'>, args: HistoryArgs): { size: number; before: number | null } {
+export function historyPage(
+  { limits }: Pick<Ground, 'limits'>, args: HistoryArgs,
+): { size: number; before: number | null } {
   const { limit, before } = parse(historyArgs, args)
   const size = limit ?? 50
   if (size < 1 || size > limits.pageSize) {

@@ -29,8 +29,8 @@ export async function findTerms(
   pool: Pool, viewer: { tenant: string; actor: string }, rooms: readonly string[], terms: readonly number[],
   limit: number, filter: SearchFilter,
 ): Promise<Posting[][]> {
+  // Without a name, so that it is planned for these rooms and terms: a plan for any takes six times as long.
   const { rows } = await pool.query<{ place: number; packed: Buffer | null }>({
-    name: 'find-terms',
     text: `
       WITH v AS MATERIALIZED (
         SELECT v.*, j.salt, array_position($3::text[], v.id) AS room

@@ -24,9 +24,13 @@ export type IndexedTurn = {
   cues: number
   /** Whether it meets the filter. */
   eligible: boolean
-  /** Hashes of its stems in order, unsalted. */
-  terms: Int32Array
+  /** Terms in it, repetitions included. */
+  length: number
+  /** The terms asked for, by their numbers, and how often each stands in it. */
+  counts: ReadonlyMap<number, number>
 }
+
+const NONE: ReadonlyMap<number, number> = new Map()
 
 /** Beside the bits of Cue: that the turn meets the filter. */
 const ELIGIBLE = 256
@@ -61,9 +65,12 @@ type Packed = { place: number; salt: number } & ({
 /**
  * The turns of each stretch that the viewer sees, in order of place. Stretches of rooms that the tenant has not are
  * empty; nothing is said of turns that are still being written, were aborted or erased.
+ *
+ * terms: those to count, as hashes (domain/recall/index-entry.ts), each with a number.
  */
 export async function readIndex(
   pool: Pool, viewer: { tenant: string; actor: string }, stretches: readonly Stretch[], filter: SearchFilter,
+  terms: ReadonlyMap<number, number>,
 ): Promise<IndexedTurn[][]> {
   const { rows } = await pool.query<Packed>({
     name: 'read-index',
@@ -74,7 +81,7 @@ export async function readIndex(
     ],
   })
   const found: IndexedTurn[][] = stretches.map(() => [])
-  for (const row of rows) found[row.place - 1] = unpack(row, stretches[row.place - 1]!.room)
+  for (const row of rows) found[row.place - 1] = unpack(row, stretches[row.place - 1]!.room, terms)
   return found
 }
 
@@ -89,8 +96,8 @@ const ELEMENT_HEADER = 4
 /** The array's element of that number, each taking `bytes`. */
 const placeOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
 
-/** Turns, in order of place. */
-function unpack(packed: Packed, room: string): IndexedTurn[] {
+/** Turns, in order of place. Of their terms only those asked for are kept: there are many turns. */
+function unpack(packed: Packed, room: string, asked: ReadonlyMap<number, number>): IndexedTurn[] {
   if (packed.rootSeqs === null) return []
   const { rootSeqs, seqs, times, tokens, bits, actors, terms, salt } = packed
   let at = 0
@@ -99,13 +106,19 @@ function unpack(packed: Packed, room: string): IndexedTurn[] {
     const micros = times.readInt32BE(time) * 2 ** 32 + times.readUInt32BE(time + 4)
     const flags = bits.readInt32BE(placeOf(i, 4))
     const isEmpty = terms.readInt32BE(at) === 0
-    const own = new Int32Array(isEmpty ? 0 : terms.readInt32BE(at + ARRAY_LENGTH))
-    for (let n = 0; n < own.length; n++) own[n] = terms.readInt32BE(at + placeOf(n, 4)) ^ salt
-    at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + own.length * (ELEMENT_HEADER + 4)
+    const length = isEmpty ? 0 : terms.readInt32BE(at + ARRAY_LENGTH)
+    let counts: Map<number, number> | null = null
+    for (let n = 0; n < length; n++) {
+      const number = asked.get(terms.readInt32BE(at + placeOf(n, 4)) ^ salt)
+      if (number === undefined) continue
+      counts ??= new Map()
+      counts.set(number, (counts.get(number) ?? 0) + 1)
+    }
+    at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + length * (ELEMENT_HEADER + 4)
     return {
       room, rootSeq: rootSeqs.readInt32BE(placeOf(i, 4)), seq: seqs.readInt32BE(placeOf(i, 4)),
       at: POSTGRES_EPOCH_MS + Math.round(micros / 1000), actor, tokens: tokens.readInt32BE(placeOf(i, 4)),
-      cues: flags & (ELIGIBLE - 1), eligible: (flags & ELIGIBLE) !== 0, terms: own,
+      cues: flags & (ELIGIBLE - 1), eligible: (flags & ELIGIBLE) !== 0, length, counts: counts ?? NONE,
     }
   })
   return turns.sort((a, b) => a.rootSeq - b.rootSeq)

@@ -13,7 +13,8 @@ export type UncoveredTurn = Pick<
 
 /**
  * The room's committed and open turns without audience after the place `after`, newest versions, in order: at most
- * `turns`, and none before which `tokens` are read already. By the index turn_place. For jobs: in any tenant.
+ * `turns`, and none before which `tokens` are read already. By the index turn_place; the CASE keeps the planner from
+ * reading the whole room (see page-turns.ts). For jobs: in any tenant.
  */
 export async function readUncoveredTurns(
   pool: Pool, room: string, after: number, turns: number, tokens: number,
@@ -21,17 +22,18 @@ export async function readUncoveredTurns(
   const { rows } = await pool.query<UncoveredTurn>({
     name: 'read-uncovered-turns',
     text: `
-      SELECT t.id, t."rootSeq", t.actor, t.status, t.text, t.parts, t."tokenCount", t."createdAt", e.at AS "writtenAt"
+      SELECT t.id, t."rootSeq", t.actor, t.status, t.text, t.parts, t."tokenCount", t."createdAt",
+             (SELECT e.at FROM entry e WHERE e.conversation_id = $1::text AND e.seq = t."rootSeq") AS "writtenAt"
       FROM (
         SELECT t.id, t.root_seq AS "rootSeq", t.actor, t.status, t.text, t.parts, t.token_count AS "tokenCount",
                t.created_at AS "createdAt",
                sum(t.token_count) OVER (ORDER BY t.root_seq) - t.token_count AS before
         FROM (
           SELECT * FROM turn t
-          WHERE t.conversation_id = $1::text AND t.root_seq > $2::integer AND t.audience IS NULL
-            AND t.superseded_by IS NULL AND t.status IN ('COMMITTED', 'STREAMING')
+          WHERE t.conversation_id = $1::text AND t.root_seq > $2::integer
+            AND CASE WHEN t.audience IS NULL AND t.superseded_by IS NULL AND t.status IN ('COMMITTED', 'STREAMING')
+                THEN true ELSE false END
           ORDER BY t.root_seq, t.seq LIMIT $3::integer) t) t
-      JOIN entry e ON e.conversation_id = $1::text AND e.seq = t."rootSeq"
       WHERE t.before < $4::bigint ORDER BY t."rootSeq"`,
     values: [room, after, turns, tokens],
   })

@@ -2,47 +2,43 @@
 
 import { describe, expect, it } from 'vitest'
 import { bm25, rarities } from '../../../src/domain/recall/bm25.ts'
-import {
-  countTerms, SITTING_REACH, statisticsOf, toCandidate, withNeighbours, type Counted, type QueryTerms, type Search,
-} from '../../../src/domain/recall/candidate.ts'
+import { SITTING_REACH, statisticsOf, toCandidate, withNeighbours, type Search } from '../../../src/domain/recall/candidate.ts'
 import { Cue } from '../../../src/domain/recall/cues.ts'
 import type { IndexedTurn } from '../../../src/store/sql/read-index.ts'
 
 const MINUTE = 60_000
 /** The query asks for the terms 7 and 8, which it numbers 0 and 1. */
-const query: QueryTerms = new Map([[7, 0], [8, 1]])
+const countsOf = (terms: number[]) => new Map([7, 8]
+  .map((term, number) => [number, terms.filter((each) => each === term).length] as const)
+  .filter(([, count]) => count > 0))
 
 const turn = (seq: number, terms: number[], more: Partial<IndexedTurn> = {}): IndexedTurn => ({
   room: 'r', rootSeq: seq, seq, at: seq * MINUTE, actor: 'ann', tokens: 1, cues: 0, eligible: true,
-  terms: Int32Array.from(terms), ...more,
+  length: terms.length, counts: countsOf(terms), ...more,
 })
-const counted = (...turns: IndexedTurn[]): Counted[] => turns.map((each) => countTerms(query, each))
+const stretchOf = (...turns: IndexedTurn[]) => turns
 
 const scope = { turns: 100, holding: [2, 60], averageLength: 4 }
 const rarity = rarities(scope)
 const search: Search = { rarity, averageLength: 4, names: () => false, similarity: () => null }
 
-describe('counting', () => {
-  it("numbers the query's terms and leaves out all others", () => {
-    expect([...countTerms(query, turn(1, [7, 5, 8, 7])).counts]).toEqual([[0, 2], [1, 1]])
-    expect([...countTerms(query, turn(1, [5])).counts]).toEqual([])
-  })
-  it('sums up a scope: turns that hold a term, and the length of those that match', () => {
-    expect(statisticsOf(query, counted(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]), turn(3, [1, 1, 1]))))
+describe('statistics', () => {
+  it('sum up a scope: turns that hold a term, and the length of those that match', () => {
+    expect(statisticsOf(2, stretchOf(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]), turn(3, [1, 1, 1]))))
       .toEqual({ turns: 3, holding: [2, 1], averageLength: 4 })
   })
-  it('of nothing is nothing', () => {
-    expect(statisticsOf(query, [])).toEqual({ turns: 0, holding: [0, 0], averageLength: 1 })
+  it('of nothing are nothing', () => {
+    expect(statisticsOf(2, [])).toEqual({ turns: 0, holding: [0, 0], averageLength: 1 })
   })
 })
 
 describe('what is weighed besides what was found', () => {
-  const stretch = counted(...Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 })))
+  const stretch = stretchOf(...Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 })))
   it('is at most three turns on each side that may be hits', () => {
     expect(withNeighbours(stretch, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4, 5, 6, 7])
   })
   it('is of the same sitting', () => {
-    const later = [...stretch.slice(0, 5), ...counted(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE })))]
+    const later = [...stretch.slice(0, 5), ...stretchOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE })))]
     expect(withNeighbours(later, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4])
   })
   it('is told once where two were found together', () => {
@@ -51,11 +47,11 @@ describe('what is weighed besides what was found', () => {
 })
 
 describe('a candidate', () => {
-  const at = (stretch: Counted[], index: number, more: Partial<Search> = {}) =>
+  const at = (stretch: IndexedTurn[], index: number, more: Partial<Search> = {}) =>
     toCandidate({ ...search, ...more }, stretch, index)
 
   it('has its own words, and those around it at a half, a third, a quarter', () => {
-    const stretch = counted(
+    const stretch = stretchOf(
       turn(1, [7]), turn(2, [8, 1]), turn(3, [1]), turn(4, [8]), turn(5, [7, 1]), turn(6, [1]), turn(7, [7]),
       turn(8, [7]))
     const counts = new Map([[1, 1 + 1 / 3], [0, 1 / 4 + 1 / 2 + 1 / 4]])
@@ -64,28 +60,28 @@ describe('a candidate', () => {
       .toBeCloseTo(bm25(rarity, counts, length, 4 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4))), 10)
   })
   it('knows nothing of another sitting', () => {
-    const stretch = counted(
+    const stretch = stretchOf(
       turn(1, [7], { cues: Cue.ASKS }), turn(2, [1], { at: 62 * MINUTE }), turn(3, [8], { at: 200 * MINUTE }))
     expect(at(stretch, 1, { similarity: () => 0.5 })).toMatchObject({ text: 0, sitting: 0, beside: [], answers: false })
   })
   it('is of one sitting with what was said less than an hour before', () => {
-    const stretch = counted(turn(1, [7], { at: 0 }), turn(2, [1], { at: 60 * MINUTE - 1 }))
+    const stretch = stretchOf(turn(1, [7], { at: 0 }), turn(2, [1], { at: 60 * MINUTE - 1 }))
     expect(at(stretch, 1).text).toBeGreaterThan(0)
   })
   it('has the share of the query that its sitting holds, 20 turns away at most', () => {
-    const long = counted(...Array.from({ length: 60 }, (_, i) => turn(i, i === 0 ? [7] : i === 59 ? [8] : [1])))
+    const long = stretchOf(...Array.from({ length: 60 }, (_, i) => turn(i, i === 0 ? [7] : i === 59 ? [8] : [1])))
     expect(at(long, SITTING_REACH).sitting).toBeCloseTo(rarity[0]! / (rarity[0]! + rarity[1]!), 10)
     expect(at(long, SITTING_REACH + 1).sitting).toBe(0)
-    expect(at(counted(turn(1, [7]), turn(2, [8])), 0).sitting).toBe(1)
+    expect(at(stretchOf(turn(1, [7]), turn(2, [8])), 0).sitting).toBe(1)
   })
   it('has the similarity of those beside it, as far as they have one', () => {
-    const stretch = counted(turn(1, []), turn(2, []), turn(3, []))
+    const stretch = stretchOf(turn(1, []), turn(2, []), turn(3, []))
     const similarity = ({ seq }: IndexedTurn) => (seq === 3 ? null : seq / 10)
     expect(at(stretch, 1, { similarity })).toMatchObject({ similarity: 0.2, beside: [0.1] })
     expect(at(stretch, 2, { similarity })).toMatchObject({ similarity: null, beside: [0.2] })
   })
   it('answers when the turn before it asks', () => {
-    const stretch = counted(turn(1, [], { cues: Cue.ASKS }), turn(2, []), turn(3, []))
+    const stretch = stretchOf(turn(1, [], { cues: Cue.ASKS }), turn(2, []), turn(3, []))
     expect([0, 1, 2].map((index) => at(stretch, index).answers)).toEqual([false, true, false])
   })
 })

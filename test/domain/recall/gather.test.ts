@@ -49,10 +49,10 @@ describe.each(backends)('gathering, on $name', (backend) => {
     const search = {
       rarity: rarities(statistics), averageLength: statistics.averageLength, similarity, names: () => false,
     }
-    const found = new Map<string, Omit<TurnCandidate, 'turn' | 'stretch' | 'index'> & { terms: number[] }>()
+    const found = new Map<string, Omit<TurnCandidate, 'turn' | 'stretch' | 'index'>>()
     stretches.forEach((stretch, i) => candidates[i]!.forEach((index) => {
       const { turn, stretch: _, index: __, ...signals } = toCandidate(search, stretch, index)
-      found.set(`${turn.at} ${turn.actor}`, { ...signals, terms: [...turn.terms] })
+      found.set(`${turn.at} ${turn.actor}`, signals)
     }))
     return { statistics, candidates: [...found].sort(([a], [b]) => (a < b ? -1 : 1)) }
   }

@@ -12,7 +12,7 @@ const plain: Candidate = {
 }
 const ask = (query: string) => readQuestion(query, ['ann', 'bob'])
 const first = (query: string, other: Partial<Candidate>) =>
-  rank(ask(query), [{ ...plain, id: 'plain' }, { ...plain, at: plain.at - 1, id: 'other', ...other }])[0]!.id
+  rank(ask(query), [{ ...plain, id: 'plain' }, { ...plain, at: plain.at - 1, id: 'other', ...other }])[0]!.candidate.id
 
 describe('of two turns that are equal but for one thing, the better one', () => {
   it.each<[string, string, Partial<Candidate>, 'plain' | 'other']>([
@@ -46,7 +46,7 @@ describe('the breakdown', () => {
     expect([best!.textScore, second!.textScore, third!.textScore]).toEqual([1, 0.25, null])
   })
   it('has the similarity as it was', () => {
-    expect([best!.similarity, second!.similarity, third!.similarity]).toEqual([0.2, null, -0.5])
+    expect([best, second, third].map((each) => each!.candidate.similarity)).toEqual([0.2, null, -0.5])
   })
   it('sums up to the score', () => {
     expect(best!.score).toBeCloseTo(1 + 0.2 * WEIGHTS.similarity + rest, 10)

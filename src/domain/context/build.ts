@@ -1,0 +1,111 @@
+// buildContext: from a room of any length to the messages that a model is given, under a budget, explained.
+
+import { z } from 'zod'
+import { readParticipants } from '../../store/sql/read-participants.ts'
+import type { Deps } from '../deps.ts'
+import { count, id, name, parse, storable } from '../input.ts'
+import { recall } from '../recall/recall.ts'
+import { actAs, type Viewer } from '../view.ts'
+import { assemble } from './assemble.ts'
+import { DEFAULT_SHARES } from './budget.ts'
+import { readMaterial } from './material.ts'
+import type { Context } from './message.ts'
+import type { Found } from './recalled.ts'
+
+export const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
+
+/** Tokens that a context may have at most. */
+const MOST_TOKENS = 2_000_000
+/** Hits of one recall. */
+const MOST_HITS = 100
+/** More are asked for than are quoted, because some stand in the context anyway; many more only where these are. */
+const SPARE_HITS = 5
+/** UTF-16 units of a query, as recall takes it. */
+const QUERY = 10_000
+
+const between = (least: number, most: number) => {
+  const range = `must be ${least} to ${most.toLocaleString('en-US')}`
+  return z.int(range).min(least, range).max(most, range)
+}
+
+const buildContextInput = z.object({
+  conversationId: id('conversation'),
+  tokenBudget: between(1, MOST_TOKENS),
+  recentTurns: count.nullish(),
+  semanticRecall: z.object({
+    k: between(1, MOST_HITS).nullish(),
+    threshold: z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1').nullish(),
+    scope: z.enum(['CONVERSATION', 'OWNER', 'TENANT']).nullish(),
+  }).nullish(),
+  filterParticipants: z.array(name).min(1, 'must name somebody; leave it out for everybody').max(1000).nullish(),
+  as: name.nullish(),
+  sinceSeq: count.nullish(),
+  query: z.string().min(1, 'must not be empty').max(QUERY, `must be at most ${QUERY} characters`)
+    .superRefine((query, context) => {
+      const problem = storable(query)
+      if (problem) context.addIssue({ code: 'custom', message: problem })
+    }).nullish(),
+  strategy: z.enum(STRATEGIES).nullish(),
+  maxMessages: between(1, 1_000_000).nullish(),
+  maxChars: between(1, 100_000_000).nullish(),
+}).refine(({ query, semanticRecall }) => query == null || semanticRecall != null, {
+  path: ['query'], message: 'is what to recall for: give semanticRecall too',
+})
+export type BuildContextInput = z.input<typeof buildContextInput>
+
+/**
+ * The messages, never more than the budget: the room's system prompt, what the oldest turns come to, instructions and
+ * pinned turns, the recent turns, what was recalled, and the newest turn. Nothing is stored, and the same room gives
+ * the same context.
+ * @throws InvalidInput @throws NotFound
+ * @throws BudgetTooSmall where instructions and the newest turn alone take more
+ */
+export async function buildContext(deps: Deps, asker: Viewer, input: BuildContextInput): Promise<Context> {
+  const given = parse(buildContextInput, input)
+  const viewer = actAs(asker, given.as)
+  const strategy = given.strategy ?? 'HYBRID'
+  const inSteps = strategy !== 'SIMPLE'
+  const recentTurns = given.recentTurns ?? null
+  const actors = given.filterParticipants ?? null
+  const { conversationId } = given
+  const material = await readMaterial(deps, viewer, {
+    conversationId, as: given.as ?? null, tokenBudget: given.tokenBudget, sinceSeq: given.sinceSeq ?? null, actors,
+    windowTurns: recentTurns === null ? null : recentTurns * (inSteps ? 2 : 1), withSummaries: strategy !== 'SIMPLE',
+    withRecall: given.semanticRecall != null,
+  })
+  const asked = given.semanticRecall
+
+  async function find(newest: string | null, standing: ReadonlySet<string>): Promise<Found[]> {
+    const query = given.query ?? newest?.slice(0, QUERY).toWellFormed()
+    if (!query?.trim()) return []
+    const wanted = asked!.k ?? 5
+    const ask = async (k: number) => (await recall(deps, viewer, {
+      query, conversationId, scope: asked!.scope, threshold: asked!.threshold, actors, k: Math.min(MOST_HITS, k),
+    })).hits
+    let hits = await ask(wanted + SPARE_HITS)
+    const isShort = hits.filter(({ turn }) => !standing.has(turn.id)).length < wanted
+    if (isShort && hits.length === wanted + SPARE_HITS) hits = await ask(wanted + standing.size)
+    const turns = hits.map(({ turn }) => turn).filter(({ text }) => text.trim() !== '')
+    const names = await namesOf(deps, viewer, material.names, conversationId, turns)
+    return turns.map(({ id, actor, conversationId: room, createdAt, text }) => ({
+      id, createdAt, text, name: (room === conversationId && names.get(actor)) || actor,
+    }))
+  }
+
+  return assemble({ count: (text) => deps.tokens.recount(text) }, material, {
+    tokenBudget: given.tokenBudget, maxMessages: given.maxMessages ?? null, maxChars: given.maxChars ?? null,
+    recentTurns, inSteps, shares: DEFAULT_SHARES, recall: asked ? { k: asked.k ?? 5, find } : null,
+  })
+}
+
+/** What the turns' speakers are called in the room, the names that are known already included. */
+async function namesOf(
+  { pool }: Deps, { tenant }: Viewer, known: ReadonlyMap<string, string>, room: string,
+  turns: readonly { actor: string; conversationId: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  const here = turns.filter(({ conversationId }) => conversationId === room).map(({ actor }) => actor)
+  const strangers = new Set(here.filter((actor) => !known.has(actor)))
+  if (strangers.size === 0) return known
+  const found = await readParticipants(pool, tenant, [room], [...strangers])
+  return new Map([...known, ...found.map(({ actor, displayName }) => [actor, displayName ?? actor] as const)])
+}

@@ -1,0 +1,129 @@
+// What a context is made of, read: a handful of statements, each bounded by what the budget can hold, not by the room.
+// Only what the viewer sees is ever read.
+
+import { InvalidInput, NotFound } from '../../errors.ts'
+import { readKeptTurns, readRecentTurns } from '../../store/sql/context-turns.ts'
+import { readSpeakers } from '../../store/sql/read-speakers.ts'
+import { getConversations, type Conversation } from '../conversation.ts'
+import type { Deps } from '../deps.ts'
+import { getCoveringSummaries } from '../summary/summary.ts'
+import type { Turn } from '../turn/turn.ts'
+import type { Viewer } from '../view.ts'
+import type { Material } from './assemble.ts'
+import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from './budget.ts'
+import { saysSomething, tie } from './perspective.ts'
+
+export type Wanted = {
+  conversationId: string
+  /** Whose eyes; null tells each turn in its own role. */
+  as: string | null
+  tokenBudget: number
+  /** Turns of the window at most; null for as many as fit. */
+  windowTurns: number | null
+  withSummaries: boolean
+  /** Whether room is to be left for what will be recalled. */
+  withRecall: boolean
+  /** Only turns whose place lies after it, and nothing for those before; null for all. */
+  sinceSeq: number | null
+  actors: readonly string[] | null
+}
+
+/** Turns of one read. */
+const FEWEST = 16
+const MOST = 1000
+/** How far back the call is looked for that the newest turn answers. */
+const CALL_AWAY = 256
+const END = 2 ** 31 - 1
+
+/**
+ * The room's newest turns after a place, oldest first, as far back as they may fit. Read in pages, of which there is
+ * mostly one: its size is guessed from what the room's turns take on average.
+ */
+async function readRecent(
+  deps: Deps, viewer: Viewer, room: Conversation, after: number, { tokenBudget, windowTurns, actors }: Wanted,
+): Promise<{ recent: Turn[]; complete: boolean }> {
+  const average = room.publicTurnCount > 0 ? room.publicTokenCount / room.publicTurnCount : 0
+  const guess = Math.min((windowTurns ?? MOST) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.least)) + 1)
+  let limit = Math.max(FEWEST, Math.min(MOST, guess))
+  const found: Turn[] = []
+  let tokens = 0
+  for (;;) {
+    const page = await readRecentTurns(deps.pool, viewer, room.id, {
+      after, before: found.at(-1)?.rootSeq ?? END, actors, limit,
+    })
+    found.push(...page)
+    tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + OVERHEAD.least, 0)
+    const complete = page.length < limit
+    const recent = ofActors(found.filter(saysSomething).toReversed(), actors)
+    const isFull = tokens > tokenBudget || (windowTurns !== null && recent.length > windowTurns)
+    if (complete || (isFull && !lacksCall(recent, found.length))) return { recent, complete }
+    limit = Math.min(MOST, limit * 2)
+  }
+}
+
+/** The room's newest turn alone; with its call and the call's other results, where it answers one. */
+async function readNewest(deps: Deps, viewer: Viewer, conversationId: string): Promise<Turn[]> {
+  const page = await readRecentTurns(deps.pool, viewer, conversationId, {
+    after: 0, before: END, actors: null, limit: CALL_AWAY,
+  })
+  const turns = page.filter(saysSomething).toReversed()
+  const group = tie(turns).groups.get(turns.length - 1) ?? []
+  return group.map((place) => turns[place]!)
+}
+
+/** The actors' turns, and what tools answered to them. */
+function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
+  if (actors === null) return turns
+  const { callers } = tie(turns)
+  const answers = new Set([...callers.keys()].map((key) => Number(key.split(':')[0])))
+  return turns.filter(({ actor }, place) => actors.includes(actor) || answers.has(place))
+}
+
+/** Whether the newest turn answers a call that was not read yet, and may be near. */
+function lacksCall(recent: readonly Turn[], read: number): boolean {
+  const last = recent.length - 1
+  const parts = (recent[last]?.parts ?? []) as { type: string }[]
+  const { callers } = tie(recent)
+  return read < CALL_AWAY && parts.some(({ type }, index) => type === 'toolResult' && !callers.has(`${last}:${index}`))
+}
+
+/**
+ * @throws NotFound for a room that the viewer's tenant has not
+ * @throws InvalidInput for an `as`, or one of the actors, who never was in the room
+ */
+export async function readMaterial(
+  deps: Deps, viewer: Viewer, wanted: Wanted,
+): Promise<Material & { recent: Turn[]; names: Map<string, string> }> {
+  const { conversationId, as, actors, sinceSeq } = wanted
+  const [rooms, summaries] = await Promise.all([
+    getConversations(deps, viewer, [conversationId]),
+    wanted.withSummaries && sinceSeq === null && actors === null
+      ? getCoveringSummaries(deps, viewer, conversationId) : [],
+  ])
+  const room = rooms.get(conversationId)
+  if (!room) throw new NotFound('conversation', conversationId)
+  if (as !== null && room.view.actor === null) throw InvalidInput.at('as', stranger(as))
+
+  const fitting = summariesThatFit(summaries, wanted.tokenBudget, DEFAULT_SHARES, wanted.withRecall)
+  const covered = fitting.taken.at(-1)?.toSeq ?? 0
+  const [{ recent, complete }, standing] = await Promise.all([
+    readRecent(deps, viewer, room, sinceSeq ?? covered, wanted), readKeptTurns(deps.pool, viewer, room.id, covered),
+  ])
+  // The newest turn stands even where a summary covers it.
+  if (recent.length === 0 && covered > 0) recent.push(...await readNewest(deps, viewer, room.id))
+  const kept = standing.filter((turn) =>
+    saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)))
+  const speaking = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
+  const { known, others } = await readSpeakers(deps.pool, viewer.tenant, room.id, speaking, as)
+  const unknown = (actors ?? []).findIndex((actor) => !known.some((each) => each.actor === actor))
+  if (unknown >= 0) throw InvalidInput.at(`filterParticipants.${unknown}`, stranger(actors![unknown]!))
+
+  const names = new Map(known.map(({ actor, displayName }) => [actor, displayName ?? actor]))
+  const said = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))
+  return {
+    systemPrompt: room.systemPrompt, summaries: fitting.taken, tooLong: fitting.left, kept, recent, complete, names,
+    perspective: { as, names, several: others > 1 || said.size > 1 },
+  }
+}
+
+const stranger = (actor: string) => `${JSON.stringify(actor)} is not and was not in the room`

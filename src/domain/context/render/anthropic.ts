@@ -1,0 +1,98 @@
+// Messages as Anthropic takes them: instructions beside them, roles that alternate from a user's on. Who speaks is said
+// before the words. Thoughts go back with their signature, or not at all.
+
+import { blocks, inWords, labelled, resultText, type Part, type Step } from './step.ts'
+
+type Text = { type: 'text'; text: string }
+type ImageType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp'
+type Url = { type: 'url'; url: string }
+type Inline<Type> = { type: 'base64'; media_type: Type; data: string }
+
+export type AnthropicBlock =
+  | Text
+  | { type: 'image'; source: Url | Inline<ImageType> }
+  | { type: 'document'; source: Url | Inline<'application/pdf'> }
+  | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown> }
+  | { type: 'tool_result'; tool_use_id: string; content: string }
+
+export type AnthropicMessage = { role: 'user' | 'assistant'; content: AnthropicBlock[] }
+
+export type AnthropicPrompt = { system: Text[]; messages: AnthropicMessage[] }
+
+const BASE64 = /^data:(image\/(?:jpeg|png|gif|webp)|application\/pdf);base64,([A-Za-z0-9+/=]+)$/
+
+/** The file itself, or, where Anthropic could not take it, words about it. */
+function toFile(part: Part<'file'>): AnthropicBlock | string | null {
+  const isImage = /^image\/(jpeg|png|gif|webp)$/.test(part.mediaType)
+  if (!isImage && part.mediaType !== 'application/pdf') return inWords(part)
+  const inline = BASE64.exec(part.url)
+  if (!inline && !/^https?:/.test(part.url)) return inWords(part)
+  if (isImage) {
+    return {
+      type: 'image',
+      source: inline && inline[1] !== 'application/pdf'
+        ? { type: 'base64', media_type: inline[1] as ImageType, data: inline[2]! }
+        : { type: 'url', url: part.url },
+    }
+  }
+  return {
+    type: 'document',
+    source: inline
+      ? { type: 'base64', media_type: 'application/pdf', data: inline[2]! }
+      : { type: 'url', url: part.url },
+  }
+}
+
+const asObject = (value: unknown): Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value as Record<string, unknown> : { value }
+
+/** One message, before those of one role in a row become one. It may have no content. */
+export function toAnthropic(step: Exclude<Step, { role: 'system' }>): AnthropicMessage {
+  switch (step.role) {
+    case 'tool': return {
+      role: 'user',
+      content: step.results.map(({ callId, result }) => ({
+        type: 'tool_result', tool_use_id: callId, content: resultText(result),
+      })),
+    }
+    case 'assistant': return {
+      role: 'assistant',
+      content: blocks<AnthropicBlock>(step.parts, (part) => {
+        if (part.type === 'toolCall') {
+          return { type: 'tool_use', id: part.callId, name: part.name, input: asObject(part.arguments) }
+        }
+        return part.type === 'reasoning' && part.signature
+          ? { type: 'thinking', thinking: part.reasoning, signature: part.signature }
+          : inWords(part)
+      }),
+    }
+    case 'user': return {
+      role: 'user',
+      content: blocks<AnthropicBlock>(labelled(step), (part) => (part.type === 'file' ? toFile(part) : inWords(part))),
+    }
+  }
+}
+
+/** What a user's message says that stands first only because Anthropic wants one there. */
+export const OPENING: AnthropicMessage = {
+  role: 'user', content: [{ type: 'text', text: '(The conversation goes on.)' }],
+}
+
+/** All of it, roles alternating. */
+export function toAnthropicPrompt(steps: readonly Step[]): AnthropicPrompt {
+  const system: Text[] = []
+  const messages: AnthropicMessage[] = []
+  for (const step of steps) {
+    if (step.role === 'system') {
+      system.push({ type: 'text', text: step.text })
+      continue
+    }
+    const { role, content } = toAnthropic(step)
+    if (content.length === 0) continue
+    const last = messages.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else messages.push({ role, content: [...content] })
+  }
+  return { system, messages: messages[0]?.role === 'assistant' ? [OPENING, ...messages] : messages }
+}

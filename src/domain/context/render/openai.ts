@@ -1,0 +1,49 @@
+// Messages as OpenAI's chat completions take them. Thoughts have no place there; several people in a row keep their own
+// messages, told apart by `name`.
+
+import { createHash } from 'node:crypto'
+import { blocks, callsOf, inWords, plainly, resultText, shown, type Step } from './step.ts'
+
+type Text = { type: 'text'; text: string }
+type Image = { type: 'image_url'; image_url: { url: string } }
+type ToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } }
+
+export type OpenAiMessage =
+  | { role: 'system'; content: string }
+  | { role: 'user'; name?: string; content: string | (Text | Image)[] }
+  | { role: 'assistant'; content?: string; tool_calls?: ToolCall[] }
+  | { role: 'tool'; tool_call_id: string; content: string }
+
+/** What OpenAI takes as a name; somebody who has no letter it takes gets one made of a digest. */
+export function openAiName(name: string): string {
+  const plain = name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, 64)
+  return /[a-zA-Z0-9]/.test(plain) ? plain : `speaker_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+}
+
+/** None where the step says nothing that OpenAI takes. */
+export function toOpenAi(step: Step): OpenAiMessage[] {
+  switch (step.role) {
+    case 'system': return [{ role: 'system', content: step.text }]
+    case 'tool': return step.results.map(({ callId, result }) => ({
+      role: 'tool', tool_call_id: callId, content: resultText(result),
+    }))
+    case 'assistant': {
+      const content = shown(step.parts)
+      const calls = callsOf(step).map(({ callId, name, arguments: given }): ToolCall => ({
+        id: callId, type: 'function', function: { name, arguments: JSON.stringify(given) },
+      }))
+      if (content === '' && calls.length === 0) return []
+      return [{
+        role: 'assistant', ...(content === '' ? null : { content }), ...(calls.length ? { tool_calls: calls } : null),
+      }]
+    }
+    case 'user': {
+      const { name } = step.message
+      const content = blocks<Image>(step.parts, (part) =>
+        part.type === 'file' && /^image\//.test(part.mediaType) && /^(https?|data):/.test(part.url)
+          ? { type: 'image_url', image_url: { url: part.url } } : inWords(part))
+      if (content.length === 0) return []
+      return [{ role: 'user', ...(name === null ? null : { name: openAiName(name) }), content: plainly(content) }]
+    }
+  }
+}

@@ -1,0 +1,88 @@
+// The material as messages, each with what it takes; and which of them stand or fall together.
+
+import type { TokenCounter } from '../../providers/tokens.ts'
+import { sizeOf, sum, type Size } from './budget.ts'
+import type { Message } from './message.ts'
+import { isStray, seenFrom, tie, type Perspective, type Said, type Ties } from './perspective.ts'
+
+export type Weighed = Message & { size: Size }
+
+export type Tokens = Pick<TokenCounter, 'count'>
+
+export const weigh = async (tokens: Tokens, message: Message, unanswered?: ReadonlySet<string>): Promise<Weighed> =>
+  ({ ...message, size: await sizeOf(tokens, message, unanswered) })
+
+export const sizesOf = (weighed: readonly Weighed[]) => sum(weighed.map(({ size }) => size))
+export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sources }) => sources)
+
+/** Ids of the calls of each turn that no result belongs to, by the turn's place in the list. */
+function unansweredIn(turns: readonly Said[], { callers }: Ties): Map<number, Set<string>> {
+  const answers = new Map<string, number>()
+  for (const [key, caller] of callers) {
+    const [place, part] = key.split(':').map(Number)
+    const { callId } = turns[place!]!.parts![part!] as { callId: string }
+    answers.set(`${caller} ${callId}`, (answers.get(`${caller} ${callId}`) ?? 0) + 1)
+  }
+  const open = new Map<number, Set<string>>()
+  for (const [place, { parts }] of turns.entries()) {
+    for (const part of (parts ?? []) as { type: string; callId: string }[]) {
+      if (part.type !== 'toolCall') continue
+      const left = answers.get(`${place} ${part.callId}`) ?? 0
+      if (left > 0) answers.set(`${place} ${part.callId}`, left - 1)
+      else open.set(place, (open.get(place) ?? new Set()).add(part.callId))
+    }
+  }
+  return open
+}
+
+/** A turn that stands however old it is. */
+export type Kept = Weighed & { place: number; isInstruction: boolean }
+
+export type Weighing = {
+  /** The recent turns, by place. */
+  turns: Weighed[]
+  /** Those that stand however old they are, told as they stand alone; less the newest turn. */
+  standing: Kept[]
+  /** The newest turn, and the call and the results that belong to it: indices of `turns`, ascending. */
+  newest: number[]
+  /** Indices of the turns that stand or fall with that one, itself among them. */
+  groupOf(index: number): number[]
+  /** Whether that turn is nothing but results of calls that are not there. */
+  isStray(index: number): boolean
+}
+
+/** @param kept those that stand however old they are; some may be recent too */
+export async function weighTurns(
+  tokens: Tokens, perspective: Perspective, recent: readonly Said[], kept: readonly (Said & { pinned: boolean })[],
+): Promise<Weighing> {
+  const ties = tie(recent)
+  const newest = recent.length ? ties.groups.get(recent.length - 1)! : []
+  const isNewest = new Set(newest)
+  const newestIds = new Set(newest.map((place) => recent[place]!.id))
+  const keptIds = new Set(kept.map(({ id }) => id).filter((id) => !newestIds.has(id)))
+  // What is kept on its own stands without its call or results; those are then told in words too.
+  const alone = (place: number) => !isNewest.has(place)
+    && ties.groups.get(place)!.some((member) => keptIds.has(recent[member]!.id))
+  const inWords = (turn: Said) => seenFrom(perspective, [turn], { tools: false })[0]!
+  const open = unansweredIn(recent, ties)
+  const seen = seenFrom(perspective, recent, { ties })
+  const turns: Weighed[] = []
+  for (const [place, turn] of recent.entries()) {
+    const reason = isNewest.has(place)
+      ? place === recent.length - 1 ? 'the newest turn' : 'belongs to the newest turn: a tool call and its results'
+      : 'one of the recent turns'
+    turns.push(await weigh(tokens, { kind: 'RECENT', reason, ...(alone(place) ? inWords(turn) : seen[place]!) },
+      alone(place) ? undefined : open.get(place)))
+  }
+  const standing: Kept[] = []
+  for (const turn of kept) {
+    if (!keptIds.has(turn.id)) continue
+    const isInstruction = turn.role === 'SYSTEM'
+    const about = isInstruction ? { kind: 'PINNED' as const, reason: 'an instruction: every context keeps it' }
+      : turn.pinned ? { kind: 'PINNED' as const, reason: 'pinned: every context that has room keeps it' }
+        : { kind: 'RECENT' as const, reason: 'said to some only, so that no summary covers it' }
+    standing.push({ ...(await weigh(tokens, { ...about, ...inWords(turn) })), place: turn.rootSeq, isInstruction })
+  }
+  const groupOf = (place: number) => (alone(place) ? [place] : ties.groups.get(place)!)
+  return { turns, standing, newest, groupOf, isStray: (place: number) => !alone(place) && isStray(recent, place, ties) }
+}

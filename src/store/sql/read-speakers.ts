@@ -1,0 +1,31 @@
+// What speakers are called in a context, and whether they have to be told apart.
+
+import type { Pool } from 'pg'
+
+export type Speakers = {
+  /** Those of the actors who are or were in the room. */
+  known: { actor: string; displayName: string | null }[]
+  /** People whose words would be said to `as`, tools aside; without an `as`, humans. Counted to two. */
+  others: number
+}
+
+/** By the primary key of participant; a room of many is not counted through. */
+export async function readSpeakers(
+  pool: Pool, tenant: string, room: string, actors: readonly string[], as: string | null,
+): Promise<Speakers> {
+  const { rows } = await pool.query<Speakers>({
+    name: 'read-speakers',
+    text: `
+      SELECT coalesce((SELECT json_agg(json_build_object('actor', p.actor, 'displayName', p.display_name))
+                       FROM participant p
+                       WHERE p.conversation_id = c.id AND p.actor = ANY ($3::text[])), '[]') AS known,
+             (SELECT count(*)::integer FROM (
+                SELECT FROM participant p
+                WHERE p.conversation_id = c.id AND p.kind <> 'TOOL'
+                  AND CASE WHEN $4::text IS NULL THEN p.kind = 'HUMAN' ELSE p.actor <> $4::text END
+                LIMIT 2) o) AS others
+      FROM conversation c WHERE c.tenant = $1::text AND c.id = $2::text`,
+    values: [tenant, room, actors, as],
+  })
+  return rows[0] ?? { known: [], others: 0 }
+}

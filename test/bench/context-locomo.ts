@@ -1,0 +1,100 @@
+// `npm run bench:context -- FILE…`: of LoCoMo conversations, each imported as one room, whether contexts keep their
+// budgets, and how many of the turns that hold the answers to its questions a context of 2,000 tokens has, with recall
+// and without. A missed target is said, not an error.
+
+import { pino } from 'pino'
+import { loadConfig } from '../../src/config.ts'
+import { createDeps } from '../../src/deps.ts'
+import { buildContext, type BuildContextInput } from '../../src/domain/context/build.ts'
+import { createConversation } from '../../src/domain/conversation.ts'
+import type { Deps } from '../../src/domain/deps.ts'
+import { summarize } from '../../src/domain/summary/compact.ts'
+import { appendTurns } from '../../src/domain/turn/append.ts'
+import { contentOf, readConversation, type Conversation } from './locomo.ts'
+import { median, note, table } from './figures.ts'
+
+const BUDGETS = [500, 2_000, 8_000]
+const TARGET = 65
+const BATCH = 500
+
+const viewer = { tenant: 'default', actor: 'importer' }
+
+async function importInto(deps: Deps, { speakers, turns }: Conversation): Promise<{ room: string; ids: Map<string, string> }> {
+  const { id: room } = await createConversation(deps, viewer, { participants: speakers.map((actor) => ({ actor })) })
+  const ids = new Map<string, string>()
+  for (let from = 0; from < turns.length; from += BATCH) {
+    const part = turns.slice(from, from + BATCH)
+    const written = await appendTurns(deps, viewer, {
+      conversationId: room,
+      turns: part.map((turn) => ({
+        actor: turn.speaker, role: 'USER', content: contentOf(turn), createdAt: new Date(turn.at),
+      })),
+    })
+    written.forEach(({ id }, index) => ids.set(part[index]!.id, id))
+  }
+  return { room, ids }
+}
+
+async function vectorsOf(deps: Deps, room: string): Promise<void> {
+  deps.embedding.nudge([room])
+  for (;;) {
+    const { remaining } = await deps.embedding.progress()
+    if (remaining === 0) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+const files = process.argv.slice(2)
+if (files.length === 0) {
+  console.error('Usage: npm run bench:context -- FILE…   (conversations of LoCoMo)')
+  process.exit(2)
+}
+const { deps, close } = await createDeps({ ...loadConfig(process.env), dataDir: null }, pino({ level: 'warn' }, pino.destination(2)))
+const rows: string[][] = []
+let within = true
+for (const conversation of files.map(readConversation)) {
+  const { room, ids } = await importInto(deps, conversation)
+  await vectorsOf(deps, room)
+  const build = (more: Partial<BuildContextInput>) =>
+    buildContext(deps, viewer, { conversationId: room, tokenBudget: 2_000, ...more })
+
+  /** The share of all evidence turns that are in the contexts of their questions, in per cent; and the times taken, ms. */
+  async function evidenceIn(input: (question: string) => Partial<BuildContextInput>) {
+    let [found, all] = [0, 0]
+    const times: number[] = []
+    for (const { question, evidence } of conversation.questions) {
+      const begin = performance.now()
+      const context = await build(input(question))
+      times.push(performance.now() - begin)
+      within &&= context.tokens <= context.tokenBudget
+      const sources = new Set(context.messages.flatMap(({ sources }) => sources))
+      found += evidence.filter((id) => sources.has(ids.get(id) ?? '')).length
+      all += evidence.length
+    }
+    return { share: (100 * found) / all, ms: median(times) }
+  }
+  const add = (what: string, { share, ms }: { share: number; ms: number }, target = '') =>
+    rows.push([conversation.name, what, share.toFixed(1), target, ms.toFixed(1)])
+  const recalling = (query: string) => ({ query, recentTurns: 10, semanticRecall: { k: 20 } })
+  const recalled = await evidenceIn(recalling)
+  add('10 recent turns, 20 recalled', recalled, recalled.share >= TARGET ? 'ok' : 'below')
+  add('10 recent turns', await evidenceIn(() => ({ recentTurns: 10 })))
+  add('as many recent turns as fit', await evidenceIn(() => ({ strategy: 'SIMPLE' })))
+  await summarize(deps, viewer, { conversationId: room })
+  add('summarised, 20 recalled', await evidenceIn(recalling))
+  for (const tokenBudget of BUDGETS) {
+    for (const input of [{}, recalling(conversation.questions[0]!.question)]) {
+      const { tokens } = await build({ ...input, tokenBudget })
+      within &&= tokens <= tokenBudget
+      rows.push([conversation.name, `budget ${tokenBudget}${'query' in input ? ', with recall' : ''}: ${tokens} tokens`, '', '', ''])
+    }
+  }
+}
+await close()
+console.log(['\n## Contexts of LoCoMo\n',
+  ...table(['', 'context of 2,000 tokens', 'evidence %', `≥ ${TARGET}`, 'ms'], rows, (column) => [2, 4].includes(column)), '',
+  note('Of all the turns that hold answers, the share that is in the context of their question. Times are medians, in one '
+    + 'process on the embedded database.'),
+  note(within ? 'No context is over its budget.' : 'SOME CONTEXTS ARE OVER THEIR BUDGET.'),
+].join('\n'))
+process.exit(within ? 0 : 1)

@@ -1,0 +1,176 @@
+// Building contexts in one process on Postgres: in a room of 100,000 turns against one of 1,000, and against the same
+// reads as plain prepared statements, with nothing counted, chosen or checked.
+
+import pg from 'pg'
+import type { Deps } from '../../src/domain/deps.ts'
+import { buildContext, type BuildContextInput } from '../../src/domain/context/build.ts'
+import { createConversation } from '../../src/domain/conversation.ts'
+import { recall } from '../../src/domain/recall/recall.ts'
+import { appendTurns } from '../../src/domain/turn/append.ts'
+import { format, interleave, median, type Figure, type Report } from './figures.ts'
+import { openWorld, withDatabase, type Bench } from './services.ts'
+
+const viewer = { tenant: 'default', actor: 'ada' }
+const SMALL = 1_000
+const LARGE = 100_000
+const BATCH = 1_000
+const ROUNDS = 5
+const CALLS = 60
+const RECENT = 20
+const K = 10
+
+const SUBJECTS = ['tulip', 'roof', 'hedgehog', 'train', 'piano', 'bill', 'neighbour', 'soup', 'ladder', 'letter', 'winter']
+const VERBS = ['mend', 'find', 'paint', 'sell', 'forget', 'plant', 'carry', 'sing about', 'count']
+const say = (n: number) =>
+  `We should ${VERBS[n % 9]} the ${SUBJECTS[n % 11]} before the ${SUBJECTS[(n * 7) % 11]} number ${n % 997} is gone, `
+  + `said the ${SUBJECTS[(n * 5) % 11]}'s owner.`
+
+async function makeRoom(deps: Deps, turns: number, progress: (message: string) => void): Promise<string> {
+  // Nothing is summarised, so that both windows are of the same turns, however long the room.
+  const { id } = await createConversation(deps, viewer, {
+    systemPrompt: 'Be brief.', compaction: { strategy: 'NEVER' },
+    participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
+  })
+  for (let from = 0; from < turns; from += BATCH) {
+    await appendTurns(deps, viewer, {
+      conversationId: id,
+      turns: Array.from({ length: BATCH }, (_, n) => ({
+        actor: n % 2 ? 'bot' : 'ada', role: n % 2 ? 'ASSISTANT' as const : 'USER' as const, content: say(from + n),
+      })),
+    })
+    if (from % 20_000 === 0 && from > 0) progress(`${from} turns written`)
+  }
+  return id
+}
+
+/** Until every turn has a vector. */
+async function vectors(deps: Deps, room: string, progress: (message: string) => void): Promise<void> {
+  deps.embedding.nudge([room])
+  for (;;) {
+    const { remaining } = await deps.embedding.progress()
+    if (remaining === 0) return
+    progress(`${remaining} entries to be embedded`)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+  }
+}
+
+/** ms a call, the median of a round. */
+async function timed(call: (n: number) => Promise<unknown>): Promise<number> {
+  const times: number[] = []
+  for (let n = 0; n < CALLS; n++) {
+    const begin = performance.now()
+    await call(n)
+    times.push(performance.now() - begin)
+  }
+  return median(times)
+}
+
+/** The statements that a call sends to the database, in their order, as they can be sent again. */
+async function statementsOf(deps: Deps, call: () => Promise<unknown>): Promise<unknown[]> {
+  const { pool } = deps
+  const query = pool.query
+  const sent: unknown[] = []
+  pool.query = ((...args: unknown[]) => {
+    sent.push(args[0])
+    return (query as (...all: unknown[]) => unknown).apply(pool, args)
+  }) as typeof query
+  try {
+    await call()
+  } finally {
+    pool.query = query
+  }
+  return sent
+}
+
+/** What a context of recent and recalled turns has to read at the least: the newest turns, and the nearest. */
+function rawReads(pool: pg.Pool, deps: Deps, room: string) {
+  const columns = 't.id, t.seq, t.root_seq, t.actor, t.role, t.status, t.text, t.parts, t.token_count, t.created_at'
+  const embedder = deps.embedding.searched()
+  return {
+    room: () => pool.query({ name: 'raw-room', text: 'SELECT * FROM conversation WHERE id = $1', values: [room] }),
+    recent: () => pool.query({
+      name: 'raw-recent', values: [room, RECENT],
+      text: `SELECT ${columns} FROM turn t WHERE t.conversation_id = $1 AND t.superseded_by IS NULL
+             ORDER BY t.root_seq DESC, t.seq DESC LIMIT $2`,
+    }),
+    async nearest(query: string) {
+      const [vector] = await embedder.embed([query])
+      return pool.query({
+        name: 'raw-nearest', values: [room, embedder.name, `[${vector!.join()}]`, K],
+        text: `SELECT ${columns} FROM (
+                 SELECT root_seq, seq FROM turn_vector WHERE conversation_id = $1 AND embedder = $2
+                 ORDER BY embedding <=> $3::vector LIMIT $4) v
+               JOIN turn t ON t.conversation_id = $1 AND t.root_seq = v.root_seq AND t.seq = v.seq`,
+      })
+    },
+  }
+}
+
+export async function context({ services, progress }: Bench): Promise<Report> {
+  return withDatabase(services.databaseUrl, async (url) => {
+    const { deps, close } = await openWorld(url, services.redisUrl)
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    try {
+      const small = await makeRoom(deps, SMALL, progress)
+      await vectors(deps, small, progress)
+      // Nothing is recalled from the large one, and nothing is to run beside what is measured.
+      await deps.embedding.stop()
+      const large = await makeRoom(deps, LARGE, progress)
+      await pool.query('VACUUM ANALYZE')
+
+      const build = (room: string, more: Partial<BuildContextInput>) =>
+        buildContext(deps, viewer, { conversationId: room, tokenBudget: 4_000, ...more })
+      const query = (n: number) => `Who wanted to ${VERBS[n % 9]} the ${SUBJECTS[(n * 3) % 11]}?`
+      const recalling = (n: number) => ({ recentTurns: RECENT, semanticRecall: { k: K }, query: query(n) })
+      const raw = rawReads(pool, deps, small)
+      // One after the other, as the statements of a context depend on one another.
+      const statements = await statementsOf(deps, () => build(small, recalling(1)))
+      const contestants = {
+        'same reads': () => timed(async () => {
+          for (const statement of statements) await deps.pool.query(statement as pg.QueryConfig)
+        }),
+        '100,000 turns': () => timed(() => build(large, {})),
+        '1,000 turns': () => timed(() => build(small, {})),
+        'with recall': () => timed((n) => build(small, recalling(n))),
+        'raw reads': () => timed(async (n) => {
+          await raw.room()
+          await raw.recent()
+          await raw.nearest(query(n))
+        }),
+        'without recall': () => timed(() => build(small, { recentTurns: RECENT })),
+        'recall alone': () => timed((n) => recall(deps, viewer, { query: query(n), k: K, conversationId: small })),
+        'raw nearest': () => timed((n) => raw.nearest(query(n))),
+      }
+      for (const warmUp of Object.values(contestants)) await warmUp()
+      const found = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
+      const sample = await build(small, recalling(1))
+      const figure = (what: string, ours: number, theirs: number, against: string, target: number | null): Figure => ({
+        what, ours, theirs, unit: 'ms', better: 'smaller', target, against,
+      })
+      return {
+        title: 'context: building one, in one process on Postgres',
+        figures: [
+          figure('a room of 100,000 turns', found['100,000 turns'], found['1,000 turns'], 'one of 1,000', 0.67),
+          figure(`${RECENT} recent, ${K} recalled`, found['with recall'], found['same reads'],
+            `its own ${statements.length} statements, sent alone`, 0.5),
+          figure(`${RECENT} recent, ${K} recalled`, found['with recall'], found['raw reads'],
+            'the room, its newest turns, and ORDER BY <=>', null),
+          figure(`${RECENT} recent, ${K} recalled`, found['with recall'],
+            found['recall alone'] + found['raw reads'] - found['raw nearest'],
+            'recall(), the room and its newest turns: nothing chosen or counted', null),
+          figure('  of which: recall', found['recall alone'], found['raw nearest'], 'ORDER BY <=> over the room', null),
+          figure('  of which: the rest', found['without recall'], found['raw reads'] - found['raw nearest'],
+            'the room and its newest turns, raw', null),
+        ],
+        notes: [
+          `Medians of ${ROUNDS} interleaved rounds of ${CALLS} calls, one at a time; 4,000 tokens. The context of the `
+          + `second row has ${sample.messages.length} messages and ${format(sample.tokens)} tokens, all counted.`,
+          'A ratio is of times: 0.5 is half the calls a second.',
+        ],
+      }
+    } finally {
+      await pool.end()
+      await close()
+    }
+  })
+}

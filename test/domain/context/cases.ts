@@ -1,0 +1,166 @@
+// Random rooms, and what must hold of every context made of one. The tests run some of them, `npm run check:context`
+// 100,000.
+
+import fc from 'fast-check'
+import { assemble, type Asked, type Material } from '../../../src/domain/context/assemble.ts'
+import { DEFAULT_SHARES, PER_MESSAGE } from '../../../src/domain/context/budget.ts'
+import type { Context } from '../../../src/domain/context/message.ts'
+import type { Said } from '../../../src/domain/context/perspective.ts'
+import { FORMATS, render, type Format } from '../../../src/domain/context/render.ts'
+import type { ContentPart } from '../../../src/domain/turn/content.ts'
+import { BudgetTooSmall, InvalidInput } from '../../../src/errors.ts'
+import { countInline } from '../../../src/providers/tokens.ts'
+
+export type Case = { material: Material; asked: Omit<Asked, 'recall' | 'shares'> & { k: number | null } }
+
+/** Words of many kinds: prose, code, other scripts, runs, and what looks like a fence or a control token. */
+const words = fc.oneof(
+  { weight: 4, arbitrary: fc.lorem({ maxCount: 30 }) },
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: 'grapheme', maxLength: 40 }),
+  fc.constantFrom('~~~', '~~~~~~~~', '<|endoftext|>', '\n\n\n', '{"a":"\\"b\\""}', '👩‍👩‍👧‍👦🇩🇪',
+    'const x = `a${b}`\n\tif (!x) {}', ' '),
+  fc.nat({ max: 300 }).map((n) => 'a'.repeat(n)),
+).map((text) => text.toWellFormed().replaceAll('\0', ''))
+
+const json = fc.oneof(words, fc.record({ q: words }), fc.constant([1, { deep: ['x', null] }]), fc.boolean())
+const tool = fc.constantFrom('search', 'run')
+const callId = fc.constantFrom('c1', 'c2', 'c3', 'c4', 'c5')
+const part: fc.Arbitrary<ContentPart> = fc.oneof(
+  { weight: 3, arbitrary: words.map((text) => ({ type: 'text' as const, text })) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('toolCall' as const), callId, name: tool, arguments: json }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('toolResult' as const), callId, name: tool, result: json }) },
+  fc.record({
+    type: fc.constant('file' as const), mediaType: fc.constantFrom('image/png', 'application/pdf', 'text/plain'),
+    url: fc.constantFrom('https://x.example/a.png', 'data:image/png;base64,iVBORw0KGgo=', 's3://bucket/a'),
+    fileName: fc.option(fc.constant('a.png')),
+  }),
+  fc.record({ type: fc.constant('reasoning' as const), reasoning: words, signature: fc.option(fc.constant('c2ln')) }),
+  fc.record({ type: fc.constant('data' as const), data: json }),
+)
+
+const actors = ['ada', 'bob', 'bot', 'search', '李雷'] as const
+const turn = fc.record({
+  actor: fc.constantFrom(...actors),
+  role: fc.constantFrom('USER', 'USER', 'ASSISTANT', 'ASSISTANT', 'TOOL', 'TOOL', 'SYSTEM'),
+  status: fc.constantFrom('COMMITTED', 'COMMITTED', 'COMMITTED', 'COMMITTED', 'ABORTED'),
+  content: fc.oneof(words, fc.array(part, { minLength: 1, maxLength: 3 })),
+  gap: fc.integer({ min: 1, max: 4 }),
+  pinned: fc.nat({ max: 9 }).map((n) => n === 0),
+})
+
+/** Answers may be there without a call: their calls may lie before all that was read. */
+export const cases: fc.Arbitrary<Case> = fc.record({
+  turns: fc.array(turn, { maxLength: 25 }),
+  unread: fc.nat({ max: 6 }),
+  as: fc.option(fc.constantFrom(...actors)),
+  several: fc.boolean(),
+  systemPrompt: fc.option(words),
+  summaries: fc.array(words, { maxLength: 2 }),
+  tokenBudget: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 60, max: 3000 }), fc.constant(2_000_000)),
+  maxMessages: fc.option(fc.integer({ min: 1, max: 20 }), { freq: 3 }),
+  maxChars: fc.option(fc.integer({ min: 1, max: 3000 }), { freq: 3 }),
+  recentTurns: fc.option(fc.integer({ min: 0, max: 10 })),
+  inSteps: fc.boolean(),
+  k: fc.option(fc.integer({ min: 1, max: 10 })),
+}).map(({ turns, unread, as, several, systemPrompt, summaries, k, ...asked }) => {
+  let seq = 10
+  const said = turns.map(({ content, gap, ...rest }, index): Said & { pinned: boolean } => {
+    const text = typeof content === 'string' ? content || 'x'
+      : content.map((each) => (each.type === 'text' ? each.text : '')).join('')
+    return {
+      ...rest, id: `turn_${index}`, rootSeq: (seq += gap), text, tokenCount: 0,
+      parts: typeof content === 'string' ? null : content,
+    } as Said & { pinned: boolean }
+  }).filter(({ status, parts, text }) => status === 'ABORTED' || parts !== null || text.trim() !== '')
+  return {
+    material: {
+      systemPrompt, complete: unread === 0, perspective: { as, several, names: new Map([['ada', 'Ada "the first"\nL.']]) },
+      tooLong: [],
+      summaries: summaries.map((content, index) => ({ id: `sum_${index}`, content, fromSeq: index, toSeq: index })),
+      kept: said.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
+      recent: said.slice(Math.min(unread, Math.max(0, said.length - 1))),
+    },
+    asked: { ...asked, k },
+  }
+})
+
+const tokens = { count: countInline }
+
+/** The case's context, with turns of the room itself recalled; or the error that it expects. */
+export async function contextOf(
+  { material, asked: { k, ...asked } }: Case,
+): Promise<Context | BudgetTooSmall | InvalidInput> {
+  const recall = k === null ? null : {
+    k, find: async () => material.recent.filter(({ text }) => text).toReversed().map(({ id, actor, text }, n) => ({
+      id: n % 2 ? id : `other_${id}`, name: actor, text, createdAt: new Date(1_700_000_000_000 + n * 60_000),
+    })),
+  }
+  try {
+    return await assemble(tokens, material, { ...asked, recall, shares: DEFAULT_SHARES })
+  } catch (error) {
+    if (error instanceof BudgetTooSmall || error instanceof InvalidInput) return error
+    throw error
+  }
+}
+
+/** Tokens of a rendering as it would be sent, and around its messages. */
+export function tokensSent(context: Context, format: Format): number {
+  const made = render(context.messages, format)
+  const messages: unknown[] = 'system' in made ? [...made.system, ...made.messages] : made
+  return messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)) + PER_MESSAGE, 0)
+}
+
+/** What is wrong with the tools of a rendering: OpenAI refuses a request for each of it. */
+export function* toolFaults(context: Context): Generator<string> {
+  const messages = render(context.messages, 'OPENAI')
+  let waiting: string[] = []
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      if (!waiting.includes(message.tool_call_id)) yield `${message.tool_call_id} answers nothing`
+      waiting = waiting.toSpliced(waiting.indexOf(message.tool_call_id), 1)
+    } else {
+      if (waiting.length) yield `${waiting.join()} is not answered right after it is called`
+      waiting = message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : []
+    }
+  }
+  if (waiting.length) yield `${waiting.join()} is never answered`
+}
+
+/** All that is wrong with a context; nothing, for each that is made. */
+export function* faults({ material, asked }: Case, context: Context): Generator<string> {
+  if (context.tokens > asked.tokenBudget) yield `over budget: ${context.tokens} of ${asked.tokenBudget}`
+  for (const format of FORMATS) {
+    const sent = tokensSent(context, format)
+    if (sent > context.tokens) yield `${format} sends ${sent} tokens, but ${context.tokens} are said`
+  }
+  if (context.messages.length > (asked.maxMessages ?? Infinity)) yield `has ${context.messages.length} messages`
+  const chars = context.messages.reduce((sum, { content }) => sum + content.length, 0)
+  if (chars > (asked.maxChars ?? Infinity)) yield `has ${chars} characters`
+  yield* toolFaults(context)
+
+  const { items } = context
+  const roles = render(context.messages, 'ANTHROPIC').messages.map(({ role }) => role)
+  if (roles.some((role, index) => role !== (index % 2 ? 'assistant' : 'user'))) yield `Anthropic gets ${roles.join()}`
+  const places = new Map(material.recent.concat(material.kept).map(({ id, rootSeq }) => [id, rootSeq]))
+  const quoted = context.messages.findIndex(({ kind }) => kind === 'RECALLED')
+  const ids = context.messages.filter(({ kind }) => kind !== 'RECALLED').flatMap(({ sources }) => sources)
+  if (new Set(ids).size < ids.length) yield `a turn stands twice: ${ids.join()}`
+  const standing = new Set(ids)
+  for (const { id } of material.kept.filter(({ role }) => role === 'SYSTEM')) {
+    if (!standing.has(id)) yield `the instruction ${id} is missing`
+  }
+  const last = material.recent.at(-1)
+  if (last && context.messages.at(-1)!.sources[0] !== last.id) yield `the newest turn ${last.id} is not the last`
+  const stable = quoted < 0 ? context.messages : context.messages.slice(0, quoted)
+  const newest = new Set(items.filter(({ reason }) => /newest turn/.test(reason)).flatMap(({ sourceIds }) => sourceIds))
+  const inOrder = stable.flatMap(({ sources }) => sources).filter((id) => !newest.has(id))
+    .flatMap((id) => places.get(id) ?? [])
+  if (inOrder.some((place, index) => index > 0 && place <= inOrder[index - 1]!)) yield `out of order: ${inOrder.join()}`
+  if (items.filter(({ included }) => included).length !== context.messages.length) yield 'a message has no item'
+  for (const { kind, sources } of context.messages) {
+    if (sources.length === 0 && kind !== 'SYSTEM_PROMPT') yield `${kind} names no source`
+  }
+  const named = new Set(items.flatMap(({ sourceIds }) => sourceIds))
+  for (const { id } of material.recent) if (!named.has(id)) yield `nothing is said of ${id}`
+}

@@ -1,0 +1,32 @@
+// `npm run check:context [cases] [seed]`: the invariants of contexts over 100,000 random rooms. Prints how many were over
+// their budget, or wrong in another way, and fails if any was.
+
+import fc from 'fast-check'
+import { cases, contextOf, faults } from './cases.ts'
+
+const BATCH = 1_000
+const total = Number(process.argv[2] ?? 100_000)
+const seed = Number(process.argv[3] ?? Date.now() % 1_000_000)
+
+/** Faults that are shown with their case. */
+const SHOWN = 5
+
+let shown = 0
+const counts = { cases: 0, contexts: 0, refused: 0, 'over budget': 0, 'otherwise wrong': 0 }
+for (let batch = 0; counts.cases < total; batch++) {
+  for (const given of fc.sample(cases, { numRuns: Math.min(BATCH, total - counts.cases), seed: seed + batch })) {
+    counts.cases += 1
+    const context = await contextOf(given)
+    if (context instanceof Error) {
+      counts.refused += 1
+      continue
+    }
+    counts.contexts += 1
+    for (const fault of faults(given, context)) {
+      counts[/^over budget|^\w+ sends/.test(fault) ? 'over budget' : 'otherwise wrong'] += 1
+      if (shown++ < SHOWN) console.error(`${fault}: ${fc.stringify(given)}`)
+    }
+  }
+}
+console.log(`seed ${seed}:`, Object.entries(counts).map(([what, count]) => `${count.toLocaleString('en-US')} ${what}`).join(', '))
+process.exit(counts['over budget'] + counts['otherwise wrong'] > 0 ? 1 : 0)

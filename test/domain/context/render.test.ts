@@ -1,0 +1,162 @@
+// The three renderings are what the published packages take: by their types, when this file is compiled, and by their
+// own checks, when it runs. With tool calls, thoughts, files, several speakers.
+
+import type Anthropic from '@anthropic-ai/sdk'
+import { modelMessageSchema, type ModelMessage } from 'ai'
+import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
+import fc from 'fast-check'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { seenFrom, type Said } from '../../../src/domain/context/perspective.ts'
+import { piecesOf, render, type Rendered } from '../../../src/domain/context/render.ts'
+import { openAiName } from '../../../src/domain/context/render/openai.ts'
+import type { Message } from '../../../src/domain/context/message.ts'
+import type { ContentPart } from '../../../src/domain/turn/content.ts'
+import { cases, contextOf } from './cases.ts'
+
+let seq = 0
+const said = (actor: string, role: Said['role'], content: string | ContentPart[]): Said => ({
+  id: `turn_${++seq}`, rootSeq: seq, actor, role, status: 'COMMITTED', tokenCount: 0,
+  text: typeof content === 'string' ? content : '', parts: typeof content === 'string' ? null : content,
+})
+const seen = (turns: Said[], as: string | null = 'bot'): Message[] =>
+  seenFrom({ as, several: true, names: new Map() }, turns)
+    .map((message) => ({ kind: 'RECENT', reason: '', ...message }))
+
+const call = (callId: string): ContentPart => ({ type: 'toolCall', callId, name: 'find', arguments: { q: callId } })
+const result = (callId: string, value: unknown): ContentPart => ({ type: 'toolResult', callId, name: 'find', result: value })
+const thought: ContentPart = { type: 'reasoning', reasoning: 'Hm.', signature: 'c2ln' }
+
+describe('what is rendered', () => {
+  it('has the types that the packages publish', () => {
+    expectTypeOf<Rendered['OPENAI']>().toExtend<ChatCompletionMessageParam[]>()
+    expectTypeOf<Rendered['ANTHROPIC']>()
+      .toExtend<Pick<Anthropic.MessageCreateParams, 'messages'> & { system: Anthropic.TextBlockParam[] }>()
+    expectTypeOf<Rendered['AI_SDK']>().toExtend<ModelMessage[]>()
+    const taken: ChatCompletionMessageParam[] = render([], 'OPENAI')
+    const prompt: Pick<Anthropic.MessageCreateParams, 'messages' | 'system'> = render([], 'ANTHROPIC')
+    const models: ModelMessage[] = render([], 'AI_SDK')
+    expect([taken, prompt, models]).toEqual([[], { system: [], messages: [] }, []])
+  })
+
+  it('is taken by the AI SDK as it checks messages itself, whatever the room', async () => {
+    await fc.assert(fc.asyncProperty(cases, async (given) => {
+      const context = await contextOf(given)
+      if (context instanceof Error) return
+      for (const message of render(context.messages, 'AI_SDK')) {
+        expect(modelMessageSchema.safeParse(message).error, JSON.stringify(message)).toBeUndefined()
+      }
+    }), { numRuns: 500 })
+  }, 60_000)
+
+  it('is what OpenAI and Anthropic say they take, whatever the room', async () => {
+    await fc.assert(fc.asyncProperty(cases, async (given) => {
+      const context = await contextOf(given)
+      if (context instanceof Error) return
+      for (const message of render(context.messages, 'OPENAI')) {
+        if ('name' in message) expect(message.name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+        expect(message.content?.length ?? ('tool_calls' in message && message.tool_calls?.length)).not.toBe(undefined)
+      }
+      const { system, messages } = render(context.messages, 'ANTHROPIC')
+      for (const { content } of messages) {
+        expect(content.length).toBeGreaterThan(0)
+        for (const block of content) if (block.type === 'text') expect(block.text.trim()).not.toBe('')
+        // Results stand before the words of the same message.
+        const kinds = content.map(({ type }) => type === 'tool_result')
+        expect(kinds.indexOf(true)).toBeLessThanOrEqual(0)
+      }
+      for (const { text } of system) expect(text.trim()).not.toBe('')
+    }), { numRuns: 500 })
+  }, 60_000)
+
+  it('keeps calls, results, thoughts and files, each in its place', () => {
+    const messages = seen([
+      said('ada', 'USER', [
+        { type: 'text', text: 'What is this?' },
+        { type: 'file', mediaType: 'image/png', url: 'https://x.example/a.png', fileName: null },
+        { type: 'file', mediaType: 'application/pdf', url: 'https://x.example/a.pdf', fileName: 'a.pdf' },
+      ]),
+      said('bot', 'ASSISTANT', [thought, call('c1'), call('c2')]),
+      said('find', 'TOOL', [result('c1', { found: 1 })]),
+      said('eve', 'USER', 'Any news?'),
+      said('find', 'TOOL', [result('c2', 'none')]),
+      said('bot', 'ASSISTANT', 'A cat.'),
+    ])
+    expect(render(messages, 'OPENAI')).toEqual([
+      { role: 'user', name: 'ada', content: [
+        { type: 'text', text: 'What is this?' }, { type: 'image_url', image_url: { url: 'https://x.example/a.png' } },
+        { type: 'text', text: '[file: a.pdf, application/pdf, https://x.example/a.pdf]' },
+      ] },
+      { role: 'assistant', tool_calls: ['c1', 'c2'].map((id) => ({
+        id, type: 'function', function: { name: 'find', arguments: `{"q":"${id}"}` },
+      })) },
+      { role: 'tool', tool_call_id: 'c1', content: '{"found":1}' },
+      { role: 'tool', tool_call_id: 'c2', content: 'none' },
+      { role: 'user', name: 'eve', content: 'Any news?' },
+      { role: 'assistant', content: 'A cat.' },
+    ])
+    expect(render(messages, 'ANTHROPIC').messages).toEqual([
+      { role: 'user', content: [
+        { type: 'text', text: 'ada: What is this?' },
+        { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } },
+        { type: 'document', source: { type: 'url', url: 'https://x.example/a.pdf' } },
+      ] },
+      { role: 'assistant', content: [
+        { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' },
+        ...['c1', 'c2'].map((id) => ({ type: 'tool_use', id, name: 'find', input: { q: id } })),
+      ] },
+      { role: 'user', content: [
+        { type: 'tool_result', tool_use_id: 'c1', content: '{"found":1}' },
+        { type: 'tool_result', tool_use_id: 'c2', content: 'none' },
+        { type: 'text', text: 'eve: Any news?' },
+      ] },
+      { role: 'assistant', content: [{ type: 'text', text: 'A cat.' }] },
+    ])
+    expect(render(messages, 'AI_SDK')[1]).toEqual({ role: 'assistant', content: [
+      { type: 'reasoning', text: 'Hm.', providerOptions: { anthropic: { signature: 'c2ln' } } },
+      ...['c1', 'c2'].map((id) => ({ type: 'tool-call', toolCallId: id, toolName: 'find', input: { q: id } })),
+    ] })
+    expect(render(messages, 'AI_SDK')[2]).toEqual({ role: 'tool', content: [
+      { type: 'tool-result', toolCallId: 'c1', toolName: 'find', output: { type: 'json', value: { found: 1 } } },
+      { type: 'tool-result', toolCallId: 'c2', toolName: 'find', output: { type: 'text', value: 'none' } },
+    ] })
+  })
+
+  it('never comes to more than the pieces that are counted, wherever a result moves to', () => {
+    const messages = seen([
+      said('bot', 'ASSISTANT', [call('c1')]), said('ada', 'USER', 'Well?'),
+      said('bot', 'ASSISTANT', [call('c2'), result('c2', 1), result('c1', 2)]),
+    ])
+    const pieces = messages.flatMap((message) => piecesOf(message, 'AI_SDK', new Set()))
+    expect(render(messages, 'AI_SDK').map((message) => JSON.stringify(message)).sort()).toEqual(pieces.sort())
+  })
+
+  it('answers a call that nobody answered', () => {
+    const messages = seen([said('ada', 'USER', 'Look!'), said('bot', 'ASSISTANT', [call('c1')])])
+    expect(render(messages, 'OPENAI').at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'c1' })
+    expect(render(messages, 'ANTHROPIC').messages.at(-1)).toMatchObject({
+      role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1' }],
+    })
+  })
+
+  it('tells what others did with tools in words, and keeps their thoughts to them', () => {
+    const messages = seen([
+      said('bob', 'ASSISTANT', [thought, call('c1')]), said('find', 'TOOL', [result('c1', 'none')]),
+    ])
+    expect(render(messages, 'OPENAI')).toEqual([
+      { role: 'user', name: 'bob', content: '[called find: {"q":"c1"}]' },
+      { role: 'user', name: 'find', content: '[find answered: "none"]' },
+    ])
+  })
+
+  it('begins with a user for Anthropic, and gives back no thought that is not signed', () => {
+    const messages = seen([said('bot', 'ASSISTANT', [{ type: 'reasoning', reasoning: 'Hm.' }, { type: 'text', text: 'Hi.' }])])
+    expect(render(messages, 'ANTHROPIC').messages.map(({ role, content }) => [role, content.length]))
+      .toEqual([['user', 1], ['assistant', 1]])
+  })
+
+  it.each([
+    ['Ada Lovelace', 'Ada_Lovelace'], ['bot-1', 'bot-1'], ['李雷', /^speaker_[0-9a-f]{8}$/], ['x'.repeat(99), 'x'.repeat(64)],
+  ])('calls %s what OpenAI takes for a name', (name, taken) => {
+    expect(openAiName(name)).toMatch(taken)
+  })
+})

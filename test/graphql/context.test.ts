@@ -1,0 +1,83 @@
+// Contexts as clients ask for them: every field, every format, and each answer that is no context.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { backends } from '../support/backend.ts'
+import { useClients, type Answer } from './client.ts'
+
+const CONTEXT = `query Context($input: BuildContextInput!) {
+  buildContext(input: $input) {
+    __typename
+    ... on Context {
+      messages {
+        role name content tokens sources
+        parts { __typename ... on TextPart { text } ... on ToolCallPart { callId name arguments } }
+      }
+      openai: rendered
+      anthropic: rendered(format: ANTHROPIC)
+      aiSdk: rendered(format: AI_SDK)
+      tokens tokenBudget truncated stablePrefixTokens
+      items { kind sourceIds tokens included reason }
+    }
+    ... on Error { code message }
+    ... on InvalidInput { issues { path } }
+    ... on BudgetTooSmall { required }
+  }
+}`
+
+describe.each(backends)('buildContext on $name', (backend) => {
+  const { as, room: makeRoom, say } = useClients(backend)
+  const ask = async (input: object): Promise<Answer> =>
+    (await as('ada')(CONTEXT, { input: { tokenBudget: 1_000, ...input } })).buildContext
+  let room: string
+  const turns: string[] = []
+
+  beforeAll(async () => {
+    room = await makeRoom(['ada', 'bot'], { systemPrompt: 'Be brief.' })
+    turns.push((await say(room, 'Where are the tulips?')).id)
+    turns.push((await say(room, '', {
+      actor: 'bot', role: 'ASSISTANT', content: undefined,
+      parts: [{ toolCall: { callId: 'c1', name: 'find', arguments: { what: 'tulips' } } }],
+    })).id)
+    turns.push((await say(room, '', {
+      actor: 'find', role: 'TOOL', content: undefined,
+      parts: [{ toolResult: { callId: 'c1', name: 'find', result: 'By the fence.' } }],
+    })).id)
+  })
+
+  it('answers with the messages, in every format, and with an account of them', async () => {
+    const context = await ask({ conversationId: room, as: 'bot' })
+    expect(context.messages.map(({ role, name, content, sources }: Answer) => [role, name, content, sources])).toEqual([
+      ['SYSTEM', null, 'Be brief.', []], ['USER', 'ada', 'Where are the tulips?', [turns[0]]],
+      ['ASSISTANT', null, '', [turns[1]]], ['TOOL', 'find', '', [turns[2]]],
+    ])
+    expect(context.messages[2].parts).toEqual([
+      { __typename: 'ToolCallPart', callId: 'c1', name: 'find', arguments: { what: 'tulips' } },
+    ])
+    expect(context.openai.map(({ role }: Answer) => role)).toEqual(['system', 'user', 'assistant', 'tool'])
+    expect(context.anthropic.system).toEqual([{ type: 'text', text: 'Be brief.' }])
+    expect(context.anthropic.messages.map(({ role }: Answer) => role)).toEqual(['user', 'assistant', 'user'])
+    expect(context.aiSdk.at(-1).content[0]).toMatchObject({ type: 'tool-result', toolCallId: 'c1' })
+    expect(context).toMatchObject({ __typename: 'Context', tokenBudget: 1_000, truncated: false })
+    expect(context.items.map(({ kind, included }: Answer) => [kind, included])).toEqual([
+      ['SYSTEM_PROMPT', true], ['RECENT', true], ['RECENT', true], ['RECENT', true],
+    ])
+    expect(context.tokens).toBeGreaterThan(0)
+    expect(context.stablePrefixTokens).toBe(context.tokens)
+  })
+
+  it('answers with the budget that it takes', async () => {
+    const small = await ask({ conversationId: room, tokenBudget: 1 })
+    expect(small).toMatchObject({ __typename: 'BudgetTooSmall', code: 'BUDGET_TOO_SMALL' })
+    expect((await ask({ conversationId: room, tokenBudget: small.required })).__typename).toBe('Context')
+  })
+
+  it('answers that there is no such room, or what is wrong with the input', async () => {
+    expect(await ask({ conversationId: `conv_${'0'.repeat(26)}` })).toMatchObject({ __typename: 'NotFound' })
+    for (const [input, path] of [
+      [{ tokenBudget: 0 }, ['tokenBudget']], [{ recentTurns: -1 }, ['recentTurns']], [{ as: 'nobody' }, ['as']],
+      [{ semanticRecall: { k: 0 } }, ['semanticRecall', 'k']],
+    ] as const) {
+      expect(await ask({ conversationId: room, ...input })).toMatchObject({ __typename: 'InvalidInput', issues: [{ path }] })
+    }
+  })
+})
