@@ -30,7 +30,10 @@ export const SUMMARY = {
   nextSteps: ['Bob books the boat.'],
 }
 
-export async function createFakeChat(key?: string): Promise<FakeChat> {
+/** `answer`: what is said where no test wants anything else. */
+export async function createFakeChat(
+  key?: string, answer: (request: ChatRequest) => ChatMisdeed = () => says(SUMMARY),
+): Promise<FakeChat> {
   const requests: ChatRequest[] = []
   const misdeeds: ChatMisdeed[] = []
   const server = createServer((request, response) => {
@@ -43,7 +46,7 @@ export async function createFakeChat(key?: string): Promise<FakeChat> {
         response.writeHead(401, { 'content-type': 'application/json' })
         return void response.end(JSON.stringify({ error: { message: `Incorrect API key provided: ${key}` } }))
       }
-      (misdeeds.shift() ?? says(SUMMARY))(response)
+      (misdeeds.shift() ?? answer(requests.at(-1)!))(response)
     })
   })
   server.listen(0, '127.0.0.1')

@@ -1,0 +1,134 @@
+// What a predicate is about: which of them mean the same, which deny another, and of which a subject has one at a time.
+// One table for reconciling and for profiles. A predicate that is not in it is a class of its own, of which a subject
+// may have many: nothing is taken for a contradiction that this table does not say.
+
+import { stem, words } from '../../providers/words.ts'
+
+/**
+ * Where in a user's profile it stands. ABOUT: who they are; ENVIRONMENT: where they live and what they have or use;
+ * CONSTRAINTS: what must be respected.
+ */
+export type Section = 'ABOUT' | 'PREFERENCES' | 'WORK' | 'ENVIRONMENT' | 'CONSTRAINTS' | 'OTHER'
+
+/** How many objects a subject has at a time. ONE_OF_A_KIND: one among those that are alternatives to each other. */
+export type Many = 'MANY' | 'ONE' | 'ONE_OF_A_KIND'
+
+export type PredicateClass = {
+  /** Equal for predicates that mean the same, but for the denial. */
+  name: string
+  /** "does not like", "dislikes" and "no longer likes" deny "likes". A denied predicate is never of the kind ONE. */
+  isDenied: boolean
+  many: Many
+  section: Section
+}
+
+type Row = [name: string, many: Many, section: Section, synonyms: string]
+
+/** Names, and what else is said for them, by commas. Compared by stems, without the words of LEFT_OUT. */
+const TABLE: Row[] = [
+  ['is named', 'ONE', 'ABOUT', 'name, named, has name, called, full name, name of'],
+  ['goes by', 'MANY', 'ABOUT', 'nickname, nicknamed, likes to be called, prefers to be called, known as'],
+  ['is aged', 'ONE', 'ABOUT', 'age, aged, has age, age in years, years old'],
+  ['has birthday on', 'ONE', 'ABOUT', 'birthday, born on, birth date, birthdate, date of birth'],
+  ['was born in', 'ONE', 'ABOUT', 'born in, birthplace, place of birth'],
+  ['comes from', 'ONE', 'ABOUT', 'from, originally from, came from, hails from, hometown, home country'],
+  ['grew up in', 'MANY', 'ABOUT', 'grown up in, raised in'],
+  ['is married to', 'ONE', 'ABOUT', 'married to, married with, spouse, husband, wife, has a husband named, ' +
+    'has a wife named'],
+  ['is engaged to', 'ONE', 'ABOUT', 'engaged to, fiance, fiancee, fiancé, fiancée'],
+  ['is dating', 'ONE', 'ABOUT', 'dates, boyfriend, girlfriend, has a boyfriend named, has a girlfriend named'],
+  ['is', 'MANY', 'ABOUT', ''],
+  ['wants remembered', 'MANY', 'ABOUT', 'asked to remember'],
+  ['has the pronouns', 'ONE', 'ABOUT', 'pronouns, uses the pronouns'],
+  ['speaks', 'MANY', 'ABOUT', 'speak, language, spoken language'],
+  ['lives in', 'ONE', 'ENVIRONMENT', 'live, live at, living in, resides in, resides at, residence, based in, ' +
+    'located in, location, home, home city, city, moved to, relocated to, has moved to, current city'],
+  ['has the time zone', 'ONE', 'ENVIRONMENT', 'timezone, time zone, in the time zone'],
+  ['has the address', 'ONE', 'ENVIRONMENT', 'address, home address, postal address'],
+  ['uses', 'MANY', 'ENVIRONMENT', 'use, works with, runs on'],
+  ['drives', 'MANY', 'ENVIRONMENT', 'drive'],
+  ['owns', 'MANY', 'ENVIRONMENT', 'own, has, possesses'],
+  ['works at', 'ONE', 'WORK', 'work for, works for, employed by, employed at, employer, working at, company, ' +
+    'workplace, joined, got a job at, started at, started working at'],
+  ['works as', 'ONE', 'WORK', 'job, occupation, profession, job title, employed as, working as, role'],
+  ['works in', 'MANY', 'WORK', 'working in, field, industry'],
+  ['graduated from', 'MANY', 'WORK', ''],
+  ['has a degree in', 'MANY', 'WORK', 'degree'],
+  ['volunteers at', 'MANY', 'WORK', 'volunteers for, volunteers with'],
+  ['teaches', 'MANY', 'WORK', ''],
+  ['studies', 'MANY', 'WORK', 'study, studying, student of, majors in, major'],
+  ['studies at', 'ONE', 'WORK', 'student at, attends, goes to school at'],
+  ['likes', 'MANY', 'PREFERENCES', 'like, loves, enjoys, is a fan of, fan of, fond of, into, adores, can stand'],
+  ['plays', 'MANY', 'PREFERENCES', ''],
+  ['collects', 'MANY', 'PREFERENCES', ''],
+  ['has the habit', 'MANY', 'PREFERENCES', 'habit'],
+  ['prefers', 'ONE_OF_A_KIND', 'PREFERENCES', 'prefer, preference, would rather have, favors, favours'],
+  ['is allergic to', 'MANY', 'CONSTRAINTS', 'allergy, allergic, allergies, has an allergy to'],
+  ['eats', 'MANY', 'CONSTRAINTS', 'eat, can eat'],
+  ['drinks', 'MANY', 'CONSTRAINTS', 'drink, can drink'],
+  ['has the budget', 'ONE', 'CONSTRAINTS', 'budget'],
+  ['has the deadline', 'ONE', 'CONSTRAINTS', 'deadline'],
+  ['must', 'MANY', 'CONSTRAINTS', 'needs, has to, requires, only'],
+  ['follows the diet', 'MANY', 'CONSTRAINTS', 'diet, dietary restriction'],
+]
+
+/** Predicates that deny by themselves, and what they deny. */
+const DENIALS: [denied: string, synonyms: string][] = [
+  ['likes', 'dislikes, hates, detests, loathes, averse to'],
+  ['works at', 'left, quit, left the job at, quit the job at, resigned from, fired from'],
+  ['lives in', 'moved away from, moved out of, left the city of'],
+  ['is married to', 'divorced from, separated from'],
+  ['is engaged to', 'broke off the engagement to'],
+  ['is dating', 'broke up with'],
+  ['uses', 'stopped using'],
+]
+
+const NEGATION = /\b(?:not|never|no longer|no more|cannot|stopped|formerly|used to)\b|n['’]t\b/gi
+/** Words that do not change what a predicate is about. */
+const LEFT_OUT = new Set(
+  `a an the is are was be been am do does did has have had currently now still also really usually always often just
+  very much any anymore can ca will wo`.split(/\s+/))
+
+/** In the past tense, which stems do not tell: it says nothing of today. "has lived in" does. */
+const PAST =
+  /^(?:previously |once )?(?:lived|resided|worked|studied|attended|drove|owned|used|spoke|dated|liked)\b(?! to\b)/i
+
+/** What a predicate is compared by. Of words that are all left out, all. */
+function keyOf(predicate: string): string {
+  const all = words(predicate)
+  const kept = all.filter((word) => !LEFT_OUT.has(word))
+  return (kept.length > 0 ? kept : all).map(stem).join(' ')
+}
+
+const byKey = new Map<string, Row>()
+for (const row of TABLE) {
+  for (const wording of [row[0], ...row[3].split(',')]) if (wording.trim()) byKey.set(keyOf(wording), row)
+}
+const denials = new Map<string, Row>()
+for (const [denied, synonyms] of DENIALS) {
+  const row = TABLE.find(([name]) => name === denied)!
+  for (const synonym of synonyms.split(',')) denials.set(keyOf(synonym), row)
+}
+
+/** Of "favourite colour is" the colour: a subject has one favourite of each. */
+const FAVOURITE = /^(?:has (?:a |the )?)?(?:favou?rite|preferred)\s+(\S.*)$/i
+
+/** The class of a predicate in any wording. */
+export function classify(predicate: string): PredicateClass {
+  const favourite = FAVOURITE.exec(predicate.trim())
+  if (favourite) {
+    return { name: `favourite ${keyOf(favourite[1]!)}`, isDenied: false, many: 'ONE', section: 'PREFERENCES' }
+  }
+  if (PAST.test(predicate.trim())) {
+    return { name: `past ${keyOf(predicate)}`, isDenied: false, many: 'MANY', section: 'OTHER' }
+  }
+  const negations = [...predicate.matchAll(NEGATION)].length
+  const bare = negations > 0 ? predicate.replace(NEGATION, ' ') : predicate
+  const key = keyOf(predicate)
+  const denied = denials.get(key) ?? (negations > 0 ? denials.get(keyOf(bare)) : undefined)
+  const row = denied ?? byKey.get(keyOf(bare))
+  // "stopped using" denies by its one negation, which the table of denials has counted already.
+  const isDenied = denials.has(key) || (negations + (denied ? 1 : 0)) % 2 === 1
+  const [name, many, section]: Row = row ?? [keyOf(bare), 'MANY', 'OTHER', '']
+  return { name, isDenied, many: isDenied ? 'MANY' : many, section }
+}

@@ -1,0 +1,113 @@
+// When two facts say the same, and when they cannot both hold: the pairwise questions behind reconciling. Careful on
+// both sides: what differs in a number, a name or a denial is not the same however near its vectors lie, and only what
+// the table of predicates says is a contradiction.
+
+import { dot } from '../../providers/embedder.ts'
+import { words } from '../../providers/words.ts'
+import { normaliseText, type Statement } from './content-hash.ts'
+import { classify, type PredicateClass } from './predicate.ts'
+
+/** Cosines of object vectors. */
+export type Nearness = {
+  /** Two objects that mean the same: for the static embedder "jazz" and "jazz music", not "red" and "white wine". */
+  same: number
+  /** From here on they are of one kind, and so alternatives: "tea" and "coffee", "dark mode" and "light mode". */
+  kin: number
+}
+
+export const NEARNESS: Nearness = { same: 0.92, kin: 0.6 }
+
+/** What a fact is compared by, worked out once. */
+export type Compared = {
+  subject: string
+  predicate: PredicateClass
+  /** The object's words, lower case, without articles. */
+  words: string[]
+  /** The object, lower case. */
+  object: string
+  /** Numbers in it, joined. */
+  numbers: string
+  /** Its capitalised words but the first. */
+  names: ReadonlySet<string>
+  isNegative: boolean
+  vector: Float32Array | null
+}
+
+const ARTICLES = new Set(['a', 'an', 'the', 'my', 'his', 'her', 'their'])
+const NAME = /(?<=\S\s+)\p{Lu}[\p{L}\p{N}'’-]*/gu
+const NEGATIVE = /\b(?:no|not|never|without|non|except)\b|n['’]t\b/i
+
+export function toCompared(fact: Statement & { vector: Float32Array | null }): Compared {
+  const { subject, predicate, object, vector } = fact
+  const folded = normaliseText(object).toLowerCase()
+  const all = words(object)
+  const kept = all.filter((word) => !ARTICLES.has(word))
+  return {
+    subject: normaliseText(subject).toLowerCase(),
+    predicate: classify(predicate),
+    words: kept.length > 0 ? kept : all,
+    object: folded,
+    numbers: [...folded.matchAll(/\p{N}+/gu)].map(([number]) => number).sort().join(),
+    names: new Set([...object.matchAll(NAME)].map(([name]) => name.toLowerCase())),
+    isNegative: NEGATIVE.test(object),
+    // A text without direction is near nothing.
+    vector: vector?.some((component) => component !== 0) ? vector : null,
+  }
+}
+
+const isWithin = (few: Iterable<string>, many: readonly string[] | ReadonlySet<string>) => {
+  const set = new Set(many)
+  return [...few].every((word) => set.has(word))
+}
+
+/** The cosine of the objects; 0 where one has no vector, or they are of different embedders. */
+function cosine(a: Compared, b: Compared): number {
+  return a.vector && b.vector && a.vector.length === b.vector.length ? dot(a.vector, b.vector) : 0
+}
+
+function sameObject(a: Compared, b: Compared, { same }: Nearness): boolean {
+  if (a.object === b.object) return true
+  const alike = a.words.length > 0 && a.words.join(' ') === b.words.join(' ')
+  if (alike) return true
+  if (a.numbers !== b.numbers || a.isNegative !== b.isNegative) return false
+  if (!isWithin(a.names, b.words) || !isWithin(b.names, a.words)) return false
+  return cosine(a, b) >= same
+}
+
+/** Whether one says more precisely what the other says: "Berlin" and "Berlin, Germany", "3 May" and "3 May 1990". */
+function refines(a: Compared, b: Compared): boolean {
+  if (a.words.length === 0 || b.words.length === 0) return false
+  return a.words.length < b.words.length ? isWithin(a.words, b.words) : isWithin(b.words, a.words)
+}
+
+const sameSlot = (a: Compared, b: Compared) => a.subject === b.subject && a.predicate.name === b.predicate.name
+
+/** Whether the two say the same. Symmetrical, not transitive. */
+export function isSame(a: Compared, b: Compared, nearness: Nearness = NEARNESS): boolean {
+  if (!sameSlot(a, b) || a.predicate.isDenied !== b.predicate.isDenied) return false
+  if (sameObject(a, b, nearness)) return true
+  return a.predicate.many === 'ONE' && a.isNegative === b.isNegative && refines(a, b)
+}
+
+/** Whether objects are alternatives: near each other, or of the same last word, or one chosen over the other. */
+function isKin(a: Compared, b: Compared, { kin }: Nearness): boolean {
+  const last = a.words.at(-1)
+  return (last !== undefined && last === b.words.at(-1)) || cosine(a, b) >= kin
+}
+
+/** Whether the two cannot both hold, of all that rules can tell. Symmetrical; never of two that are the same. */
+export function contradicts(a: Compared, b: Compared, nearness: Nearness = NEARNESS): boolean {
+  if (!sameSlot(a, b) || isSame(a, b, nearness)) return false
+  if (a.predicate.isDenied !== b.predicate.isDenied) {
+    const many = a.predicate.isDenied ? b.predicate.many : a.predicate.many
+    return sameObject(a, b, nearness) || (many === 'ONE' && refines(a, b))
+  }
+  if (a.predicate.many === 'ONE') return true
+  return a.predicate.many === 'ONE_OF_A_KIND' && isKin(a, b, nearness)
+}
+
+/** Whether the rules leave it open, and it is worth a model's judgement: about one subject, and of related objects. */
+export function isOpen(a: Compared, b: Compared, nearness: Nearness = NEARNESS): boolean {
+  if (a.subject !== b.subject || isSame(a, b, nearness) || contradicts(a, b, nearness)) return false
+  return a.predicate.name === b.predicate.name || cosine(a, b) >= nearness.kin
+}

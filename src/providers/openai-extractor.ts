@@ -1,0 +1,93 @@
+// Extracts facts with a chat model. The prompt lies beside this file, in prompts/extract-facts.md. The turns go out as
+// JSON inside a fence; what comes back is parsed, never obeyed: facts of turns that were not given, and texts that
+// cannot be stored, are dropped; the rest is capped. A reply of another shape is refused as a whole.
+
+import { z } from 'zod'
+import {
+  acceptable, closedExtractor, ExtractorFailed, type ExtractedFact, type FactExtractor, type ToldTurn,
+} from './fact-extractor.ts'
+import {
+  BadReply, createChat, fenced, type ChatSettings, type ChatUse, type Message, type Patience,
+} from './openai-chat.ts'
+import { readPrompt } from './prompt.ts'
+
+export type OpenAiExtractorSettings = ChatSettings & {
+  /** Where the operator's own prompts lie. */
+  promptsDir?: string | undefined
+}
+
+/** Turns of one request, and UTF-16 units of their texts: a model reads few turns better than many. */
+const REQUEST_TURNS = 20
+const REQUEST_UNITS = 24 * 1024
+/** Facts a reply may have before it is refused: somebody made the model talk. */
+const REPLY_FACTS = 400
+
+const fact = z.object({
+  subject: z.string(), predicate: z.string(), object: z.coerce.string(), turnId: z.string(),
+  confidence: z.number().min(0).max(1).catch(0.5),
+})
+const replySchema = z.object({ facts: z.array(fact).max(REPLY_FACTS) })
+
+export function createOpenAiExtractor(settings: OpenAiExtractorSettings, patience?: Patience): FactExtractor {
+  const name = `openai:${settings.model}`
+  const use: ChatUse<ExtractorFailed> = {
+    failed: (message, retryable) => new ExtractorFailed(message, retryable),
+    isFailure: (error) => error instanceof ExtractorFailed,
+    closed: () => closedExtractor(name),
+    noun: 'a list of facts', modelVariable: 'EXTRACTOR_MODEL', advice: 'Check EXTRACTOR_MODEL.',
+  }
+  const chat = createChat(settings, use, patience)
+  let closed = false
+  return {
+    name,
+    async extract(turns, signal) {
+      signal?.throwIfAborted()
+      if (closed) throw closedExtractor(name)
+      const facts: ExtractedFact[] = []
+      const prompt = await readPrompt('extract-facts', settings.promptsDir)
+      for (const part of requestsFor(turns)) {
+        const messages: Message[] = [
+          { role: 'system', content: prompt },
+          { role: 'user', content: `The turns:\n${fenced(part.map(told).join('\n'))}` },
+        ]
+        facts.push(...acceptable(await chat.ask(messages, readReply, signal), part))
+      }
+      return { facts }
+    },
+    async close() {
+      closed = true
+      chat.close()
+    },
+  }
+}
+
+/** What is cut off a turn that is longer than a request may be is not read. */
+const told = ({ id, displayName, kind, at, text }: ToldTurn) =>
+  JSON.stringify({ turnId: id, speaker: displayName, kind, at: at.toISOString(), text: text.slice(0, REQUEST_UNITS) })
+
+/** In order. What tools return says nothing of anybody, and is not sent. */
+function requestsFor(turns: readonly ToldTurn[]): ToldTurn[][] {
+  const parts: ToldTurn[][] = []
+  let units = Infinity
+  for (const turn of turns) {
+    if (turn.kind === 'TOOL' || turn.text.trim() === '') continue
+    units += Math.min(turn.text.length, REQUEST_UNITS)
+    if (units > REQUEST_UNITS || parts.at(-1)!.length === REQUEST_TURNS) {
+      parts.push([])
+      units = Math.min(turn.text.length, REQUEST_UNITS)
+    }
+    parts.at(-1)!.push(turn)
+  }
+  return parts
+}
+
+/** On one line, of what Postgres can hold. */
+const clean = (text: string) => text.replaceAll('\0', '').toWellFormed().replace(/\s+/g, ' ').trim()
+
+/** Throws BadReply where it is no list of facts. */
+function readReply(value: unknown): ExtractedFact[] {
+  const { data, error } = replySchema.safeParse(value)
+  if (error) throw new BadReply(z.prettifyError(error))
+  return data.facts.map(({ subject, predicate, object, ...rest }) =>
+    ({ ...rest, subject: clean(subject), predicate: clean(predicate), object: clean(object) }))
+}

@@ -1,0 +1,130 @@
+// Finds when something was or will be, and says it by the calendar: "yesterday", said on 8 May 2023, is on 2023-05-07.
+// All in UTC, as the turns' times are. What is not clear ("recently", "a few days ago") gives no time.
+
+export type Timed = {
+  /** The text without its time. */
+  rest: string
+  /** Such as "on 2023-05-07", "in the week of 2023-05-01", "in April 2023". */
+  when: string
+  isFuture: boolean
+  /** The day, where it is one. */
+  day: Date | null
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+export const MONTHS = [
+  'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November',
+  'December',
+]
+const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
+const NUMBERS: Record<string, number> = {
+  a: 1, an: 1, one: 1, two: 2, 'a couple of': 2, 'couple of': 2, three: 3, four: 4, five: 5, six: 6, seven: 7, eight: 8,
+  nine: 9, ten: 10, eleven: 11, twelve: 12,
+}
+const NUMBER = `(?:\\d{1,3}|${Object.keys(NUMBERS).join('|')})`
+
+/** A count in words or digits; null for what is none. */
+export const numberOf = (text: string): number | null =>
+  /^\d{1,3}$/.test(text) ? Number(text) : (NUMBERS[text.toLowerCase()] ?? null)
+
+const shift = (day: Date, days: number) => new Date(day.getTime() + days * DAY_MS)
+const iso = (day: Date) => day.toISOString().slice(0, 10)
+const startOfDay = (at: Date) => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()))
+const monday = (day: Date) => shift(day, -((day.getUTCDay() + 6) % 7))
+
+const month = (at: Date, months: number) => {
+  const first = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1))
+  return `in ${MONTHS[first.getUTCMonth()]} ${first.getUTCFullYear()}`
+}
+
+type Found = { when: string; isFuture: boolean; day?: Date }
+const onDay = (day: Date, today: Date): Found => ({ when: `on ${iso(day)}`, isFuture: day > today, day })
+
+/** `n` units from today, as exactly as it was said: a year ago is a year. */
+function away(unit: string, n: number, today: Date): Found {
+  const isFuture = n > 0
+  switch (unit) {
+    case 'day': return onDay(shift(today, n), today)
+    case 'week': return { when: `in the week of ${iso(monday(shift(today, 7 * n)))}`, isFuture }
+    case 'weekend': return { when: `on the weekend of ${iso(shift(monday(shift(today, 7 * n)), 5))}`, isFuture: n >= 0 }
+    case 'month': return { when: month(today, n), isFuture }
+    default: return { when: `in ${today.getUTCFullYear() + n}`, isFuture }
+  }
+}
+
+/** The last one before today, or the first one after: a weekday today is neither. */
+const weekday = (name: string, direction: 1 | -1, today: Date): Found => {
+  const difference = WEEKDAYS.findIndex((day) => day.startsWith(name.slice(0, 3).toLowerCase())) - today.getUTCDay()
+  const days = direction > 0 ? ((difference + 6) % 7) + 1 : -(((-difference + 6) % 7) + 1)
+  return onDay(shift(today, days), today)
+}
+
+const monthIndex = (name: string) => MONTHS.findIndex((known) => known.toLowerCase() === name.toLowerCase())
+const MONTH = `(?:${MONTHS.join('|')})`
+const YEAR = '((?:19|20)\\d\\d)'
+
+/** A day of a month; without a year the one nearest to today in that direction. Null for 30 February. */
+function dated(day: string, name: string, year: string | undefined, isPast: boolean, today: Date): Found | null {
+  const of = (y: number) => new Date(Date.UTC(y, monthIndex(name), Number(day)))
+  let date = of(year ? Number(year) : today.getUTCFullYear())
+  if (date.getUTCMonth() !== monthIndex(name)) return null
+  if (!year && isPast && date > today) date = of(today.getUTCFullYear() - 1)
+  if (!year && !isPast && date < today) date = of(today.getUTCFullYear() + 1)
+  return onDay(date, today)
+}
+
+type Reader = [pattern: string, read: (match: RegExpExecArray, today: Date, isPast: boolean) => Found | null]
+const PART = '(?: (?:morning|afternoon|evening|night))?'
+const READERS: Reader[] = [
+  ['(?:earlier )?(?:today|tonight|this (?:morning|afternoon|evening))', (_, today) => onDay(today, today)],
+  ['the day before yesterday', (_, today) => onDay(shift(today, -2), today)],
+  [`(?:yesterday${PART}|last night)`, (_, today) => onDay(shift(today, -1), today)],
+  ['the day after tomorrow', (_, today) => onDay(shift(today, 2), today)],
+  [`tomorrow${PART}`, (_, today) => onDay(shift(today, 1), today)],
+  [`(?:about |around )?(${NUMBER}) (day|week|weekend|month|year)s? ago`, ([, n, unit], today) =>
+    away(unit!.toLowerCase(), -numberOf(n!)!, today)],
+  [`in (${NUMBER}) (day|week|month|year)s?(?: time)?`, ([, n, unit], today) =>
+    away(unit!.toLowerCase(), numberOf(n!)!, today)],
+  ['(?:last|this past|the past) (week|weekend|month|year)', ([, unit], today) => away(unit!.toLowerCase(), -1, today)],
+  ['next (week|weekend|month|year)', ([, unit], today) => away(unit!.toLowerCase(), 1, today)],
+  ['this (weekend|week|month|year)', ([, unit], today, isPast) =>
+    ({ ...away(unit!.toLowerCase(), 0, today), isFuture: !isPast })],
+  [`(?:last|this past) (${WEEKDAYS.join('|')}|mon|tues?|wed|thurs?|fri|sat|sun)${PART}`, ([, day], today) =>
+    weekday(day!, -1, today)],
+  [`(?:on|this|this coming|coming) (${WEEKDAYS.join('|')})${PART}`, ([, day], today, isPast) =>
+    weekday(day!, isPast ? -1 : 1, today)],
+  [`(?:on )?(?:the )?(\\d{1,2})(?:st|nd|rd|th)?(?: of)? (${MONTH})(?:,? ${YEAR})?`,
+    ([, day, name, year], today, isPast) =>
+    dated(day!, name!, year, isPast, today)],
+  [`(?:on )?(${MONTH}) (\\d{1,2})(?:st|nd|rd|th)?(?:,? ${YEAR})?(?!\\d)`, ([, name, day, year], today, isPast) =>
+    dated(day!, name!, year, isPast, today)],
+  [`(?:on )?${YEAR}-(\\d\\d)-(\\d\\d)`, ([, year, number, day], today) =>
+    (MONTHS[Number(number) - 1] ? dated(day!, MONTHS[Number(number) - 1]!, year, true, today) : null)],
+  [`(?:back )?in (${MONTH}),? (?:of )?${YEAR}`, ([, name, year], today) => {
+    const first = new Date(Date.UTC(Number(year), monthIndex(name!), 1))
+    return { when: month(first, 0), isFuture: first > today }
+  }],
+  [`(?:back )?in ${YEAR}`, ([, year], today) =>
+    ({ when: `in ${year}`, isFuture: Number(year) > today.getUTCFullYear() })],
+]
+const compiled = READERS.map(([pattern, read]) => [new RegExp(`(?:^|,? )\\b${pattern}\\b`, 'i'), read] as const)
+
+/** The first time that the text names, resolved; null where it names none that is clear. */
+export function readTime(text: string, at: Date, isPast: boolean): Timed | null {
+  const today = startOfDay(at)
+  for (const [pattern, read] of compiled) {
+    const match = pattern.exec(text)
+    const found = match && read(match, today, isPast)
+    if (!found) continue
+    const around = `${text.slice(0, match.index)} ${text.slice(match.index + match[0].length)}`
+    const rest = around.replace(/\s+/g, ' ').trim()
+    return { rest, when: found.when, isFuture: found.isFuture, day: found.day ?? null }
+  }
+  return null
+}
+
+/** A time that is not resolved: what holds one is no fact that outlives its day. */
+export const RELATIVE = new RegExp(
+  String.raw`\b(?:ago|yesterday|today|tonight|tomorrow|(?:last|next|this|the other) (?:time|day|week|weekend|month|` +
+    String.raw`year|morning|night|evening|spring|summer|autumn|fall|winter|\w+day)|soon|later|earlier|recently|` +
+    String.raw`lately|just now|upcoming)\b`, 'i')

@@ -1,0 +1,31 @@
+// One suite on every extractor: what works with one works with all. Behind the OpenAI client stands a model that knows
+// the two sentences of the suite.
+
+import { afterAll, beforeAll } from 'vitest'
+import { createOpenAiExtractor } from '../../src/providers/openai-extractor.ts'
+import { createRulesExtractor } from '../../src/providers/rules-extractor.ts'
+import { createFakeChat, says, type FakeChat } from '../support/fake-chat.ts'
+import { factExtractorContract } from './fact-extractor.ts'
+
+type Told = { turnId: string; speaker: string; text: string }
+
+/** As a model might: every statement of the turns it was sent. */
+function answer(content: string): unknown {
+  const [, , quoted = ''] = /(`{3,})json\n(.*)\n\1$/s.exec(content) ?? []
+  const facts = quoted.split('\n').map((line) => JSON.parse(line) as Told).flatMap(({ turnId, speaker, text }) => [
+    ...(text.includes('I live in Berlin') ? [{ predicate: 'lives in', object: 'Berlin' }] : []),
+    ...(text.includes('I work at Initech') ? [{ predicate: 'works at', object: 'Initech' }] : []),
+  ].map((fact) => ({ subject: speaker, confidence: 0.9, turnId, ...fact })))
+  return { facts }
+}
+
+let chat: FakeChat
+beforeAll(async () => {
+  chat = await createFakeChat(undefined, ({ messages }) => says(answer(messages.at(-1)!.content)))
+})
+afterAll(() => chat.stop())
+
+factExtractorContract('the rules', async () => createRulesExtractor())
+
+factExtractorContract('the OpenAI extractor', async () =>
+  createOpenAiExtractor({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }))

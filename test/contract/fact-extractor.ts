@@ -1,0 +1,96 @@
+// What every extractor of facts promises. Runs on the rules, and on the OpenAI client with a server of its own.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  ExtractorFailed, LONGEST_TEXT, MOST_FACTS, type FactExtractor, type ToldTurn,
+} from '../../src/providers/fact-extractor.ts'
+
+const turn = (id: string, text: string, more: Partial<ToldTurn> = {}): ToldTurn => ({
+  id, text, actor: 'ada', displayName: 'Ada', kind: 'HUMAN', at: new Date('2026-05-13T10:00:00Z'), ...more,
+})
+
+/** What any extractor finds: plain statements in the first person. */
+const TOLD = [
+  turn('turn_1', 'I live in Berlin.'),
+  turn('turn_2', 'I work at Initech.', { actor: 'bob', displayName: 'Bob' }),
+]
+
+export function factExtractorContract(name: string, create: () => Promise<FactExtractor>): void {
+  describe(name, () => {
+    let extractor: FactExtractor
+    beforeAll(async () => {
+      extractor = await create()
+    })
+    afterAll(() => extractor.close())
+
+    it('says its name', () => {
+      expect(extractor.name).toMatch(/^[a-z]+[-:]\S+$/)
+    })
+
+    it('finds what is said plainly, of whoever says it, in the order of the turns', async () => {
+      const { facts } = await extractor.extract(TOLD)
+      expect(facts.map(({ confidence, ...rest }) => rest)).toEqual([
+        { subject: 'Ada', predicate: 'lives in', object: 'Berlin', turnId: 'turn_1' },
+        { subject: 'Bob', predicate: 'works at', object: 'Initech', turnId: 'turn_2' },
+      ])
+      for (const { confidence } of facts) {
+        expect(confidence).toBeGreaterThan(0)
+        expect(confidence).toBeLessThanOrEqual(1)
+      }
+    })
+
+    it('says the same of the same turns', async () => {
+      expect(await extractor.extract(TOLD)).toEqual(await extractor.extract(TOLD))
+    })
+
+    it('makes nothing of nothing', async () => {
+      expect(await extractor.extract([])).toEqual({ facts: [] })
+      expect(await extractor.extract([turn('turn_1', ''), turn('turn_2', ' \n\t ')])).toEqual({ facts: [] })
+    })
+
+    it('makes nothing of what a tool returns', async () => {
+      expect(await extractor.extract([turn('turn_1', 'I live in Berlin.', { kind: 'TOOL' })])).toEqual({ facts: [] })
+    })
+
+    it.each([
+      ['prose', 'I live in Berlin and I love tea. '], ['one word', 'a'], ['emoji', '😀'], ['quotes', '"\'`'],
+      ['ideographs', '語'], ['control characters', '\u0007\u001b'],
+    ])('takes 256 KB of %s: few facts of it, each on one line, and none too long', async (_, part) => {
+      const { facts } = await extractor.extract([turn('turn_1', part.repeat(Math.ceil(262_144 / part.length)))])
+      expect(facts.length).toBeLessThanOrEqual(MOST_FACTS)
+      for (const { subject, predicate, object } of facts) {
+        for (const text of [subject, predicate, object]) expect(text).toMatch(/^\S(?:.*\S)?$/u)
+        expect(subject.length).toBeLessThanOrEqual(LONGEST_TEXT.subject)
+        expect(predicate.length).toBeLessThanOrEqual(LONGEST_TEXT.predicate)
+        expect(object.length).toBeLessThanOrEqual(LONGEST_TEXT.object)
+      }
+    })
+
+    it('takes hundreds of turns, and names only turns it was given', async () => {
+      const turns = Array.from({ length: 300 }, (_, i) => turn(`turn_${i}`, i % 3 ? 'Well.' : 'I live in Berlin.'))
+      const { facts } = await extractor.extract(turns)
+      expect(facts.map(({ turnId }) => turnId)).toEqual(turns.filter((_, i) => i % 3 === 0).map(({ id }) => id))
+    })
+
+    it('stops for a signal, with its reason', async () => {
+      const reason = new Error('nobody waits any more')
+      await expect(extractor.extract(TOLD, AbortSignal.abort(reason))).rejects.toBe(reason)
+      const abort = new AbortController()
+      const many = Array.from({ length: 100 }, (_, i) => turn(`turn_${i}`, 'I live in Berlin. '.repeat(1_000)))
+      const waiting = extractor.extract(many, abort.signal)
+      abort.abort(reason)
+      await expect(waiting).rejects.toBe(reason)
+      expect((await extractor.extract(TOLD)).facts).toHaveLength(2)
+    })
+
+    it('after close, and not before, rejects', async () => {
+      const closing = await create()
+      await closing.extract(TOLD)
+      await closing.close()
+      await closing.close()
+      const failure: unknown = await closing.extract(TOLD).catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(ExtractorFailed)
+      expect(failure).toMatchObject({ message: expect.stringContaining('closed'), retryable: false })
+    })
+  })
+}
