@@ -2,7 +2,7 @@
 
 import { monotonicFactory } from 'ulid'
 
-const PREFIXES = { conversation: 'conv_', turn: 'turn_', summary: 'sum_' } as const
+const PREFIXES = { conversation: 'conv_', turn: 'turn_', summary: 'sum_', fact: 'fact_' } as const
 export type Kind = keyof typeof PREFIXES
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/

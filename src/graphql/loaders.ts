@@ -7,6 +7,7 @@ import { getConversations, type Conversation } from '../domain/conversation.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { PresenceState } from '../domain/event/event.ts'
 import type { Page } from '../domain/page.ts'
+import { getFacts, type Fact } from '../domain/fact/fact.ts'
 import { getParticipants, getUnreadCounts, type Participant } from '../domain/participant.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
@@ -100,6 +101,9 @@ export const loadHistoryWithSummaries: Load<string, HistoryArgs, (Turn | Summary
 
 /** The summary, or null where the viewer may have none. */
 export const loadSummary = simple<Summary | null>(byId('summary', getSummaries, null))
+
+/** The fact, superseded or not; null where the viewer sees none. */
+export const loadFact = simple<Fact | null>(byId('fact', getFacts, null))
 
 /** The summaries that stand for the room's oldest turns, oldest first. */
 export const loadSummaries = simple<Summary[]>(byId('summaries', coveringSummaries, []))

@@ -2,7 +2,7 @@
 // passing events carry none and are not kept. An event shows the present state of what it names.
 
 import type { Ground } from '../deps.ts'
-import { readJournal, type JournalRow } from '../../store/sql/read-journal.ts'
+import { readJournal, type JournalRow, type PlacedFact } from '../../store/sql/read-journal.ts'
 import { readParticipants, type ParticipantRow } from '../../store/sql/read-participants.ts'
 import type { SummaryRow } from '../../store/sql/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn-columns.ts'
@@ -25,7 +25,10 @@ export type ParticipantEvent = Common & {
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
 /** It may have been replaced by now. */
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
-export type JournalEvent = TurnEvent | TurnSuperseded | ParticipantEvent | ConversationUpdated | SummaryWritten
+/** Each as it is now; only those that the reader sees are told. */
+export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: PlacedFact[] }
+export type JournalEvent =
+  | TurnEvent | TurnSuperseded | ParticipantEvent | ConversationUpdated | SummaryWritten | FactsChanged
 
 /** Text of an open turn: UTF-16 offsets [start, end). `of` is the turn, to tell who sees it. */
 export type TurnDelta = Common & {
@@ -65,6 +68,8 @@ export function isTold(view: View, event: ConversationEvent): boolean {
       return isOpenAt(view.windows, event.seq)
     case 'SummaryWritten':
       return isOpenAt(view.windows, event.seq) && spans(view, event.summary)
+    case 'FactsChanged':
+      return isOpenAt(view.windows, event.seq) && event.facts.some((fact) => sees(view, fact))
     case 'TurnDelta':
       return isToldText(view, event.of)
     case 'ParticipantRead':
@@ -101,6 +106,8 @@ function toEvent(room: string, row: JournalRow, participants: Map<string, Partic
       return { ...common, type: 'ConversationUpdated' }
     case 'SUMMARIZED':
       return row.summary && { ...common, type: 'SummaryWritten', summary: row.summary }
+    case 'FACTS_CHANGED':
+      return { ...common, type: 'FactsChanged', facts: row.facts }
   }
 }
 

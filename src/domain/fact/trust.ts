@@ -9,3 +9,7 @@ export const TRUST: Readonly<Record<Source, number>> = { TOOL: 0, AGENT: 1, HUMA
 
 /** Below this a fact is shown as a quoted claim, not as what is so. */
 export const BELIEVED = TRUST.HUMAN
+
+/** The one of two who had a part in it that is to be believed less; null stands for nobody. */
+export const lessTrusted = (a: Source | null, b: Source | null): Source | null =>
+  a === null || b === null ? a ?? b : TRUST[a] < TRUST[b] ? a : b

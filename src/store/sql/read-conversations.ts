@@ -20,6 +20,8 @@ export type ConversationRow = {
   triggerTokens: number
   summarizerModel: string | null
   strategy: CompactionStrategy
+  /** Whether facts are taken from its turns without being asked for. */
+  factExtraction: boolean
   createdAt: Date
   updatedAt: Date
   lastSeq: number
@@ -33,7 +35,9 @@ export type ConversationRow = {
 const SELECT = `
   SELECT c.id, c.tenant, c.key, c.owner, c.agent_name AS "agentName", c.title, c.system_prompt AS "systemPrompt",
          c.metadata, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
-         c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy, c.created_at AS "createdAt", j.updated_at AS "updatedAt", j.last_seq AS "lastSeq",
+         c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy,
+         c.fact_extraction AS "factExtraction", c.created_at AS "createdAt", j.updated_at AS "updatedAt",
+         j.last_seq AS "lastSeq",
          j.turn_count AS "publicTurnCount", j.token_count AS "publicTokenCount", v.actor AS "viewActor", v.windows,
          v.addressed
   FROM conversation c

@@ -36,3 +36,11 @@ export const newest = (t = 't', v = 'v') => `(
   ${t}.superseded_by IS NULL OR NOT EXISTS (
     SELECT FROM turn n WHERE n.conversation_id = ${t}.conversation_id AND n.root_seq = ${t}.root_seq
                          AND n.seq > ${t}.seq AND width_bucket(n.seq, ${v}.windows) % 2 = 1))`
+
+/**
+ * Whether the viewer sees fact `f`: where they see its place, as a turn there, or where it is of no room, as everybody of
+ * the tenant does. tenant, actor: parameters of the statement. By the keys of conversation and participant.
+ */
+export const factVisible = (f: string, tenant: string, actor: string) => `(
+  ${f}.tenant = ${tenant}::text AND (${f}.conversation_id IS NULL OR EXISTS (
+    SELECT FROM (${views(tenant, actor, `c.id = ${f}.conversation_id`)}) v WHERE ${visible(f)})))`

@@ -14,13 +14,14 @@ export async function lockJournal(
 
 /** Writes the next entry of a room; its seq. */
 export async function writeEntry(
-  tx: Tx, room: string, kind: EntryKind, about: { turnId?: string; actor?: string },
+  tx: Tx, room: string, kind: EntryKind, about: { turnId?: string; actor?: string; factIds?: readonly string[] },
 ): Promise<number> {
   const [row] = await tx.$queryRaw<[{ seq: number }]>`
     WITH head AS (
       UPDATE journal SET last_seq = last_seq + 1, updated_at = now() WHERE conversation_id = ${room} RETURNING last_seq)
-    INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)
-    SELECT ${room}, head.last_seq, ${kind}::entry_kind, ${about.turnId ?? null}::text, ${about.actor ?? null}::text
+    INSERT INTO entry (conversation_id, seq, kind, turn_id, actor, fact_ids)
+    SELECT ${room}, head.last_seq, ${kind}::entry_kind, ${about.turnId ?? null}::text, ${about.actor ?? null}::text,
+           ${about.factIds ?? null}::text[]
     FROM head RETURNING seq`
   return row.seq
 }

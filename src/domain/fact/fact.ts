@@ -1,0 +1,65 @@
+// Facts as the product speaks of them, and reading them. A fact holds while nothing superseded it; what was superseded
+// stays, with the reason. Who sees the turn it was taken from sees it; who does not must not.
+
+import { z } from 'zod'
+import { InvalidInput } from '../../errors.ts'
+import type { FactRow } from '../../store/sql/fact-columns.ts'
+import { listFacts, readFacts, type FactPlace } from '../../store/sql/read-facts.ts'
+import type { Ground } from '../deps.ts'
+import { kindOf } from '../id.ts'
+import { id, name, parse } from '../input.ts'
+import { paging, slice, type Page } from '../page.ts'
+import type { Viewer } from '../view.ts'
+import { LONGEST } from './content-hash.ts'
+
+/** A fact as `viewer` sees it. */
+export type Fact = FactRow & { viewer: Viewer }
+
+export const seenBy = (viewer: Viewer) => (row: FactRow): Fact => ({ ...row, viewer })
+
+/** Those of the facts that the viewer sees, superseded or not, keyed by id. */
+export async function getFacts(
+  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, ids: readonly string[],
+): Promise<Map<string, Fact>> {
+  const rows = await readFacts(pool, viewer, ids.filter((each) => kindOf(each) === 'fact'))
+  return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
+}
+
+const factFilter = z.object({
+  userId: name.nullish(),
+  conversationId: id('conversation').nullish(),
+  subject: z.string().max(LONGEST.subject).nullish(),
+  predicate: z.string().max(LONGEST.predicate).nullish(),
+  includeSuperseded: z.boolean().nullish(),
+})
+export type FactFilter = z.input<typeof factFilter>
+export type FactsArgs = { filter?: FactFilter | null; first?: number | null; after?: string | null }
+
+const CURSOR = /^(\d{1,15}):(fact_\w{26})$/
+
+/** A fact's place in a list, as an opaque cursor. */
+export const factCursor = ({ createdAt, id: fact }: FactRow): string =>
+  Buffer.from(`${createdAt.getTime()}:${fact}`).toString('base64url')
+
+function toPlace(cursor: string): FactPlace {
+  const match = CURSOR.exec(Buffer.from(cursor, 'base64url').toString())
+  if (!match) throw InvalidInput.at('after', `${JSON.stringify(cursor)} is not a cursor of this list`)
+  return { createdAt: new Date(Number(match[1])), id: match[2]! }
+}
+
+/**
+ * The viewer's facts that match, newest first by when they were written down. No page repeats or misses one, whatever
+ * is written meanwhile.
+ * @throws InvalidInput
+ */
+export async function getFactPage(
+  { pool, limits }: Pick<Ground, 'pool' | 'limits'>, viewer: Viewer, { filter, ...args }: FactsArgs,
+): Promise<Page<Fact>> {
+  const page = paging(args, limits.pageSize)
+  const { includeSuperseded, ...given } = parse(factFilter, filter ?? {})
+  const after = page.after === null ? null : toPlace(page.after)
+  const rows = await listFacts(pool, viewer, {
+    ...given, includeSuperseded: includeSuperseded ?? false, after, limit: page.size + 1,
+  })
+  return slice(rows.map(seenBy(viewer)), page)
+}

@@ -1,0 +1,138 @@
+// Recording facts that somebody supplies, without any model; and taking facts back.
+
+import { z } from 'zod'
+import { InvalidInput, NotFound } from '../../errors.ts'
+import type { ParticipantKind } from '../../store/generated/enums.ts'
+import { readParticipants } from '../../store/sql/read-participants.ts'
+import { readTurns } from '../../store/sql/read-turns.ts'
+import { supersedeFacts } from '../../store/sql/write-facts.ts'
+import { withTransaction } from '../../store/tx.ts'
+import type { Deps } from '../deps.ts'
+import { announceEntries } from '../event/announce.ts'
+import { id, name, parse, text, time } from '../input.ts'
+import type { Viewer } from '../view.ts'
+import { statementShape } from './content-hash.ts'
+import { getFacts, type Fact } from './fact.ts'
+import { lessTrusted } from './trust.ts'
+import { userOf } from './user.ts'
+import { lockRooms, noteFacts, writeFacts, type Candidate, type Origin } from './write.ts'
+
+/** Facts of one call. */
+const FACTS = 1000
+
+const factInput = z.object({
+  ...statementShape,
+  confidence: z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1').nullish(),
+  sourceTurnId: id('turn').nullish(),
+  observedAt: time.nullish(),
+})
+const recordFactsInput = z.object({
+  conversationId: id('conversation').nullish(),
+  userId: name.nullish(),
+  facts: z.array(factInput).min(1, 'must have at least one').max(FACTS, `must be at most ${FACTS}`),
+})
+export type RecordFactsInput = z.input<typeof recordFactsInput>
+
+/** What became of facts that were brought. */
+export type FactExtraction = {
+  /** Those that were new. */
+  facts: Fact[]
+  /** How many were known to the letter, as far as the viewer sees them. */
+  exactDuplicatesSkipped: number
+}
+
+/** Parts of the input, each of its turn. */
+type Source = Origin & { at: Date; saidBy: ParticipantKind | null }
+
+const KIND_OF_ROLE = { SYSTEM: null, USER: null, ASSISTANT: 'AGENT', TOOL: 'TOOL' } as const
+
+/** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another room, or not committed */
+async function findSources(
+  { pool }: Deps, viewer: Viewer, room: string | null, facts: readonly { sourceTurnId?: string | null }[],
+): Promise<Map<string, Source>> {
+  const ids = [...new Set(facts.flatMap(({ sourceTurnId }) => sourceTurnId ?? []))]
+  const turns = new Map((await readTurns(pool, viewer, ids)).map((turn) => [turn.id, turn]))
+  const rooms = [...new Set([...turns.values()].map(({ conversationId }) => conversationId))]
+  const people = await readParticipants(pool, viewer.tenant, rooms, [...new Set([...turns.values()].map(({ actor }) => actor))])
+  const kinds = new Map(people.map(({ conversationId, actor, kind }) => [`${conversationId} ${actor}`, kind]))
+  for (const [place, { sourceTurnId }] of facts.entries()) {
+    if (sourceTurnId == null) continue
+    const turn = turns.get(sourceTurnId)
+    if (!turn) throw new NotFound('turn', sourceTurnId)
+    const problem = room !== null && turn.conversationId !== room ? 'is not in that conversation'
+      : turn.status !== 'COMMITTED' ? `is ${turn.status}: only what is complete is a source` : null
+    if (problem) throw InvalidInput.at(`facts.${place}.sourceTurnId`, problem)
+  }
+  return new Map([...turns.values()].map((turn) => [turn.id, {
+    conversationId: turn.conversationId, turn, at: turn.createdAt,
+    saidBy: lessTrusted(kinds.get(`${turn.conversationId} ${turn.actor}`) ?? null, KIND_OF_ROLE[turn.role]),
+  }]))
+}
+
+/**
+ * Writes the facts down, all or none; those that are known to the letter are counted instead. A fact is seen by those
+ * who see its source turn. It is believed as far as who said it, and as who records it; whoever is not known in the
+ * room is taken for a person's application.
+ * @throws InvalidInput @throws NotFound for the room or a source turn
+ */
+export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
+  const given = parse(recordFactsInput, input)
+  const room = given.conversationId ?? null
+  const sources = await findSources(deps, viewer, room, given.facts)
+  const rooms = [...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(room ?? []))]
+  const people = await readParticipants(deps.pool, viewer.tenant, rooms)
+  const now = new Date()
+
+  const candidates = given.facts.map((fact): Candidate => {
+    const source = fact.sourceTurnId == null ? null : sources.get(fact.sourceTurnId)!
+    const origin = source ?? (room === null ? null : { conversationId: room, turn: null })
+    const known = people.filter(({ conversationId }) => conversationId === origin?.conversationId)
+    const recorder = known.find(({ actor }) => actor === viewer.actor)?.kind ?? null
+    return {
+      subject: fact.subject, predicate: fact.predicate, object: fact.object, confidence: fact.confidence ?? 1,
+      userId: given.userId ?? userOf(fact.subject, known), origin,
+      saidBy: lessTrusted(source?.saidBy ?? null, recorder) ?? 'HUMAN', observedAt: fact.observedAt ?? source?.at ?? now,
+    }
+  })
+  return keep(deps, viewer, rooms, candidates)
+}
+
+async function keep(
+  deps: Deps, viewer: Viewer, rooms: readonly string[], candidates: readonly Candidate[],
+): Promise<FactExtraction> {
+  const { tenant } = viewer
+  const { ids, repeated } = await withTransaction(deps.db, async (tx, afterCommit) => {
+    const heads = await lockRooms(tx, tenant, rooms)
+    const gone = rooms.find((each) => !heads.has(each))
+    if (gone !== undefined) throw new NotFound('conversation', gone)
+    const written = await writeFacts(deps, tx, tenant, heads, candidates)
+    const grown = await noteFacts(tx, tenant, written.facts)
+    if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+    return { ids: written.facts.map((fact) => fact.id), repeated: written.repeated }
+  })
+  const facts = await getFacts(deps, viewer, ids)
+  return { facts: ids.flatMap((each) => facts.get(each) ?? []), exactDuplicatesSkipped: repeated.length }
+}
+
+const retractFactInput = z.object({ factId: z.string(), reason: text(1000).nullish() })
+export type RetractFactInput = z.input<typeof retractFactInput>
+
+/**
+ * Takes a fact back: it holds no more, and stays with the reason. One that does not hold any more stays as it is.
+ * @throws NotFound
+ */
+export async function retractFact(deps: Deps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
+  const { factId, reason } = parse(retractFactInput, input)
+  const fact = (await getFacts(deps, viewer, [factId])).get(factId)
+  if (!fact) throw new NotFound('fact', factId)
+  await withTransaction(deps.db, async (tx, afterCommit) => {
+    await lockRooms(tx, viewer.tenant, fact.conversationId === null ? [] : [fact.conversationId])
+    const retracted = await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])
+    if (retracted.length === 0) return
+    const grown = await noteFacts(tx, viewer.tenant, [fact])
+    if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+  })
+  const after = (await getFacts(deps, viewer, [factId])).get(factId)
+  if (!after) throw new NotFound('fact', factId)
+  return after
+}

@@ -1,0 +1,33 @@
+// Whom a statement is about: the participant whom its subject names. So what is said of one user in several rooms comes
+// together, whoever says it, and under whatever name.
+
+import { normaliseText } from './content-hash.ts'
+
+/** Somebody in a room, by the name they are called. */
+export type Person = { actor: string; displayName: string | null }
+
+const fold = (text: string) => normaliseText(text).toLowerCase()
+
+/** What somebody may be called: by id, whole name, or its first word. */
+export const namesOf = ({ actor, displayName }: Person): string[] => {
+  const whole = fold(displayName ?? '')
+  const first = whole.split(' ')[0]!
+  return [...new Set([fold(actor), whole, first].filter((each) => each !== ''))]
+}
+
+/** "Ada's sister" is about Ada. */
+const OWNER = /^(.+?)['’]s? /u
+
+/**
+ * The actor of the participant whom the subject names, or whose relative or thing it names; null where that is nobody,
+ * or more than one.
+ */
+export function userOf(subject: string, people: readonly Person[]): string | null {
+  for (const called of [fold(subject), OWNER.exec(fold(subject))?.[1]]) {
+    if (called === undefined) continue
+    const exact = people.filter(({ actor, displayName }) => called === fold(actor) || called === fold(displayName ?? ''))
+    const meant = exact.length > 0 ? exact : people.filter((person) => namesOf(person).includes(called))
+    if (meant.length > 0) return meant.length === 1 ? meant[0]!.actor : null
+  }
+  return null
+}

@@ -1,0 +1,144 @@
+// Writing facts down: whoever brings them, in the one transaction that writes all of them or none. To the letter the
+// same is kept once, of a user (or, of nobody, in a room), among those who see it: said again, it is renewed, not
+// written twice. Said by somebody less to be believed, it changes nothing.
+
+import { createHash } from 'node:crypto'
+import { terms } from '../../providers/words.ts'
+import type { Tx } from '../../store/db.ts'
+import type { ParticipantKind } from '../../store/generated/enums.ts'
+import type { FactRow } from '../../store/sql/fact-columns.ts'
+import { lockJournal, writeEntry } from '../../store/sql/write-entry.ts'
+import {
+  countSkipped, insertFacts, lockFactsByKey, renewFacts, type ActiveRow, type FactKey, type NewFact, type Renewal,
+} from '../../store/sql/write-facts.ts'
+import type { Ground } from '../deps.ts'
+import type { Growth } from '../event/announce.ts'
+import { newId } from '../id.ts'
+import { hashed, salted, saltOf } from '../recall/index-entry.ts'
+import { contentHash, type Statement } from './content-hash.ts'
+import { TRUST } from './trust.ts'
+
+/** Where a fact comes from: a turn, or nothing but that a room was told of it; what it takes its visibility from. */
+export type Origin = {
+  conversationId: string
+  /** null where no turn says it. */
+  turn: { id: string; rootSeq: number; seq: number; audience: readonly string[] | null } | null
+}
+
+/** A statement that may become a fact; its texts are normalised, and redacted where that is asked for. */
+export type Candidate = Statement & {
+  /** Whom it is about. */
+  userId: string | null
+  saidBy: ParticipantKind
+  /** 0 to 1. */
+  confidence: number
+  observedAt: Date
+  /** null where it is of no room. */
+  origin: Origin | null
+}
+
+/** The heads of rooms whose journals are locked. */
+export type Heads = ReadonlyMap<string, number>
+
+/** Locks the journals of those rooms, in the order of their ids; a room that the tenant has not has no head. */
+export async function lockRooms(tx: Tx, tenant: string, rooms: Iterable<string>): Promise<Heads> {
+  const heads = new Map<string, number>()
+  for (const room of [...new Set(rooms)].sort()) {
+    const head = await lockJournal(tx, tenant, room)
+    if (head) heads.set(room, head.lastSeq)
+  }
+  return heads
+}
+
+/** Who may see it, in one text: empty for everyone. */
+export const visibilityOf = (audience: readonly string[] | null): string =>
+  audience === null ? '' : createHash('sha256').update(JSON.stringify([...new Set(audience)].sort())).digest('hex')
+
+/** A fact as one sentence. */
+export const sentenceOf = ({ subject, predicate, object }: Statement): string => `${subject} ${predicate} ${object}`
+
+/** What the index of words keeps of a fact. */
+export const factTerms = (tenant: string, statement: Statement): number[] =>
+  salted(terms(sentenceOf(statement)).map(hashed), saltOf(tenant, ''))
+
+async function toNewFact(
+  { tokens }: Pick<Ground, 'tokens'>, tenant: string, heads: Heads, candidate: Candidate,
+): Promise<NewFact> {
+  const { origin, subject, predicate, object, userId, saidBy, confidence, observedAt } = candidate
+  const turn = origin?.turn ?? null
+  // What no turn says stands where its entry will: it is the next, for the journal is locked.
+  const next = origin ? heads.get(origin.conversationId)! + 1 : null
+  const audience = turn?.audience ? [...new Set(turn.audience)].sort() : null
+  return {
+    id: newId('fact'), userId, conversationId: origin?.conversationId ?? null, rootSeq: turn?.rootSeq ?? next,
+    seq: turn?.seq ?? next, audience, visibility: visibilityOf(audience), sourceTurnId: turn?.id ?? null, saidBy,
+    subject, predicate, object, confidence, observedAt, contentHash: contentHash(candidate),
+    tokenCount: await tokens.count(sentenceOf(candidate)), terms: factTerms(tenant, candidate),
+  }
+}
+
+const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKey) =>
+  [userId ?? conversationId ?? '', visibility, hash].join('\n')
+
+/** What hearing it again changes about a fact; null for nothing. Repeating makes nobody surer. */
+function renewal(active: ActiveRow, { id: _, ...again }: NewFact): Renewal | null {
+  const better = TRUST[again.saidBy] - TRUST[active.saidBy]
+  const isLater = again.observedAt > active.observedAt
+  if (better < 0 || (better === 0 && !isLater)) return null
+  const observedAt = isLater ? again.observedAt : active.observedAt
+  return { ...again, id: active.id, observedAt, confidence: better > 0 ? again.confidence : active.confidence }
+}
+
+export type Written = {
+  /** The new facts, in the order of the candidates. */
+  facts: NewFact[]
+  /** Those that were known to the letter. */
+  repeated: Candidate[]
+}
+
+/**
+ * Writes the candidates, and counts those for everyone that were known. The journals of their rooms are locked; the
+ * entries that tell of it are the caller's to write, by `noteFacts`, right after.
+ */
+export async function writeFacts(
+  deps: Pick<Ground, 'tokens'>, tx: Tx, tenant: string, heads: Heads, candidates: readonly Candidate[],
+): Promise<Written> {
+  const facts = await Promise.all(candidates.map((candidate) => toNewFact(deps, tenant, heads, candidate)))
+  const inserted = new Set<string>()
+  let left = facts
+  const renewals = new Map<string, Renewal>()
+  // Again only for what is superseded between the two statements by somebody who does not write into these rooms.
+  while (left.length > 0) {
+    for (const id of await insertFacts(tx, tenant, left)) inserted.add(id)
+    const known = left.filter(({ id }) => !inserted.has(id))
+    const active = new Map((await lockFactsByKey(tx, tenant, known)).map((row) => [keyOf(row), row]))
+    for (const fact of known) {
+      const row = active.get(keyOf(fact))
+      const renewed = row && renewal(row, fact)
+      if (!renewed) continue
+      renewals.set(renewed.id, renewed)
+      active.set(keyOf(fact), { ...row, ...renewed })
+    }
+    left = known.filter((fact) => !active.has(keyOf(fact)))
+  }
+  await renewFacts(tx, [...renewals.values()])
+  const repeated = candidates.filter((_, place) => !inserted.has(facts[place]!.id))
+  await countSkipped(tx, tenant, repeated.filter(({ origin }) => !origin?.turn?.audience).length)
+  return { facts: facts.filter(({ id }) => inserted.has(id)), repeated }
+}
+
+/** Tells the rooms of what has changed in them: one entry each. To be announced after the commit. */
+export async function noteFacts(
+  tx: Tx, tenant: string, changed: readonly Pick<FactRow, 'id' | 'conversationId'>[],
+): Promise<Growth[]> {
+  const byRoom = new Map<string, string[]>()
+  for (const { id, conversationId: room } of changed) {
+    if (room !== null) byRoom.set(room, [...(byRoom.get(room) ?? []), id])
+  }
+  const grown: Growth[] = []
+  for (const [room, factIds] of byRoom) {
+    const seq = await writeEntry(tx, room, 'FACTS_CHANGED', { factIds })
+    grown.push({ tenant, room, first: seq, last: seq })
+  }
+  return grown
+}
