@@ -4,6 +4,7 @@ import type { Pool } from 'pg'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceStore } from '../bus/presence.ts'
 import type { Embedder } from '../providers/embedder.ts'
+import type { Knowledge } from '../providers/create-knowledge.ts'
 import type { Summarizers } from '../providers/create-summarizers.ts'
 import type { TokenCounter } from '../providers/tokens.ts'
 import type { Db } from '../store/db.ts'
@@ -13,6 +14,7 @@ import type { Growth } from './event/announce.ts'
 import type { Growths } from './event/growth.ts'
 import type { Feeds } from './event/feed.ts'
 import type { Inboxes } from './event/inbox.ts'
+import type { CustomDetector } from './fact/redact.ts'
 import type { Embedding } from './recall/embedding.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
@@ -25,6 +27,18 @@ export type Limits = {
   batchTurns: number
   /** Items of one page. */
   pageSize: number
+}
+
+/** After how many turns something is done that nobody asked for; 0 for never. */
+export type Automatic = {
+  /** Turns of a room, until they are summarised. */
+  threadSummaryEvery: number
+  /** Turns of a room that has facts taken, until they are. */
+  factExtractionEvery: number
+  /** Turns of a user, in all rooms, until the profile is refreshed. */
+  userSummaryEvery: number
+  /** Turns of a user, in all rooms, until the facts about them are reconciled; never where none are taken. */
+  dedupEvery: number
 }
 
 export type Log = Record<'debug' | 'info' | 'warn' | 'error', (details: object, message: string) => void>
@@ -41,6 +55,13 @@ export type Ground = {
   /** The one that was chosen. Searches use `Deps.embedding.searched()`, which may still be the one before it. */
   embedder: Embedder
   summarizers: Summarizers
+  /** What makes facts and profiles. */
+  knowledge: Knowledge
+  /** Whether personal data and secrets are taken out of facts before they are kept. */
+  redactFacts: boolean
+  /** What the operator wants taken out besides. */
+  detectors: readonly CustomDetector[]
+  automatic: Automatic
   /** Where work waits that follows work. */
   jobs: JobQueue
   vectors: VectorSearch

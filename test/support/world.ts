@@ -33,6 +33,13 @@ export type TestWorld = {
   tenant(): Tenant
 }
 
+/** No model, no key, and nothing by itself. */
+export const OFFLINE = {
+  embedder: { kind: 'static' }, summarizer: { kind: 'extractive' }, extractor: { kind: 'rules' }, promptsDir: undefined,
+  redactFacts: false,
+  automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 },
+} satisfies Partial<DepsConfig>
+
 export const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200 }
 
 /** Registers the opening and closing with vitest; the world is there once tests run. */
@@ -48,7 +55,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
     else opened = await backend.open()
     world = await createDeps({
       databaseUrl: opened?.url, redisUrl: opened?.redisUrl, dataDir, databasePoolSize: 10, logLevel: 'warn',
-      embedder: { kind: 'static' }, summarizer: { kind: 'extractive' },
+      ...OFFLINE,
       limits: { ...LIMITS, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 },
       streamLeaseMs: 30_000, presenceTtlMs: 60_000, ...settings,
     }, pino({ level: 'fatal' }))
