@@ -12,6 +12,8 @@ import { announceDelta, announceEntries, type Growth } from './domain/event/anno
 import { createGrowths } from './domain/event/growth.ts'
 import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
+import { createFactEmbedding } from './domain/fact/embed.ts'
+import { createRecalledFacts } from './domain/fact/recalled.ts'
 import { createEmbedding } from './domain/recall/embedding.ts'
 import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
@@ -94,12 +96,17 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       indexes: embedded ? null : vectorIndexes(pool, config.databaseUrl!),
     })
     undo.push(() => embedding.stop())
+    const factEmbedding = createFactEmbedding({ pool, embedding, log })
+    undo.push(() => factEmbedding.stop())
+    const recalledFacts = createRecalledFacts({ pool, log })
+    undo.push(() => recalledFacts.stop())
 
     const growths = createGrowths()
     const ground: Ground = {
       pool, db, bus, presence, tokens, embedder, vectors, summarizers, jobs, growths, log,
       onGrowth(grown) {
         embedding.nudge(grown.map(({ room }) => room))
+        factEmbedding.nudge()
         for (const { room } of grown) growths.grew(room)
       },
       limits: config.limits, streamLeaseMs: config.streamLeaseMs, presenceTtlMs: config.presenceTtlMs,
@@ -110,13 +117,14 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       ...ground,
       feeds,
       inboxes: createInboxes(ground),
-      embedding,
+      embedding, factEmbedding, recalledFacts,
       appends: createAppendQueue(pool, embedded ? 1 : LANES, (answered) =>
         announceEntries(ground, answered.flatMap(growthOf))),
       deltas: createDeltaQueue(pool, config.limits.turnBytes, (room, turnId, start, text) =>
         announceDelta(ground, room, turnId, start, text)),
     }
     await embedding.start()
+    factEmbedding.start()
     return {
       deps, close,
       failed: embedded ? embedded.died : new Promise(() => {}),
