@@ -13,6 +13,8 @@ import { createGrowths } from './domain/event/growth.ts'
 import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import type { CustomDetector } from './domain/fact/redact.ts'
+import { createFactEmbedding } from './domain/fact/embed.ts'
+import { createRecalledFacts } from './domain/fact/recalled.ts'
 import { createEmbedding } from './domain/recall/embedding.ts'
 import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
@@ -100,12 +102,17 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       indexes: embedded ? null : vectorIndexes(pool, config.databaseUrl!),
     })
     undo.push(() => embedding.stop())
+    const factEmbedding = createFactEmbedding({ pool, embedding, log })
+    undo.push(() => factEmbedding.stop())
+    const recalledFacts = createRecalledFacts({ pool, log })
+    undo.push(() => recalledFacts.stop())
 
     const growths = createGrowths()
     const ground: Ground = {
       pool, db, bus, presence, tokens, embedder, vectors, summarizers, knowledge, jobs, growths, log,
       onGrowth(grown) {
         embedding.nudge(grown.map(({ room }) => room))
+        factEmbedding.nudge()
         for (const { room } of grown) growths.grew(room)
       },
       redactFacts: config.redactFacts, detectors: config.detectors ?? [], automatic: config.automatic,
@@ -117,13 +124,14 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       ...ground,
       feeds,
       inboxes: createInboxes(ground),
-      embedding,
+      embedding, factEmbedding, recalledFacts,
       appends: createAppendQueue(pool, embedded ? 1 : LANES, (answered) =>
         announceEntries(ground, answered.flatMap(growthOf))),
       deltas: createDeltaQueue(pool, config.limits.turnBytes, (room, turnId, start, text) =>
         announceDelta(ground, room, turnId, start, text)),
     }
     await embedding.start()
+    factEmbedding.start()
     return {
       deps, close,
       failed: embedded ? embedded.died : new Promise(() => {}),

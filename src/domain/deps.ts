@@ -15,6 +15,8 @@ import type { Growths } from './event/growth.ts'
 import type { Feeds } from './event/feed.ts'
 import type { Inboxes } from './event/inbox.ts'
 import type { CustomDetector } from './fact/redact.ts'
+import type { FactEmbedding } from './fact/embed.ts'
+import type { RecalledFacts } from './fact/recalled.ts'
 import type { Embedding } from './recall/embedding.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
@@ -84,4 +86,6 @@ export type Deps = Ground & {
   feeds: Feeds
   inboxes: Inboxes
   embedding: Embedding
+  factEmbedding: FactEmbedding
+  recalledFacts: RecalledFacts
 }
