@@ -5,6 +5,7 @@ import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
 import type { Conversation, ErasureReceipt } from '../domain/conversation.ts'
 import type { InboxEvent } from '../domain/event/inbox.ts'
+import type { Fact } from '../domain/fact/fact.ts'
 import type { EmbeddingProgress } from '../domain/recall/embedding-progress.ts'
 import type { Participant } from '../domain/participant.ts'
 import type { DeltaReceipt } from '../domain/streaming-turn/stream.ts'
@@ -21,6 +22,7 @@ export const builder = new SchemaBuilder<{
     DeltaReceipt: DeltaReceipt
     EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt
+    Fact: Fact
     InboxEvent: InboxEvent
     Participant: Participant
     Summary: Summary

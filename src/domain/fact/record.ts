@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
+import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 import { readParticipants } from '../../store/sql/read-participants.ts'
 import { readTurns } from '../../store/sql/read-turns.ts'
@@ -46,22 +47,23 @@ type Source = Origin & { at: Date; saidBy: ParticipantKind | null }
 
 const KIND_OF_ROLE = { SYSTEM: null, USER: null, ASSISTANT: 'AGENT', TOOL: 'TOOL' } as const
 
-/** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another room, or not committed */
+/** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another room */
 async function findSources(
   { pool }: Deps, viewer: Viewer, room: string | null, facts: readonly { sourceTurnId?: string | null }[],
 ): Promise<Map<string, Source>> {
   const ids = [...new Set(facts.flatMap(({ sourceTurnId }) => sourceTurnId ?? []))]
   const turns = new Map((await readTurns(pool, viewer, ids)).map((turn) => [turn.id, turn]))
   const rooms = [...new Set([...turns.values()].map(({ conversationId }) => conversationId))]
-  const people = await readParticipants(pool, viewer.tenant, rooms, [...new Set([...turns.values()].map(({ actor }) => actor))])
+  const actors = [...new Set([...turns.values()].map(({ actor }) => actor))]
+  const people = await readParticipants(pool, viewer.tenant, rooms, actors)
   const kinds = new Map(people.map(({ conversationId, actor, kind }) => [`${conversationId} ${actor}`, kind]))
   for (const [place, { sourceTurnId }] of facts.entries()) {
     if (sourceTurnId == null) continue
     const turn = turns.get(sourceTurnId)
     if (!turn) throw new NotFound('turn', sourceTurnId)
-    const problem = room !== null && turn.conversationId !== room ? 'is not in that conversation'
-      : turn.status !== 'COMMITTED' ? `is ${turn.status}: only what is complete is a source` : null
-    if (problem) throw InvalidInput.at(`facts.${place}.sourceTurnId`, problem)
+    if (room !== null && turn.conversationId !== room) {
+      throw InvalidInput.at(`facts.${place}.sourceTurnId`, 'is not in that conversation')
+    }
   }
   return new Map([...turns.values()].map((turn) => [turn.id, {
     conversationId: turn.conversationId, turn, at: turn.createdAt,
@@ -91,10 +93,24 @@ export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFacts
     return {
       subject: fact.subject, predicate: fact.predicate, object: fact.object, confidence: fact.confidence ?? 1,
       userId: given.userId ?? userOf(fact.subject, known), origin,
-      saidBy: lessTrusted(source?.saidBy ?? null, recorder) ?? 'HUMAN', observedAt: fact.observedAt ?? source?.at ?? now,
+      saidBy: lessTrusted(source?.saidBy ?? null, recorder) ?? 'HUMAN',
+      observedAt: fact.observedAt ?? source?.at ?? now,
     }
   })
   return keep(deps, viewer, rooms, candidates)
+}
+
+/** While their rooms are locked: an edit takes back the facts of what it replaces, and must not miss one. */
+async function checkSources(tx: Tx, candidates: readonly Candidate[]): Promise<void> {
+  const ids = candidates.flatMap(({ origin }) => origin?.turn?.id ?? [])
+  const unfit = await tx.turn.findFirst({
+    where: { id: { in: ids }, OR: [{ status: { not: 'COMMITTED' } }, { supersededBy: { not: null } }] },
+    select: { id: true, status: true },
+  })
+  if (!unfit) return
+  const place = candidates.findIndex(({ origin }) => origin?.turn?.id === unfit.id)
+  throw InvalidInput.at(`facts.${place}.sourceTurnId`, unfit.status === 'COMMITTED'
+    ? 'was superseded: only the newest version is a source' : `is ${unfit.status}: only what is complete is a source`)
 }
 
 async function keep(
@@ -105,8 +121,9 @@ async function keep(
     const heads = await lockRooms(tx, tenant, rooms)
     const gone = rooms.find((each) => !heads.has(each))
     if (gone !== undefined) throw new NotFound('conversation', gone)
+    await checkSources(tx, candidates)
     const written = await writeFacts(deps, tx, tenant, heads, candidates)
-    const grown = await noteFacts(tx, tenant, written.facts)
+    const grown = await noteFacts(tx, tenant, [...written.facts, ...written.renewed])
     if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
     // Facts of no room make none grow.
     else if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
