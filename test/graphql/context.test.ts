@@ -73,9 +73,10 @@ describe.each(backends)('buildContext on $name', (backend) => {
       }
     }`, { room: known })
     const context = await ask({ conversationId: known, includeFacts: true, includeProfile: true })
-    expect(context.messages).toMatchObject([
-      { role: 'USER', name: 'facts', sources: [recordFacts.facts[0].id], content: expect.stringContaining('- Ada keeps bees') },
-    ])
+    expect(context.messages).toMatchObject([{
+      role: 'USER', name: 'facts', sources: [recordFacts.facts[0].id],
+      content: expect.stringContaining('- Ada keeps bees'),
+    }])
     expect(context.items.map(({ kind, included }: Answer) => [kind, included])).toEqual([['FACT', true]])
     expect((await ask({ conversationId: known })).messages).toEqual([])
   })
