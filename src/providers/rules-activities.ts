@@ -1,7 +1,7 @@
 // The rules for what somebody is at, used to do, means to do or has: read only where no plainer rule has matched. All
 // of it needs an object that is understood alone; what is done at the moment of talking is left out.
 
-import { COUNTED, KIN } from './rules-lists.ts'
+import { KIN } from './rules-lists.ts'
 import { thing } from './rules-objects.ts'
 import { AM, HAVE, I, rule, told, type Rule } from './rules-patterns.ts'
 
@@ -104,5 +104,5 @@ export const ACTIVITIES: Rule[] = [
 
 /** A relative who is named beside what they are: "…, Rex, my dog"; neither the first word, nor a place. */
 export const NAMED_RELATIVE = new RegExp(
-  String.raw`(?<!\b(?:in|at|to|from|near|on)\s)(?<=[\p{Ll}\d][-–—,]?\s)(\p{Lu}\p{L}+), my (?:\p{Ll}+ )?` +
-    `(${KIN}|${COUNTED})(?=$|[,.])`, 'gu')
+  String.raw`(?<!\b(?:[Ii]n|[Aa]t|[Tt]o|[Ff]rom|[Nn]ear|[Oo]n)\s)(?<=[\p{Ll}\d][-–—,]?\s)(\p{Lu}\p{L}+), my ` +
+    String.raw`(?:\p{Ll}+ )?(${KIN})(?=$|[,.])`, 'gu')

@@ -45,6 +45,11 @@ const UNFINISHED = new RegExp(
   String.raw`\b(?:and|or|with|for|to|of|in|at|on|by|from|a|an|the|my|not|very|so|really|been|is|are|was|were|few|` +
     String.raw`several|couple)$`, 'i')
 
+/** "a safe, quiet home", cut at its comma. */
+const ADJECTIVE = new RegExp(
+  String.raw`\ban? (?:very |really )?(?:safe|quiet|warm|nice|big|small|new|old|good|great|cozy|happy|better|` +
+    String.raw`beautiful|long|short|simple|calm|kind|stable|healthy|fun|cool|huge|tiny|\p{L}+(?:ful|ous))$`, 'iu')
+
 const MOST_WORDS = 10
 
 /** Where "others" are people in general, and "each other" those who were named. */
@@ -72,7 +77,7 @@ export function thing(text: string, speaker: string): string | null {
   const foreign = own.replaceAll(`${speaker}'s`, '').replaceAll(speaker, '').replace(PEOPLE, '')
   if (DANGLING.test(foreign) || RELATIVE.test(foreign)) return null
   if (/^(?:and|or|but|too)\b/i.test(own)) return null
-  if (UNFINISHED.test(own)) return null
+  if (UNFINISHED.test(own) || ADJECTIVE.test(own)) return null
   return own
 }
 
