@@ -53,7 +53,7 @@ const DAILY = new RegExp(
 
 const AT_HAND =
   /^(?:this|that|another) (?!(?:after|in|at|on|for|with|because|to|when|one|too|and|by|as|while|time)\b)(\p{L}.*)$/iu
-/** "this bowl" is at hand as it is said; told later, it is a bowl. Another one is one. */
+/** "this shelf" is at hand as it is said; told later, it is a shelf. Another one is one. */
 function single(what: string): string {
   const noun = AT_HAND.exec(what)?.[1]
   if (noun !== undefined) return `${/^[aeio]/i.test(noun) ? 'an' : 'a'} ${noun}`

@@ -45,7 +45,7 @@ const UNFINISHED = new RegExp(
   String.raw`\b(?:and|or|with|for|to|of|in|at|on|by|from|a|an|the|my|not|very|so|really|been|is|are|was|were|few|` +
     String.raw`several|couple)$`, 'i')
 
-/** "a safe, quiet home", cut at its comma. */
+/** "a warm, quiet kitchen", cut at its comma. */
 const ADJECTIVE = new RegExp(
   String.raw`\ban? (?:very |really )?(?:safe|quiet|warm|nice|big|small|new|old|good|great|cozy|happy|better|` +
     String.raw`beautiful|long|short|simple|calm|kind|stable|healthy|fun|cool|huge|tiny|\p{L}+(?:ful|ous))$`, 'iu')
@@ -61,7 +61,7 @@ const SELF = new RegExp(
   '\\b((?:express|expressing|accept|accepting|understand|understanding|push|pushing|challenge|challenging|to|of|for|' +
     'with|in|be|being) )(?:myself|ourselves)\\b', 'gi')
 
-/** "a safe, loving home" is one thing. */
+/** "a warm, welcoming kitchen" is one thing. */
 const PAIRED = /(\ban? [\p{L}-]+), (?=[\p{L}-]+(?:ing|ful|al|ive|ous|ic|ed|able) \p{L}+)/giu
 
 /** Cut, without fillers; "my" and "our" are the speaker's. */
