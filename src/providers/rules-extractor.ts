@@ -35,8 +35,9 @@ export function createRulesExtractor(): FactExtractor {
   let closed = false
   return {
     name: NAME,
-    async extract(turns, signal) {
-      const names = [...new Set(turns.map(({ displayName }) => displayName.trim()).filter(Boolean))]
+    async extract(turns, { people = [], signal } = {}) {
+      const speakers = turns.map(({ displayName }) => displayName)
+      const names = [...new Set([...people, ...speakers].map((name) => name.trim()).filter(Boolean))]
       const facts: ExtractedFact[] = []
       let began = performance.now()
       for (const turn of turns) {

@@ -35,7 +35,7 @@ const found = z.object({ ...statementShape, confidence: z.number().min(0).max(1)
 
 /** What the extractor finds. @throws ProviderFailed */
 async function find(
-  { knowledge: { extractor }, log }: Deps, turns: readonly UnreadTurn[], signal?: AbortSignal,
+  { knowledge: { extractor }, log }: Deps, turns: readonly UnreadTurn[], people: readonly Person[], signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
   // Instructions tell nothing of anybody.
   const told = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
@@ -43,7 +43,7 @@ async function find(
   try {
     const { facts } = await extractor.extract(told.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
       id, actor, displayName: displayName ?? actor, kind: lessTrusted(kind, kindOfRole(role))!, text, at: createdAt,
-    })), signal)
+    })), { people: people.map(({ actor, displayName }) => displayName ?? actor), signal })
     return facts
   } catch (error) {
     if (!(error instanceof ExtractorFailed)) throw error
@@ -105,7 +105,7 @@ async function learn(
     readUnreadTurns(deps.pool, room, from, to), readParticipants(deps.pool, tenant, [room]),
   ])
   const byId = new Map(turns.map((turn) => [turn.id, turn]))
-  const facts = await find(deps, turns, signal)
+  const facts = await find(deps, turns, people, signal)
   const candidates = await withoutEchoes(deps, tenant, room, facts.flatMap((fact) => {
     const turn = byId.get(fact.turnId)
     return (turn && toCandidate(deps, room, turn, people, fact)) ?? []
