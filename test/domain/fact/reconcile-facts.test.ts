@@ -6,6 +6,8 @@ import { getFactPage } from '../../../src/domain/fact/fact.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
 import { readEvents } from '../../../src/domain/event/event.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
+import { JudgeFailed, type FactJudge } from '../../../src/providers/fact-judge.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
@@ -111,6 +113,48 @@ describe.each(backends)('reconciling on $name', (backend) => {
       }
       expect(loser).toMatchObject({ object: 'Lyon', supersededAt: null })
     }
+  })
+
+  describe('with a model that judges', () => {
+    const withJudge = (judge: FactJudge['judge']): Deps => ({
+      ...world.deps, knowledge: { ...world.deps.knowledge, judge: { name: 'test', judge, close: async () => {} } },
+    })
+    const facts = [
+      said('ada | lives in | Rome', day(1)), said('ada | lives in | Oslo', day(2)),
+      said('ada | keeps bees on | the roof', day(1)), said('ada | keeps bees on | top of the house', day(2)),
+    ]
+
+    it('does what it says of pairs that rules leave open, and nothing else that it says', async () => {
+      const ada = world.tenant().as('ada')
+      await recordFacts(world.deps, ada, { userId: 'ada', facts })
+      const deps = withJudge(async (pairs) => [
+        ...pairs.map(({ a, b }) => ({ a: a.id, b: b.id, says: 'SAME' as const })),
+        { a: 'fact_of nobody', b: pairs[0]!.a.id, says: 'CONTRADICTORY' },
+      ])
+      expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 1, merged: 1, contradicted: 1 })
+      expect(await told(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Oslo'])
+    })
+
+    it('begins anew where facts change while it thinks', async () => {
+      const ada = world.tenant().as('ada')
+      const recorded = await recordFacts(world.deps, ada, { userId: 'ada', facts })
+      const oslo = recorded.facts.find(({ object }) => object === 'Oslo')!
+      const deps = withJudge(async () => {
+        await retractFact(world.deps, ada, { factId: oslo.id })
+        return []
+      })
+      expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toMatchObject({ contradicted: 0 })
+      expect(await told(ada)).toContain('ada lives in Rome')
+    })
+
+    it('changes nothing where it fails', async () => {
+      const ada = world.tenant().as('ada')
+      await recordFacts(world.deps, ada, { userId: 'ada', facts })
+      const deps = withJudge(() => Promise.reject(new JudgeFailed('It is down.', true)))
+      await expect(reconcileFacts(deps, ada, { userId: 'ada' }))
+        .rejects.toMatchObject({ code: 'PROVIDER_FAILED', retryable: true })
+      expect(await told(ada)).toHaveLength(facts.length)
+    })
   })
 
   it.each([
