@@ -9,6 +9,8 @@ export {
   createConversation, deleteConversation, getConversationByKey, getConversationPage, getConversations,
   updateConversation, type Conversation,
 } from './domain/conversation.ts'
+export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './domain/fact/fact.ts'
+export { recordFacts, retractFact, type FactExtraction } from './domain/fact/record.ts'
 export { addParticipant, getParticipants, markRead, removeParticipant, type Participant } from './domain/participant.ts'
 export { getPresence, setPresence } from './domain/presence.ts'
 export { compact, summarize, type Compaction } from './domain/summary/compact.ts'
