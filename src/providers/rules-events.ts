@@ -92,8 +92,8 @@ function remembered(clause: string, name: string, at: Date): Told | null {
 /** A death in the family. */
 const LOST = new RegExp(
   `^(?:my|our) ((?:(?:late|dear|old|little|big|older|younger) )?(?:${KIN}|${COUNTED})) ` +
-    '(?:just |sadly |recently |also |suddenly )*(?:passed away|passed|died)(?=$|,| )' +
-    '(?! (?:the|my|his|her|out|on|by)\\b)(.*)$', 'iu')
+    '(?:just |sadly |recently |also |suddenly )*(?:passed away|passed|died)(?=$|,| (?:last|this|in|two|three|an?|' +
+    '\\d|when|after|from|yesterday|today|and|back|some|many|suddenly|peacefully|on \\w+day)\\b)(.*)$', 'iu')
 function mourned(clause: string, name: string, at: Date): Told | null {
   const [, who, more = ''] = LOST.exec(clause) ?? []
   if (!who) return null

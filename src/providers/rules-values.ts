@@ -9,7 +9,8 @@ const FINITE = /\b(?:is|are|was|were|has|have|had|can|will|do|does|did|makes?|he
 /** What points at something at hand; the sea is everybody's. */
 const AT_HAND = new RegExp(
   String.raw`^(?:the(?! (?:environment|planet|climate|sea|ocean|beach|outdoors|mountains|arts?|truth|future)$)|this|` +
-    String.raw`that|these|those|an?|my favou?rite|thanks?|and|or|but|just|seeing|hearing|knowing|such)\b|` +
+    String.raw`that|these|those|an?|my favou?rite|thanks?|and|or|but|just|no|nobody|none|not|few|` +
+    String.raw`little|hardly|seeing|hearing|knowing|such)\b|` +
     String.raw`\b(?:me|us)\b`, 'i')
 const MOST_TOPIC_WORDS = 7
 

@@ -34,7 +34,7 @@ export const LIFE: Labelled[] = [
   ['Just finished my second novel!', "finished | Ada Lovelace's second novel"],
   ['I loved comics as a kid.', 'as a child loved | comics'],
   ['I loved Lisbon.', 'loved | Lisbon'],
-  ['I used to play the cello when I was at school.', 'used to | play the cello'],
+  ['I used to play the cello when I was at school.', 'used to play | the cello'],
   ["I'll never forget our trip to Peru.", "will always remember | Ada Lovelace's trip to Peru"],
   ["I've always loved maps.", 'has always loved | maps'],
   // What one is at, and means to do
@@ -107,7 +107,12 @@ export const NO_LIFE = [
   "I've always been there for you.", 'We went sledging.',
   'I spent an hour on hold yesterday.', "I'm planning ahead.",
   'I want to make a difference.',
+  'I ran into an error while building.', "I've created a new file for the parser.", 'I made a small fix to the config.',
+  "I'm going to run the tests.", 'I started getting errors.', 'I wrote a test.', 'I went on a rant.',
+  "I'm practising being patient.", 'I took the bus to work yesterday.', 'I loved every minute.', 'I loved Monday.',
   // Not sure, asked, or not theirs
+  'Nobody inspires me.', 'No music gives me peace.', 'My brother died laughing.', 'My dad is lucky to have my sister.',
+  "Money isn't important to me.", "I don't believe in ghosts.", 'I was going to open a bakery.',
   'I might start a choir.', "I'd love to open a bakery.", "We'd go camping by the lake.", 'I wanted to join a choir.',
   "I'm thinking about planning a trip.", 'If I had a blog about cars, I would write daily.', 'You made this shelf!',
   'I wish music brought me joy.', 'She said painting helps me relax.', 'Painting helps him relax.',
