@@ -109,8 +109,8 @@ export const ACTIVITIES: Rule[] = [
     told('is lucky to have', thing(what!, name), 0.8)),
   rule(`(?:${AM}|${HAVE} been )volunteering as (an? .+)$`, ([, what], { name }) =>
     told('volunteers as', thing(what!, name), 0.8)),
-  rule(`(?:i|we) (?:have|had|got) to (?:take|give up|quit|stop) ((?!it|that|this)an? break from .+|\\p{L}+ing .+)$`,
-    ([, what], { name }) => told('had to stop', thing(what!, name), 0.7)),
+  rule('(?:i|we) had to (?:take an? (?:\\p{L}+ )?break from|give up|quit) (.+)$', ([, what], { name }) =>
+    told('had to stop', thing(what!, name), 0.7)),
 ]
 
 /** A relative who is named beside what they are: "…, Rex, my dog"; neither the first word, nor a place. */

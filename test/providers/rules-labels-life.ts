@@ -37,6 +37,7 @@ export const LIFE: Labelled[] = [
   ['I used to play the cello when I was at school.', 'used to play | the cello'],
   ["I'll never forget our trip to Peru.", "will always remember | Ada Lovelace's trip to Peru"],
   ["I've always loved maps.", 'has always loved | maps'],
+  ['I had to give up running marathons.', 'had to stop | running marathons'],
   // What one is at, and means to do
   ["I'm putting together a quilt for my aunt.", "is | putting together a quilt for Ada Lovelace's aunt"],
   ["I'm taking a welding class.", 'is | taking a welding class'],
@@ -109,6 +110,7 @@ export const NO_LIFE = [
   'I want to make a difference.',
   'I ran into an error while building.', "I've created a new file for the parser.", 'I made a small fix to the config.',
   "I'm going to run the tests.", 'I started getting errors.', 'I wrote a test.', 'I went on a rant.',
+  'I had to give up on it.',
   "I'm practising being patient.", 'I took the bus to work yesterday.', 'I loved every minute.', 'I loved Monday.',
   // Not sure, asked, or not theirs
   'Nobody inspires me.', 'No music gives me peace.', 'My brother died laughing.', 'My dad is lucky to have my sister.',
