@@ -1,9 +1,10 @@
 // The rules for what somebody is at, used to do, means to do or has: read only where no plainer rule has matched. All
 // of it needs an object that is understood alone; what is done at the moment of talking is left out.
 
+import { DESK_WORK } from './rules-deeds.ts'
 import { KIN } from './rules-lists.ts'
-import { thing } from './rules-objects.ts'
-import { AM, HAVE, I, rule, told, type Rule } from './rules-patterns.ts'
+import { properName, thing } from './rules-objects.ts'
+import { AM, HAVE, I, rule, told, type Rule, type Told } from './rules-patterns.ts'
 
 /** What takes weeks: as "I'm … a garden" and "I've been …". */
 const PROJECTS = 'creating|building|developing|designing|organi[sz]ing|putting together|setting up|carrying on|' +
@@ -13,8 +14,9 @@ const PROJECTS = 'creating|building|developing|designing|organi[sz]ing|putting t
 const PASTIMES = 'running|painting|reading|writing|hiking|swimming|cycling|biking|cooking|baking|gardening|' +
   'volunteering|working out|dancing|singing|drawing|knitting|sewing|meditating|travell?ing|studying|blogging|' +
   'networking|journaling|exercising|climbing|skating|surfing|jogging|camping|fishing|sculpting|photographing'
-const SPORTS = '(?:doing|practi[cs]ing|trying(?: out)?) (?:\\p{L}+ )?(?:\\p{L}+ing|yoga|karate|judo|taekwondo|' +
-  'pilates|tai chi|meditation|crossfit|gymnastics|ballet|aerobics|martial arts|woodwork|pottery)'
+const SPORTS = '(?:doing|practi[cs]ing|trying(?: out)?) (?:\\p{L}+ )?(?!being|nothing|something|anything|everything)' +
+  '(?:\\p{L}+ing|yoga|karate|judo|taekwondo|pilates|tai chi|meditation|crossfit|gymnastics|ballet|aerobics|' +
+  'martial arts|woodwork|pottery)'
 const COURSES = 'taking (?:up |an? )?(?:[\\p{L}-]+ ){0,4}?(?:class|classes|course|courses|lessons?|workshops?)'
 /** What begins a project's object: a thing of its own, not "the one at hand". */
 const OWN = '(?:an?|my|our|some|more|new|\\p{L}+ing|(?!(?:as|is|was|this|his|its|us|always)\\b)\\p{L}+s)\\b'
@@ -29,7 +31,7 @@ const INTENTIONS = 'continue|keep (?:\\p{L}+ing)|start|open|study|apply|adopt|mo
 const USUALLY = '(?:usually|often|regularly|always|normally|typically)'
 const PRACTICES = 'go (?:\\p{L}+ing|(?:to|for|on) (?:an?|the|my|\\p{L}+s))|read|swim|run|cook|bake|paint|hike|' +
   'watch|visit|volunteer|meditate|roast|walk|bike|dance|sing|work out|exercise|journal|write|draw|camp|' +
-  'cycle|host|donate|eat|have (?:game|movie|family)'
+  'cycle|host|donate|have (?:game|movie|family)'
 
 /** What is worth telling that one has. */
 const BELONGINGS = 'books|records|plants|collection|car|bike|house|apartment|flat|garden|guitar|piano|violin|camera|' +
@@ -43,7 +45,13 @@ const EMPTY = new RegExp(
 /** What is done, with its verb; null where it says nothing. */
 const action = (text: string, name: string): string | null => {
   const what = thing(text, name)
-  return what === null || EMPTY.test(what) ? null : what
+  return what === null || EMPTY.test(what) || DESK_WORK.test(what) ? null : what
+}
+
+/** With its verb, so that "used to play" denies "plays". */
+function usedTo(what: string | null): Told {
+  const [, verb, object] = /^(\S+) (.+)$/.exec(what ?? '') ?? []
+  return verb && object ? told(`used to ${verb.toLowerCase()}`, object, 0.85) : told('used to', what, 0.85)
 }
 
 export const ACTIVITIES: Rule[] = [
@@ -78,14 +86,17 @@ export const ACTIVITIES: Rule[] = [
       : told('looks forward to', action(what!, name), 0.7))),
   // What was
   rule('(?:i|we) used to (?!live|work|think|hate|say|feel|it|be (?:so|really|very)\\b)(.+)$', ([, what], { name }) =>
-    told('used to', action(what!, name), 0.85)),
+    usedTo(action(what!, name))),
   rule('(?:i|we) (?:always |really |also |just )*(loved|enjoyed|liked|played|collected|had|did|made|drew|wrote)' +
     '(?! it) (.+?) (?:as an? (?:kid|child|teen\\w*|little \\w+|student)|when (?:i|we) (?:was|were) (?:an? )?(?:kids?|' +
     'child|children|young|little|younger|small|in \\p{L}+ school|\\w+ years old)|growing up)$',
     ([, verb, what], { name }) => told(`as a child ${verb!.toLowerCase()}`, thing(what!, name), 0.8)),
   rule('(?:i|we) (?:really |absolutely |just )*(loved|enjoyed) ((?:reading |watching |visiting |playing )?.+)$',
-    ([, verb, what], { name }) => (/^(?:\p{Ll}+ing )?\p{Lu}[\p{L}']+/u.test(what!) && !/['’]s\b/.test(what!)
-      ? told(verb!.toLowerCase(), thing(what!, name), 0.75) : null)),
+    ([, verb, what], { name }) => {
+      const isNamed = properName(what!.replace(/^\p{Ll}+ing /u, '')) !== null
+      const isNone = /['’]s\b|^(?:every|each|all|some|any)\b/i.test(what!)
+      return isNamed && !isNone ? told(verb!.toLowerCase(), thing(what!, name), 0.75) : null
+    }),
   rule(`(?:${HAVE}|i|we) always (loved|enjoyed|had|felt|wanted to|admired|been (?:passionate about|interested in|` +
     'fascinated by|into|drawn to|a fan of))(?! (?:to know|it|this|that)\\b) (.+)$', ([, verb, what], { name }) =>
     told(`has always ${verb!.toLowerCase()}`, thing(what!.replace(/^(?:such )?/, ''), name), 0.85)),
@@ -98,8 +109,8 @@ export const ACTIVITIES: Rule[] = [
     told('is lucky to have', thing(what!, name), 0.8)),
   rule(`(?:${AM}|${HAVE} been )volunteering as (an? .+)$`, ([, what], { name }) =>
     told('volunteers as', thing(what!, name), 0.8)),
-  rule(`(?:i|we) (?:have|had|got) to (?:take|give up|quit|stop) ((?!it|that|this)an? break from .+|\\p{L}+ing .+)$`,
-    ([, what], { name }) => told('had to stop', thing(what!, name), 0.7)),
+  rule('(?:i|we) had to (?:take an? (?:\\p{L}+ )?break from|give up|quit) (.+)$', ([, what], { name }) =>
+    told('had to stop', thing(what!, name), 0.7)),
 ]
 
 /** A relative who is named beside what they are: "…, Rex, my dog"; neither the first word, nor a place. */

@@ -88,7 +88,9 @@ const JOINTS = new RegExp(
     String.raw`(?=(?:i|i'm|i've|i'd|my|we|we're|we've|we'd)\b)(?!my (?:${KIN})(?:$|[,.])))`, 'i')
 
 const LEADS = new RegExp(
-  '^(?:(?:well|so|oh|ok|okay|yeah|yep|yes|no|nope|hey|hi|hello|haha|lol|wow|thanks|thank you|btw|by the way|actually|' +
+  // "No music …" is no answer.
+  '^(?:(?:well|so|oh|ok|okay|yeah|yep|yes|no(?! (?!i\\b)[a-z])|nope|' +
+    'hey|hi|hello|haha|lol|wow|thanks|thank you|btw|by the way|actually|' +
     'honestly|also|and|but|plus|then|fun fact|just so you know|fyi|for the record|as for me|to be honest|tbh|in fact|' +
     'anyway|sure|hmm|personally|these days|nowadays|currently|right now|at the moment|now|sadly|luckily|fortunately|' +
     'unfortunately|finally|recently|update|note|ps|guess what|good news|great news|big news|news|(?:as )?you know|' +

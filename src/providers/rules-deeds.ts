@@ -25,6 +25,14 @@ const HAD = new RegExp(
   String.raw`^an? (?:\w+ ){0,2}(?:surgery|operation|accident|baby|meeting|interview|exam|test|party|picnic|wedding|` +
     String.raw`appointment|checkup|check-up|concert|show|class|workshop|trip|race|competition|gig|road ?trip|` +
     String.raw`vacation|break|course|injury)\b`, 'i')
+/** What one goes on, whenever. */
+const OUTING = new RegExp(
+  String.raw`^(?:an?|another|some|two|three) (?:[\p{L}-]+ ){0,3}?(?:trip|hike|cruise|tour|vacation|holiday|journey|` +
+    String.raw`retreat|adventure|excursion|safari|expedition|outing|picnic)s?\b`, 'iu')
+/** "took my kids to the sea" */
+const TAKING = new RegExp(
+  String.raw`^(?:my|the|our) (?!(?:time|mind|bus|train|car|metro|subway|taxi|trash|bins?)\b)[^,]+? ` +
+    String.raw`(?:to|out|on|\w+ing)\b`, 'i')
 /** Whom one runs into, unless it is a wall. */
 const SOMEBODY = /^an? (?!(?:\w+ )?(?:problem|issue|trouble|snag|wall|tree|bug|error|roadblock|bit|lot|few)\b)/i
 const SPENT = /^(?:time|(?:the|a) (?:whole )?(?:day|weekend|week|afternoon|evening|month|summer)) (?:with|at|in|on) /i
@@ -42,8 +50,9 @@ const MAKES = /^(?:made|painted|drew|built|wrote|designed|created|composed|baked
 /** What is made of words only, or for a moment. */
 const IDIOM = new RegExp(
   String.raw`^(?:(?:an?|the|my|some|this|that|our(?: own)?) )?(?:\w+ )?(?:decisions?|difference|mistakes?|points?|` +
-    String.raw`choices?|lists?|calls?|deal|mess|wish(?:es)?|promises?|plans?|commitment|notes?|efforts?|start|move|` +
-    String.raw`changes?|appointment|reservation|progress|friends?|sense|sure|time|way|job|work|fun|balance|joy|` +
+    String.raw`choices?|lists?|fix(?:es)?|calls?|deal|mess|wish(?:es)?|promises?|` +
+    String.raw`plans?|commitment|notes?|efforts?|start|` +
+    String.raw`move|changes?|appointment|reservation|progress|friends?|sense|sure|time|way|job|work|fun|balance|joy|` +
     String.raw`solace|comfort|peace|connections?|sure|memories|bit|lot)\b`, 'i')
 
 /** Everyday errands: where everybody goes every day. */
@@ -124,8 +133,7 @@ export function deed(clause: string, name: string, at: Date): Told | null {
 
 function isWorthIt(verb: string, what: string): boolean {
   if (VAGUE.test(what)) return false
-  const isTaking = /^(?:my|the|our) (?!time\b|mind\b)[^,]+? (?:to|out|on|\w+ing)\b/i.test(what)
-  if (/^(?:had|took|gave)$/i.test(verb)) return HAD.test(what) || isTaking
+  if (/^(?:had|took|gave)$/i.test(verb)) return HAD.test(what) || TAKING.test(what)
   if (/^went /i.test(verb)) return !DAILY.test(what)
   if (/^ran$/i.test(verb)) return !/^(?:out|late|away|over|around|across|off|back|home|through)\b/i.test(what)
   if (/^ran into$/i.test(verb)) return SOMEBODY.test(what)
@@ -134,6 +142,12 @@ function isWorthIt(verb: string, what: string): boolean {
   if (MAKES.test(verb)) return !IDIOM.test(what)
   return !/^(?:lost|met|saw|tried|started)$/i.test(verb) || !/^to\b/i.test(what)
 }
+
+/** Work at a desk: done today, forgotten tomorrow. */
+export const DESK_WORK = new RegExp(
+  String.raw`\b(?:files?|tests?|errors?|bugs?|pages?|steps?|functions?|scripts?|commits?|pull requests?|prs?|` +
+    String.raw`configs?|schemas?|branch|endpoints?|modules?|parsers?|quer(?:y|ies)|commands?|logs?|tasks?|` +
+    String.raw`issues?|code|docs|documentation|migrations?|refactoring|e-?mails?)\b`, 'i')
 
 /** "a place", "this event": which, is not said. */
 const VAGUE = /^(?:an?|this|that|some) (?:\w+ )?(?:place|spot|event|moment|thing)s?(?: (?:and|but|so)\b.*|,.*)?$/i
@@ -150,11 +164,11 @@ const LASTING = new RegExp(
 const LASTING_IF: [verb: string, what: string][] = [
   ['painted|drew|wrote|designed|created|composed|made|done', '(?:an?|another|this|that|these|some|our own) .+'],
   ['got', 'some new .+'],
-  ['started', '(?!(?:feel|think|cry|laugh|talk|get|notic|realiz|wonder|hav|be|see|shak|runn|look)ing\\b|' +
+  ['started', '(?!(?:feel|think|cry|laugh|talk|get|gett|notic|realiz|wonder|hav|be|see|shak|runn|look)ing\\b|' +
     '(?:the|this|it|out|off|with|to)\\b)(?:\\w+ing|an? (?:new )?\\w+|my own|looking into) .+'],
   ['talked about|shared', 'my .+'],
   ['struggled with', '.+'],
-  ['ran into|met', 'an? .+'],
+  ['ran into', 'an? .+'],
 ]
 const lastingIf = LASTING_IF.map(([verb, what]) => new RegExp(`^${WE}(${verb}) (${what})$`, 'iu'))
 
@@ -163,8 +177,9 @@ function undated(clause: string, name: string): Told | null {
   if (known) return known
   const [, verb, what] = LASTING.exec(clause) ?? lastingIf.map((one) => one.exec(clause)).find(Boolean) ?? []
   if (!verb || !what || VAGUE.test(what) || (/^went /i.test(verb) && DAILY.test(what))) return null
-  if (MAKES.test(verb) && IDIOM.test(what)) return null
+  if (DESK_WORK.test(what) || (MAKES.test(verb) && IDIOM.test(what))) return null
   if (/^ran into$/i.test(verb) && !SOMEBODY.test(what)) return null
+  if (/^went on$/i.test(verb) && !OUTING.test(what)) return null
   const object = thing(single(what.replace(RECENTLY, '')), name)
   return { predicate: verb.toLowerCase().replace(/^done$/, 'has done'), object, confidence: 0.7 }
 }

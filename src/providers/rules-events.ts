@@ -7,6 +7,7 @@ import { thing } from './rules-objects.ts'
 import type { Told } from './rules-patterns.ts'
 import { MONTHS, numberOf, readTime } from './rules-times.ts'
 
+/** Plans, said to be such; and below, what is said as if it were going on, with a day to come. */
 const PLANS = new RegExp(
   "^(?:i'm|i am|we're|we are)(?: also| both| all| now| finally)* (?:planning (?:to|on)|going to|about to) " +
     '((?:go|visit|travel|move|start|fly|run|attend|meet|have|host|take|celebrate|see|buy|adopt|begin|leave|launch|' +
@@ -22,6 +23,7 @@ const HAVE_COMING = new RegExp(
     String.raw`concert|surgery|show|race|deadline|presentation|competition|party|conference|gig|audition)\b.*)$`, 'iu')
 const TO_FORM: Record<string, string> = { 'getting married': 'get married' }
 
+/** Three groups tell since when: a number and its unit, or a month and year. */
 const SINCE = new RegExp(
   String.raw`^(?:i've|i have|we've|we have) (?:now |already |actually )?been (\w+ing|married|vegan|vegetarian|` +
     String.raw`a \w+|friends)\b ?(.*?),? (?:for (?:about |around |over |almost |like |at least )?(.+?) (year|` +
@@ -59,6 +61,7 @@ function since(clause: string, name: string, at: Date): Told | null {
   return { predicate: `has been ${what_} since`, object: start, confidence: 0.85 }
 }
 
+/** "I've known Bob for 3 years" */
 const KNOWN = /^(?:i've|i have|we've|we have) known (.+?) for (?:about |around |over |almost )?(\S+) years$/i
 function known(clause: string, name: string, at: Date): Told | null {
   const [, who, years] = KNOWN.exec(clause) ?? []
@@ -80,6 +83,7 @@ function plan(clause: string, name: string, at: Date): Told | null {
   return coming ? { predicate: 'will have', object: dated(coming, time.when, name), confidence: 0.75 } : null
 }
 
+/** What one says one will not forget. */
 const FOND = /^(?:i'll|i will) (?:always remember|never forget|always cherish) (?!how|when|what)(.+)$/i
 function remembered(clause: string, name: string, at: Date): Told | null {
   const what = FOND.exec(clause)?.[1]
@@ -92,8 +96,8 @@ function remembered(clause: string, name: string, at: Date): Told | null {
 /** A death in the family. */
 const LOST = new RegExp(
   `^(?:my|our) ((?:(?:late|dear|old|little|big|older|younger) )?(?:${KIN}|${COUNTED})) ` +
-    '(?:just |sadly |recently |also |suddenly )*(?:passed away|passed|died)(?=$|,| )' +
-    '(?! (?:the|my|his|her|out|on|by)\\b)(.*)$', 'iu')
+    '(?:just |sadly |recently |also |suddenly )*(?:passed away|passed|died)(?=$|,| (?:last|this|in|two|three|an?|' +
+    '\\d|when|after|from|yesterday|today|and|back|some|many|suddenly|peacefully|on \\w+day)\\b)(.*)$', 'iu')
 function mourned(clause: string, name: string, at: Date): Told | null {
   const [, who, more = ''] = LOST.exec(clause) ?? []
   if (!who) return null

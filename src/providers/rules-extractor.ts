@@ -106,7 +106,8 @@ function inFirstPerson(text: string, speaker: string, names: readonly string[]):
 /** "My kids love the sea" as they would say it. */
 function ofKin(text: string, speaker: string): { subject: string; text: string } | null {
   const [, kin, verb, more] = OF_KIN.exec(text) ?? []
-  if (!kin || !verb) return null
+  // "my" is the speaker's still: "my dad loves my sister".
+  if (!kin || !verb || /\b(?:my|our|me|us)\b/i.test(more!)) return null
   const lower = verb.toLowerCase()
   const first = Object.hasOwn(FIRST_PERSON, lower) ? FIRST_PERSON[lower]! : lower
   const isBeing = first === 'am' || first === 'are'

@@ -9,7 +9,8 @@ const FINITE = /\b(?:is|are|was|were|has|have|had|can|will|do|does|did|makes?|he
 /** What points at something at hand; the sea is everybody's. */
 const AT_HAND = new RegExp(
   String.raw`^(?:the(?! (?:environment|planet|climate|sea|ocean|beach|outdoors|mountains|arts?|truth|future)$)|this|` +
-    String.raw`that|these|those|an?|my favou?rite|thanks?|and|or|but|just|seeing|hearing|knowing|such)\b|` +
+    String.raw`that|these|those|an?|my favou?rite|thanks?|and|or|but|just|no|nobody|none|not|few|` +
+    String.raw`little|hardly|seeing|hearing|knowing|such)\b|` +
     String.raw`\b(?:me|us)\b`, 'i')
 const MOST_TOPIC_WORDS = 7
 
@@ -20,11 +21,13 @@ function topic(text: string, name: string): string | null {
   return thing(list, name)?.replaceAll(' +', ',') ?? null
 }
 
+/** How much of it, which is not told on: "so very". */
 const VERY = '(?: also| all| always| just| really| so| very| super| incredibly| extremely| especially| such)*'
 const IS = "(?:'s|'re| is| are)"
 const TO_ME = '(?:to|for) me'
 /** What may follow, and is another thought. */
 const REST = "(?:$|,.*| (?:and (?:it|they|i)|as|because|so|'cause)\\b.*|-+ .*)"
+/** What one finds in what one loves; a closed list, for "gives me a headache" is none. */
 const FEELINGS = 'joy|peace|happiness|comfort|strength|hope|purpose|freedom|calm|energy|confidence|courage|' +
   'inspiration|fulfil?lment|motivation|balance|clarity|serenity'
 const FAVOURITE = "(?:fave?s?|favou?rites?|thing|jam|passions?|go-to|happy place|hobb(?:y|ies)|muses?|specialty|" +
@@ -37,6 +40,7 @@ const STAYS: Record<string, string> = {
   inspirations: 'is inspired by', motivation: 'is motivated by', 'role model': 'looks up to',
   'role models': 'looks up to', hero: 'looks up to', heroes: 'looks up to',
 }
+/** What the verb says of whom it is done to. */
 const DRIVEN: Record<string, string> = {
   motivate: 'is motivated by', inspire: 'is inspired by', drive: 'is motivated by',
 }
@@ -58,7 +62,7 @@ export const VALUES: Rule[] = [
     told('believes in', topic(what!, name), 0.8)),
   rule(`(?:(?:i|we) (?:feel|believe|know) )?(?:that )?it's${VERY} important ${TO_ME} to (.+)$`, ([, what], { name }) =>
     told('finds it important to', thing(what!, name), 0.8)),
-  // What does one good
+  // What does one good: the cause must stand alone, and it is "me", for "us" may be all people
   rule(`(.+?)(?:'s|'ve| has| have)?(?: really| always| also| definitely)* (?:helps?|helped|lets?|allows?|allowed) me` +
     '(?: to)? (?!out\\b)(\\p{L}+ .+|relax|unwind|focus|de-?stress|heal|recharge)$', ([, what, effect], { name }) => {
     const [cause, good] = [topic(what!, name), thing(effect!, name)]
