@@ -12,6 +12,7 @@ import { announceDelta, announceEntries, type Growth } from './domain/event/anno
 import { createGrowths } from './domain/event/growth.ts'
 import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
+import { DEFAULTS, type Automatic } from './domain/job/automatic.ts'
 import { createEmbedding } from './domain/recall/embedding.ts'
 import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
@@ -46,6 +47,8 @@ export type DepsConfig = Pick<
 > & {
   /** null keeps the embedded database in memory. */
   dataDir: string | null
+  /** What is done without being asked, and after how many turns; by default, nothing. */
+  automatic?: Automatic
 }
 
 /**
@@ -98,6 +101,7 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     const growths = createGrowths()
     const ground: Ground = {
       pool, db, bus, presence, tokens, embedder, vectors, summarizers, jobs, growths, log,
+      automatic: config.automatic ?? DEFAULTS,
       onGrowth(grown) {
         embedding.nudge(grown.map(({ room }) => room))
         for (const { room } of grown) growths.grew(room)

@@ -13,6 +13,7 @@ import type { Growth } from './event/announce.ts'
 import type { Growths } from './event/growth.ts'
 import type { Feeds } from './event/feed.ts'
 import type { Inboxes } from './event/inbox.ts'
+import type { Automatic } from './job/automatic.ts'
 import type { Embedding } from './recall/embedding.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
@@ -43,6 +44,8 @@ export type Ground = {
   summarizers: Summarizers
   /** Where work waits that follows work. */
   jobs: JobQueue
+  /** What is done without being asked, and after how many turns. */
+  automatic: Automatic
   vectors: VectorSearch
   /** Told of every room whose journal this process made grow, after the commit: work that follows begins here. */
   onGrowth: (grown: readonly Growth[]) => void
