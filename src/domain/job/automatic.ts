@@ -8,9 +8,26 @@ export type Automatic = {
   factExtractionEvery: number
   /** Turns that a person has said, in all rooms of the tenant: their profile is refreshed. */
   userSummaryEvery: number
-  /** Such turns after which what is known of them is reconciled; only where facts are learned without being asked for. */
+  /** As many such turns, and what is known of them is reconciled; only where facts are learned by themselves. */
   dedupEvery: number
 }
 
 /** As a server that is told nothing does: nothing is learned, so nothing needs reconciling. */
-export const DEFAULTS: Automatic = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 }
+export const DEFAULTS: Automatic = {
+  threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5,
+}
+
+/** Whether anything that follows the turns of a user is to be done, so that they must be counted. */
+export const countsUsers = (automatic: Automatic): boolean =>
+  automatic.userSummaryEvery > 0 || reconcilesEvery(automatic) > 0
+
+/** Turns of a user after which what is known of them is reconciled; 0 for never: nothing is learned, then. */
+export const reconcilesEvery = ({ factExtractionEvery, dedupEvery }: Automatic): number =>
+  factExtractionEvery > 0 ? dedupEvery : 0
+
+/**
+ * How often something is due: once for each multiple of `every` after `done`, up to and with `turns`. With `done` raised
+ * by `every` each time, each run stands for exactly so many turns.
+ */
+export const runsDue = (turns: number, done: number, every: number): number =>
+  every > 0 ? Math.max(0, Math.floor(turns / every) - Math.floor(done / every)) : 0

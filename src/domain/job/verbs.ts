@@ -1,0 +1,17 @@
+// What is done about rooms and users when their thresholds are crossed. Each does one run, for exactly `n` turns, and
+// moves the watermark in the transaction of the effect: so a run counts once, whoever else tries at the same time.
+// False: fewer than `n` turns are left, or somebody else did it.
+
+import type { Deps } from '../deps.ts'
+
+export type Verbs = {
+  /** Reads the oldest `n` turns of the room that were not read for facts. @throws ProviderFailed */
+  extractNext(deps: Deps, room: string, n: number, signal: AbortSignal): Promise<boolean>
+  /** Refreshes the user's profile. @throws ProviderFailed */
+  refreshProfileDue(deps: Deps, tenant: string, userId: string, n: number, signal: AbortSignal): Promise<boolean>
+  /** Reconciles what is known of the user. @throws ProviderFailed */
+  reconcileDue(deps: Deps, tenant: string, userId: string, n: number, signal: AbortSignal): Promise<boolean>
+}
+
+/** What this server can do. What is not there is not looked for. */
+export const VERBS: Partial<Verbs> = {}
