@@ -1,6 +1,7 @@
 // The schema: every notion's file, then all of it built. No file that defines types imports this one.
 
 import './append.ts'
+import './audit.ts'
 import './content.ts'
 import './context.ts'
 import './conversation.ts'
@@ -10,6 +11,7 @@ import './errors.ts'
 import './event.ts'
 import './history.ts'
 import './inbox.ts'
+import './job.ts'
 import './node.ts'
 import './participant.ts'
 import './presence.ts'

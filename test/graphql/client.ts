@@ -36,6 +36,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
   const ada = as('ada')
 
   return {
+    get deps() { return world.deps },
     as,
     /** The errors of an operation that fails. */
     async failure(document: string, variables?: object): Promise<Answer[]> {

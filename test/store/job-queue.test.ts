@@ -66,8 +66,8 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
       if (++attempts === 1) throw new Error('not now')
     })
     await jobs.send('test', [A])
-    await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 10_000 })
-  }, 15_000)
+    await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 15_000 })
+  }, 25_000)
 
   it('tells a running job to stop when it closes', async () => {
     const jobs = queue()
