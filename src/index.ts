@@ -15,7 +15,7 @@ export { addParticipant, getParticipants, markRead, removeParticipant, type Part
 export { getPresence, setPresence } from './domain/presence.ts'
 export { compact, summarize, type Compaction } from './domain/summary/compact.ts'
 export { getCoveringSummaries, getSummaries, type Summary } from './domain/summary/summary.ts'
-export { startCompacting } from './domain/summary/work.ts'
+export { startJobs } from './domain/job/jobs.ts'
 export { appendTurn, appendTurns, openTurn } from './domain/turn/append.ts'
 export { supersedeTurn } from './domain/turn/supersede.ts'
 export { history, pageOfTurns, turnCursor } from './domain/turn/history.ts'

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../src/config.ts'
 import { createDeps, type DepsConfig } from '../src/deps.ts'
-import { OFFLINE } from './support/world.ts'
+import { OFFLINE } from './support/offline.ts'
 
 const open = (settings: Partial<DepsConfig>) =>
   createDeps({ ...loadConfig({}), dataDir: null, ...settings }, pino({ level: 'silent' }))

@@ -1,6 +1,7 @@
 // The schema: every notion's file, then all of it built. No file that defines types imports this one.
 
 import './append.ts'
+import './audit.ts'
 import './content.ts'
 import './context.ts'
 import './conversation.ts'
@@ -11,6 +12,7 @@ import './event.ts'
 import './fact.ts'
 import './history.ts'
 import './inbox.ts'
+import './job.ts'
 import './node.ts'
 import './participant.ts'
 import './presence.ts'

@@ -13,6 +13,7 @@ import { copyFactVectors, insertFacts, lockFacts, supersedeFacts } from '../../s
 import { withTransaction } from '../../store/tx.ts'
 import { getConversations } from '../conversation.ts'
 import type { Deps } from '../deps.ts'
+import { runsDue } from '../job/automatic.ts'
 import { announceEntries } from '../event/announce.ts'
 import { newId } from '../id.ts'
 import { id, name, parse } from '../input.ts'
@@ -183,7 +184,7 @@ export async function reconcileDue(
   deps: Deps, tenant: string, userId: string, every: number, signal?: AbortSignal,
 ): Promise<boolean> {
   const progress = await readProgressOf(deps.pool, tenant, userId)
-  if (!progress || progress.turns - progress.reconciledTurns < every) return false
+  if (!progress || runsDue(progress.turns, progress.reconciledTurns, every) === 0) return false
   const scope = { tenant, userId, conversationId: null, actor: null }
   const take = (tx: Tx) => takeReconciliation(tx, tenant, userId, progress.reconciledTurns, every)
   return (await settle(deps, scope, FACTS, take, signal)) !== null

@@ -13,6 +13,7 @@ import { withTransaction } from '../../store/tx.ts'
 import type { Deps } from '../deps.ts'
 import { BELIEVED, TRUST } from '../fact/trust.ts'
 import { name, parse } from '../input.ts'
+import { runsDue } from '../job/automatic.ts'
 import type { Viewer } from '../view.ts'
 import { mergeProfile } from './merge.ts'
 import { getProfiles, type UserProfile } from './profile.ts'
@@ -125,7 +126,7 @@ export async function refreshProfileDue(
   deps: Deps, tenant: string, userId: string, every: number, signal?: AbortSignal,
 ): Promise<boolean> {
   const progress = await readProgressOf(deps.pool, tenant, userId)
-  if (!progress || progress.turns - progress.profiledTurns < every) return false
+  if (!progress || runsDue(progress.turns, progress.profiledTurns, every) === 0) return false
   return make(deps, tenant, userId, RECENT, (tx) =>
     takeProfiling(tx, tenant, userId, progress.profiledTurns, every), signal)
 }
