@@ -13,7 +13,7 @@ describe('createDeps', () => {
   it('takes a Config as it is: rules, nothing redacted, and no facts by themselves', async () => {
     const { deps: { knowledge, redactFacts, detectors, automatic }, close } = await open({})
     expect({ extractor: knowledge.extractor.name, judge: knowledge.judge, redactFacts, detectors, automatic }).toEqual({
-      extractor: 'rules-1', judge: null, redactFacts: false, detectors: [],
+      extractor: 'rules-2', judge: null, redactFacts: false, detectors: [],
       automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 },
     })
     await close()

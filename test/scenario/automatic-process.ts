@@ -30,8 +30,8 @@ const say = (word: Word) => process.stdout.write(`${JSON.stringify(word)}\n`)
 const world = await createDeps({
   ...OFFLINE, ...place, automatic, databasePoolSize: 4, dataDir: null,
   limits: { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 },
-  streamLeaseMs: 30_000, presenceTtlMs: 60_000, logLevel: 'warn',
-}, pino({ level: 'warn' }, process.stderr))
+  streamLeaseMs: 30_000, presenceTtlMs: 60_000, logLevel: 'fatal',
+}, pino({ level: 'fatal' }, process.stderr))
 const { deps } = world
 
 const verbs: Verbs = { ...VERBS }
