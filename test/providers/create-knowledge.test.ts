@@ -40,7 +40,7 @@ afterAll(async () => {
 describe('createKnowledge', () => {
   it('has rules and nothing else by default, and loads no client', async () => {
     const { extractor, judge, profileWriter, close } = await createKnowledge({ kind: 'rules' }, tokens)
-    expect(extractor.name).toBe('rules-1')
+    expect(extractor.name).toBe('rules-2')
     expect({ judge, profileWriter }).toEqual({ judge: null, profileWriter: null })
     expect(loaded).toEqual(['rules'])
     await close()
