@@ -21,6 +21,7 @@ import { getNextVersions, getPreviousVersions, getTurns } from '../../src/domain
 import type { Viewer } from '../../src/domain/view.ts'
 import { DomainError, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
+import { textOf } from '../support/recall.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 
 const CANARY = 'canary-7f3a9'
@@ -148,7 +149,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const texts = ({ pages }: typeof found) => pages.map((page) => page.map(({ text }) => text))
     expect(texts(found)).toEqual(texts(expected))
     expect(found.history!.map(({ text }) => text)).toEqual(expected.history!.map(({ text }) => text))
-    const recalled = ({ recalled }: typeof found) => recalled.map(({ turn }) => turn.text).sort()
+    const recalled = ({ recalled }: typeof found) => recalled.map(({ memory }) => textOf(memory)).sort()
     expect(recalled(found)).toEqual(recalled(expected))
   })
 

@@ -31,7 +31,7 @@ const PAUSE_MS = 50
 /** How long `embedFacts` may take over a batch, ms. */
 const PATIENCE_MS = 10_000
 
-/** Embeds what is wanting among the facts, and notes of all that the embedder has read them; of how many that is noted. */
+/** Embeds what is wanting among the facts, and notes of all that the embedder has read them; how many are noted. */
 async function embedBatch(
   { pool, log }: EmbeddingGround, embedder: Embedder, facts: readonly EmbeddableFact[], signal: AbortSignal,
 ): Promise<number> {

@@ -36,7 +36,10 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
       conversationId: await tenant.room('ada'), facts: [{ subject: 'Ada', predicate: 'lives in', object: 'Rome' }],
     })
     const { name } = world.deps.embedder
-    await vi.waitFor(async () => expect(await vectorsOf(name, [...ids, fact!.id])).toBe(2), { timeout: 1_000, interval: 20 })
+    await vi.waitFor(
+      async () => expect(await vectorsOf(name, [...ids, fact!.id])).toBe(2), { timeout: 1_000, interval: 20 })
+    // From here on, nobody else is to say that they have read them.
+    await world.deps.factEmbedding.stop()
   })
 
   it('or at once, for who cannot wait: zeros for an object that says nothing, no key for a fact that does', async () => {
