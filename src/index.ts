@@ -9,11 +9,13 @@ export {
   createConversation, deleteConversation, getConversationByKey, getConversationPage, getConversations,
   updateConversation, type Conversation,
 } from './domain/conversation.ts'
+export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './domain/fact/fact.ts'
+export { recordFacts, retractFact, type FactExtraction } from './domain/fact/record.ts'
 export { addParticipant, getParticipants, markRead, removeParticipant, type Participant } from './domain/participant.ts'
 export { getPresence, setPresence } from './domain/presence.ts'
 export { compact, summarize, type Compaction } from './domain/summary/compact.ts'
 export { getCoveringSummaries, getSummaries, type Summary } from './domain/summary/summary.ts'
-export { startCompacting } from './domain/summary/work.ts'
+export { startJobs } from './domain/job/jobs.ts'
 export { appendTurn, appendTurns, openTurn } from './domain/turn/append.ts'
 export { supersedeTurn } from './domain/turn/supersede.ts'
 export { history, pageOfTurns, turnCursor } from './domain/turn/history.ts'

@@ -3,7 +3,7 @@
 import { pino } from 'pino'
 import { ConfigError, loadConfig, type Config } from './config.ts'
 import { createDeps } from './deps.ts'
-import { startCompacting } from './domain/summary/work.ts'
+import { startJobs } from './domain/job/jobs.ts'
 import { startSweeping } from './domain/sweep.ts'
 import { EmbedderFailed } from './providers/embedder.ts'
 import { ping } from './store/db.ts'
@@ -19,7 +19,7 @@ async function run(config: Config): Promise<void> {
     database: () => ping(deps.pool), bus: () => deps.bus.ping(), durability,
   })
   const stopSweeping = startSweeping(deps)
-  let compacting: ReturnType<typeof startCompacting> | null = null
+  let jobs: ReturnType<typeof startJobs> | null = null
 
   let stopping = false
   async function stop(reason: string, code: number): Promise<void> {
@@ -30,8 +30,8 @@ async function run(config: Config): Promise<void> {
     setTimeout(() => process.exit(code || 1), config.shutdownMs + 2_000).unref()
     try {
       await server.close()
-      const stopCompacting = await compacting
-      await Promise.all([stopSweeping(), stopCompacting?.()])
+      const stopJobs = await jobs
+      await Promise.all([stopSweeping(), stopJobs?.()])
       await close()
       log.info('stopped')
     } catch (err) {
@@ -56,8 +56,8 @@ async function run(config: Config): Promise<void> {
   if (!config.redisUrl) log.info('No REDIS_URL: this is the only process.')
   log.warn('Nobody authenticates: everybody who reaches this address may speak and read as anybody.')
   // Once the door is open, and not waited for: the first time, the job queue makes its tables.
-  compacting = startCompacting(deps).catch((err) => {
-    log.error({ err }, 'no job queue: rooms are compacted on demand only')
+  jobs = startJobs(deps).catch((err) => {
+    log.error({ err }, 'no job queue: nothing is done without being asked')
     return async () => {}
   })
   log.info({ url: `http://${host}:${port}/graphql` }, `ready on http://${host}:${port}/graphql`)

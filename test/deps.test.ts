@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../src/config.ts'
 import { createDeps, type DepsConfig } from '../src/deps.ts'
-import { OFFLINE } from './support/world.ts'
+import { OFFLINE } from './support/offline.ts'
 
 const open = (settings: Partial<DepsConfig>) =>
   createDeps({ ...loadConfig({}), dataDir: null, ...settings }, pino({ level: 'silent' }))
@@ -13,7 +13,7 @@ describe('createDeps', () => {
   it('takes a Config as it is: rules, nothing redacted, and no facts by themselves', async () => {
     const { deps: { knowledge, redactFacts, detectors, automatic }, close } = await open({})
     expect({ extractor: knowledge.extractor.name, judge: knowledge.judge, redactFacts, detectors, automatic }).toEqual({
-      extractor: 'rules-1', judge: null, redactFacts: false, detectors: [],
+      extractor: 'rules-2', judge: null, redactFacts: false, detectors: [],
       automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 },
     })
     await close()

@@ -14,9 +14,10 @@ import type { Growth } from './event/announce.ts'
 import type { Growths } from './event/growth.ts'
 import type { Feeds } from './event/feed.ts'
 import type { Inboxes } from './event/inbox.ts'
-import type { CustomDetector } from './fact/redact.ts'
 import type { FactEmbedding } from './fact/embed.ts'
 import type { RecalledFacts } from './fact/recalled.ts'
+import type { CustomDetector } from './fact/redact.ts'
+import type { Automatic } from './job/automatic.ts'
 import type { Embedding } from './recall/embedding.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
@@ -29,18 +30,6 @@ export type Limits = {
   batchTurns: number
   /** Items of one page. */
   pageSize: number
-}
-
-/** After how many turns something is done that nobody asked for; 0 for never. */
-export type Automatic = {
-  /** Turns of a room, until they are summarised. */
-  threadSummaryEvery: number
-  /** Turns of a room that has facts taken, until they are. */
-  factExtractionEvery: number
-  /** Turns of a user, in all rooms, until the profile is refreshed. */
-  userSummaryEvery: number
-  /** Turns of a user, in all rooms, until the facts about them are reconciled; never where none are taken. */
-  dedupEvery: number
 }
 
 export type Log = Record<'debug' | 'info' | 'warn' | 'error', (details: object, message: string) => void>
@@ -63,9 +52,10 @@ export type Ground = {
   redactFacts: boolean
   /** What the operator wants taken out besides. */
   detectors: readonly CustomDetector[]
-  automatic: Automatic
   /** Where work waits that follows work. */
   jobs: JobQueue
+  /** What is done without being asked, and after how many turns. */
+  automatic: Automatic
   vectors: VectorSearch
   /** Told of every room whose journal this process made grow, after the commit: work that follows begins here. */
   onGrowth: (grown: readonly Growth[]) => void

@@ -9,6 +9,7 @@ import type { Fact } from '../domain/fact/fact.ts'
 import type { EmbeddingProgress } from '../domain/recall/embedding-progress.ts'
 import type { Participant } from '../domain/participant.ts'
 import type { DeltaReceipt } from '../domain/streaming-turn/stream.ts'
+import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
@@ -27,6 +28,7 @@ export const builder = new SchemaBuilder<{
     Participant: Participant
     Summary: Summary
     Turn: Turn
+    UserProfile: UserProfile
     Viewer: Viewer
   }
   Scalars: {

@@ -1,9 +1,11 @@
-// Facts: what is known of users and things, one statement each. Listing them, recording them, taking one back. Who sees
-// a fact, and what is the same fact, the domain decides.
+// Facts: what is known of users and things, one statement each. Listing them, recording and extracting them, taking one
+// back, reconciling them. Who sees a fact, and what is the same fact, the domain decides.
 
+import { extractFacts } from '../domain/fact/extract.ts'
 import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
 import { recordFacts, retractFact, type FactExtraction as Extracted } from '../domain/fact/record.ts'
-import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { reconcileFacts, type Reconciliation as Reconciled } from '../domain/fact/reconcile-facts.ts'
+import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
 import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from './loaders.ts'
@@ -142,7 +144,7 @@ builder.objectField('Conversation', 'facts', (t) =>
     resolve: (room, args, context) => loadPageOfFacts(context, room.viewer, room.id, args),
   }))
 
-export const FactExtraction = builder.objectRef<Extracted>('FactExtraction').implement({
+const FactExtraction = builder.objectRef<Extracted>('FactExtraction').implement({
   description: 'What became of facts that were brought.',
   fields: (t) => ({
     facts: t.field({
@@ -220,4 +222,58 @@ builder.mutationField('retractFact', (t) =>
     ]),
     args: { input: t.arg({ type: RetractFactInput, required: true, description: 'The fact, and why it is wrong.' }) },
     resolve: (_, { input }, { deps, viewer }) => retractFact(deps, viewer, input),
+  }))
+
+const ExtractFactsInput = builder.inputType('ExtractFactsInput', {
+  description: 'Which room is read for facts, and how far.',
+  fields: (t) => ({
+    conversationId: t.id({ required: true, description: 'The room.' }),
+    through: t.id({ description: 'The last turn to read; the newest one when left out.' }),
+  }),
+})
+
+builder.mutationField('extractFacts', (t) =>
+  t.field({
+    type: FactExtraction,
+    description:
+      'Reads the turns of a room that were not read before, and writes down the facts they tell. Questions, ' +
+      'quotations and what tools answer tell none; what agents only repeat is not learned again.',
+    errors: orErrors('ExtractFacts', 'What was learned, or why not all was read. What was read stays read.', [
+      InvalidInput, NotFound, NotAllowed, ProviderFailed,
+    ]),
+    args: { input: t.arg({ type: ExtractFactsInput, required: true, description: 'Which room, and how far.' }) },
+    resolve: (_, { input }, { deps, viewer }) => extractFacts(deps, viewer, input),
+  }))
+
+const Reconciliation = builder.objectRef<Reconciled>('Reconciliation').implement({
+  description: 'What reconciling facts came to.',
+  fields: (t) => ({
+    kept: t.exposeInt('kept', { description: 'Facts that stay as they were.' }),
+    merged: t.exposeInt('merged', { description: 'New facts, each in the place of several that said the same.' }),
+    contradicted: t.exposeInt('contradicted', { description: 'Facts that gave way to others that hold in their place.' }),
+  }),
+})
+
+const ReconcileFactsInput = builder.inputType('ReconcileFactsInput', {
+  description: 'Which facts are compared: those of a user, of a room, or of a user in a room.',
+  fields: (t) => ({
+    userId: t.string({ description: 'Facts about this user, from whatever room.' }),
+    conversationId: t.id({ description: 'Facts that are known from this room.' }),
+    n: t.int({
+      defaultValue: 50, description: 'The newest so many of those that the same people see: 1 to 500.',
+    }),
+  }),
+})
+
+builder.mutationField('reconcileFacts', (t) =>
+  t.field({
+    type: Reconciliation,
+    description:
+      'Makes one fact of those that say the same, and of two that cannot both hold lets the one stand that was ' +
+      'said last. The others stay, superseded. What is less to be believed displaces nothing that is more so.',
+    errors: orErrors('ReconcileFacts', 'What it came to, or why nothing was changed.', [
+      InvalidInput, NotFound, NotAllowed, ProviderFailed,
+    ]),
+    args: { input: t.arg({ type: ReconcileFactsInput, required: true, description: 'Which facts are compared.' }) },
+    resolve: (_, { input }, { deps, viewer }) => reconcileFacts(deps, viewer, input),
   }))

@@ -64,7 +64,10 @@ export function createOpenAiProfileWriter(
   }
 }
 
-/** Removals first, then what was added, the oldest first: what is said last is the newest. Nothing to strike, no strike. */
+/**
+ * Removals first, none where there is no old profile; then what was added, the oldest first: what is said last is the
+ * newest. None at all where nothing changed.
+ */
 function changesOf({ added, removed }: ProfileRequest, isOld: boolean): Change[] {
   const oldestFirst = [...added].sort((a, b) => Date.parse(a.observedAt) - Date.parse(b.observedAt))
   const lines = [

@@ -60,10 +60,10 @@ export const closedProfileWriter = (name: string) =>
 
 /** Control characters but line ends. */
 const CONTROLS = /[^\P{Cc}\n]+/gu
-/** What shows nothing, but the two joiners that scripts and emoji need. People cannot see what it spells, models can. */
+/** What shows nothing, but the joiners that scripts and emoji need. People cannot see what it spells, models can. */
 const INVISIBLE = /[^\P{Cf}\u200c\u200d]+/gu
 
-/** What Postgres can hold and people can see: whole characters, single spaces, one empty line at most. Linear in time. */
+/** What Postgres can hold and people can see: whole characters, single spaces, one empty line at most. Linear time. */
 export function presentable(text: string): string {
   const lines = text.toWellFormed().replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n').replace(/[^\S\n]+/g, ' ')
   const shown = lines.replace(CONTROLS, '').replace(INVISIBLE, '').replace(/ *\n */g, '\n')

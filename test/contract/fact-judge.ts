@@ -1,7 +1,9 @@
 // What every judge of facts promises. Runs on the OpenAI client with a server of its own.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { JudgeFailed, MOST_PAIRS, type FactJudge, type FactPair, type JudgedFact } from '../../src/providers/fact-judge.ts'
+import {
+  JudgeFailed, MOST_PAIRS, type FactJudge, type FactPair, type JudgedFact,
+} from '../../src/providers/fact-judge.ts'
 
 /** "Ada | lives in | Berlin" */
 export function fact(id: string, text: string): JudgedFact {

@@ -37,6 +37,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
 
   return {
     as,
+    get deps() { return world.deps },
     /** The errors of an operation that fails. */
     async failure(document: string, variables?: object): Promise<Answer[]> {
       const args = prepare('ada', document, variables)

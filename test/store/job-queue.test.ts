@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createJobQueue, type JobQueue } from '../../src/store/job-queue.ts'
 import { backends, type Opened } from '../support/backend.ts'
 
+const A = { tenant: 't', key: 'a' }
+
 describe.each(backends)('the job queue on $name', ({ open }) => {
   let opened: Opened
   const queues: JobQueue[] = []
@@ -33,9 +35,9 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     const began = performance.now()
     const done: string[] = []
     const jobs = queue()
-    await jobs.work('test', 2, async (key) => void done.push(key))
+    await jobs.work('test', 2, async ({ key }) => void done.push(key))
     expect(performance.now() - began).toBeLessThan(2_000)
-    await jobs.send('test', 'a')
+    await jobs.send('test', [A])
     await vi.waitFor(() => expect(done).toEqual(['a']), { timeout: 2_000 })
   })
 
@@ -43,13 +45,13 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     const begun: string[] = []
     let finish = () => {}
     const jobs = queue()
-    await jobs.work('test', 1, async (key) => {
+    await jobs.work('test', 1, async ({ key }) => {
       begun.push(key)
       await new Promise<void>((resolve) => (finish = resolve))
     })
-    await jobs.send('test', 'a')
+    await jobs.send('test', [A])
     await vi.waitFor(() => expect(begun).toEqual(['a']))
-    for (let n = 0; n < 3; n++) await jobs.send('test', 'a')
+    for (let n = 0; n < 3; n++) await jobs.send('test', [A])
     const { rows } = await opened.pool.query(`SELECT state FROM pgboss.job WHERE name = 'test' ORDER BY state`)
     expect(rows.map(({ state }) => state)).toEqual(['created', 'active'])
     finish()
@@ -63,9 +65,9 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await jobs.work('test', 1, async () => {
       if (++attempts === 1) throw new Error('not now')
     })
-    await jobs.send('test', 'a')
-    await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 10_000 })
-  }, 15_000)
+    await jobs.send('test', [A])
+    await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 15_000 })
+  }, 25_000)
 
   it('tells a running job to stop when it closes', async () => {
     const jobs = queue()
@@ -78,19 +80,19 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
         resolve()
       })
     }))
-    await jobs.send('test', 'a')
+    await jobs.send('test', [A])
     await vi.waitFor(() => expect(begun).toBe(true))
     await jobs.close()
     expect(told).toBe(true)
-    await jobs.send('test', 'b')
+    await jobs.send('test', [{ tenant: 't', key: 'b' }])
   })
 
   it('shares its jobs with other processes, each job for one of them', async () => {
     const done: string[] = []
     const [one, other] = [queue(), queue()]
     // Together: both make the tables.
-    await Promise.all([one, other].map((each) => each.work('test', 2, async (key) => void done.push(key))))
-    await Promise.all(Array.from({ length: 20 }, (_, n) => one.send('test', `key ${n}`)))
+    await Promise.all([one, other].map((each) => each.work('test', 2, async ({ key }) => void done.push(key))))
+    await Promise.all(Array.from({ length: 20 }, (_, n) => one.send('test', [{ tenant: 't', key: `key ${n}` }])))
     await vi.waitFor(() => expect(done).toHaveLength(20), { timeout: 20_000 })
     expect(new Set(done).size).toBe(20)
   }, 30_000)

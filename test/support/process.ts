@@ -13,7 +13,7 @@ import { createInboxes } from '../../src/domain/event/inbox.ts'
 import { createDeltaQueue } from '../../src/domain/streaming-turn/delta-queue.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { newDataDir, type Backend } from './backend.ts'
-import { OFFLINE } from './world.ts'
+import { OFFLINE } from './offline.ts'
 
 /** What comes over the bus to one process. */
 export type Wire = {

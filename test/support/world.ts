@@ -11,6 +11,7 @@ import { appendTurn, type TurnInput } from '../../src/domain/turn/append.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { readLastSeq } from '../../src/store/sql/read-journal.ts'
+import { OFFLINE } from './offline.ts'
 import { newDataDir, type Backend, type Opened } from './backend.ts'
 
 export type Tenant = {
@@ -32,13 +33,6 @@ export type TestWorld = {
   readonly url: string | undefined
   tenant(): Tenant
 }
-
-/** No model, no key, and nothing by itself. */
-export const OFFLINE = {
-  embedder: { kind: 'static' }, summarizer: { kind: 'extractive' }, extractor: { kind: 'rules' }, promptsDir: undefined,
-  redactFacts: false,
-  automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 },
-} satisfies Partial<DepsConfig>
 
 export const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200 }
 

@@ -14,7 +14,8 @@ import { id, name, parse, text, time } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
 import { getFacts, type Fact } from './fact.ts'
-import { lessTrusted } from './trust.ts'
+import { redactStatement } from './redact.ts'
+import { kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
 import { lockRooms, noteFacts, writeFacts, type Candidate, type Origin } from './write.ts'
 
@@ -45,8 +46,6 @@ export type FactExtraction = {
 /** Parts of the input, each of its turn. */
 type Source = Origin & { at: Date; saidBy: ParticipantKind | null }
 
-const KIND_OF_ROLE = { SYSTEM: null, USER: null, ASSISTANT: 'AGENT', TOOL: 'TOOL' } as const
-
 /** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another room */
 async function findSources(
   { pool }: Deps, viewer: Viewer, room: string | null, facts: readonly { sourceTurnId?: string | null }[],
@@ -67,7 +66,7 @@ async function findSources(
   }
   return new Map([...turns.values()].map((turn) => [turn.id, {
     conversationId: turn.conversationId, turn, at: turn.createdAt,
-    saidBy: lessTrusted(kinds.get(`${turn.conversationId} ${turn.actor}`) ?? null, KIND_OF_ROLE[turn.role]),
+    saidBy: lessTrusted(kinds.get(`${turn.conversationId} ${turn.actor}`) ?? null, kindOfRole(turn.role)),
   }]))
 }
 
@@ -78,7 +77,9 @@ async function findSources(
  * @throws InvalidInput @throws NotFound for the room or a source turn
  */
 export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
-  const given = parse(recordFactsInput, input)
+  const { redactFacts, detectors } = deps
+  const asked = parse(recordFactsInput, input)
+  const given = { ...asked, facts: redactFacts ? asked.facts.map((fact) => redactStatement(fact, detectors)) : asked.facts }
   const room = given.conversationId ?? null
   const sources = await findSources(deps, viewer, room, given.facts)
   const rooms = [...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(room ?? []))]

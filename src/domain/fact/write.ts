@@ -81,13 +81,14 @@ async function toNewFact(
 const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKey) =>
   [userId ?? conversationId ?? '', visibility, hash].join('\n')
 
-/** What hearing it again changes about a fact; null for nothing. Repeating makes nobody surer. */
+/**
+ * What hearing it again changes about a fact; null for nothing. It is as old as who is believed most said it last;
+ * repeating makes nobody surer.
+ */
 function renewal(active: ActiveRow, { id: _, ...again }: NewFact): Renewal | null {
   const better = TRUST[again.saidBy] - TRUST[active.saidBy]
-  const isLater = again.observedAt > active.observedAt
-  if (better < 0 || (better === 0 && !isLater)) return null
-  const observedAt = isLater ? again.observedAt : active.observedAt
-  return { ...again, id: active.id, observedAt, confidence: better > 0 ? again.confidence : active.confidence }
+  if (better < 0 || (better === 0 && again.observedAt <= active.observedAt)) return null
+  return { ...again, id: active.id, confidence: better > 0 ? again.confidence : active.confidence }
 }
 
 export type Written = {

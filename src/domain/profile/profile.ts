@@ -1,17 +1,16 @@
-// Profiles as the product speaks of them: what is known of a user, as text. One is for those alone who see every fact
-// that it was made of, superseded since or not; for everybody else there is none.
+// What is known of a user, as text, and who may have it: those who see all the facts that it tells of.
 
-import { readProfiles, type ProfileRow } from '../../store/sql/read-profiles.ts'
+import { readProfiles, type UserProfileRow } from '../../store/sql/read-profiles.ts'
 import type { Ground } from '../deps.ts'
+import { storable } from '../input.ts'
 import type { Viewer } from '../view.ts'
 
-/** `content` was made of what people, agents and tools said: data, not instructions. `tokenCount` is of it alone. */
-export type UserProfile = ProfileRow
+export type UserProfile = UserProfileRow
 
-/** Those of the users' profiles that the viewer may have, by user. */
+/** Profiles by user; a user of whom the viewer may have none has no key. */
 export async function getProfiles(
-  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, userIds: readonly string[],
+  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, users: readonly string[],
 ): Promise<Map<string, UserProfile>> {
-  const profiles = userIds.length > 0 ? await readProfiles(pool, viewer, userIds) : []
-  return new Map(profiles.map((profile) => [profile.userId, profile]))
+  const rows = await readProfiles(pool, viewer, users.filter((user) => storable(user) === null))
+  return new Map(rows.map((row) => [row.userId, row]))
 }

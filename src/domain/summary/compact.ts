@@ -1,5 +1,5 @@
 // Compaction: keeps what stands verbatim in a room within its policy, by step after step over the oldest turns. By
-// itself, when a room is beyond its policy; on demand, through a turn or as another policy says.
+// itself, when a room is beyond its policy, or so many turns stand; on demand, through a turn or as another policy says.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
@@ -20,7 +20,8 @@ export const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, left: { tur
   left.turns > 1 && (left.turns > triggerTurns || left.tokens > triggerTokens)
 
 type Step = { measure: Measure; policy: StoredPolicy }
-type Wanted = (standing: Standing) => Step | null
+/** What is wanted, the first of it that can be done. */
+type Wanted = (standing: Standing) => Step[]
 
 /** When to leave off. */
 export type Halt = {
@@ -32,7 +33,20 @@ export type Halt = {
 
 /** The oldest half, at most a pass of it at once, and never the newest turn. */
 const oldestHalf = ({ turns }: Standing): Measure =>
-  ({ most: Math.floor(turns / 2), limit: turns - 1, through: Infinity, tokens: PASS_TOKENS })
+  ({ least: 1, most: Math.floor(turns / 2), limit: turns - 1, through: Infinity, tokens: PASS_TOKENS })
+
+/** The oldest `count`, all of them; more only where a call would be parted from its result. */
+const oldest = (count: number): Measure =>
+  ({ least: count, most: count, limit: Infinity, through: Infinity, tokens: Infinity })
+
+async function firstPossible(deps: Deps, standing: Standing, steps: readonly Step[]) {
+  for (const { measure, policy } of steps) {
+    const { strategy, summarizerModel } = policy
+    const span = strategy === 'NEVER' ? [] : await findSpan(deps, standing, measure)
+    if (strategy !== 'NEVER' && span.length > 0) return { span, policy: { strategy, summarizerModel } }
+  }
+  return null
+}
 
 /**
  * Steps until none is wanted, it is to halt, or there is nothing to be covered yet. The ids of what it wrote, in order.
@@ -44,15 +58,15 @@ async function run(deps: Deps, room: string, wanted: Wanted, halt: Halt = {}): P
   const goesOn = () => !halt.stop?.aborted && !halt.enough?.()
   while (goesOn()) {
     const standing = await readStanding(deps, room)
-    const step = standing && wanted(standing)
-    if (!step || step.policy.strategy === 'NEVER') return written
-    const summarizer = summarizerFor(deps, step.policy.summarizerModel)
-    const span = await findSpan(deps, standing, step.measure)
-    if (span.length === 0) return written
-    const made = await coverSpan(deps, standing, step.policy.strategy, summarizer, span, halt.stop)
+    if (!standing) return written
+    const found = await firstPossible(deps, standing, wanted(standing))
+    if (!found) return written
+    const { span, policy: { strategy, summarizerModel } } = found
+    const summarizer = summarizerFor(deps, summarizerModel)
+    const made = await coverSpan(deps, standing, strategy, summarizer, span, halt.stop)
     if (made) written.push(made)
     else if (++attempts >= ATTEMPTS) return written
-    if (made && step.policy.strategy === 'HIERARCHICAL') {
+    if (made && strategy === 'HIERARCHICAL') {
       for (let folding = true; folding && goesOn();) {
         const now = await readStanding(deps, room)
         const folded = now && await foldLevel(deps, now, summarizer, halt.stop)
@@ -64,10 +78,19 @@ async function run(deps: Deps, room: string, wanted: Wanted, halt: Halt = {}): P
   return written
 }
 
-/** Brings the room within its own policy, as far as it goes; how many summaries it wrote. @throws ProviderFailed */
+/**
+ * What is done without being asked; how many summaries it wrote. As often as so many turns stand as are to be summarised
+ * at a time, the oldest of them are. Then the room is brought within its own policy, as far as it goes.
+ * @throws ProviderFailed
+ */
 export async function compactDue(deps: Deps, room: string, halt: Halt = {}): Promise<number> {
-  const written = await run(deps, room, (standing) =>
-    (isDue(standing, standing) ? { measure: oldestHalf(standing), policy: standing } : null), halt)
+  const { threadSummaryEvery: every } = deps.automatic
+  const written = await run(deps, room, (standing) => {
+    const steps: Step[] = []
+    if (every > 0 && standing.turns >= every) steps.push({ measure: oldest(every), policy: standing })
+    if (isDue(standing, standing)) steps.push({ measure: oldestHalf(standing), policy: standing })
+    return steps
+  }, halt)
   return written.length
 }
 
@@ -114,8 +137,8 @@ export async function compact(deps: Deps, viewer: Viewer, input: CompactInput): 
   const written = await run(deps, room, (standing) => {
     owed -= Math.max(0, uncovered - standing.turns)
     uncovered = standing.turns
-    if (isDue(policy, standing)) return { measure: oldestHalf(standing), policy }
-    return owed > 0 && standing.turns > 1 ? { measure: { ...oldestHalf(standing), most: owed }, policy } : null
+    if (isDue(policy, standing)) return [{ measure: oldestHalf(standing), policy }]
+    return owed > 0 && standing.turns > 1 ? [{ measure: { ...oldestHalf(standing), most: owed }, policy }] : []
   })
   const after = await standingOf(deps, viewer, room)
   const made = new Set(written)
@@ -146,10 +169,10 @@ export async function summarize(deps: Deps, viewer: Viewer, input: SummarizeInpu
     place = turn.rootSeq
   }
   await run(deps, room, (standing) => {
-    if (standing.through >= place || standing.turns === 0) return null
+    if (standing.through >= place || standing.turns === 0) return []
     const strategy = standing.strategy === 'NEVER' ? 'ROLLING' : standing.strategy
-    const measure = { most: Infinity, limit: Infinity, through: place, tokens: PASS_TOKENS }
-    return { measure, policy: { ...standing, strategy } }
+    const measure = { least: 1, most: Infinity, limit: Infinity, through: place, tokens: PASS_TOKENS }
+    return [{ measure, policy: { ...standing, strategy } }]
   })
   const { current } = await standingOf(deps, viewer, room)
   const covering = current.findLast(({ fromSeq }) => fromSeq <= place)

@@ -14,6 +14,8 @@ export type Candidate = {
 }
 
 export type Measure = {
+  /** Fewer turns are not covered. */
+  least: number
   /** Turns to cover at most; more only where less would split a call from its result. */
   most: number
   /** Turns and places that are not to be exceeded, whatever it splits: then fewer are covered. */
@@ -67,12 +69,12 @@ export function spanOf(turns: readonly Candidate[], answeredLater: ReadonlySet<s
     const turn = turns[i]!
     if (turn.isOpen || i >= measure.limit || turn.rootSeq > measure.through) break
     tokens += turn.tokenCount
-    if (best > 0 && (i >= measure.most || tokens > measure.tokens)) break
+    if (best >= measure.least && (i >= measure.most || tokens > measure.tokens)) break
     furthest = Math.max(furthest, reach[i]!)
     if (furthest === Infinity) break
     if (furthest === i) best = i + 1
   }
-  return best
+  return best >= measure.least ? best : 0
 }
 
 /** The turns in parts of at most so many tokens; a turn that alone has more is a part of its own. */

@@ -26,6 +26,8 @@ export const FAN = 8
 const LOOK_TURNS = 1_000
 const LOOK_TOKENS = 2 * PASS_TOKENS
 const WIDER = [1, 4, 16]
+/** Turns beyond those that have to be covered, among which the results of their calls are looked for. */
+const BEYOND = 100
 
 /** The room as it is when a step begins. */
 export type Standing = CompactionRow & { current: SummaryRow[] }
@@ -42,8 +44,12 @@ export async function findSpan(
   { pool }: Pick<Deps, 'pool'>, { room, through }: Standing, measure: Measure,
 ): Promise<UncoveredTurn[]> {
   const now = Date.now()
+  // A number of turns is a number of turns, however long they are.
+  const isCounted = measure.least > 1
+  const most = isCounted ? measure.least + BEYOND : LOOK_TURNS
   for (const wider of WIDER) {
-    const turns = await readUncoveredTurns(pool, room, through, wider * LOOK_TURNS, wider * LOOK_TOKENS)
+    const tokens = isCounted ? Number.MAX_SAFE_INTEGER : wider * LOOK_TOKENS
+    const turns = await readUncoveredTurns(pool, room, through, wider * most, tokens)
     const candidates = turns.map((turn) => toCandidate(turn, now))
     const open = unanswered(candidates)
     const later = open.length ? await readLaterAnswers(pool, room, turns.at(-1)!.rootSeq, open) : []

@@ -3,6 +3,7 @@
 
 import type { Pool } from 'pg'
 import type { CompactionStrategy } from '../generated/enums.ts'
+import type { Subject } from '../job-queue.ts'
 import { SUMMARY_COLUMNS, type SummaryRow } from './read-summaries.ts'
 
 export type CompactionRow = {
@@ -27,10 +28,12 @@ const SELECT = `
          j.summarized_through AS through
   FROM journal j JOIN conversation c ON c.id = j.conversation_id`
 
-/** Beyond its policy, with more than one turn to choose from. */
-const DUE = `
-  c.compaction_strategy <> 'NEVER' AND j.turn_count - j.summarized_turns > 1
-  AND (j.turn_count - j.summarized_turns > c.trigger_turns OR j.token_count - j.summarized_tokens > c.trigger_tokens)`
+/** Beyond its policy, with more than one turn to choose from; or with `every` turns, where that is not 0. */
+const due = (every: string) => `
+  c.compaction_strategy <> 'NEVER' AND (
+    j.turn_count - j.summarized_turns > 1 AND (j.turn_count - j.summarized_turns > c.trigger_turns
+                                               OR j.token_count - j.summarized_tokens > c.trigger_tokens)
+    OR ${every}::integer > 0 AND j.turn_count - j.summarized_turns >= ${every}::integer)`
 
 /** The room's state, or null where it is gone. */
 export async function readCompaction(pool: Pool, room: string): Promise<CompactionRow | null> {
@@ -40,24 +43,26 @@ export async function readCompaction(pool: Pool, room: string): Promise<Compacti
   return rows[0] ?? null
 }
 
-/** Those of the rooms that are due. */
-export async function readDueAmong(pool: Pool, rooms: readonly string[]): Promise<string[]> {
-  const { rows } = await pool.query<{ room: string }>({
-    name: 'read-due-among', text: `SELECT d.room FROM (${SELECT} WHERE j.conversation_id = ANY ($1::text[]) AND ${DUE}) d`,
-    values: [rooms],
+/** Those of the rooms that are due. `every`: uncovered turns that are summarised at a time; 0 for policies alone. */
+export async function readDueAmong(pool: Pool, rooms: readonly string[], every: number): Promise<Subject[]> {
+  const { rows } = await pool.query<Subject>({
+    name: 'read-due-among',
+    text: `SELECT d.tenant, d.room AS key
+           FROM (${SELECT} WHERE j.conversation_id = ANY ($1::text[]) AND ${due('$2')}) d`,
+    values: [rooms, every],
   })
-  return rows.map(({ room }) => room)
+  return rows
 }
 
 /** Rooms that are due, of any tenant, after `after` in order of id, at most `limit`. Reads all journals' heads. */
-export async function readDue(pool: Pool, after: string, limit: number): Promise<string[]> {
-  const { rows } = await pool.query<{ room: string }>({
+export async function readDue(pool: Pool, after: string, limit: number, every: number): Promise<Subject[]> {
+  const { rows } = await pool.query<Subject>({
     name: 'read-due',
-    text: `SELECT d.room FROM (${SELECT} WHERE ${DUE} AND j.conversation_id > $1::text) d
+    text: `SELECT d.tenant, d.room AS key FROM (${SELECT} WHERE j.conversation_id > $1::text AND ${due('$3')}) d
            ORDER BY d.room LIMIT $2::integer`,
-    values: [after, limit],
+    values: [after, limit, every],
   })
-  return rows.map(({ room }) => room)
+  return rows
 }
 
 /** The room's current summaries, oldest first, whoever may have them. Index summary_current. */

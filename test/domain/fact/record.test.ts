@@ -115,7 +115,7 @@ describe.each(backends)('facts on $name', (backend) => {
       ['later, by somebody more trusted', 'bot', 'ada', SECOND,
         { moves: true, observedAt: at(20), confidence: 0.5, saidBy: 'HUMAN' }],
       ['of an earlier time, by somebody more trusted', 'bot', 'ada', { ...SECOND, observedAt: at(5) },
-        { moves: true, observedAt: at(10), confidence: 0.5, saidBy: 'HUMAN' }],
+        { moves: true, observedAt: at(5), confidence: 0.5, saidBy: 'HUMAN' }],
     ])('%s', async (_, first, second, again, { moves, ...changed }) => {
       const { deps } = world
       const tenant = world.tenant()

@@ -12,7 +12,7 @@ const turns = (line: string, isWaiting = true): Candidate[] => line.split(' ').m
     calls: call && !word.startsWith('-') ? [call] : [], answers: call && word.startsWith('-') ? [call] : [],
   }
 })
-const ALL: Measure = { most: Infinity, limit: Infinity, through: Infinity, tokens: Infinity }
+const ALL: Measure = { least: 1, most: Infinity, limit: Infinity, through: Infinity, tokens: Infinity }
 const span = (line: string, measure: Partial<Measure> = {}, later: string[] = [], isWaiting = true) =>
   spanOf(turns(line, isWaiting), new Set(later), { ...ALL, ...measure })
 
@@ -33,6 +33,10 @@ describe('a span', () => {
     ['ends before a call that waits for its result', 'a a 1 a a', {}, 2],
     ['knows ids that are used again', '1 -1 a 1 -1 a', { most: 4 }, 3],
     ['minds the result of the second use', '1 -1 1 a', {}, 2],
+    ['is exactly so many, however long', 'a a a a', { least: 3, most: 3, tokens: 5 }, 3],
+    ['is nothing where there are fewer', 'a a', { least: 3, most: 3 }, 0],
+    ['is nothing where fewer would do, since a call waits', 'a a 1 a', { least: 3, most: 3 }, 0],
+    ['is more than asked for rather than less, for a result', 'a a 1 -1 a', { least: 3, most: 3 }, 4],
   ])('%s: %s %o', (_, line, measure, length) => {
     expect(span(line, measure)).toBe(length)
   })

@@ -9,7 +9,7 @@ import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 
-const ALL = { most: Infinity, limit: Infinity, through: Infinity, tokens: 8_000 }
+const ALL = { least: 1, most: Infinity, limit: Infinity, through: Infinity, tokens: 8_000 }
 
 describe.each(backends)('a step on $name', (backend) => {
   const world = useWorld(backend)

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { compactDue } from '../../../src/domain/summary/compact.ts'
-import { startCompacting } from '../../../src/domain/summary/work.ts'
+import { startJobs } from '../../../src/domain/job/jobs.ts'
 import { appendTurns } from '../../../src/domain/turn/append.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
@@ -31,7 +31,7 @@ describe.each(backends)('compacting by itself on $name', (backend) => {
     const left = await fill(60)
     const fresh = await fill(50)
     const reading = await read(world.deps, fresh.tenant.as('ada'), { conversationId: fresh.room })
-    stop = await startCompacting(withSummarizer(world.deps, createFakeSummarizer()))
+    stop = await startJobs(withSummarizer(world.deps, createFakeSummarizer()))
     await covered(left.room, 30)
     await fresh.say(1)
     await covered(fresh.room, 25)
@@ -49,7 +49,7 @@ describe.each(backends)('compacting by itself on $name', (backend) => {
       asked()
       throw new Error('crash')
     }
-    stop = await startCompacting(withSummarizer({ ...world.deps, log: { ...world.deps.log, warn: () => {} } }, model))
+    stop = await startJobs(withSummarizer({ ...world.deps, log: { ...world.deps.log, warn: () => {} } }, model))
     await thinking
     await stop()
     expect((await expectCovering(world.deps, room)).covered).toEqual([])

@@ -1,0 +1,39 @@
+// Background work as people see it: what waits, runs and ran for a tenant, since when, and why it failed.
+
+import { readJobs, type JobRow, type JobState } from '../../store/sql/read-jobs.ts'
+import type { Ground } from '../deps.ts'
+import { paging } from '../page.ts'
+import type { Viewer } from '../view.ts'
+import { QUEUES, type JobName } from './worker.ts'
+
+export type { JobState } from '../../store/sql/read-jobs.ts'
+
+/** One job. It is about a room or about a user. */
+export type Job = Omit<JobRow, 'name' | 'key'> & {
+  name: JobName
+  conversationId: string | null
+  userId: string | null
+  viewer: Viewer
+}
+
+const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
+const ABOUT_ROOMS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_FACTS'])
+
+export type JobsArgs = { first?: number | null; state?: JobState | null }
+
+/**
+ * The jobs of the viewer's tenant, whoever caused them: unfinished ones first, the oldest of them first; then those that
+ * ended in the last hour, newest first.
+ * @throws InvalidInput
+ */
+export async function getJobs(
+  { pool, limits }: Pick<Ground, 'pool' | 'limits'>, viewer: Viewer, { first, state }: JobsArgs,
+): Promise<Job[]> {
+  const { size } = paging({ first }, limits.pageSize)
+  const rows = await readJobs(pool, viewer.tenant, [...NAMES.keys()], state ?? null, size)
+  return rows.map(({ name: queue, key, ...row }) => {
+    const name = NAMES.get(queue)!
+    const isAboutRoom = ABOUT_ROOMS.has(name)
+    return { ...row, name, conversationId: isAboutRoom ? key : null, userId: isAboutRoom ? null : key, viewer }
+  })
+}

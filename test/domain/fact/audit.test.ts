@@ -1,0 +1,63 @@
+// The memory audit, on facts of which the right figures are known.
+
+import { describe, expect, it } from 'vitest'
+import { auditMemory } from '../../../src/domain/fact/audit.ts'
+import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
+import { backends } from '../../support/backend.ts'
+import { useWorld } from '../../support/world.ts'
+
+const at = (day: number) => new Date(Date.UTC(2026, 0, day))
+const fact = (subject: string, predicate: string, object: string, day = 1) =>
+  ({ subject, predicate, object, observedAt: at(day) })
+
+describe.each(backends)('the memory audit on $name', (backend) => {
+  const world = useWorld(backend)
+
+  it('has nothing to divide by where nothing is known', async () => {
+    expect(await auditMemory(world.deps, world.tenant().as('ada'))).toEqual({
+      activeFacts: 0, supersededFacts: 0, exactDuplicatesSkipped: 0, exactDuplicateRate: null, nearDuplicateRate: null,
+      openContradictions: 0, neverRecalledRate: null, waitingJobs: 0, queueAgeSeconds: null,
+    })
+  })
+
+  it('counts what is known twice, what cannot both hold, and what is never found', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const room = await tenant.room('ada', 'bob', 'carl', { actor: 'bot', kind: 'AGENT' })
+    const record = (actor: string, facts: object[]) =>
+      recordFacts(deps, tenant.as(actor), { conversationId: room, facts: facts as never })
+
+    // Two say the same, and a third contradicts both: not reconciled yet.
+    await record('ada', [
+      fact('ada', 'lives in', 'Oslo', 3), fact('ada', 'lives in', 'Oslo, Norway', 4), fact('ada', 'lives in', 'Rome', 2),
+      fact('ada', 'has', 'a boat'),
+    ])
+    // In dispute: the agent says something newer than the person.
+    await record('bob', [fact('bob', 'works at', 'Globex', 1), fact('bob', 'likes', 'tea', 1)])
+    await record('bot', [fact('bob', 'works at', 'Acme', 5)])
+    // Of another user, the same words are another fact.
+    await record('carl', [fact('carl', 'lives in', 'Oslo', 3)])
+    // To the letter: three times.
+    await record('ada', [fact('ada', 'has', 'a boat'), fact('ada', 'has', 'a boat'), fact('bob', 'likes', 'TEA')])
+    // Of nobody: it is counted, not compared.
+    const { facts: [told, other] } = await record('ada', [fact('the door', 'is', 'open'), fact('the door', 'is', 'red')])
+    await retractFact(deps, tenant.as('ada'), { factId: told!.id })
+    await deps.db.fact.update({ where: { id: other!.id }, data: { recalledAt: at(9) } })
+
+    const expected = {
+      activeFacts: 9, supersededFacts: 1, exactDuplicatesSkipped: 3, exactDuplicateRate: 3 / 13, nearDuplicateRate: 2 / 8,
+      openContradictions: 2, neverRecalledRate: 8 / 9, waitingJobs: 0, queueAgeSeconds: null,
+    }
+    expect(await auditMemory(deps, tenant.as('ada'))).toEqual(expected)
+
+    // What was said in private shifts nothing but for those it was said to.
+    const { id } = await tenant.say(room, 'bob', 'psst', { audience: ['carl'] })
+    const secret = { ...fact('bob', 'fears', 'spiders'), sourceTurnId: id }
+    for (let n = 0; n < 3; n++) await record('bob', [secret])
+    await record('bob', [{ ...secret, object: 'the spiders' }])
+    expect(await auditMemory(deps, tenant.as('ada'))).toEqual(expected)
+    expect(await auditMemory(deps, tenant.as('carl'))).toEqual({
+      ...expected, activeFacts: 11, nearDuplicateRate: 4 / 10, neverRecalledRate: 10 / 11,
+    })
+  })
+})

@@ -1,0 +1,94 @@
+// Background work as clients see it: nothing before there is any; then what runs, what waits to be tried again, and why.
+
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { startJobs } from '../../src/domain/job/jobs.ts'
+import { SummarizerFailed } from '../../src/providers/summarizer.ts'
+import { backends } from '../support/backend.ts'
+import { createFakeSummarizer, withSummarizer } from '../support/covering.ts'
+import { doubles } from '../support/automatic.ts'
+import { useClients } from './client.ts'
+
+const JOBS = `query ($first: Int, $state: JobState) { jobs(first: $first, state: $state) {
+  id name state conversation { id title } userId createdAt startedAt ageSeconds attempts lastError
+} }`
+
+describe.each(backends)('Query.jobs, on $name', (backend) => {
+  const clients = useClients(backend)
+  const ada = clients.as('ada')
+  let stop = async () => {}
+  afterEach(() => stop())
+
+  /** A room with so many turns, as one has them that is due. */
+  const fill = async (title: string, turns: number) => {
+    const room = await clients.room(['ada'], { title })
+    for (let n = 0; n < turns; n++) await clients.say(room, `turn ${n}`)
+    return room
+  }
+
+  it('is empty where nothing was ever done, and shows what fails, what is stuck and what was done', async () => {
+    expect(await ada(JOBS)).toEqual({ jobs: [] })
+    const failing = await fill('failing', 51)
+    const model = createFakeSummarizer()
+    let release = () => {}
+    model.before = async () => {
+      if (model.asked.length === 1) throw new SummarizerFailed('The provider answered 503.', true)
+      await new Promise<void>((resolve) => (release = resolve))
+    }
+    const deps = { ...withSummarizer(clients.deps, model), log: { ...clients.deps.log, warn: () => {} } }
+    stop = await startJobs(deps)
+    await vi.waitFor(async () => expect((await ada(JOBS)).jobs).toMatchObject([{
+      name: 'COMPACT', state: 'RETRYING', conversation: { id: failing, title: 'failing' }, userId: null, attempts: 1,
+      lastError: 'The provider answered 503.', startedAt: expect.any(String),
+    }]), { timeout: 10_000, interval: 50 })
+
+    // It comes by again, and now it hangs.
+    const { pool } = clients.deps
+    await pool.query(`UPDATE pgboss.job SET start_after = now(), created_on = now() - interval '1 hour' WHERE state = 'retry'`)
+    await vi.waitFor(async () => expect((await ada(JOBS)).jobs).toMatchObject([
+      { state: 'ACTIVE', attempts: 2, lastError: 'The provider answered 503.' },
+    ]), { timeout: 10_000, interval: 50 })
+    const { jobs: [stuck] } = await ada(JOBS, { state: 'ACTIVE' })
+    expect(stuck.ageSeconds).toBeGreaterThan(3_599)
+    expect(Date.parse(stuck.startedAt) - Date.parse(stuck.createdAt)).toBeGreaterThan(3_500_000)
+    expect(await ada('{ memoryAudit { waitingJobs queueAgeSeconds } }'))
+      .toEqual({ memoryAudit: { waitingJobs: 0, queueAgeSeconds: null } })
+
+    release()
+    await vi.waitFor(async () => expect((await ada(JOBS, { state: 'COMPLETED' })).jobs).toMatchObject([
+      { id: stuck.id, state: 'COMPLETED', attempts: 2, lastError: null },
+    ]), { timeout: 10_000, interval: 50 })
+    expect(await ada(JOBS, { state: 'WAITING' })).toEqual({ jobs: [] })
+    expect(await ada(JOBS, { first: 0 })).toEqual({ jobs: [] })
+    expect(await clients.failure(JOBS, { first: 1000 })).toMatchObject([{ extensions: { code: 'INVALID_INPUT' } }])
+  }, 60_000)
+
+  it('tells of users, of the own tenant alone, unfinished first and the oldest first', async () => {
+    const room = await clients.room(['ada'], { title: 'people' })
+    const never = async (..._: unknown[]) => {
+      await new Promise((resolve) => ((_[4] as AbortSignal).addEventListener('abort', resolve)))
+      return false
+    }
+    const automatic = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 2, dedupEvery: 0 }
+    stop = await startJobs({ ...clients.deps, automatic }, { ...doubles, refreshProfileDue: never })
+    const about = async (actor: string) => {
+      for (let n = 0; n < 2; n++) await clients.say(room, 'hello', { actor })
+      await vi.waitFor(async () => expect((await ada(JOBS)).jobs.map(({ userId }: { userId: string }) => userId))
+        .toContain(actor), { timeout: 10_000, interval: 50 })
+    }
+    // Ada's turns in the other room are counted, too.
+    for (const actor of ['ada', 'eve', 'finn']) await about(actor)
+    await vi.waitFor(async () => expect((await ada(JOBS)).jobs.slice(0, 3)).toMatchObject([
+      { name: 'REFRESH_PROFILE', state: 'ACTIVE', userId: 'ada', conversation: null },
+      { state: 'ACTIVE', userId: 'eve' },
+      { state: 'WAITING', userId: 'finn', startedAt: null, attempts: 0, lastError: null },
+    ]), { timeout: 10_000, interval: 50 })
+    expect((await ada(JOBS, { first: 1 })).jobs).toMatchObject([{ userId: 'ada' }])
+    const { memoryAudit: { waitingJobs, queueAgeSeconds } } = await ada('{ memoryAudit { waitingJobs queueAgeSeconds } }')
+    expect(waitingJobs).toBe(1)
+    expect(queueAgeSeconds).toBeGreaterThanOrEqual(0)
+    const { rows } = await clients.deps.pool.query(
+      `UPDATE pgboss.job SET data = jsonb_set(data, '{tenant}', '"other"') WHERE state = 'created' RETURNING id`)
+    expect(rows).toHaveLength(1)
+    expect((await ada(JOBS, { state: 'WAITING' })).jobs).toEqual([])
+  }, 60_000)
+})
