@@ -21,7 +21,7 @@ import { getNextVersions, getPreviousVersions, getTurns } from '../../src/domain
 import type { Viewer } from '../../src/domain/view.ts'
 import { DomainError, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
-import { textOf } from '../support/recall.ts'
+import { embeddedFacts, textOf } from '../support/recall.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 
 const CANARY = 'canary-7f3a9'
@@ -36,7 +36,9 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const recorded = await recordFacts(world.deps, viewer, { userId: 'ann', facts })
     const ids = recorded.facts.map(({ id }) => id)
     await retractFact(world.deps, viewer, { factId: ids[1]!, reason: subject })
-    await recordFacts(world.deps, viewer, { userId: 'ann', facts })
+    const again = await recordFacts(world.deps, viewer, { userId: 'ann', facts })
+    // What is found by its meaning is found from now on.
+    await embeddedFacts(world.deps, [recorded.facts[0]!, ...again.facts])
     return ids
   }
 
