@@ -117,6 +117,7 @@ async function learn(
     const written = await writeFacts(deps, tx, tenant, heads, current)
     const grown = await noteFacts(tx, tenant, [...written.facts, ...written.renewed])
     if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+    if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return written
   })
 }
