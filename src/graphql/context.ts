@@ -14,7 +14,8 @@ import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
 
 const ContextStrategyEnum = builder.enumType('ContextStrategy', {
-  description: 'What a context is made of. Instructions, pinned turns and the newest turn are in each.',
+  description: 'What a context is made of. Instructions, pinned turns and the newest turn are in each, and so is what is known ' +
+    'where it is asked for.',
   values: {
     SIMPLE: { description: 'The newest turns that fit, whatever their number, all in their own words.' },
     SUMMARIZATION: { description: 'What the oldest turns come to, then the recent turns in their own words.' },
@@ -38,6 +39,8 @@ const MessageFormatEnum = builder.enumType('MessageFormat', {
 
 const KINDS = {
   SYSTEM_PROMPT: { description: "The room's system prompt." },
+  PROFILE: { description: 'What is known of the people in the room, in one message of quotes.' },
+  FACT: { description: 'Facts of the room and about its people, in one message of quoted lines.' },
   SUMMARY: { description: 'What old turns come to, in the words of a summary.' },
   PINNED: { description: 'Instructions and pinned turns, which stand however old they are.' },
   RECENT: { description: 'Turns in their own words, the newest among them.' },
@@ -59,8 +62,8 @@ const ContextMessage = builder.objectRef<Message>('ContextMessage').implement({
     name: t.exposeString('name', {
       nullable: true,
       description:
-        'Who speaks, by display name or else by actor; `recall` for what was recalled. Null for instructions, and for ' +
-        'the words of the one it is built `as`.',
+        'Who speaks, by display name or else by actor; `profile`, `facts` and `recall` for what is known or was ' +
+        'recalled. Null for instructions, and for the words of the one it is built `as`.',
     }),
     content: t.exposeString('content', {
       description: 'Its text parts joined. Calls and results of tools are not in it.',
@@ -76,7 +79,8 @@ const ContextMessage = builder.objectRef<Message>('ContextMessage').implement({
     sources: t.field({
       type: ['ID'],
       description:
-        "Ids of the turns it was made of, or of the summary that it is; empty for the room's system prompt alone.",
+        'Ids of the turns or facts it was made of, or of the summary that it is; of profiles, the users. Empty for ' +
+        "the room's system prompt alone.",
       resolve: ({ sources }) => sources,
     }),
   }),
@@ -91,8 +95,8 @@ const ContextItem = builder.objectRef<Item>('ContextItem').implement({
     sourceIds: t.field({
       type: ['ID'],
       description:
-        'The turns or summaries it stands for. Of turns that were left out, those that were read: the reason says ' +
-        'whether there are more before them.',
+        'The turns, facts or summaries it stands for; of profiles, the users. Of turns and facts that were left out, ' +
+        'those that were read: the reason says whether there are more before them.',
       resolve: ({ sourceIds }) => sourceIds,
     }),
     tokens: t.exposeInt('tokens', { description: 'What they take, or would have taken.' }),
@@ -107,15 +111,15 @@ const Context = builder.objectRef<Built>('Context').implement({
     messages: t.field({
       type: [ContextMessage],
       description:
-        "In the order to send them: the room's system prompt, summaries, instructions, pinned and recent turns, what " +
-        'was recalled, the newest turn.',
+        "In the order of the sections: the room's system prompt, profiles, facts, summaries, instructions, pinned and " +
+        'recent turns, what was recalled, the newest turn.',
       resolve: ({ messages }) => messages,
     }),
     rendered: t.field({
       type: 'JSON',
       description:
         "The messages, ready for a provider's API. Tool results stand right after their calls, and a call that nobody " +
-        'answered is answered so.',
+        'answered is answered so. Summaries stand before profiles and facts, so that what is the system\'s stands first.',
       args: {
         format: t.arg({
           type: MessageFormatEnum, defaultValue: 'OPENAI', description: 'The provider or library that will take them.',
@@ -171,10 +175,22 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     semanticRecall: t.field({
       type: SemanticRecallInput, description: 'Quotes turns that bear on the query; without it nothing is recalled.',
     }),
+    includeFacts: t.boolean({
+      defaultValue: false,
+      description:
+        'Tells the facts that hold, of the room and about the people in it: of the 500 last observed, as many as fit ' +
+        'a tenth of the budget. They come as quoted data, and what an agent or a tool said as a claim.',
+    }),
+    includeProfile: t.boolean({
+      defaultValue: false,
+      description:
+        'Tells what is known of the people in the room, `as` aside: at most 10 profiles, of the owner first, in a ' +
+        'tenth of the budget. One is told only to who sees all facts that it was made of.',
+    }),
     filterParticipants: t.stringList({
       description:
         'Only turns by these actors, what tools answered them, and instructions. Summaries, which are of everybody, ' +
-        'are left out then.',
+        'are left out then; facts and profiles that are asked for are not.',
     }),
     as: t.string({
       description:

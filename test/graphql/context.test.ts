@@ -65,6 +65,22 @@ describe.each(backends)('buildContext on $name', (backend) => {
     expect(context.stablePrefixTokens).toBe(context.tokens)
   })
 
+  it('tells what is known where it is asked for', async () => {
+    const known = await makeRoom(['ada', 'bot'])
+    const { recordFacts } = await as('ada')(`mutation ($room: ID!) {
+      recordFacts(input: { conversationId: $room, facts: [{ subject: "Ada", predicate: "keeps", object: "bees" }] }) {
+        ... on FactExtraction { facts { id } }
+      }
+    }`, { room: known })
+    const context = await ask({ conversationId: known, includeFacts: true, includeProfile: true })
+    expect(context.messages).toMatchObject([{
+      role: 'USER', name: 'facts', sources: [recordFacts.facts[0].id],
+      content: expect.stringContaining('- Ada keeps bees'),
+    }])
+    expect(context.items.map(({ kind, included }: Answer) => [kind, included])).toEqual([['FACT', true]])
+    expect((await ask({ conversationId: known })).messages).toEqual([])
+  })
+
   it('answers with the budget that it takes', async () => {
     const small = await ask({ conversationId: room, tokenBudget: 1 })
     expect(small).toMatchObject({ __typename: 'BudgetTooSmall', code: 'BUDGET_TOO_SMALL' })

@@ -10,7 +10,9 @@ import {
 } from './budget.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
 import type { Perspective, Said } from './perspective.ts'
+import type { QuotedFact, QuotedProfile } from './quote.ts'
 import { STANDS_ANYWAY, weighRecalled, type Found } from './recalled.ts'
+import { weighFacts, weighProfiles } from './remembered.ts'
 import { idsOf, sizesOf, weigh, weighTurns, type Kept, type Tokens, type Weighed, type Weighing } from './weigh.ts'
 import { windowStart } from './window.ts'
 
@@ -19,6 +21,12 @@ export type Covering = { id: string; content: string; fromSeq: number; toSeq: nu
 
 export type Material = {
   systemPrompt: string | null
+  /** What is known of people, the most wanted first. */
+  profiles: QuotedProfile[]
+  /** What is known of the room and its people, the last observed first. */
+  facts: QuotedFact[]
+  /** Whether there are no other facts. */
+  areAllFacts: boolean
   /** Of the oldest turns, oldest first. */
   summaries: Covering[]
   /** Summaries that are too long for the budget, so that the turns they cover were read, where nothing newer covers. */
@@ -102,19 +110,29 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const besideNewest = minus(room, newestSize)
   const recalledShare = recall ? shares.recalled : 0
   const total = 1 - shares.recalled + recalledShare
+  let spent = NOTHING
+  /** What is left of that part for a section beside the newest turn. */
+  const roomUpTo = (part: number) => minus(within(upTo(part / total), besideNewest), spent)
+
+  const profiles = await weighProfiles(tokens, material.profiles, roomUpTo(shares.profile))
+  spent = plus(spent, profiles.message?.size ?? NOTHING)
+  const facts = await weighFacts(tokens, material.facts, material.areAllFacts, roomUpTo(shares.profile + shares.facts))
+  spent = plus(spent, facts.message?.size ?? NOTHING)
+  const known = [profiles.message, facts.message].filter((each) => each !== null)
+  items.push(...profiles.left, ...facts.left)
 
   const toMessage = (summary: Covering) => weigh(tokens, textMessage({
     kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'stands for the oldest turns',
   }, `Summary of what was said before:\n${summary.content}`))
   const summaries = await Promise.all(material.summaries.map(toMessage))
-  const summarised = newestThatFit(summaries, besideNewest)
+  const summarised = newestThatFit(summaries, minus(besideNewest, spent))
   const unsummarised = [...(await Promise.all(material.tooLong.map(toMessage))), ...summarised.left]
   if (unsummarised.length) items.push(leftOut('SUMMARY', unsummarised, 'no room for what the oldest turns come to'))
-  let spent = sizesOf(summarised.taken)
+  spent = plus(spent, sizesOf(summarised.taken))
 
   const { taken: pinned, left: unpinned } = newestThatFit(
     standing.filter(({ isInstruction }) => !isInstruction),
-    minus(within(upTo((shares.summary + shares.pinned) / total), besideNewest), spent),
+    roomUpTo(shares.profile + shares.facts + shares.summary + shares.pinned),
   )
   spent = plus(spent, sizesOf(pinned))
   const paid = new Map([...instructions, ...pinned].map((each) => [each.sources[0]!, each]))
@@ -139,7 +157,7 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   }
   if (strays.length) items.push(leftOut('RECENT', strays, 'results of tool calls that are not in the context'))
 
-  const front = [...systemPrompt, ...summarised.taken, ...before, ...window]
+  const front = [...systemPrompt, ...known, ...summarised.taken, ...before, ...window]
   const used = sum([fixed, spent, taken])
   const standingIds = new Set(idsOf([...front, ...newest]))
   const recalled = recall ? await weighRecalled(

@@ -49,8 +49,12 @@ export const roomOf = (tokens: number, messages = Infinity, chars = Infinity): S
  * it left; the last gets all that is left then. The newest turn is paid from the recent ones' share, or whatever else
  * there is.
  */
-export type Shares = { summary: number; pinned: number; recent: number; recalled: number }
-export const DEFAULT_SHARES: Shares = { summary: 0.55, pinned: 0.1, recent: 0.15, recalled: 0.2 }
+export type Shares = {
+  profile: number; facts: number; summary: number; pinned: number; recent: number; recalled: number
+}
+export const DEFAULT_SHARES: Shares = {
+  profile: 0.1, facts: 0.1, summary: 0.35, pinned: 0.1, recent: 0.15, recalled: 0.2,
+}
 
 /** Tokens that a message takes besides its words: at least, and mostly at most. */
 export const OVERHEAD = { least: 11, most: 40 }
@@ -58,11 +62,16 @@ export const OVERHEAD = { least: 11, most: 40 }
 /**
  * Those of the summaries that fit their share by their stored tokens, the newest ones first; what is left out is told,
  * and the turns it covers are read instead where no newer summary lies between.
+ *
+ * `before`: stored tokens of the profiles and of the facts that may stand before them.
  */
 export function summariesThatFit<T extends { tokenCount: number }>(
-  summaries: readonly T[], tokenBudget: number, shares: Shares, withRecall: boolean,
+  summaries: readonly T[], tokenBudget: number, { profile, facts, summary, recalled }: Shares, withRecall: boolean,
+  before: { profiles: number; facts: number },
 ): { taken: T[]; left: T[] } {
-  let room = tokenBudget * shares.summary / (withRecall ? 1 : 1 - shares.recalled)
+  const all = tokenBudget / (withRecall ? 1 : 1 - recalled)
+  const known = Math.min(before.profiles, all * profile)
+  let room = all * (profile + facts + summary) - Math.min(known + before.facts, all * (profile + facts))
   let from = summaries.length
   while (from > 0 && (room -= summaries[from - 1]!.tokenCount + OVERHEAD.most) >= 0) from -= 1
   return { taken: summaries.slice(from), left: summaries.slice(0, from) }

@@ -37,6 +37,8 @@ const buildContextInput = z.object({
     threshold: z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1').nullish(),
     scope: z.enum(['CONVERSATION', 'OWNER', 'TENANT']).nullish(),
   }).nullish(),
+  includeFacts: z.boolean().nullish(),
+  includeProfile: z.boolean().nullish(),
   filterParticipants: z.array(name).min(1, 'must name somebody; leave it out for everybody').max(1000).nullish(),
   as: name.nullish(),
   sinceSeq: count.nullish(),
@@ -54,9 +56,11 @@ const buildContextInput = z.object({
 export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
- * The messages, never more than the budget: the room's system prompt, what the oldest turns come to, instructions and
- * pinned turns, the recent turns, what was recalled, and the newest turn. Nothing is stored, and the same room gives
- * the same context.
+ * The messages, never more than the budget: the room's system prompt, what is known of people and of the room, what the
+ * oldest turns come to, instructions and pinned turns, the recent turns, what was recalled, and the newest turn. Nothing
+ * is stored but that facts were handed out, and the same room gives the same context.
+ *
+ * What is known is in it where it is asked for, with whatever strategy, filter or `sinceSeq`: those are about turns.
  * @throws InvalidInput @throws NotFound
  * @throws BudgetTooSmall where instructions and the newest turn alone take more
  */
@@ -71,7 +75,8 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
   const material = await readMaterial(deps, viewer, {
     conversationId, as: given.as ?? null, tokenBudget: given.tokenBudget, sinceSeq: given.sinceSeq ?? null, actors,
     windowTurns: recentTurns === null ? null : recentTurns * (inSteps ? 2 : 1), withSummaries: strategy !== 'SIMPLE',
-    withRecall: given.semanticRecall != null,
+    withRecall: given.semanticRecall != null, withProfiles: given.includeProfile ?? false,
+    withFacts: given.includeFacts ?? false,
   })
   const asked = given.semanticRecall
 
@@ -93,10 +98,12 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
     }))
   }
 
-  return assemble({ count: (text) => deps.tokens.recount(text) }, material, {
+  const context = await assemble({ count: (text) => deps.tokens.recount(text) }, material, {
     tokenBudget: given.tokenBudget, maxMessages: given.maxMessages ?? null, maxChars: given.maxChars ?? null,
     recentTurns, inSteps, shares: DEFAULT_SHARES, recall: asked ? { k: asked.k ?? 5, find } : null,
   })
+  deps.recalledFacts.note(context.messages.flatMap(({ kind, sources }) => (kind === 'FACT' ? sources : [])))
+  return context
 }
 
 /** What the turns' speakers are called in the room, the names that are known already included. */

@@ -11,6 +11,7 @@ import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import type { Material } from './assemble.ts'
 import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from './budget.ts'
+import { readKnown } from './known.ts'
 import { saysSomething, tie } from './perspective.ts'
 
 export type Wanted = {
@@ -21,6 +22,8 @@ export type Wanted = {
   /** Turns of the window at most; null for as many as fit. */
   windowTurns: number | null
   withSummaries: boolean
+  withProfiles: boolean
+  withFacts: boolean
   /** Whether room is to be left for what will be recalled. */
   withRecall: boolean
   /** Only turns whose place lies after it, and nothing for those before; null for all. */
@@ -104,7 +107,8 @@ export async function readMaterial(
   if (!room) throw new NotFound('conversation', conversationId)
   if (as !== null && room.view.actor === null) throw InvalidInput.at('as', stranger(as))
 
-  const fitting = summariesThatFit(summaries, wanted.tokenBudget, DEFAULT_SHARES, wanted.withRecall)
+  const known = await readKnown(deps, viewer, room, wanted)
+  const fitting = summariesThatFit(summaries, wanted.tokenBudget, DEFAULT_SHARES, wanted.withRecall, known.tokens)
   const covered = fitting.taken.at(-1)?.toSeq ?? 0
   const [{ recent, complete }, standing] = await Promise.all([
     readRecent(deps, viewer, room, sinceSeq ?? covered, wanted), readKeptTurns(deps.pool, viewer, room.id, covered),
@@ -114,14 +118,15 @@ export async function readMaterial(
   const kept = standing.filter((turn) =>
     saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)))
   const speaking = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
-  const { known, others } = await readSpeakers(deps.pool, viewer.tenant, room.id, speaking, as)
-  const unknown = (actors ?? []).findIndex((actor) => !known.some((each) => each.actor === actor))
+  const { known: speakers, others } = await readSpeakers(deps.pool, viewer.tenant, room.id, speaking, as)
+  const unknown = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
   if (unknown >= 0) throw InvalidInput.at(`filterParticipants.${unknown}`, stranger(actors![unknown]!))
 
-  const names = new Map(known.map(({ actor, displayName }) => [actor, displayName ?? actor]))
+  const names = new Map(speakers.map(({ actor, displayName }) => [actor, displayName ?? actor]))
   const said = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))
   return {
-    systemPrompt: room.systemPrompt, summaries: fitting.taken, tooLong: fitting.left, kept, recent, complete, names,
+    systemPrompt: room.systemPrompt, profiles: known.profiles, facts: known.facts, areAllFacts: known.areAllFacts,
+    summaries: fitting.taken, tooLong: fitting.left, kept, recent, complete, names,
     perspective: { as, names, several: others > 1 || said.size > 1 },
   }
 }

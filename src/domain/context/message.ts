@@ -3,8 +3,8 @@
 import type { Role } from '../../store/generated/enums.ts'
 import type { ContentPart } from '../turn/content.ts'
 
-/** The sections of a context, in the order they stand in. Facts and profiles come between the first two. */
-export const ITEM_KINDS = ['SYSTEM_PROMPT', 'SUMMARY', 'PINNED', 'RECENT', 'RECALLED'] as const
+/** The sections of a context, in the order they stand in. */
+export const ITEM_KINDS = ['SYSTEM_PROMPT', 'PROFILE', 'FACT', 'SUMMARY', 'PINNED', 'RECENT', 'RECALLED'] as const
 export type ItemKind = (typeof ITEM_KINDS)[number]
 
 /** A message, before anybody's format. */
@@ -16,7 +16,7 @@ export type Message = {
   /** Whether formats without a field for names say it before the words. */
   labelled: boolean
   parts: ContentPart[]
-  /** What it was made of: ids of turns or of summaries. None for the room's system prompt. */
+  /** What it was made of: ids of turns, facts or summaries, or the users of profiles. None for the system prompt. */
   sources: string[]
   /** Why it is here. */
   reason: string

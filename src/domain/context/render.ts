@@ -18,9 +18,16 @@ const RENDER: { [F in Format]: (steps: readonly Step[]) => Rendered[F] } = {
   AI_SDK: (steps) => steps.flatMap(toAiSdk),
 }
 
-/** The messages in that format, ready to be sent. */
+const OPENS: ReadonlySet<Message['kind']> = new Set(['SYSTEM_PROMPT', 'SUMMARY'])
+
+/**
+ * The messages in that format, ready to be sent. System prompt and summaries stand together, before profiles and facts:
+ * some providers refuse what is the system's after what is a user's.
+ */
 export function render<F extends Format>(messages: readonly Message[], format: F): Rendered[F] {
-  return RENDER[format](answered(messages.flatMap(stepsOf)))
+  const opening = messages.filter(({ kind }) => OPENS.has(kind))
+  const rest = messages.filter(({ kind }) => !OPENS.has(kind))
+  return RENDER[format](answered([...opening, ...rest].flatMap(stepsOf)))
 }
 
 /**

@@ -117,8 +117,8 @@ export function createFactEmbedding(ground: EmbeddingGround, { sweepMs = SWEEP_M
 
 /**
  * Makes sure that those facts have vectors now, as far as that can be had: the vectors of their objects by id, zeros
- * where the object alone has no direction. A fact has no key where it is gone or says nothing, or where the embedder
- * cannot be reached.
+ * where the object alone has no direction. A fact has no key where it is gone, superseded or says nothing, or where the
+ * embedder cannot be reached. Not inside a transaction: it asks the pool.
  */
 export async function embedFacts(ground: EmbeddingGround, ids: readonly string[]): Promise<Map<string, Float32Array>> {
   const { pool, log } = ground

@@ -4,8 +4,9 @@
 import fc from 'fast-check'
 import { assemble, type Asked, type Material } from '../../../src/domain/context/assemble.ts'
 import { DEFAULT_SHARES, PER_MESSAGE } from '../../../src/domain/context/budget.ts'
-import type { Context } from '../../../src/domain/context/message.ts'
+import { ITEM_KINDS, type Context, type ItemKind } from '../../../src/domain/context/message.ts'
 import type { Said } from '../../../src/domain/context/perspective.ts'
+import { factLine } from '../../../src/domain/context/quote.ts'
 import { FORMATS, render, type Format } from '../../../src/domain/context/render.ts'
 import type { ContentPart } from '../../../src/domain/turn/content.ts'
 import { BudgetTooSmall, InvalidInput } from '../../../src/errors.ts'
@@ -57,13 +58,19 @@ export const cases: fc.Arbitrary<Case> = fc.record({
   several: fc.boolean(),
   systemPrompt: fc.option(words),
   summaries: fc.array(words, { maxLength: 2 }),
+  profiles: fc.array(fc.record({ name: words, text: words }), { maxLength: 3 }),
+  facts: fc.array(fc.record({
+    sentence: words, saidBy: fc.constantFrom('HUMAN', 'HUMAN', 'AGENT', 'TOOL'),
+    observedAt: fc.date({ min: new Date(0), max: new Date('2030-01-01'), noInvalidDate: true }),
+  }), { maxLength: 12 }),
+  areAllFacts: fc.nat({ max: 9 }).map((n) => n > 0),
   tokenBudget: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 60, max: 3000 }), fc.constant(2_000_000)),
   maxMessages: fc.option(fc.integer({ min: 1, max: 20 }), { freq: 3 }),
   maxChars: fc.option(fc.integer({ min: 1, max: 3000 }), { freq: 3 }),
   recentTurns: fc.option(fc.integer({ min: 0, max: 10 })),
   inSteps: fc.boolean(),
   k: fc.option(fc.integer({ min: 1, max: 10 })),
-}).map(({ turns, unread, as, several, systemPrompt, summaries, k, ...asked }) => {
+}).map(({ turns, unread, as, several, systemPrompt, summaries, profiles, facts, areAllFacts, k, ...asked }) => {
   let seq = 10
   const said = turns.map(({ content, gap, ...rest }, index): Said & { pinned: boolean } => {
     const text = typeof content === 'string' ? content || 'x'
@@ -76,7 +83,9 @@ export const cases: fc.Arbitrary<Case> = fc.record({
   return {
     material: {
       systemPrompt, complete: unread === 0, perspective: { as, several, names: new Map([['ada', 'Ada "the first"\nL.']]) },
-      tooLong: [],
+      tooLong: [], areAllFacts,
+      profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
+      facts: facts.map((each, index) => ({ id: `fact_${index}`, text: factLine(each) })),
       summaries: summaries.map((content, index) => ({ id: `sum_${index}`, content, fromSeq: index, toSeq: index })),
       kept: said.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
       recent: said.slice(Math.min(unread, Math.max(0, said.length - 1))),
@@ -127,6 +136,36 @@ export function* toolFaults(context: Context): Generator<string> {
   if (waiting.length) yield `${waiting.join()} is never answered`
 }
 
+/** What is wrong with what is known: its place, its fences, its share, its order, what is said of what is not there. */
+function* knownFaults({ material, asked }: Case, { messages, items }: Context): Generator<string> {
+  const rank = (kind: ItemKind) => Math.min(ITEM_KINDS.indexOf(kind), ITEM_KINDS.indexOf('PINNED'))
+  const ranks = messages.map(({ kind }) => rank(kind))
+  if (ranks.some((each, index) => index > 0 && each < ranks[index - 1]!)) yield 'sections are out of order'
+  const { profile, facts, recalled } = DEFAULT_SHARES
+  const most = (share: number) => (share * asked.tokenBudget) / (asked.k === null ? 1 - recalled : 1)
+  let tokens = 0
+  for (const [kind, name, share] of [['PROFILE', 'profile', profile], ['FACT', 'facts', profile + facts]] as const) {
+    const [message, another] = messages.filter((each) => each.kind === kind)
+    if (another) yield `${kind} stands twice`
+    if (!message) continue
+    if ((tokens += message.tokens) > most(share)) yield `${kind} takes more than its share: ${tokens} of ${most(share)}`
+    if (message.role !== 'USER' || message.name !== name) yield `${kind} is ${message.role} ${message.name}`
+    const lines = message.content.split('\n')
+    const fence = lines.at(-1)!
+    const fences = kind === 'FACT' ? 2 : 2 * message.sources.length
+    if (!/^~{3,}$/.test(fence) || message.content.split(fence).length - 1 !== fences) yield `${kind} is not fenced`
+    const places = message.sources.map((id) => Number(id.split('_')[1]))
+    const isOrdered = places.every((place, n) =>
+      n === 0 || (kind === 'FACT' ? place < places[n - 1]! : place > places[n - 1]!))
+    if (!isOrdered) yield `${kind} is out of order: ${places.join()}`
+  }
+  const told = new Set(items.flatMap(({ sourceIds }) => sourceIds))
+  for (const { id } of [...material.profiles, ...material.facts]) if (!told.has(id)) yield `nothing is said of ${id}`
+  if (!material.areAllFacts && !items.some(({ kind, included }) => kind === 'FACT' && !included)) {
+    yield 'nothing is said of facts that were not looked at'
+  }
+}
+
 /** All that is wrong with a context; nothing, for each that is made. */
 export function* faults({ material, asked }: Case, context: Context): Generator<string> {
   if (context.tokens > asked.tokenBudget) yield `over budget: ${context.tokens} of ${asked.tokenBudget}`
@@ -138,6 +177,7 @@ export function* faults({ material, asked }: Case, context: Context): Generator<
   const chars = context.messages.reduce((sum, { content }) => sum + content.length, 0)
   if (chars > (asked.maxChars ?? Infinity)) yield `has ${chars} characters`
   yield* toolFaults(context)
+  yield* knownFaults({ material, asked }, context)
 
   const { items } = context
   const roles = render(context.messages, 'ANTHROPIC').messages.map(({ role }) => role)

@@ -1,0 +1,61 @@
+// What is known of a room and of the people in it, as a context tells it: read without looking at what is asked, so
+// that it stays the same from call to call. Only what the viewer sees, and nothing that was inferred from more than that.
+
+import { readContextFacts } from '../../store/sql/read-context-facts.ts'
+import { readParticipants } from '../../store/sql/read-participants.ts'
+import type { Deps } from '../deps.ts'
+import { sentenceOf } from '../fact/write.ts'
+import { getProfiles } from '../profile/profile.ts'
+import type { Viewer } from '../view.ts'
+import { factLine, type QuotedFact, type QuotedProfile } from './quote.ts'
+
+/** Facts that are looked at: the last observed ones. */
+const FACTS = 500
+/** Profiles that a context may hold. */
+const PROFILES = 10
+/** Tokens that a fact takes on its line besides its sentence, and a profile between its fences: mostly at most. */
+const AROUND = { fact: 12, profile: 20 }
+
+export type Known = {
+  profiles: QuotedProfile[]
+  facts: QuotedFact[]
+  areAllFacts: boolean
+  /** Stored tokens of both, as they are about to be told. */
+  tokens: { profiles: number; facts: number }
+}
+
+/** The people who are in the room now: its owner first, then by joining. */
+async function peopleIn({ pool }: Deps, { tenant }: Viewer, room: string, owner: string | null) {
+  const all = await readParticipants(pool, tenant, [room])
+  const people = all.filter(({ kind, leftAt }) => kind === 'HUMAN' && leftAt === null)
+  return [...people.filter(({ actor }) => actor === owner), ...people.filter(({ actor }) => actor !== owner)]
+}
+
+/**
+ * Profiles of the people in the room, other than of `as`; and facts of the room and about its people.
+ */
+export async function readKnown(
+  deps: Deps, viewer: Viewer, room: { id: string; owner: string | null },
+  { as, withProfiles, withFacts }: { as: string | null; withProfiles: boolean; withFacts: boolean },
+): Promise<Known> {
+  const people = withProfiles || withFacts ? await peopleIn(deps, viewer, room.id, room.owner) : []
+  const others = people.filter(({ actor }) => actor !== as)
+  const [profiles, read] = await Promise.all([
+    withProfiles ? getProfiles(deps, viewer, others.map(({ actor }) => actor)) : null,
+    withFacts ? readContextFacts(deps.pool, viewer, room.id, people.map(({ actor }) => actor), FACTS + 1) : [],
+  ])
+  const facts = read.slice(0, FACTS)
+  const told = others.flatMap(({ actor, displayName }) => {
+    const profile = profiles?.get(actor)
+    return profile && profile.content.trim() !== '' ? [{ ...profile, name: displayName ?? actor }] : []
+  }).slice(0, PROFILES)
+  return {
+    profiles: told.map(({ userId, name, content }) => ({ id: userId, name, text: content })),
+    facts: facts.map((fact) => ({ id: fact.id, text: factLine({ ...fact, sentence: sentenceOf(fact) }) })),
+    areAllFacts: read.length <= FACTS,
+    tokens: {
+      profiles: told.reduce((sum, { tokenCount }) => sum + tokenCount + AROUND.profile, 0),
+      facts: facts.reduce((sum, { tokenCount }) => sum + tokenCount + AROUND.fact, 0),
+    },
+  }
+}
