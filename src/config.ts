@@ -3,8 +3,10 @@
 
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { automaticOf, automaticVariables } from './config/automatic.ts'
 import { EMBEDDER_VARIABLES, embedderOf, embedderProblems, embedderVariables } from './config/embedder.ts'
-import { flag, isLoopback, oneOf, origins, url, whole } from './config/fields.ts'
+import { EXTRACTOR_VARIABLES, extractorOf, extractorProblems, extractorVariables } from './config/extractor.ts'
+import { directory, flag, isLoopback, oneOf, origins, url, whole } from './config/fields.ts'
 import { SUMMARIZER_VARIABLES, summarizerOf, summarizerProblems, summarizerVariables } from './config/summarizer.ts'
 
 /** Some variables cannot be used; every one of them is listed. */
@@ -33,6 +35,12 @@ const environment = z.object({
   REDIS_URL: url('redis', 'rediss').describe('Redis that links several processes. Unset, there is one process only.'),
   ...embedderVariables,
   ...summarizerVariables,
+  ...extractorVariables,
+  PROMPTS_DIR: directory.describe('Directory of your own prompts, which go before those in `src/providers/prompts`.'),
+  REDACT_FACTS: flag('false').describe(
+    'Whether e-mail addresses, numbers of cards, accounts and phones, IP addresses and credentials are taken out of ' +
+    'facts before they are kept.'),
+  ...automaticVariables,
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent')
     .prefault('info')
     .describe('The least severe messages to log.'),
@@ -64,6 +72,9 @@ const schema = environment
   .superRefine((env, { addIssue }) => {
     for (const [name, message] of summarizerProblems(env)) addIssue({ code: 'custom', path: [name], message })
   }, { when: unlessWrong(...SUMMARIZER_VARIABLES) })
+  .superRefine((env, { addIssue }) => {
+    for (const [name, message] of extractorProblems(env)) addIssue({ code: 'custom', path: [name], message })
+  }, { when: unlessWrong(...EXTRACTOR_VARIABLES) })
   .transform((env) => ({
     port: env.PORT,
     host: env.HOST,
@@ -72,6 +83,10 @@ const schema = environment
     redisUrl: env.REDIS_URL,
     embedder: embedderOf(env),
     summarizer: summarizerOf(env),
+    extractor: extractorOf(env),
+    promptsDir: env.PROMPTS_DIR,
+    redactFacts: env.REDACT_FACTS,
+    automatic: automaticOf(env),
     logLevel: env.LOG_LEVEL,
     allowUnauthenticated: env.ALLOW_UNAUTHENTICATED,
     allowedOrigins: env.ALLOWED_ORIGINS,
@@ -116,9 +131,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     })
     throw new ConfigError([...new Set(problems)])
   }
-  Object.freeze(data.limits)
-  Object.freeze(data.allowedOrigins)
-  Object.freeze(data.embedder)
-  Object.freeze(data.summarizer)
+  const { limits, allowedOrigins, embedder, summarizer, extractor, automatic } = data
+  for (const part of [limits, allowedOrigins, embedder, summarizer, extractor, automatic]) Object.freeze(part)
   return Object.freeze(data)
 }

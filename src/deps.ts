@@ -12,11 +12,14 @@ import { announceDelta, announceEntries, type Growth } from './domain/event/anno
 import { createGrowths } from './domain/event/growth.ts'
 import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
-import { DEFAULTS, type Automatic } from './domain/job/automatic.ts'
+import { createFactEmbedding } from './domain/fact/embed.ts'
+import { createRecalledFacts } from './domain/fact/recalled.ts'
+import type { CustomDetector } from './domain/fact/redact.ts'
 import { createEmbedding } from './domain/recall/embedding.ts'
 import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
 import { createEmbedder, findEmbedder } from './providers/create-embedder.ts'
+import { createKnowledge } from './providers/create-knowledge.ts'
 import { createSummarizers } from './providers/create-summarizers.ts'
 import { createStaticEmbedder } from './providers/static-embedder.ts'
 import { createTokenCounter } from './providers/tokens.ts'
@@ -42,13 +45,13 @@ const LANES = 2
 
 export type DepsConfig = Pick<
   Config,
-  | 'databaseUrl' | 'databasePoolSize' | 'redisUrl' | 'embedder' | 'summarizer' | 'limits' | 'streamLeaseMs' | 'presenceTtlMs'
-  | 'logLevel'
+  | 'databaseUrl' | 'databasePoolSize' | 'redisUrl' | 'embedder' | 'summarizer' | 'extractor' | 'promptsDir'
+  | 'redactFacts' | 'automatic' | 'limits' | 'streamLeaseMs' | 'presenceTtlMs' | 'logLevel'
 > & {
   /** null keeps the embedded database in memory. */
   dataDir: string | null
-  /** What is done without being asked, and after how many turns; by default, nothing. */
-  automatic?: Automatic
+  /** What is taken out of facts before they are kept, besides what redactFacts knows, where that is set. */
+  detectors?: readonly CustomDetector[]
 }
 
 /**
@@ -86,8 +89,10 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     undo.push(() => tokens.close())
     const words = config.embedder.kind === 'static' ? embedder : await createStaticEmbedder()
     if (words !== embedder) undo.push(() => words.close())
-    const summarizers = await createSummarizers(config.summarizer, words, tokens)
+    const summarizers = await createSummarizers(config.summarizer, words, tokens, config.promptsDir)
     undo.push(() => summarizers.close())
+    const knowledge = await createKnowledge(config.extractor, tokens, config.promptsDir)
+    undo.push(() => knowledge.close())
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'the job queue could not do something; it tries again'))
     undo.push(() => jobs.close())
 
@@ -97,15 +102,19 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       indexes: embedded ? null : vectorIndexes(pool, config.databaseUrl!),
     })
     undo.push(() => embedding.stop())
+    const factEmbedding = createFactEmbedding({ pool, embedding, log })
+    undo.push(() => factEmbedding.stop())
+    const recalledFacts = createRecalledFacts({ pool, log })
+    undo.push(() => recalledFacts.stop())
 
     const growths = createGrowths()
     const ground: Ground = {
-      pool, db, bus, presence, tokens, embedder, vectors, summarizers, jobs, growths, log,
-      automatic: config.automatic ?? DEFAULTS,
+      pool, db, bus, presence, tokens, embedder, vectors, summarizers, knowledge, jobs, growths, log,
       onGrowth(grown) {
         embedding.nudge(grown.map(({ room }) => room))
         for (const { room } of grown) growths.grew(room)
       },
+      redactFacts: config.redactFacts, detectors: config.detectors ?? [], automatic: config.automatic,
       limits: config.limits, streamLeaseMs: config.streamLeaseMs, presenceTtlMs: config.presenceTtlMs,
     }
     const feeds = createFeeds(ground)
@@ -114,13 +123,14 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       ...ground,
       feeds,
       inboxes: createInboxes(ground),
-      embedding,
+      embedding, factEmbedding, recalledFacts,
       appends: createAppendQueue(pool, embedded ? 1 : LANES, (answered) =>
         announceEntries(ground, answered.flatMap(growthOf))),
       deltas: createDeltaQueue(pool, config.limits.turnBytes, (room, turnId, start, text) =>
         announceDelta(ground, room, turnId, start, text)),
     }
     await embedding.start()
+    factEmbedding.start()
     return {
       deps, close,
       failed: embedded ? embedded.died : new Promise(() => {}),

@@ -1,7 +1,7 @@
 // The library's door: the domain without GraphQL, and the server around it. Defines nothing.
 
 export { loadConfig, type Config } from './config.ts'
-export { createDeps, type World } from './deps.ts'
+export { createDeps, type DepsConfig, type World } from './deps.ts'
 export * from './errors.ts'
 export type { Deps } from './domain/deps.ts'
 export type { Viewer } from './domain/view.ts'
@@ -9,6 +9,8 @@ export {
   createConversation, deleteConversation, getConversationByKey, getConversationPage, getConversations,
   updateConversation, type Conversation,
 } from './domain/conversation.ts'
+export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './domain/fact/fact.ts'
+export { recordFacts, retractFact, type FactExtraction } from './domain/fact/record.ts'
 export { addParticipant, getParticipants, markRead, removeParticipant, type Participant } from './domain/participant.ts'
 export { getPresence, setPresence } from './domain/presence.ts'
 export { compact, summarize, type Compaction } from './domain/summary/compact.ts'
@@ -24,6 +26,7 @@ export { abortTurn, appendDelta, commitTurn } from './domain/streaming-turn/stre
 export type { ConversationEvent } from './domain/event/event.ts'
 export { readEventsOf } from './domain/event/reader.ts'
 export { readInbox, type InboxEvent } from './domain/event/inbox.ts'
+export type { CustomDetector } from './domain/fact/redact.ts'
 export { buildContext } from './domain/context/build.ts'
 export type { Context } from './domain/context/message.ts'
 export { render } from './domain/context/render.ts'

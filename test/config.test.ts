@@ -1,17 +1,11 @@
 // The environment as the server reads it: what is accepted, what is refused, and in which words.
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Config, ConfigError, loadConfig, variables } from '../src/config.ts'
-
-function problemsOf(env: Record<string, string>): string[] {
-  try {
-    loadConfig(env)
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems
-    throw error
-  }
-  return []
-}
+import { type Config, loadConfig, variables } from '../src/config.ts'
+import { problemsOf } from './support/environment.ts'
 
 const defaults: Config = {
   port: 4000,
@@ -21,6 +15,10 @@ const defaults: Config = {
   redisUrl: undefined,
   embedder: { kind: 'static' },
   summarizer: { kind: 'extractive' },
+  extractor: { kind: 'rules' },
+  promptsDir: undefined,
+  redactFacts: false,
+  automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 },
   logLevel: 'info',
   allowUnauthenticated: false,
   allowedOrigins: [],
@@ -59,6 +57,14 @@ describe('loadConfig', () => {
       EMBEDDING_DIMENSIONS: '768',
       SUMMARIZER: 'openai',
       SUMMARIZER_MODEL: 'llama3.2',
+      EXTRACTOR: 'openai',
+      EXTRACTOR_MODEL: 'qwen3',
+      PROMPTS_DIR: 'src/providers/prompts',
+      REDACT_FACTS: '1',
+      THREAD_SUMMARY_EVERY_N: '10',
+      FACT_EXTRACTION_EVERY_N: '11',
+      USER_SUMMARY_EVERY_N: '12',
+      DEDUP_EVERY_N: '0',
       LOG_LEVEL: 'silent',
       ALLOW_UNAUTHENTICATED: '1',
       ALLOWED_ORIGINS: 'https://app.example',
@@ -82,6 +88,10 @@ describe('loadConfig', () => {
         shortens: false,
       },
       summarizer: { kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'llama3.2' },
+      extractor: { kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'qwen3' },
+      promptsDir: 'src/providers/prompts',
+      redactFacts: true,
+      automatic: { threadSummaryEvery: 10, factExtractionEvery: 11, userSummaryEvery: 12, dedupEvery: 0 },
       logLevel: 'silent',
       allowUnauthenticated: true,
       allowedOrigins: ['https://app.example'],
@@ -95,8 +105,9 @@ describe('loadConfig', () => {
 
   it('cannot be changed afterwards', () => {
     const config = loadConfig({})
-    const { limits, allowedOrigins, embedder, summarizer } = config
-    expect([config, limits, allowedOrigins, embedder, summarizer].every(Object.isFrozen)).toBe(true)
+    const { limits, allowedOrigins, embedder, summarizer, extractor, automatic } = config
+    const parts = [config, limits, allowedOrigins, embedder, summarizer, extractor, automatic]
+    expect(parts.every(Object.isFrozen)).toBe(true)
   })
 
   it('names every bad variable at once, with its value and what is allowed', () => {
@@ -208,6 +219,20 @@ describe('EMBEDDER', () => {
   it('never repeats a bad key', () => {
     expect(problemsOf({ OPENAI_API_KEY: 'sk-hunter2\n' }))
       .toEqual(['OPENAI_API_KEY: must be printable ASCII without spaces or line breaks'])
+  })
+})
+
+describe('PROMPTS_DIR', () => {
+  const problem = 'must be a directory that exists and can be read'
+
+  it('is a directory that exists', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'prompts-'))
+    const file = join(directory, 'profile.md')
+    writeFileSync(file, '')
+    expect(loadConfig({ PROMPTS_DIR: directory }).promptsDir).toBe(directory)
+    expect(problemsOf({ PROMPTS_DIR: file })).toEqual([`PROMPTS_DIR is ${JSON.stringify(file)}: ${problem}`])
+    rmSync(directory, { recursive: true })
+    expect(problemsOf({ PROMPTS_DIR: directory })).toEqual([`PROMPTS_DIR is ${JSON.stringify(directory)}: ${problem}`])
   })
 })
 

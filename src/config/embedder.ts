@@ -1,4 +1,4 @@
-// The settings of what finds turns by meaning, and of the API that it and the summarizer may use.
+// The settings of what finds turns by meaning, and of the API that it, the summarizer and the extractor may use.
 
 import { z } from 'zod'
 import { endpoint, model, number, oneOf } from './fields.ts'
@@ -17,7 +17,7 @@ const DIMENSIONS: Record<string, number> = {
 /** pgvector's HNSW index of half-precision vectors takes no more. */
 const MOST_DIMENSIONS = 4000
 
-/** The API of OpenAI's kind that embedder and summarizer share. */
+/** The API of OpenAI's kind that embedder, summarizer and extractor share. */
 export const openAiVariables = {
   OPENAI_BASE_URL: endpoint
     .prefault('https://api.openai.com/v1')
@@ -28,6 +28,13 @@ export const openAiVariables = {
     .optional()
     .describe('The key for that API. OpenAI wants one, local servers may not.'),
 }
+
+const api = z.object(openAiVariables)
+
+/** OpenAI's own servers answer nobody without a key. */
+export const lacksKey = ({ OPENAI_API_KEY, OPENAI_BASE_URL }: z.output<typeof api>) =>
+  !OPENAI_API_KEY && new URL(OPENAI_BASE_URL).hostname === 'api.openai.com'
+export const KEY_WANTED = 'OpenAI wants one; for a server of your own set OPENAI_BASE_URL'
 
 export const embedderVariables = {
   EMBEDDER: oneOf('static', 'openai', 'transformers')
@@ -64,9 +71,7 @@ export function* embedderProblems(env: Environment): Generator<[variable: string
     if (dimensions) yield ['EMBEDDING_DIMENSIONS', message]
     return
   }
-  if (env.EMBEDDER === 'openai' && !env.OPENAI_API_KEY && new URL(env.OPENAI_BASE_URL).hostname === 'api.openai.com') {
-    yield ['OPENAI_API_KEY', 'OpenAI wants one; for a server of your own set OPENAI_BASE_URL']
-  }
+  if (env.EMBEDDER === 'openai' && lacksKey(env)) yield ['OPENAI_API_KEY', KEY_WANTED]
   if (native === null && !dimensions) {
     yield ['EMBEDDING_DIMENSIONS', `set it to the length of the vectors that ${JSON.stringify(model)} makes`]
   } else if (native !== null && dimensions && (shortens ? dimensions > native : dimensions !== native)) {

@@ -1,5 +1,6 @@
 // What single settings may be: zod fields over the text of a variable, and in which words they are refused.
 
+import { readdirSync } from 'node:fs'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { z } from 'zod'
 
@@ -65,6 +66,21 @@ export const origins = z
   .transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean))
   .pipe(z.array(origin))
   .prefault('')
+
+function isReadableDirectory(path: string): boolean {
+  try {
+    readdirSync(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Of files to read: it is there when the process starts. Relative to where that starts. */
+export const directory = z
+  .string()
+  .refine(isReadableDirectory, 'must be a directory that exists and can be read')
+  .optional()
 
 /** A name that a provider knows a model by. */
 export const model = z

@@ -1,7 +1,7 @@
 // The settings of what summarises the oldest turns of a room.
 
 import { z } from 'zod'
-import { openAiVariables } from './embedder.ts'
+import { KEY_WANTED, lacksKey, openAiVariables } from './embedder.ts'
 import { model, oneOf } from './fields.ts'
 
 /** The model taken where none is named. */
@@ -25,8 +25,8 @@ export function* summarizerProblems(env: Environment): Generator<[variable: stri
     if (env.SUMMARIZER_MODEL) yield ['SUMMARIZER_MODEL', 'is for SUMMARIZER=openai: set that too, or unset this']
   } else if (env.SUMMARIZER_MODEL === 'extractive') {
     yield ['SUMMARIZER_MODEL', 'names what is built in: set SUMMARIZER=extractive instead']
-  } else if (!env.OPENAI_API_KEY && new URL(env.OPENAI_BASE_URL).hostname === 'api.openai.com') {
-    yield ['OPENAI_API_KEY', 'OpenAI wants one; for a server of your own set OPENAI_BASE_URL']
+  } else if (lacksKey(env)) {
+    yield ['OPENAI_API_KEY', KEY_WANTED]
   }
 }
 

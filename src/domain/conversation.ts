@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../errors.ts'
 import type { Prisma } from '../store/generated/client.ts'
+import { deleteProfilesOfRoom, lockFactsOfRoom } from '../store/sql/erase-facts.ts'
 import {
   findConversation, listConversations, readConversations, type ConversationOrder, type ConversationRow,
 } from '../store/sql/read-conversations.ts'
@@ -33,6 +34,7 @@ const createConversationInput = z.object({
   title: text(1000).nullish(),
   systemPrompt: text(65_536).nullish(),
   metadata: metadata.nullish(),
+  factExtraction: z.boolean().nullish(),
   compaction: policyInput.nullish(),
   participants: z.array(participantInput).max(PARTICIPANTS).nullish(),
 })
@@ -59,7 +61,8 @@ export async function createConversation(
       data: [{
         id: created, tenant, key: given.key, owner, agentName: given.agentName,
         title: given.title, systemPrompt: given.systemPrompt,
-        metadata: (given.metadata ?? {}) as Prisma.InputJsonObject, ...policy,
+        metadata: (given.metadata ?? {}) as Prisma.InputJsonObject, factExtraction: given.factExtraction ?? false,
+        ...policy,
       }],
       skipDuplicates: true,
     })
@@ -152,6 +155,7 @@ const updateConversationInput = z.object({
   title: text(1000).nullish(),
   systemPrompt: text(65_536).nullish(),
   metadata: metadata.nullish(),
+  factExtraction: z.boolean().nullish(),
   compaction: policyInput.nullish(),
 })
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
@@ -163,14 +167,15 @@ export type UpdateConversationInput = z.input<typeof updateConversationInput>
 export async function updateConversation(
   deps: Deps, viewer: Viewer, input: UpdateConversationInput,
 ): Promise<Conversation> {
-  const { id: room, title, systemPrompt, metadata: data, compaction } = parse(updateConversationInput, input)
+  const { id: room, metadata: data, factExtraction, compaction, ...texts } = parse(updateConversationInput, input)
   const policy = policyColumns(deps, compaction)
   await withTransaction(deps.db, async (tx, afterCommit) => {
     if ((await lockJournal(tx, viewer.tenant, room)) === null) throw new NotFound('conversation', room)
     await tx.conversation.update({
       where: { id: room },
       data: {
-        title, systemPrompt, metadata: data === null ? {} : (data as Prisma.InputJsonObject | undefined), ...policy,
+        ...texts, metadata: data === null ? {} : (data as Prisma.InputJsonObject | undefined),
+        factExtraction: factExtraction === null ? false : factExtraction, ...policy,
       },
     })
     const seq = await writeEntry(tx, room, 'UPDATED', {})
@@ -186,19 +191,25 @@ export type ErasureReceipt = {
   conversations: number; turns: number; facts: number; summaries: number; profiles: number; completedAt: Date
 }
 
-/** Deletes the room with all that is in it, in one transaction. Its readers are told, and end. @throws NotFound */
+/**
+ * Deletes the room with all that is in it, and the profiles that tell of its facts, in one transaction. Its readers are
+ * told, and end.
+ * @throws NotFound
+ */
 export async function deleteConversation(deps: Deps, viewer: Viewer, room: string): Promise<ErasureReceipt> {
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const known = kindOf(room) === 'conversation'
     if (!known || (await lockJournal(tx, viewer.tenant, room)) === null) throw new NotFound('conversation', room)
     const turns = await tx.turn.count({ where: { conversationId: room } })
     const summaries = await tx.summary.count({ where: { conversationId: room } })
+    const facts = await lockFactsOfRoom(tx, room)
+    const profiles = facts === 0 ? 0 : await deleteProfilesOfRoom(tx, viewer.tenant, room)
     const participants = await tx.participant.findMany({ where: { conversationId: room }, select: { actor: true } })
     await tx.conversation.delete({ where: { id: room } })
     afterCommit(() => {
       deps.vectors.forget(room)
       announceDeleted(deps, viewer.tenant, room, participants.map(({ actor }) => actor))
     })
-    return { conversations: 1, turns, facts: 0, summaries, profiles: 0, completedAt: new Date() }
+    return { conversations: 1, turns, facts, summaries, profiles, completedAt: new Date() }
   })
 }

@@ -4,6 +4,7 @@ import type { Pool } from 'pg'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceStore } from '../bus/presence.ts'
 import type { Embedder } from '../providers/embedder.ts'
+import type { Knowledge } from '../providers/create-knowledge.ts'
 import type { Summarizers } from '../providers/create-summarizers.ts'
 import type { TokenCounter } from '../providers/tokens.ts'
 import type { Db } from '../store/db.ts'
@@ -13,6 +14,9 @@ import type { Growth } from './event/announce.ts'
 import type { Growths } from './event/growth.ts'
 import type { Feeds } from './event/feed.ts'
 import type { Inboxes } from './event/inbox.ts'
+import type { FactEmbedding } from './fact/embed.ts'
+import type { RecalledFacts } from './fact/recalled.ts'
+import type { CustomDetector } from './fact/redact.ts'
 import type { Automatic } from './job/automatic.ts'
 import type { Embedding } from './recall/embedding.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
@@ -42,6 +46,12 @@ export type Ground = {
   /** The one that was chosen. Searches use `Deps.embedding.searched()`, which may still be the one before it. */
   embedder: Embedder
   summarizers: Summarizers
+  /** What makes facts and profiles. */
+  knowledge: Knowledge
+  /** Whether personal data and secrets are taken out of facts before they are kept. */
+  redactFacts: boolean
+  /** What the operator wants taken out besides. */
+  detectors: readonly CustomDetector[]
   /** Where work waits that follows work. */
   jobs: JobQueue
   /** What is done without being asked, and after how many turns. */
@@ -66,4 +76,6 @@ export type Deps = Ground & {
   feeds: Feeds
   inboxes: Inboxes
   embedding: Embedding
+  factEmbedding: FactEmbedding
+  recalledFacts: RecalledFacts
 }

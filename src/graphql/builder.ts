@@ -5,9 +5,11 @@ import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
 import type { Conversation, ErasureReceipt } from '../domain/conversation.ts'
 import type { InboxEvent } from '../domain/event/inbox.ts'
+import type { Fact } from '../domain/fact/fact.ts'
 import type { EmbeddingProgress } from '../domain/recall/embedding-progress.ts'
 import type { Participant } from '../domain/participant.ts'
 import type { DeltaReceipt } from '../domain/streaming-turn/stream.ts'
+import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
@@ -21,10 +23,12 @@ export const builder = new SchemaBuilder<{
     DeltaReceipt: DeltaReceipt
     EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt
+    Fact: Fact
     InboxEvent: InboxEvent
     Participant: Participant
     Summary: Summary
     Turn: Turn
+    UserProfile: UserProfile
     Viewer: Viewer
   }
   Scalars: {

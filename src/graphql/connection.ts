@@ -15,7 +15,7 @@ const PageInfo = builder.objectRef<PageShape>('PageInfo').implement({
       resolve: ({ page }) => page.hasNextPage,
     }),
     hasPreviousPage: t.boolean({
-      description: 'Whether something lies before this page: ask with `before: startCursor`.',
+      description: 'Whether something lies before this page: ask with `before: startCursor`, where the list takes it.',
       resolve: ({ page }) => page.hasPreviousPage,
     }),
     startCursor: t.string({
@@ -34,13 +34,14 @@ type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unkno
 
 /** `<name>Connection` and `<name>Edge`, over pages of objects of that name. `items` says what they are. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
-  name: 'Conversation' | 'Turn', items: string, cursorOf: (item: Item, page: Of) => string,
+  name: 'Conversation' | 'Fact' | 'Turn', items: string, cursorOf: (item: Item, page: Of) => string,
 ): ObjectRef<(typeof builder)['$inferSchemaTypes'], Of> {
   const EdgeType = builder.objectRef<Edge<Item, Of>>(`${name}Edge`).implement({
     description: `One of the ${items} on a page, with its place.`,
     fields: (t) => ({
       cursor: t.string({
-        description: 'Its place in the list, opaque: give it as `after` or `before` to go on from here.',
+        description:
+          'Its place in the list, opaque: give it as `after`, or `before` where there is one, to go on from here.',
         resolve: ({ node, page }) => cursorOf(node, page),
       }),
       node: t.expose('node' as never, { type: name, description: `The ${name.toLowerCase()} at this place.` }),

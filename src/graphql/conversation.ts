@@ -66,6 +66,10 @@ builder.objectType('Conversation', {
       description:
         'Number of the newest journal entry, seen or not: it tells that something happened, never what. 0 for none.',
     }),
+    factExtraction: t.exposeBoolean('factExtraction', {
+      description:
+        'Whether facts are taken from what is said without being asked for. They can be recorded in any case.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the room was made.' }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime', description: 'When the newest journal entry was written, whatever it was.',
@@ -164,6 +168,9 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     metadata: t.field({
       type: 'JSON', description: 'Data of your own: a JSON object of at most 64 KiB, nested at most 32 deep.',
     }),
+    factExtraction: t.boolean({
+      description: 'Whether facts are taken from what is said without being asked for; no when left out.',
+    }),
     compaction: t.field({
       type: CompactionPolicyInput, description: 'When and how old turns are summarised; the defaults when left out.',
     }),
@@ -198,6 +205,9 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     systemPrompt: t.string({ description: 'Opens the contexts built from now on; at most 65,536 characters.' }),
     metadata: t.field({
       type: 'JSON', description: 'Takes the place of all the metadata there is: an object of at most 64 KiB.',
+    }),
+    factExtraction: t.boolean({
+      description: 'Whether facts are taken from what is said from now on; null sets the default, no, again.',
     }),
     compaction: t.field({
       type: CompactionPolicyInput, description: 'When and how old turns are summarised; null sets the defaults again.',

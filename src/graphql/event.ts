@@ -2,16 +2,17 @@
 // objects carry the view of whoever is told. Rows are shared between readers, so they are copied, never written to.
 
 import type {
-  ConversationEvent as Event, ConversationUpdated, Gap, ParticipantEvent, ParticipantRead, PresenceChanged,
-  SummaryWritten, TurnDelta, TurnEvent, TurnSuperseded,
+  ConversationEvent as Event, ConversationUpdated, FactsChanged, Gap, ParticipantEvent, ParticipantRead,
+  PresenceChanged, SummaryWritten, TurnDelta, TurnEvent, TurnSuperseded,
 } from '../domain/event/event.ts'
 import { readEventsOf, type Told } from '../domain/event/reader.ts'
+import type { Fact } from '../domain/fact/fact.ts'
 import type { Participant } from '../domain/participant.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
-import { loadPreviousVersion, loadRoomOf } from './loaders.ts'
+import { loadFact, loadPreviousVersion, loadRoomOf } from './loaders.ts'
 import { PresenceStateEnum } from './presence.ts'
 
 const ConversationEvent = builder.interfaceRef<Told>('ConversationEvent').implement({
@@ -148,6 +149,24 @@ builder.objectRef<ToldOf<SummaryWritten>>('SummaryWritten').implement({
       type: 'Summary',
       description: 'What was written. Another one may have taken its place since.',
       resolve: ({ event, viewer }) => ({ ...event.summary, viewer }),
+    }),
+  }),
+})
+
+builder.objectRef<ToldOf<FactsChanged>>('FactsChanged').implement({
+  description: 'Facts were written down, said again or superseded. Told to those alone who see one of them.',
+  interfaces,
+  fields: (t) => ({
+    facts: t.field({
+      type: ['Fact'],
+      description:
+        'Those of them that the viewer sees, as they are now: `supersededAt` tells which hold. One that was said ' +
+        'again in another room since is left out, as it is known from there.',
+      async resolve({ event, viewer }, _, context) {
+        const facts = await Promise.all(event.facts.map(({ id }) => loadFact(context, viewer, id)))
+        // What is of another room by now may not be for everybody who is told the same here.
+        return facts.filter((fact) => fact !== null && fact.conversationId === event.conversationId) as Fact[]
+      },
     }),
   }),
 })

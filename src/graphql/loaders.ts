@@ -7,7 +7,7 @@ import { getConversations, type Conversation } from '../domain/conversation.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { PresenceState } from '../domain/event/event.ts'
 import type { Page } from '../domain/page.ts'
-import { getFacts, type Fact } from '../domain/fact/fact.ts'
+import { getFactPages, getFacts, type Fact, type FactsOfRoomArgs } from '../domain/fact/fact.ts'
 import { getParticipants, getUnreadCounts, type Participant } from '../domain/participant.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
@@ -86,7 +86,7 @@ export const loadTurnCount = simple(byId('turn count', countOfTurns, { turnCount
 /** Who is or was in the room, by joining. */
 export const loadParticipants = simple<Participant[]>(byId('participants', getParticipants, []))
 
-const NONE: Page<Turn> = { items: [], hasNextPage: false, hasPreviousPage: false }
+const NONE: Page<never> = { items: [], hasNextPage: false, hasPreviousPage: false }
 
 /** A page of the room's turns in the viewer's view. */
 export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, NONE)
@@ -104,6 +104,9 @@ export const loadSummary = simple<Summary | null>(byId('summary', getSummaries, 
 
 /** The fact, superseded or not; null where the viewer sees none. */
 export const loadFact = simple<Fact | null>(byId('fact', getFacts, null))
+
+/** A page of the room's facts in the viewer's view, newest first. */
+export const loadPageOfFacts: Load<string, FactsOfRoomArgs, Page<Fact>> = byId('page of facts', getFactPages, NONE)
 
 /** The summaries that stand for the room's oldest turns, oldest first. */
 export const loadSummaries = simple<Summary[]>(byId('summaries', coveringSummaries, []))

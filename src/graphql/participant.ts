@@ -7,7 +7,7 @@ import { loadParticipants, loadUnreadCount } from './loaders.ts'
 import { PER_VIEWER } from './per-viewer.ts'
 import { orErrors } from './result.ts'
 
-const ParticipantKindEnum = builder.enumType('ParticipantKind', {
+export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
   description: 'What sort of actor a participant is. It changes nothing in what they may see or do.',
   values: {
     HUMAN: { description: 'A person.' },

@@ -1,6 +1,7 @@
 // Recall: what was said and bears on a question, found again. What is near, and who sees it, the domain decides; here
 // it only gets its names.
 
+import { kindOf } from '../domain/id.ts'
 import { recall, type Recall as Found, type RecallHit as Hit } from '../domain/recall/recall.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
@@ -20,7 +21,13 @@ export const RecallScopeEnum = builder.enumType('RecallScope', {
 
 const MemoryKindEnum = builder.enumType('MemoryKind', {
   description: 'What kind of thing is remembered.',
-  values: { TURN: { description: 'Something said, as it was said. Only the newest version of it is found.' } } as const,
+  values: {
+    TURN: { description: 'Something said, as it was said. Only the newest version of it is found.' },
+    FACT: { description: 'A fact that holds, taken from a turn or told by the application.' },
+    SUMMARY: {
+      description: 'What the oldest turns of a room come to; of very many summaries, the 1,000 newest are looked at.',
+    },
+  } as const,
 })
 
 const VectorSearchEnum = builder.enumType('VectorSearch', {
@@ -37,15 +44,17 @@ const VectorSearchEnum = builder.enumType('VectorSearch', {
 
 const Memory = builder.unionType('Memory', {
   description: 'Something that can be recalled.',
-  types: ['Turn'],
-  resolveType: (): 'Turn' => 'Turn',
+  types: ['Turn', 'Fact', 'Summary'],
+  resolveType: ({ id }) => ({ turn: 'Turn', fact: 'Fact', summary: 'Summary' } as Record<string, string>)[kindOf(id)!],
 })
 
 const RecallHit = builder.objectRef<Hit>('RecallHit').implement({
   description: 'A memory that bears on the query, and how well.',
   fields: (t) => ({
     memory: t.field({
-      type: Memory, description: 'What was found, in the view that was asked for.', resolve: ({ turn }) => turn,
+      type: Memory, description: 'What was found, in the view that was asked for.', 
+      resolve: ({ memory }) =>
+        memory.kind === 'TURN' ? memory.turn : memory.kind === 'FACT' ? memory.fact : memory.summary,
     }),
     score: t.exposeFloat('score', {
       description:
@@ -54,20 +63,21 @@ const RecallHit = builder.objectRef<Hit>('RecallHit').implement({
     similarity: t.exposeFloat('similarity', {
       nullable: true,
       description:
-        'How near its meaning is to that of the query: the cosine of their vectors, −1 to 1; null while it has no ' +
-        'vector.',
+        'How near its meaning is to that of the query: the cosine of their vectors, −1 to 1, of a fact the greater of ' +
+        'that of its object and that of the whole. Null while it has no vector; a summary never has one.',
     }),
     textScore: t.exposeFloat('textScore', {
       nullable: true,
       description:
         'How well its words, and less so those around it, match those of the query: 0 to 1, 1 being the best match ' +
-        'among the candidates; null where not one matches.',
+        'among the candidates of its kind. The best fact or summary has 1 only where it holds all that is asked for. ' +
+        'Null where not one matches.',
     }),
     neighbours: t.field({
       type: ['Turn'],
       description:
         'The turns that stand before and after it in its room, oldest first and without itself; as many as were ' +
-        'asked for, where there are so many.',
+        'asked for, where there are so many. None beside what is no turn.',
       resolve: ({ neighbours }) => neighbours,
     }),
   }),
@@ -115,19 +125,29 @@ const RecallInput = builder.inputType('RecallInput', {
       description: 'How far to search. CONVERSATION needs a `conversationId`.',
     }),
     kinds: t.field({
-      type: [MemoryKindEnum], defaultValue: ['TURN'], description: 'Which kinds of memories to look among.',
+      type: [MemoryKindEnum], defaultValue: ['TURN', 'FACT'], description: 'Which kinds of memories to look among.',
     }),
     threshold: t.float({
       description: 'The least similarity of a hit, 0 to 1. What has no vector yet fails it.',
     }),
-    actors: t.stringList({ description: 'Turns by any of these actors; an empty list matches none.' }),
-    roles: t.field({ type: [RoleEnum], description: 'Turns in any of these roles; an empty list matches none.' }),
-    after: t.field({ type: 'DateTime', description: 'Turns said at this time or later.' }),
-    before: t.field({ type: 'DateTime', description: 'Turns said earlier than this.' }),
+    actors: t.stringList({
+      description: 'Turns by any of these actors, and facts taken from such turns; an empty list matches none.',
+    }),
+    roles: t.field({
+      type: [RoleEnum],
+      description: 'Turns in any of these roles, and facts taken from such turns; an empty list matches none.',
+    }),
+    after: t.field({
+      type: 'DateTime', description: 'Turns said, facts observed and summaries written at this time or later.',
+    }),
+    before: t.field({
+      type: 'DateTime', description: 'Turns said, facts observed and summaries written earlier than this.',
+    }),
     metadata: t.field({
       type: 'JSON',
       description:
-        'An object: turns whose metadata contains it, that is, has all its keys with these values, at any depth.',
+        'An object: turns whose metadata contains it, that is, has all its keys with these values, at any depth; and ' +
+        'facts taken from such turns.',
     }),
     neighbours: t.int({
       defaultValue: 0, description: 'Turns to show before, and as many after, each hit: 0 to 10. They are no hits.',
@@ -146,8 +166,8 @@ builder.queryField('recall', (t) =>
   t.field({
     type: Recall,
     description:
-      'Finds again what was said: by its words, by its meaning, and by who said it when. What the viewer does not ' +
-      'see is not found, and shifts no score.',
+      'Finds again what was said and what is known: by its words, by its meaning, and by who said it when. What the ' +
+      'viewer does not see is not found, and shifts no score.',
     errors: orErrors('Recall', 'What was found, or why nothing could be looked for.', [
       InvalidInput, NotFound, NotAllowed,
     ]),

@@ -3,11 +3,11 @@
 
 import type { Embedder } from './embedder.ts'
 import { createExtractiveSummarizer, EXTRACTIVE } from './extractive-summarizer.ts'
-import type { OpenAiSummarizerSettings } from './openai-summarizer.ts'
+import type { ChatSettings } from './openai-chat.ts'
 import type { Summarizer } from './summarizer.ts'
 import type { TokenCounter } from './tokens.ts'
 
-export type SummarizerSettings = { kind: 'extractive' } | ({ kind: 'openai' } & OpenAiSummarizerSettings)
+export type SummarizerSettings = { kind: 'extractive' } | ({ kind: 'openai' } & ChatSettings)
 
 export type Summarizers = {
   /** The server's own: for rooms that name none, or one that is not there any more. */
@@ -17,16 +17,19 @@ export type Summarizers = {
   close(): Promise<void>
 }
 
-/** `words`: the static embedder, which the built-in summarizer reads with. It stays the caller's to close. */
+/**
+ * `words`: the static embedder, which the built-in summarizer reads with. It stays the caller's to close. `promptsDir`:
+ * where the operator's own prompts lie.
+ */
 export async function createSummarizers(
-  settings: SummarizerSettings, words: Embedder, tokens: TokenCounter,
+  settings: SummarizerSettings, words: Embedder, tokens: TokenCounter, promptsDir?: string,
 ): Promise<Summarizers> {
   const extractive = createExtractiveSummarizer(words, tokens)
   const byModel = new Map<string, Summarizer>([[EXTRACTIVE, extractive]])
   let standard = extractive
   if (settings.kind === 'openai') {
     const { createOpenAiSummarizer } = await import('./openai-summarizer.ts')
-    standard = createOpenAiSummarizer(settings, tokens)
+    standard = createOpenAiSummarizer({ ...settings, promptsDir }, tokens)
     byModel.set(standard.model, standard)
   }
   return {

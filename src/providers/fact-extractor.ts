@@ -22,6 +22,12 @@ export type ExtractedFact = {
   turnId: string
 }
 
+export type ExtractOptions = {
+  /** Names of people who may be spoken of, besides the speakers: what is told does not hang on who speaks by chance. */
+  people?: readonly string[]
+  signal?: AbortSignal | undefined
+}
+
 /** Finds facts in turns. Every extractor passes test/contract/fact-extractor.ts. */
 export type FactExtractor = {
   /** Says the method and its version, or the model. */
@@ -31,7 +37,7 @@ export type FactExtractor = {
    * None where nothing is said for sure. Questions, hypotheses and quotations say nothing.
    * @throws ExtractorFailed, or the reason of the signal that was aborted
    */
-  extract(turns: readonly ToldTurn[], signal?: AbortSignal): Promise<{ facts: ExtractedFact[] }>
+  extract(turns: readonly ToldTurn[], options?: ExtractOptions): Promise<{ facts: ExtractedFact[] }>
   /** Ends what runs; afterwards, extract rejects. May be called twice. */
   close(): Promise<void>
 }

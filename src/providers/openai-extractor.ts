@@ -40,7 +40,7 @@ export function createOpenAiExtractor(settings: OpenAiExtractorSettings, patienc
   let closed = false
   return {
     name,
-    async extract(turns, signal) {
+    async extract(turns, { people = [], signal } = {}) {
       signal?.throwIfAborted()
       if (closed) throw closedExtractor(name)
       const facts: ExtractedFact[] = []
@@ -48,7 +48,7 @@ export function createOpenAiExtractor(settings: OpenAiExtractorSettings, patienc
       for (const part of requestsFor(turns)) {
         const messages: Message[] = [
           { role: 'system', content: prompt },
-          { role: 'user', content: `The turns:\n${fenced(part.map(told).join('\n'))}` },
+          { role: 'user', content: `${present(people)}The turns:\n${fenced(part.map(told).join('\n'))}` },
         ]
         facts.push(...acceptable(await chat.ask(messages, readReply, signal), part))
       }
@@ -60,6 +60,10 @@ export function createOpenAiExtractor(settings: OpenAiExtractorSettings, patienc
     },
   }
 }
+
+/** Who is or was there, in a line of its own; nothing where that is not known. */
+const present = (people: readonly string[]) =>
+  people.length === 0 ? '' : `Who is or was there:\n${fenced(JSON.stringify(people))}\n\n`
 
 /** What is cut off a turn that is longer than a request may be is not read. */
 const told = ({ id, displayName, kind, at, text }: ToldTurn) =>

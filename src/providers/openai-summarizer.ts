@@ -12,7 +12,10 @@ import {
 } from './summarizer.ts'
 import type { TokenCounter } from './tokens.ts'
 
-export type OpenAiSummarizerSettings = ChatSettings
+export type OpenAiSummarizerSettings = ChatSettings & {
+  /** Where the operator's own prompts lie. */
+  promptsDir?: string | undefined
+}
 
 const list = z.array(z.string()).default([])
 const replySchema = z.object({ topic: z.string(), keyDecisions: list, openIssues: list, nextSteps: list })
@@ -36,7 +39,7 @@ export function createOpenAiSummarizer(
       signal?.throwIfAborted()
       if (closed) throw closedSummarizer(model)
       if (!request.previous && request.turns.length === 0) return { content: '', model }
-      const reply = await chat.ask(await messagesFor(request), readReply, signal)
+      const reply = await chat.ask(await messagesFor(request, settings.promptsDir), readReply, signal)
       return { content: await render(reply, request.maxTokens, tokens), model }
     },
     async close() {
@@ -47,12 +50,14 @@ export function createOpenAiSummarizer(
 }
 
 /** The instructions, then what was said, as data. */
-async function messagesFor({ previous, turns, maxTokens }: SummaryRequest): Promise<Message[]> {
-  const rules = (await readPrompt('summarize')).replaceAll('{{maxTokens}}', String(maxTokens))
+async function messagesFor(
+  { previous, turns, maxTokens }: SummaryRequest, promptsDir: string | undefined,
+): Promise<Message[]> {
+  const rules = (await readPrompt('summarize', promptsDir)).replaceAll('{{maxTokens}}', String(maxTokens))
   const said = turns.map(({ speaker, at, text }) => JSON.stringify({ speaker, at: at.toISOString(), text })).join('\n')
   const before = previous === null ? '' : `The summary so far:\n${fenced(JSON.stringify({ summary: previous }))}\n\n`
   return [
-    { role: 'system', content: previous === null ? rules : `${rules}\n${await readPrompt('merge')}` },
+    { role: 'system', content: previous === null ? rules : `${rules}\n${await readPrompt('merge', promptsDir)}` },
     { role: 'user', content: `${before}The turns since:\n${fenced(said)}` },
   ]
 }

@@ -1,6 +1,8 @@
 // Turns what was said into the clauses that a rule may read: whatever the speaker did not say for sure, now and in
 // person is gone. No code, no quotation, no recalled text, no question, no hypothesis, no hearsay. When in doubt, out.
 
+import { KIN } from './rules-lists.ts'
+
 export type Clause = {
   text: string
   /** The sentence began with a greeting: "Hi, I'm Ada". */
@@ -62,7 +64,7 @@ function withoutQuotes(line: string): string {
 
 /** In a sentence, these make the whole of it uncertain, reported, or about what is not. */
 const UNSURE = new RegExp(
-  `${CUT}|\\b(?:if|unless|would|wouldn't|i'd|we'd|wish|imagine|suppose|supposing|pretend|hypothetically|` +
+  `${CUT}|\\b(?:if|unless|would|wouldn't|wish|imagine|suppose|supposing|pretend|hypothetically|` +
     'for example|e\\.g|joking|kidding|just kidding|in theory|what if|in case|as though|rumou?rs?|apparently|' +
     'allegedly|supposedly|' +
     '(?:he|she|they|people|someone|somebody|everyone) (?:says?|said|told|claims?|claimed|thinks?|thought|asked)|' +
@@ -73,24 +75,32 @@ const UNSURE = new RegExp(
 const MAYBE = new RegExp(
   String.raw`\b(?:maybe|perhaps|might|may(?! \d| is|$)|could|couldn't|should|probably|possibly|hopefully|hope|` +
     String.raw`hoping|guess|think|thinking|thought|seems?|feels? like|as if|almost|nearly|pretty sure|not sure|` +
-    String.raw`wonder|wondering|considering|wanted to|trying|wanna|either|supposed)\b`, 'i')
+    String.raw`wonder|wondering|considering|wanted to|trying|wanna|either|supposed|i'd|we'd)\b`, 'i')
 
 /** Where the clauses of a sentence end: before another "I" or "my". */
 const JOINTS = new RegExp(
-  String.raw`\s*(?:;\s+|\s[-–—]+\s|—|,?\s+(?:and|but|so|because|since|though|although|plus|'cause)\s+(?=(?:also |` +
-    String.raw`now |then )?(?:i|i'm|i've|my|we|we're|we've|our)\b)|,\s+(?=(?:i|i'm|i've|my|we|we're|we've)\b))`, 'i')
+  String.raw`\s*(?:;\s+|\s[-–—]+\s|—|-+\s+(?=(?:i|i'm|i've|i'd|we|we're|we've|we'd)\b)|\s+after\s+(?=(?:i|we)\b)|` +
+    String.raw`,?\s+(?:and|but|so|because|since|though|although|plus|'cause)\s+(?=(?:also |now |then )?` +
+    String.raw`(?:i|i'm|i've|i'd|my|we|we're|we've|we'd|our)\b)|` +
+    // Not behind "Last Friday, ", which is of what follows, nor before "Rex, my dog".
+    String.raw`(?<!^(?:(?:so|well|and|but|oh|yeah|also|then|hey|actually),? )*(?:last|this|next|yesterday|` +
+    String.raw`today|tomorrow|on \w+day|in (?:\w+ )?\d{4}|\w+ \w+ ago)\b[^,]{0,20}),\s+` +
+    String.raw`(?=(?:i|i'm|i've|i'd|my|we|we're|we've|we'd)\b)(?!my (?:${KIN})(?:$|[,.])))`, 'i')
 
 const LEADS = new RegExp(
-  '^(?:(?:well|so|oh|ok|okay|yeah|yep|yes|no|nope|hey|hi|hello|haha|lol|wow|thanks|thank you|btw|by the way|actually|' +
+  // "No music …" is no answer.
+  '^(?:(?:well|so|oh|ok|okay|yeah|yep|yes|no(?! (?!i\\b)[a-z])|nope|' +
+    'hey|hi|hello|haha|lol|wow|thanks|thank you|btw|by the way|actually|' +
     'honestly|also|and|but|plus|then|fun fact|just so you know|fyi|for the record|as for me|to be honest|tbh|in fact|' +
     'anyway|sure|hmm|personally|these days|nowadays|currently|right now|at the moment|now|sadly|luckily|fortunately|' +
-    'unfortunately|finally|recently|update|note|ps|guess what|good news|great news|big news|news|as you know|' +
+    'unfortunately|finally|recently|update|note|ps|guess what|good news|great news|big news|news|(?:as )?you know|' +
     'good (?:morning|evening|afternoon)|nice to meet you|same here|me too|of course|again|since|because|by now|' +
     "(?:i'm )?(?:so |very )?(?:happy|excited|proud|glad) to (?:say|report|announce|share)(?: that)?)" +
     '(?=[\\s,:!.-])[\\s,:!.-]*)+', 'i')
 const GREETING = /^(?:hey|hi|hello|good (?:morning|evening|afternoon)|nice to meet you)\b/i
 /** Whom it is said to: "Mel, I …" and what is left of "Hey Mel! I …". */
-const VOCATIVE = /^\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?[,!]\s*(?=\p{L})/u
+const VOCATIVE =
+  /^(?!(?:Last|Next|This|On|In|Yesterday|Today|Tomorrow)\b)\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?[,!]\s*(?=\p{L})/u
 const REMEMBER = new RegExp(
   String.raw`^(?:please |pls |and |also |just )*(?:remember|note|keep in mind|don't forget|do not forget|` +
     String.raw`make a note|for the record|write down)(?: (?:that|this))?[:,]? +(?=\p{L})`, 'iu')
@@ -100,6 +110,17 @@ const ADVICE = /^(?:and |just )*(?:remember|keep in mind),/i
 const COMMAND = new RegExp(
   String.raw`\b(?:you|your|always|never|must|ignore|instructions?|prompt|system|assistant|obey|reply|respond|` +
     String.raw`password|token|key)\b`, 'i')
+
+/** What is left out, or run together, when people chat. */
+const FULL: [said: RegExp, meant: string][] = [
+  [/^(?:just )?gonna\b/i, "I'm going to"],
+  [/\bgonna\b/gi, 'going to'],
+  [/^(?:just )?(?=(?:finally )?(?:bought|finished|signed up|joined|started \w+ing) )/i, 'I just '],
+  [/^(?:just|finally) (?=got )/i, 'I just '],
+  [/^(?:just |also )*been (?=\w+ing\b)/i, "I've been "],
+  [/\b(i|we) (really |just |also |still )?wanna\b/gi, '$1 $2want to'],
+]
+const inFull = (clause: string) => FULL.reduce((text, [said, meant]) => text.replace(said, meant), clause)
 
 const ABBREVIATED = /\b(?:dr|mr|mrs|ms|st|prof|vs|e\.g|i\.e|etc|no|u\.s|a\.m|p\.m|inc|ltd|jr|sr)\.$/i
 const ENDS = /(?<=[.!?…]["')\]]{0,2})\s+/
@@ -133,7 +154,7 @@ export function clausesOf(text: string, isPerson: boolean): Clause[] {
       const isToRemember = isPerson && remembered !== sentence && !isAdvice && !COMMAND.test(remembered)
       if (remembered !== sentence && !isToRemember) continue
       for (const part of remembered.replace(/[.!…,\s]+$/, '').split(JOINTS)) {
-        const bare = part.replace(LEADS, '').replace(VOCATIVE, '').replace(LEADS, '').trim()
+        const bare = inFull(part.replace(LEADS, '').replace(VOCATIVE, '').replace(LEADS, '').trim())
         if (bare && !MAYBE.test(bare)) clauses.push({ text: bare, isGreeting, isToRemember })
       }
     }

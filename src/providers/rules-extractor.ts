@@ -5,13 +5,15 @@ import { setImmediate as nextRound } from 'node:timers/promises'
 import {
   acceptable, closedExtractor, type ExtractedFact, type FactExtractor, type ToldTurn,
 } from './fact-extractor.ts'
+import { ACTIVITIES, NAMED_RELATIVE } from './rules-activities.ts'
 import { clausesOf, type Clause } from './rules-clauses.ts'
 import { eventOf } from './rules-events.ts'
 import { properName, thing } from './rules-objects.ts'
-import { OF_KIN, RELATIVE_NAMED, RULES, type Told } from './rules-patterns.ts'
+import { OF_KIN, RELATIVE_NAMED, RULES, type Rule, type Told } from './rules-patterns.ts'
+import { VALUES } from './rules-values.ts'
 
 /** A new number whenever other facts are found. */
-const NAME = 'rules-1'
+const NAME = 'rules-2'
 
 /** Milliseconds of a call after which others get their turn on the event loop. */
 const HOLD_MS = 5
@@ -33,8 +35,9 @@ export function createRulesExtractor(): FactExtractor {
   let closed = false
   return {
     name: NAME,
-    async extract(turns, signal) {
-      const names = [...new Set(turns.map(({ displayName }) => displayName.trim()).filter(Boolean))]
+    async extract(turns, { people = [], signal } = {}) {
+      const speakers = turns.map(({ displayName }) => displayName)
+      const names = [...new Set([...people, ...speakers].map((name) => name.trim()).filter(Boolean))]
       const facts: ExtractedFact[] = []
       let began = performance.now()
       for (const turn of turns) {
@@ -103,30 +106,41 @@ function inFirstPerson(text: string, speaker: string, names: readonly string[]):
 /** "My kids love the sea" as they would say it. */
 function ofKin(text: string, speaker: string): { subject: string; text: string } | null {
   const [, kin, verb, more] = OF_KIN.exec(text) ?? []
-  if (!kin || !verb) return null
+  // "my" is the speaker's still: "my dad loves my sister".
+  if (!kin || !verb || /\b(?:my|our|me|us)\b/i.test(more!)) return null
   const lower = verb.toLowerCase()
   const first = Object.hasOwn(FIRST_PERSON, lower) ? FIRST_PERSON[lower]! : lower
   const isBeing = first === 'am' || first === 'are'
   return { subject: `${speaker}'s ${kin.toLowerCase()}`, text: isBeing ? `I'm${more}` : `I ${first}${more}` }
 }
 
-/** What the first rule that matches says; else what is told of a time. */
+/** What is said plainly; else what is told of a time; else what somebody is at, and what matters to them. */
 function tellings(clause: Clause, name: string, at: Date): Told[] {
+  const plain = firstOf(RULES, clause, name)
+  if (plain.length > 0) return plain
   const event = eventOf(clause.text, name, at)
-  for (const [pattern, read] of RULES) {
+  return event && event.object !== null ? [event] : firstOf(OTHER_RULES, clause, name)
+}
+const OTHER_RULES = [...ACTIVITIES, ...VALUES]
+
+/** What the first rule says that matches and finds something. */
+function firstOf(rules: readonly Rule[], clause: Clause, name: string): Told[] {
+  for (const [pattern, read] of rules) {
     const match = pattern.exec(clause.text)
     if (!match) continue
     const said = read([...match].map((group) => group?.trim() ?? ''), { name, isGreeting: clause.isGreeting })
     const list = (Array.isArray(said) ? said : [said]).filter((each): each is Told => !!each && each.object !== null)
     if (list.length > 0) return list
   }
-  return event ? [event] : []
+  return []
 }
 
 /** "My sister Anna" has a name, whatever is said of her. One who takes part may be the one spoken to. */
 function relatives(text: string, names: readonly string[]): Told[] {
-  return [...text.matchAll(RELATIVE_NAMED)].flatMap(({ 0: whole, 1: kin, index }) => {
-    const found = properName(text.slice(index + whole.length))?.split(' ')[0] ?? null
+  const before = [...text.matchAll(NAMED_RELATIVE)].map(([, name, kin]) => ({ kin, found: properName(name!) }))
+  const after = [...text.matchAll(RELATIVE_NAMED)].map(({ 0: whole, 1: kin, index }) =>
+    ({ kin, found: properName(text.slice(index + whole.length))?.split(' ')[0] ?? null }))
+  return [...before, ...after].flatMap(({ kin, found }) => {
     if (found === null || names.some((name) => name.split(' ')[0] === found)) return []
     return [{ predicate: `has a ${kin!.toLowerCase()} named`, object: found, confidence: 0.85 }]
   })

@@ -11,22 +11,23 @@ export type Rule = [pattern: RegExp, read: (match: string[], speaker: Speaker) =
 const ADV = "(?:(?:'ve |have )?(?:really|absolutely|just|also|always|still|currently|now|only|totally|truly|actually|" +
   'mostly|usually|both|all|recently|finally|mainly|often|officially|simply|personally|definitely|' +
   'particularly|especially|sometimes|happily|quite|very|super|so|such) )*'
-const I = `(?:i|we) ${ADV}`
-const AM = `(?:i'm|i am|we're|we are) ${ADV}`
-const HAVE = `(?:i've|i have|we've|we have)(?: just| recently| finally| now)?`
+export const I = `(?:i|we) ${ADV}`
+export const AM = `(?:i'm|i am|we're|we are) ${ADV}`
+export const HAVE = `(?:i've|i have|we've|we have)(?: just| recently| finally| now)?`
 const NOT = "(?:don't|do not|can't|cannot|can not|never|don't really|do not really|really don't)"
 const LIKE = '(?:like|love|enjoy|adore)'
 const LATELY = '(?: anymore| any more| any longer)'
 
-const rule = (pattern: string, read: Rule[1]): Rule => [new RegExp(`^${pattern}`, 'iu'), read]
-const told = (predicate: string, object: string | null, confidence = 0.9): Told => ({ predicate, object, confidence })
+export const rule = (pattern: string, read: Rule[1]): Rule => [new RegExp(`^${pattern}`, 'iu'), read]
+export const told = (predicate: string, object: string | null, confidence = 0.9): Told =>
+  ({ predicate, object, confidence })
 
 /** A moment, a thought or a matter at hand: nobody likes those for long. */
 const MOMENT = new RegExp(
   String.raw`^(?:to (?:see|hear|know|think|say|ask|be|talk|chat|help|learn more|get|join|come|go)\b|how|when|` +
     String.raw`the (?:way|fact|idea|sound|look|thought|photo|picture|pic|song|view|one|part|vibe|colou?rs?)|see|hear|` +
     String.raw`seeing|hearing|knowing|being|having|getting|talking|chatting|catching|` +
-    String.raw`(?:some|a) |and\b|'|a good\b)`, 'i')
+    String.raw`(?:some|a|two|three|both of) |and\b|'|a good\b)`, 'i')
 /** "the theme" is one before us; "the sea" and "the Beatles" are for all. */
 const FOR_ALL = new RegExp(
   String.raw`^the (?:\p{Lu}|sea|beach|ocean|outdoors|mountains?|countryside|cold|rain|snow|heat|sun|winter|summer|` +
@@ -35,8 +36,6 @@ const FOR_ALL = new RegExp(
 function liking(text: string, { name }: Speaker): string | null {
   if (MOMENT.test(text)) return null
   if (/^the /i.test(text) && !FOR_ALL.test(text)) return null
-  // "a safe, inviting place" must not be cut.
-  if (/\ban? [\p{L}-]+, [\p{L}-]+ \p{L}+/u.test(text)) return null
   return thing(text, name)
 }
 
@@ -75,7 +74,8 @@ export const RULES: Rule[] = [
   rule('i was born (?:and raised )?in (.+)$', ([, where]) => told('was born in', place(where!))),
   rule('i (?:grew up|was raised) in (.+)$', ([, where]) => told('grew up in', place(where!))),
   rule("my (?:home ?town|home country|home city) (?:is|'s) (.+)$", ([, where]) => told('comes from', place(where!))),
-  rule('my (?:home ?town|home country|home city), (.+)$', ([, where]) => told('comes from', place(where!))),
+  rule('(?:.{0,80} )?my (?:home ?town|home country|home city), (.+)$', ([, where]) =>
+    told('comes from', place(where!))),
   // Work and study
   rule(
     `(?:i|we) (?:no longer work|don't work|do not work|used to work) (?:at|for) (.+?)${LATELY}?$`,
@@ -144,8 +144,8 @@ export const RULES: Rule[] = [
   rule(`my (${KIN})(?:'s name)?(?:'s| is| was)(?: called| named)? (.+)$`, ([, kin, who]) =>
     told(`has a ${kin!.toLowerCase()} named`, wholeName(who!))),
   rule(
-    `(?:${I}have|${HAVE}(?: got)?) an? ((?:[\\p{L}\\d-]+ ){0,3}?)(${KIN})(?:,? (?:named|called|` +
-      `whose name is))[,:]? (.+)$`,
+    `(?:${I}(?:have|got|adopted)|${HAVE}(?: got)?) (?:an?|another) ((?:[\\p{L}\\d-]+ ){0,3}?)(${KIN})` +
+      `(?:,? (?:named|called|whose name is))[,:]? (.+)$`,
     ([, , kin, who]) => told(`has a ${kin!.toLowerCase()} named`, properName(who!))),
   rule(
     `(?:${I}have|${HAVE}(?: got)?) ((?:one|two|three|four|five|six|seven|` +
@@ -177,7 +177,7 @@ export const RULES: Rule[] = [
     ([, what], speaker) => told('dislikes', liking(what!, speaker))),
   rule(
     `(?:${I}${LIKE}|i(?:'m| am| have always been|'ve always been) (?:such )?a (?:big |huge |great )?(?:fan of|` +
-      `lover of)|${AM}(?:into|fond of|obsessed with|passionate about))(?: doing)? (.+)$`,
+      `lover of)|${AM}(?:into|fond of|obsessed with|passionate about|keen on))(?: doing)? (.+)$`,
     ([, what], speaker) => told('likes', liking(what!, speaker))),
   rule(`${I}(?:play|practice) (?:the )?(${PLAYED})\\b`, ([, what]) => told('plays', what!.toLowerCase())),
   rule(`(?:i|we) (?:can )?(?:also |both )?speak (.+)$`, ([, what]) =>
@@ -194,9 +194,10 @@ export const RULES: Rule[] = [
     return object && !/^(?:to|of|about|back|down|up|in|at|for)\b/i.test(object) ? told(third(verb!), object, 0.8) : null
   }),
   rule(
-    '(?:i|we) (?:really |also |still )*want to ((?:be|become|learn|start|open|study|work|adopt|travel|write|' +
-      'build|move|own|help|visit|run|create|raise|teach|volunteer|get)\\b.+)$',
-    ([, what], { name }) => told('wants to', thing(what!, name), 0.75)),
+    '(?:i|we) (?:really |also |still |just )*want to ((?:be|become|learn|start|open|study|work|adopt|travel|write|' +
+      'build|move|own|help|visit|run|create|raise|teach|volunteer|get|live|give|keep|continue|improve|explore|spread|' +
+      'make(?! sure))\\b.+)$',
+    ([, what], { name }) => (/\bdifference$/i.test(what!) ? null : told('wants to', thing(what!, name), 0.75))),
   rule(
     "(?:i'm|i am|we're|we are|i've been|i have been|we've been) (?:also |now |still |currently |just |" +
       "really )*(learning|looking into|mentoring|working on|training for|saving (?:up )?for|researching|" +

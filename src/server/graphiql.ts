@@ -1,4 +1,4 @@
-// The tabs GraphiQL opens with: the room's story in six steps, each ready to run.
+// The tabs GraphiQL opens with: the room's story in seven steps, each ready to run.
 
 const tab = (query: string, variables: object = {}) => ({
   query: query.trim(), variables: JSON.stringify(variables, null, 2), headers: '{\n  "x-actor": "ada"\n}',
@@ -98,6 +98,23 @@ query Recall($room: ID!) {
         neighbours { seq actor text }
       }
       plan { vectorSearch candidates }
+    }
+    ... on Error { code message }
+  }
+}`, { room: 'conv_…' }),
+  tab(`
+# 7. Write down what is known. Again, it is counted and
+# not written twice, however it is spelt.
+mutation Remember($room: ID!) {
+  recordFacts(input: {
+    conversationId: $room
+    facts: [
+      { subject: "Ada", predicate: "lives in", object: "Rome" }
+    ]
+  }) {
+    ... on FactExtraction {
+      facts { id userId subject predicate object saidBy }
+      exactDuplicatesSkipped
     }
     ... on Error { code message }
   }

@@ -138,7 +138,8 @@ export async function context({ services, progress }: Bench): Promise<Report> {
           await raw.nearest(query(n))
         }),
         'without recall': () => timed(() => build(small, { recentTurns: RECENT })),
-        'recall alone': () => timed((n) => recall(deps, viewer, { query: query(n), k: K, conversationId: small })),
+        'recall alone': () => timed((n) =>
+          recall(deps, viewer, { query: query(n), k: K, conversationId: small, kinds: ['TURN'] })),
         'raw nearest': () => timed((n) => raw.nearest(query(n))),
       }
       for (const warmUp of Object.values(contestants)) await warmUp()

@@ -74,10 +74,10 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
 
     it('stops for a signal, with its reason', async () => {
       const reason = new Error('nobody waits any more')
-      await expect(extractor.extract(TOLD, AbortSignal.abort(reason))).rejects.toBe(reason)
+      await expect(extractor.extract(TOLD, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
       const abort = new AbortController()
       const many = Array.from({ length: 100 }, (_, i) => turn(`turn_${i}`, 'I live in Berlin. '.repeat(1_000)))
-      const waiting = extractor.extract(many, abort.signal)
+      const waiting = extractor.extract(many, { signal: abort.signal })
       abort.abort(reason)
       await expect(waiting).rejects.toBe(reason)
       expect((await extractor.extract(TOLD)).facts).toHaveLength(2)

@@ -10,14 +10,18 @@ import { addParticipant, getParticipants, getUnreadCounts, removeParticipant } f
 import { compact } from '../../src/domain/summary/compact.ts'
 import { historyWithSummaries, isSummary, summarizedThrough } from '../../src/domain/summary/history.ts'
 import { getCoveringSummaries } from '../../src/domain/summary/summary.ts'
+import { getFactPage, getFactPages, getFacts } from '../../src/domain/fact/fact.ts'
+import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, openTurn } from '../../src/domain/turn/append.ts'
 import { countOfTurns, history, pageOfTurns } from '../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { getNextVersions, getPreviousVersions, getTurns } from '../../src/domain/turn/turn.ts'
+import type { Viewer } from '../../src/domain/view.ts'
 import { DomainError, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
+import { textOf } from '../support/recall.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 
 const CANARY = 'canary-7f3a9'
@@ -26,13 +30,24 @@ const call = (callId: string) => ({ toolCall: { callId, name: CANARY, arguments:
 describe.each(backends)('a private turn on $name', (backend) => {
   const world = useWorld(backend)
 
+  /** Of the turn: one of two is taken back, and told again. */
+  async function know(viewer: Viewer, subject: string, sourceTurnId: string): Promise<string[]> {
+    const facts = ['secret', 'habit'].map((object) => ({ subject, predicate: 'has a', object, sourceTurnId }))
+    const recorded = await recordFacts(world.deps, viewer, { userId: 'ann', facts })
+    const ids = recorded.facts.map(({ id }) => id)
+    await retractFact(world.deps, viewer, { factId: ids[1]!, reason: subject })
+    await recordFacts(world.deps, viewer, { userId: 'ann', facts })
+    return ids
+  }
+
   /** What "eve" and others may know, said in the room; ann and bob whisper in between if `whispering`. */
   async function converse(tenant: Tenant, room: string, whispering: boolean): Promise<string[]> {
     const { deps } = world
     const ann = tenant.as('ann')
     const meant = { role: 'USER' as const, audience: ['bob'] }
     const ids: string[] = []
-    await tenant.say(room, 'ann', 'hello all')
+    const hello = await tenant.say(room, 'ann', 'hello all')
+    await know(ann, 'ann', hello.id)
     if (whispering) {
       const said = await tenant.say(room, 'ann', `${CANARY} one`, {
         ...meant, metadata: { [CANARY]: CANARY }, model: CANARY,
@@ -48,6 +63,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       const open = await openTurn(deps, ann, { conversationId: room, turn: meant })
       await appendDelta(deps, ann, { turnId: open.id, text: `${CANARY} still open` })
       ids.push(said.id, edited.id, again.id, written.id, given.id, open.id)
+      ids.push(...await know(ann, CANARY, written.id), ...await know(ann, 'ann', written.id))
     }
     await tenant.say(room, 'eve', 'nobody tells me anything')
     await compact(deps, tenant.as('owner'), { conversationId: room })
@@ -62,6 +78,18 @@ describe.each(backends)('a private turn on $name', (backend) => {
       conversationId: room, participant: { actor: 'late', history: 'SINCE_JOINED' },
     })
     return room
+  }
+
+  /** All lists in which an actor may find facts. */
+  async function factsOf(viewer: Viewer, room: string) {
+    const lists = []
+    for (const includeSuperseded of [false, true]) {
+      for (const filter of [{}, { userId: 'ann' }, { conversationId: room }, { subject: CANARY }, { predicate: 'has a' }]) {
+        lists.push((await getFactPage(world.deps, viewer, { filter: { ...filter, includeSuperseded } })).items)
+      }
+      lists.push((await getFactPages(world.deps, viewer, [room], { includeSuperseded })).get(room)!.items)
+    }
+    return lists
   }
 
   /** All that an actor can ask for, but the events. */
@@ -89,6 +117,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
       next: [...(await getNextVersions(deps, viewer, ids)).values()],
       previous: [...(await getPreviousVersions(deps, viewer, ids)).values()],
       participants,
+      facts: await factsOf(viewer, room),
+      factsById: [...(await getFacts(deps, viewer, ids)).values()],
       summaries: await getCoveringSummaries(deps, viewer, room),
       summarized: (await summarizedThrough(deps, viewer, [room])).get(room)?.text,
       withSummaries: (await historyWithSummaries(deps, viewer, [room], { limit: 200 })).get(room)
@@ -104,10 +134,14 @@ describe.each(backends)('a private turn on $name', (backend) => {
 
     const found = await findings(tenant, room, actor, ids)
     expect(JSON.stringify(found)).not.toContain(CANARY)
-    expect([found.byId, found.next, found.previous]).toEqual([[], [], []])
+    expect([found.byId, found.next, found.previous, found.factsById]).toEqual([[], [], [], []])
     const expected = await findings(quiet, quietRoom, actor, [])
     expect(found.counts).toEqual(expected.counts)
     expect(found.unread).toEqual(expected.unread)
+    const known = ({ facts }: typeof found) => facts.map((list) => list.map(({ subject, object, supersededAt }) =>
+      [subject, object, supersededAt !== null]))
+    expect(known(found)).toEqual(known(expected))
+    expect(found.facts.flat().length > 0).toBe(actor !== 'gone')
     expect(found.withSummaries).toEqual(expected.withSummaries)
     expect(found.summarized).toEqual(expected.summarized)
     expect(found.summaries.map(({ content }) => content)).toEqual(expected.summaries.map(({ content }) => content))
@@ -115,7 +149,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const texts = ({ pages }: typeof found) => pages.map((page) => page.map(({ text }) => text))
     expect(texts(found)).toEqual(texts(expected))
     expect(found.history!.map(({ text }) => text)).toEqual(expected.history!.map(({ text }) => text))
-    const recalled = ({ recalled }: typeof found) => recalled.map(({ turn }) => turn.text).sort()
+    const recalled = ({ recalled }: typeof found) => recalled.map(({ memory }) => textOf(memory)).sort()
     expect(recalled(found)).toEqual(recalled(expected))
   })
 
@@ -125,7 +159,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const ids = await converse(tenant, room, true)
     for (const actor of ['ann', 'bob']) {
       const found = await findings(tenant, room, actor, ids)
-      expect(found.byId).toHaveLength(ids.length)
+      expect([...found.byId, ...found.factsById]).toHaveLength(ids.length)
+      expect(JSON.stringify(found.facts)).toContain(CANARY)
       expect([found.next.length, found.previous.length]).toEqual([2, 2])
       expect(JSON.stringify(found.history).split(CANARY).length).toBeGreaterThan(6)
       expect(JSON.stringify(found.recalled)).toContain(CANARY)
@@ -139,6 +174,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     for (const actor of ['ann', 'bob', 'eve']) {
       const found = await findings(other, room, actor, ids)
       expect(found).toMatchObject({ history: [], rooms: [], byId: [], next: [], previous: [], participants: [] })
+      expect([...found.facts.flat(), ...found.factsById]).toEqual([])
       expect(found.counts).toBeUndefined()
       expect(JSON.stringify(found)).not.toContain(CANARY)
       await expect(readEventsOf(world.deps, other.as(actor), { conversationId: room, after: 0 }))
@@ -168,7 +204,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       inboxes.push(() => void inbox.return!())
       streams.push((async () => { for await (const event of inbox) events.push(event) })())
     }
-    await converse(tenant, room, true)
+    const facts = (await converse(tenant, room, true)).filter((id) => id.startsWith('fact_'))
     for (const actor of actors) await listen('replay', actor, 0)
     await new Promise((resolve) => setTimeout(resolve, 300))
     await deleteConversation(deps, tenant.as('owner'), room)
@@ -179,6 +215,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     for (const [who, events] of told) {
       const knows = /^(ann|bob) (live|replay)/.test(who)
       expect(JSON.stringify(events).includes(CANARY), `${who} is told of the canary`).toBe(knows)
+      expect(facts.some((id) => JSON.stringify(events).includes(id)), `${who} is told of facts`).toBe(knows)
     }
   })
 

@@ -36,8 +36,8 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
   const ada = as('ada')
 
   return {
-    get deps() { return world.deps },
     as,
+    get deps() { return world.deps },
     /** The errors of an operation that fails. */
     async failure(document: string, variables?: object): Promise<Answer[]> {
       const args = prepare('ada', document, variables)

@@ -114,6 +114,23 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     expect(await superseded('bob')).toMatchObject({ seq, turn: { text: 'first', supersededBy: by }, by })
   })
 
+  it('leave out the facts that are known from another room by the time they are shown', async () => {
+    const [room, other] = [await makeRoom(BOTH), await makeRoom(BOTH)]
+    const following = await follow('bob', `subscription ($id: ID!) {
+      conversationEvents(conversationId: $id) { seq ... on FactsChanged { facts { object } } }
+    }`, { id: room })
+    const know = (conversationId: string, ...objects: string[]) => write(`recordFacts(input: {
+      conversationId: "${conversationId}"
+      facts: [${objects.map((object) => `{ subject: "Ada", predicate: "likes", object: "${object}" }`).join()}]
+    })`, '... on FactExtraction { facts { id } }')
+    await know(room, 'snow', 'ice')
+    // It waits to be taken, and is shown only then.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    await know(other, 'snow')
+    expect(await take(following, 1)).toEqual([{ conversationEvents: { seq: 3, facts: [{ object: 'ice' }] } }])
+    await following.return?.()
+  })
+
   it('refuse an unknown room, and a cursor beyond the newest entry', async () => {
     const room = await makeRoom(BOTH)
     const unknown = `conv_${'0'.repeat(26)}`

@@ -17,6 +17,7 @@ describe('selectsPerViewer', () => {
     expect(asks(following(`
       ... on TurnAppended { turn { id actor text parts { ... on TextPart { text } } conversation { title lastSeq } } }
       ... on TurnSuperseded { turn { id } by { id text } }
+      ... on FactsChanged { facts { id object sourceTurn { text } } }
       ... on ParticipantRead { participant { actor lastReadSeq presence } }`))).toBe(false)
   })
 
@@ -27,6 +28,8 @@ describe('selectsPerViewer', () => {
     '... on ConversationUpdated { conversation { turns(last: 1) { pageInfo { hasNextPage } } } }',
     '... on ConversationUpdated { conversation { history { ... on Turn { id } } } }',
     '... on TurnSuperseded { turn { supersededBy { id } } }',
+    '... on FactsChanged { facts { supersededBy { id } } }',
+    '... on ConversationUpdated { conversation { facts { pageInfo { hasNextPage } } } }',
     '... on TurnAppended { turn { conversation { participants { unread: unreadCount } } } }',
     '... on TurnAppended @skip(if: true) { turn { supersededBy { id } } }',
   ])('tells viewers apart for { %s }', (selection) => {

@@ -11,7 +11,12 @@ const RECALL = `query Recall($input: RecallInput!) {
     ... on Recall {
       hits {
         score similarity textScore
-        memory { __typename ... on Turn { id actor text tokenCount createdAt } }
+        memory {
+          __typename
+          ... on Turn { id actor text tokenCount createdAt }
+          ... on Fact { object }
+          ... on Summary { content }
+        }
         neighbours { text }
       }
       plan { vectorSearch candidates }
@@ -110,6 +115,24 @@ describe.each(backends)('recall on $name', (backend) => {
   it('gives nothing below the threshold, and nothing without a vector above any', async () => {
     const { hits } = await ask({ query: 'tulips', threshold: 0.3 })
     expect(hits.filter(({ similarity }: Answer) => similarity === null || similarity < 0.3)).toEqual([])
+  })
+
+  it('answers with facts beside turns, and with summaries where they are asked for', async () => {
+    const known = await makeRoom(['ada'])
+    await say(known, 'The beehive stands on the roof.')
+    await ada(`mutation ($room: ID!) {
+      recordFacts(input: {
+        conversationId: $room, facts: [{ subject: "Ada", predicate: "keeps", object: "a beehive" }]
+      }) { __typename }
+      summarize(input: { conversationId: $room }) { __typename }
+    }`, { room: known })
+    const kindsOf = async (kinds?: string[]) =>
+      (await ask({ conversationId: known, query: 'Who has a beehive?', ...(kinds && { kinds }) })).hits
+        .map(({ memory }: Answer) => [memory.__typename, memory.text ?? memory.object ?? memory.content])
+    const [turn, fact] = [['Turn', 'The beehive stands on the roof.'], ['Fact', 'a beehive']]
+    expect((await kindsOf()).sort()).toEqual([fact, turn])
+    expect(await kindsOf(['FACT'])).toEqual([fact])
+    expect(await kindsOf(['SUMMARY'])).toEqual([['Summary', expect.stringContaining('beehive')]])
   })
 
   it('finds the newest version only', async () => {

@@ -65,7 +65,7 @@ describe('the schema', () => {
 
   it('has the shape of Relay connections wherever it has pages', () => {
     const connections = types.filter(({ name }) => name.endsWith('Connection')) as GraphQLObjectType[]
-    expect(connections.map(({ name }) => name)).toEqual(['ConversationConnection', 'TurnConnection'])
+    expect(connections.map(({ name }) => name)).toEqual(['ConversationConnection', 'FactConnection', 'TurnConnection'])
     for (const connection of connections) {
       const { edges, pageInfo } = connection.getFields()
       expect(String(pageInfo!.type)).toBe('PageInfo!')
@@ -83,9 +83,9 @@ describe('the schema', () => {
       return fields.map(({ name }) => `${type.name}.${name}`)
     })
     expect(marked.sort()).toEqual([
-      'Conversation.history', 'Conversation.summaries', 'Conversation.summarizedThrough', 'Conversation.summary',
-      'Conversation.tokenCount', 'Conversation.turnCount', 'Conversation.turns',
-      'InboxEvent.unreadCount', 'Participant.unreadCount', 'Turn.supersededBy',
+      'Conversation.facts', 'Conversation.history', 'Conversation.summaries', 'Conversation.summarizedThrough',
+      'Conversation.summary', 'Conversation.tokenCount', 'Conversation.turnCount', 'Conversation.turns',
+      'Fact.supersededBy', 'InboxEvent.unreadCount', 'Participant.unreadCount', 'Turn.supersededBy',
     ])
   })
 })

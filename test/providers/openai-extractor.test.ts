@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ExtractorFailed, MOST_FACTS, type FactExtractor, type ToldTurn } from '../../src/providers/fact-extractor.ts'
 import { createOpenAiExtractor } from '../../src/providers/openai-extractor.ts'
-import { createFakeChat, says, type ChatMisdeed, type FakeChat } from '../support/fake-chat.ts'
+import { createFakeChat, says, status, type ChatMisdeed, type FakeChat } from '../support/fake-chat.ts'
 
 const KEY = 'sk-secret-hunter2'
 const FACT = { subject: 'Ada', predicate: 'lives in', object: 'Berlin', confidence: 0.9, turnId: 'turn_1' }
@@ -32,10 +32,6 @@ const failureOf = async (request: Promise<unknown>) => {
   const failure: unknown = await request.then(() => null, (error: unknown) => error)
   expect(failure).toBeInstanceOf(ExtractorFailed)
   return failure as ExtractorFailed
-}
-const status = (code: number): ChatMisdeed => (response) => {
-  response.writeHead(code, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ error: { message: 'overloaded' } }))
 }
 
 describe('what the model is asked', () => {

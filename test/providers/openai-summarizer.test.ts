@@ -1,10 +1,13 @@
 // The summaries of a chat model, on a server on a real socket: what it is asked, and what becomes of bad answers.
 
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOpenAiSummarizer } from '../../src/providers/openai-summarizer.ts'
 import { SummarizerFailed, type Summarizer, type SummaryRequest } from '../../src/providers/summarizer.ts'
 import { countInline } from '../../src/providers/tokens.ts'
-import { createFakeChat, says, SUMMARY, type ChatMisdeed, type FakeChat } from '../support/fake-chat.ts'
+import { createFakeChat, says, status, SUMMARY, type ChatMisdeed, type FakeChat } from '../support/fake-chat.ts'
 
 const KEY = 'sk-secret-hunter2'
 let chat: FakeChat
@@ -18,8 +21,9 @@ afterEach(async () => {
   await chat.stop()
 })
 
-const create = (apiKey: string) => createOpenAiSummarizer(
-  { baseUrl: chat.url, apiKey, model: 'some-model' }, { count: countInline }, { timeoutMs: 300, retries: 2, pauseMs: 5 })
+const create = (apiKey: string, promptsDir?: string) => createOpenAiSummarizer(
+  { baseUrl: chat.url, apiKey, model: 'some-model', promptsDir }, { count: countInline },
+  { timeoutMs: 300, retries: 2, pauseMs: 5 })
 
 const REQUEST: SummaryRequest = {
   previous: null, maxTokens: 500,
@@ -29,10 +33,6 @@ const failureOf = async (request: Promise<unknown>) => {
   const failure: unknown = await request.then(() => null, (error: unknown) => error)
   expect(failure).toBeInstanceOf(SummarizerFailed)
   return failure as SummarizerFailed
-}
-const status = (code: number): ChatMisdeed => (response) => {
-  response.writeHead(code, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ error: { message: 'overloaded' } }))
 }
 
 describe('what the model is asked', () => {
@@ -47,6 +47,20 @@ describe('what the model is asked', () => {
     const quoted = /^(`{5,})json\n(.*)\n\1$/ms.exec(messages[1]!.content)![2]!
     expect(JSON.parse(quoted)).toEqual(
       { speaker: 'ada', at: '2026-05-01T09:00:00.000Z', text: REQUEST.turns[0]!.text })
+  })
+
+  it("is the operator's own prompts where there are some, and ours for the rest", async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'prompts-'))
+    const own = create(KEY, directory)
+    await writeFile(join(directory, 'summarize.md'), 'In {{maxTokens}} of our own words.')
+    await own.summarize({ ...REQUEST, previous: 'Topic: boats' })
+    await writeFile(join(directory, 'merge.md'), 'Merge them.')
+    await own.summarize({ ...REQUEST, previous: 'Topic: boats' })
+    const rules = chat.requests.map(({ messages }) => messages[0]!.content)
+    expect(rules[0]).toMatch(/^In 500 of our own words\.\nThere is a summary already/)
+    expect(rules[1]).toBe('In 500 of our own words.\nMerge them.')
+    await own.close()
+    await rm(directory, { recursive: true })
   })
 
   it('quotes the summary of before, and only then asks to merge', async () => {

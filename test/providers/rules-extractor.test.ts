@@ -32,8 +32,8 @@ describe('on the labelled set', () => {
     }
     console.log(`rules, of ${LABELLED.length} texts: precision ${right}/${right + wrong.length}, ` +
       `recall ${right}/${right + missed.length}`, { wrong, missed })
-    expect(LABELLED.length).toBeGreaterThanOrEqual(200)
-    expect(right).toBeGreaterThanOrEqual(100)
+    expect(LABELLED.length).toBeGreaterThanOrEqual(350)
+    expect(right).toBeGreaterThanOrEqual(160)
     expect(wrong.length * 19).toBeLessThanOrEqual(right)
     expect(missed.length).toBeLessThanOrEqual(12)
   })
@@ -85,7 +85,7 @@ describe('a turn of 256 KB', () => {
   it.each([
     'I live in ', 'I love tea. ', 'my my ', 'I ', '" ', "' ", '> ', '`', 'and I ', ', I', 'A', 'so ', 'hey ', '<a', '😀',
     '\n', 'I have a a a ', 'My favorite a ', '. . ', 'yesterday ', 'not ', 'very ', 'Ada ', 'I really ',
-    '“', '(', '!', ': ',
+    '“', '(', '!', ': ', 'helps me ', 'is my ', 'after I ', 'an old, ', 'Rex, my ', 'gonna ', 'last ',
   ])('of %j is read in a moment, and gives few facts', async (part) => {
     const began = performance.now()
     const { facts } = await extractor.extract([turn(part.repeat(Math.ceil(262_144 / part.length)))])

@@ -2,6 +2,8 @@
 // 13 May 2026 in a room with Bob, and the facts in it. Without "subject |" a fact is Ada's. A sentence without facts is
 // there because something in it looks like one.
 
+import { LIFE, NO_LIFE } from './rules-labels-life.ts'
+
 export type Labelled = [said: string, ...facts: string[]]
 
 const STATED: Labelled[] = [
@@ -164,4 +166,6 @@ const NOT_STATED = [
   'Eve lives in Cairo.', 'Paris is nice.', 'Berlin, I live for you.', 'I drive home at five.', 'I collect my thoughts.',
 ]
 
-export const LABELLED: Labelled[] = [...STATED, ...NOT_STATED.map((said): Labelled => [said])]
+export const LABELLED: Labelled[] = [
+  ...STATED, ...LIFE, ...[...NOT_STATED, ...NO_LIFE].map((said): Labelled => [said]),
+]

@@ -8,7 +8,7 @@ import type { Automatic } from '../../src/domain/job/automatic.ts'
 import { startJobs } from '../../src/domain/job/jobs.ts'
 import { VERBS, type Verbs } from '../../src/domain/job/verbs.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
-import { doubles } from '../support/automatic.ts'
+import { OFFLINE } from '../support/offline.ts'
 
 export type Settings = {
   databaseUrl: string
@@ -28,14 +28,13 @@ const { hangs, automatic, ...place } = JSON.parse(process.argv[2]!) as Settings
 const say = (word: Word) => process.stdout.write(`${JSON.stringify(word)}\n`)
 
 const world = await createDeps({
-  ...place, automatic, databasePoolSize: 4, dataDir: null, embedder: { kind: 'static' }, summarizer: { kind: 'extractive' },
+  ...OFFLINE, ...place, automatic, databasePoolSize: 4, dataDir: null,
   limits: { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 },
-  streamLeaseMs: 30_000, presenceTtlMs: 60_000, logLevel: 'warn',
-}, pino({ level: 'warn' }, process.stderr))
+  streamLeaseMs: 30_000, presenceTtlMs: 60_000, logLevel: 'fatal',
+}, pino({ level: 'fatal' }, process.stderr))
 const { deps } = world
 
-// What this server can do takes the place of its stand-in.
-const verbs: Verbs = { ...doubles, ...VERBS }
+const verbs: Verbs = { ...VERBS }
 if (hangs) {
   verbs.extractNext = async () => {
     say({ is: 'reading' })

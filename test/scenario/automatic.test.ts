@@ -11,10 +11,9 @@ import type { Deps } from '../../src/domain/deps.ts'
 import type { Automatic } from '../../src/domain/job/automatic.ts'
 import { getJobs } from '../../src/domain/job/job.ts'
 import { startJobs } from '../../src/domain/job/jobs.ts'
-import { VERBS } from '../../src/domain/job/verbs.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
 import type { Viewer } from '../../src/domain/view.ts'
-import { doubles, readRuns, summariesOf } from '../support/automatic.ts'
+import { readRuns, summariesOf } from '../support/automatic.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { openSite, newViewer, type Site } from '../support/process.ts'
 import type { Errand, Settings, Word } from './automatic-process.ts'
@@ -118,7 +117,7 @@ for (const backend of backends.filter(({ name }) => name === 'postgres')) {
       await Promise.all(survivors.map(({ heard }) => heard((word) => word.is === 'appended' && word.count === share)))
       // Their users send again what was not acknowledged, to a process that has just started; and it looks at everything.
       for (const p of victims) await append(errands[p]!)
-      stop = await startJobs(deps, { ...doubles, ...VERBS })
+      stop = await startJobs(deps)
 
       const perRoom = TURNS / ROOMS
       const perPerson = TURNS / PEOPLE

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
+import { recordFacts } from '../../src/domain/fact/record.ts'
 import { setPresence } from '../../src/domain/presence.ts'
 import { backends } from '../support/backend.ts'
 import { take, useServer } from '../support/server.ts'
@@ -64,6 +65,37 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     expect(events.flat().every(({ turn }) => turn.text === 'to all')).toBe(true)
     const loads = query.mock.calls.filter(([each]) => (each as unknown as { name?: string }).name === 'read-conversation')
     expect(loads).toHaveLength(1)
+    query.mockRestore()
+  })
+
+  test('facts are shared likewise, and those of a whisper are for those who heard it', async () => {
+    const tenant = server.tenant()
+    const actors = Array.from({ length: 10 }, (_, i) => `reader-${i}`)
+    const room = await tenant.room('ada', 'bob', ...actors)
+    const { id: sourceTurnId } = await tenant.say(room, 'ada', 'psst', { audience: ['bob'] })
+    const query = vi.spyOn(server.deps.pool, 'query')
+    const client = server.client({ 'x-tenant': tenant.name })
+    const readings = [...actors, 'bob'].map((as) => take(follow(client, { room, as }, `
+      subscription Follow($room: ID!, $as: String) {
+        conversationEvents(conversationId: $room, as: $as) { seq ... on FactsChanged { facts { object } } }
+      }`), as === 'bob' ? 2 : 1))
+    await sleep(300)
+    const statements = () => query.mock.calls.filter(([call]) => (call as { name?: string }).name === 'read-facts').length
+    const fact = { subject: 'ada', predicate: 'fears' }
+    const know = async (facts: { object: string; sourceTurnId?: string }[]) => {
+      await recordFacts(server.deps, tenant.as('ada'), {
+        conversationId: room, facts: facts.map((each) => ({ ...fact, ...each })),
+      })
+      await sleep(100)
+    }
+    await know([{ object: 'spiders', sourceTurnId }])
+    await know([{ object: 'mice', sourceTurnId }, { object: 'rain' }])
+    const seen = await Promise.all(readings)
+    // To write a list is one statement too; beside these, one for bob and one for all others.
+    expect(statements()).toBe(2 + 3)
+    const facts = (...objects: string[]) => objects.map((object) => ({ object }))
+    expect(seen.pop()).toEqual([{ seq: 14, facts: facts('spiders') }, { seq: 15, facts: facts('mice', 'rain') }])
+    for (const reading of seen) expect(reading).toEqual([{ seq: 15, facts: facts('rain') }])
     query.mockRestore()
   })
 

@@ -25,6 +25,17 @@ export const says = (content: unknown): ChatMisdeed => (response) => {
   response.end(JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: text } }] }))
 }
 
+/** Answers with that status, as an API does that has too much to do. */
+export const status = (code: number): ChatMisdeed => (response) => {
+  response.writeHead(code, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ error: { message: 'overloaded' } }))
+}
+
+/** The values of the JSON lines in each fence of a message, in order. */
+export const quotedIn = (content: string): unknown[][] =>
+  [...content.matchAll(/^(`{3,})json\n(.*?)\n\1$/gms)].map(([, , lines]) =>
+    lines!.split('\n').map((line) => JSON.parse(line) as unknown))
+
 export const SUMMARY = {
   topic: 'Ada and Bob plan a boat trip.', keyDecisions: ['They sail on 12 May.'], openIssues: ['Who brings food?'],
   nextSteps: ['Bob books the boat.'],

@@ -13,6 +13,7 @@ import { createInboxes } from '../../src/domain/event/inbox.ts'
 import { createDeltaQueue } from '../../src/domain/streaming-turn/delta-queue.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { newDataDir, type Backend } from './backend.ts'
+import { OFFLINE } from './offline.ts'
 
 /** What comes over the bus to one process. */
 export type Wire = {
@@ -64,7 +65,7 @@ export async function openSite(backend: Backend): Promise<Site> {
       const limits = { ...LIMITS, turnBytes }
       if (!ground || backend.name !== 'embedded') {
         const world = await createDeps({
-          ...place, embedder: { kind: 'static' }, summarizer: { kind: 'extractive' }, databasePoolSize: 8, limits, streamLeaseMs, presenceTtlMs: 60_000, logLevel: 'silent',
+          ...place, ...OFFLINE, databasePoolSize: 8, limits, streamLeaseMs, presenceTtlMs: 60_000, logLevel: 'silent',
         }, log)
         undo.push(() => world.close())
         ground = world.deps

@@ -1,7 +1,11 @@
-// Waiting for the vectors of turns, which come by and by.
+// What recall finds, in words; and waiting for the vectors of turns and facts, which come by and by.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../../src/domain/deps.ts'
+import { embedFacts } from '../../src/domain/fact/embed.ts'
+import type { Fact } from '../../src/domain/fact/fact.ts'
+import { sentenceOf } from '../../src/domain/fact/write.ts'
+import type { Memory } from '../../src/domain/recall/memory.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
 
 const PATIENCE_MS = 20_000
@@ -18,3 +22,16 @@ export async function embedded(deps: Deps, turns: readonly Turn[]): Promise<void
     await sleep(20)
   }
 }
+
+/** The same of facts. */
+export async function embeddedFacts(deps: Deps, facts: readonly Fact[]): Promise<void> {
+  const ids = facts.map(({ id }) => id)
+  for (let waited = 0; (await embedFacts(deps, ids)).size < ids.length; waited += 20) {
+    if (waited > PATIENCE_MS) throw new Error(`not all of ${ids.length} facts have a vector after ${waited} ms`)
+    await sleep(20)
+  }
+}
+
+/** What a memory says. */
+export const textOf = (memory: Memory): string =>
+  memory.kind === 'TURN' ? memory.turn.text : memory.kind === 'FACT' ? sentenceOf(memory.fact) : memory.summary.content

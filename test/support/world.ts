@@ -11,6 +11,7 @@ import { appendTurn, type TurnInput } from '../../src/domain/turn/append.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { readLastSeq } from '../../src/store/sql/read-journal.ts'
+import { OFFLINE } from './offline.ts'
 import { newDataDir, type Backend, type Opened } from './backend.ts'
 
 export type Tenant = {
@@ -48,7 +49,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
     else opened = await backend.open()
     world = await createDeps({
       databaseUrl: opened?.url, redisUrl: opened?.redisUrl, dataDir, databasePoolSize: 10, logLevel: 'warn',
-      embedder: { kind: 'static' }, summarizer: { kind: 'extractive' },
+      ...OFFLINE,
       limits: { ...LIMITS, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 },
       streamLeaseMs: 30_000, presenceTtlMs: 60_000, ...settings,
     }, pino({ level: 'fatal' }))

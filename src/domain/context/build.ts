@@ -81,11 +81,12 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
     const wanted = asked!.k ?? 5
     const ask = async (k: number) => (await recall(deps, viewer, {
       query, conversationId, scope: asked!.scope, threshold: asked!.threshold, actors, k: Math.min(MOST_HITS, k),
-    })).hits
-    let hits = await ask(wanted + SPARE_HITS)
-    const isShort = hits.filter(({ turn }) => !standing.has(turn.id)).length < wanted
-    if (isShort && hits.length === wanted + SPARE_HITS) hits = await ask(wanted + standing.size)
-    const turns = hits.map(({ turn }) => turn).filter(({ text }) => text.trim() !== '')
+      kinds: ['TURN'],
+    })).hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
+    let found = await ask(wanted + SPARE_HITS)
+    const isShort = found.filter((turn) => !standing.has(turn.id)).length < wanted
+    if (isShort && found.length === wanted + SPARE_HITS) found = await ask(wanted + standing.size)
+    const turns = found.filter(({ text }) => text.trim() !== '')
     const names = await namesOf(deps, viewer, material.names, conversationId, turns)
     return turns.map(({ id, actor, conversationId: room, createdAt, text }) => ({
       id, createdAt, text, name: (room === conversationId && names.get(actor)) || actor,

@@ -23,7 +23,7 @@ const CONTROLS = /\p{Cc}+/gu
  * Characters that show nothing: tags, directions, soft hyphens, zero-width spaces. People cannot see what they spell,
  * models can. The two joiners stay: Persian, Indic scripts and emoji need them.
  */
-const INVISIBLE = /(?![\u200c\u200d])\p{Cf}+/gu
+const INVISIBLE = /[^\P{Cf}\u200c\u200d]+/gu
 /** A letter, a digit or a symbol such as an emoji: without any, nothing is said. */
 const SAYS_SOMETHING = /[\p{L}\p{N}\p{S}]/u
 

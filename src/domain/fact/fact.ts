@@ -4,13 +4,13 @@
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import type { FactRow } from '../../store/sql/fact-columns.ts'
-import { listFacts, readFacts, type FactPlace } from '../../store/sql/read-facts.ts'
+import { listFacts, listFactsOfRooms, readFacts, type FactPlace } from '../../store/sql/read-facts.ts'
 import type { Ground } from '../deps.ts'
 import { kindOf } from '../id.ts'
-import { id, name, parse } from '../input.ts'
+import { id, name, parse, text } from '../input.ts'
 import { paging, slice, type Page } from '../page.ts'
 import type { Viewer } from '../view.ts'
-import { LONGEST } from './content-hash.ts'
+import { LONGEST, normaliseText } from './content-hash.ts'
 
 /** A fact as `viewer` sees it. */
 export type Fact = FactRow & { viewer: Viewer }
@@ -25,11 +25,14 @@ export async function getFacts(
   return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
 }
 
+/** Spelt as facts are stored. */
+const said = (part: 'subject' | 'predicate') => text(LONGEST[part]).transform(normaliseText).nullish()
+
 const factFilter = z.object({
   userId: name.nullish(),
   conversationId: id('conversation').nullish(),
-  subject: z.string().max(LONGEST.subject).nullish(),
-  predicate: z.string().max(LONGEST.predicate).nullish(),
+  subject: said('subject'),
+  predicate: said('predicate'),
   includeSuperseded: z.boolean().nullish(),
 })
 export type FactFilter = z.input<typeof factFilter>
@@ -62,4 +65,24 @@ export async function getFactPage(
     ...given, includeSuperseded: includeSuperseded ?? false, after, limit: page.size + 1,
   })
   return slice(rows.map(seenBy(viewer)), page)
+}
+
+export type FactsOfRoomArgs = { first?: number | null; after?: string | null; includeSuperseded?: boolean | null }
+
+/**
+ * A page of the facts of each room, as `getFactPage`: one statement for the whole list. A room that has none, or that
+ * the viewer's tenant has not, gets an empty page.
+ * @throws InvalidInput
+ */
+export async function getFactPages(
+  { pool, limits }: Pick<Ground, 'pool' | 'limits'>, viewer: Viewer, rooms: readonly string[], args: FactsOfRoomArgs,
+): Promise<Map<string, Page<Fact>>> {
+  const page = paging(args, limits.pageSize)
+  const rows = await listFactsOfRooms(pool, viewer, rooms, {
+    includeSuperseded: args.includeSuperseded ?? false, after: page.after === null ? null : toPlace(page.after),
+    limit: page.size + 1,
+  })
+  const found = new Map<string, Fact[]>(rooms.map((room) => [room, []]))
+  for (const row of rows) found.get(row.conversationId!)!.push(seenBy(viewer)(row))
+  return new Map([...found].map(([room, facts]) => [room, slice(facts, page)]))
 }

@@ -7,6 +7,7 @@
 // Of two that cannot both hold, the later observed stays, then the more confident, then the lower hash. A less trusted
 // fact never displaces a more trusted one: where it is the newer, both stay, and the pair is reported as disputed.
 
+import type { Verdict } from '../../providers/fact-judge.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import { contradicts, isOpen, isSame, NEARNESS, toCompared, type Compared, type Nearness } from './same.ts'
 
@@ -35,8 +36,6 @@ export type MergedFact = Statement & {
 }
 
 export type Pair = { a: string; b: string }
-/** What a model says of two facts. It does not say who wins: so it can neither favour one nor close a circle. */
-export type Verdict = Pair & { says: 'SAME' | 'CONTRADICTORY' | 'BOTH_HOLD' }
 
 /** `kept`, `originals` and `loser` together name each fact exactly once. Lists are in the order of ids. */
 export type Plan = {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
+import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 import { readParticipants } from '../../store/sql/read-participants.ts'
 import { readTurns } from '../../store/sql/read-turns.ts'
@@ -13,7 +14,8 @@ import { id, name, parse, text, time } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
 import { getFacts, type Fact } from './fact.ts'
-import { lessTrusted } from './trust.ts'
+import { redactStatement } from './redact.ts'
+import { kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
 import { lockRooms, noteFacts, writeFacts, type Candidate, type Origin } from './write.ts'
 
@@ -44,28 +46,27 @@ export type FactExtraction = {
 /** Parts of the input, each of its turn. */
 type Source = Origin & { at: Date; saidBy: ParticipantKind | null }
 
-const KIND_OF_ROLE = { SYSTEM: null, USER: null, ASSISTANT: 'AGENT', TOOL: 'TOOL' } as const
-
-/** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another room, or not committed */
+/** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another room */
 async function findSources(
   { pool }: Deps, viewer: Viewer, room: string | null, facts: readonly { sourceTurnId?: string | null }[],
 ): Promise<Map<string, Source>> {
   const ids = [...new Set(facts.flatMap(({ sourceTurnId }) => sourceTurnId ?? []))]
   const turns = new Map((await readTurns(pool, viewer, ids)).map((turn) => [turn.id, turn]))
   const rooms = [...new Set([...turns.values()].map(({ conversationId }) => conversationId))]
-  const people = await readParticipants(pool, viewer.tenant, rooms, [...new Set([...turns.values()].map(({ actor }) => actor))])
+  const actors = [...new Set([...turns.values()].map(({ actor }) => actor))]
+  const people = await readParticipants(pool, viewer.tenant, rooms, actors)
   const kinds = new Map(people.map(({ conversationId, actor, kind }) => [`${conversationId} ${actor}`, kind]))
   for (const [place, { sourceTurnId }] of facts.entries()) {
     if (sourceTurnId == null) continue
     const turn = turns.get(sourceTurnId)
     if (!turn) throw new NotFound('turn', sourceTurnId)
-    const problem = room !== null && turn.conversationId !== room ? 'is not in that conversation'
-      : turn.status !== 'COMMITTED' ? `is ${turn.status}: only what is complete is a source` : null
-    if (problem) throw InvalidInput.at(`facts.${place}.sourceTurnId`, problem)
+    if (room !== null && turn.conversationId !== room) {
+      throw InvalidInput.at(`facts.${place}.sourceTurnId`, 'is not in that conversation')
+    }
   }
   return new Map([...turns.values()].map((turn) => [turn.id, {
     conversationId: turn.conversationId, turn, at: turn.createdAt,
-    saidBy: lessTrusted(kinds.get(`${turn.conversationId} ${turn.actor}`) ?? null, KIND_OF_ROLE[turn.role]),
+    saidBy: lessTrusted(kinds.get(`${turn.conversationId} ${turn.actor}`) ?? null, kindOfRole(turn.role)),
   }]))
 }
 
@@ -76,7 +77,9 @@ async function findSources(
  * @throws InvalidInput @throws NotFound for the room or a source turn
  */
 export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
-  const given = parse(recordFactsInput, input)
+  const { redactFacts, detectors } = deps
+  const asked = parse(recordFactsInput, input)
+  const given = { ...asked, facts: redactFacts ? asked.facts.map((fact) => redactStatement(fact, detectors)) : asked.facts }
   const room = given.conversationId ?? null
   const sources = await findSources(deps, viewer, room, given.facts)
   const rooms = [...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(room ?? []))]
@@ -91,10 +94,24 @@ export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFacts
     return {
       subject: fact.subject, predicate: fact.predicate, object: fact.object, confidence: fact.confidence ?? 1,
       userId: given.userId ?? userOf(fact.subject, known), origin,
-      saidBy: lessTrusted(source?.saidBy ?? null, recorder) ?? 'HUMAN', observedAt: fact.observedAt ?? source?.at ?? now,
+      saidBy: lessTrusted(source?.saidBy ?? null, recorder) ?? 'HUMAN',
+      observedAt: fact.observedAt ?? source?.at ?? now,
     }
   })
   return keep(deps, viewer, rooms, candidates)
+}
+
+/** While their rooms are locked: an edit takes back the facts of what it replaces, and must not miss one. */
+async function checkSources(tx: Tx, candidates: readonly Candidate[]): Promise<void> {
+  const ids = candidates.flatMap(({ origin }) => origin?.turn?.id ?? [])
+  const unfit = await tx.turn.findFirst({
+    where: { id: { in: ids }, OR: [{ status: { not: 'COMMITTED' } }, { supersededBy: { not: null } }] },
+    select: { id: true, status: true },
+  })
+  if (!unfit) return
+  const place = candidates.findIndex(({ origin }) => origin?.turn?.id === unfit.id)
+  throw InvalidInput.at(`facts.${place}.sourceTurnId`, unfit.status === 'COMMITTED'
+    ? 'was superseded: only the newest version is a source' : `is ${unfit.status}: only what is complete is a source`)
 }
 
 async function keep(
@@ -105,9 +122,11 @@ async function keep(
     const heads = await lockRooms(tx, tenant, rooms)
     const gone = rooms.find((each) => !heads.has(each))
     if (gone !== undefined) throw new NotFound('conversation', gone)
+    await checkSources(tx, candidates)
     const written = await writeFacts(deps, tx, tenant, heads, candidates)
-    const grown = await noteFacts(tx, tenant, written.facts)
+    const grown = await noteFacts(tx, tenant, [...written.facts, ...written.renewed])
     if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+    if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return { ids: written.facts.map((fact) => fact.id), repeated: written.repeated }
   })
   const facts = await getFacts(deps, viewer, ids)

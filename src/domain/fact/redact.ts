@@ -2,6 +2,7 @@
 // fails its checksum stays. Reads each text once: all patterns are bounded, so that the time grows with the length of
 // the text and nothing else, whoever wrote it.
 
+import type { Statement } from './content-hash.ts'
 import { cards, credentials, emails, ibans, ips, phones } from './sensitive.ts'
 
 /** A stretch of a text, [start, end) in UTF-16 units. */
@@ -58,3 +59,9 @@ export function redact(text: string, custom: readonly CustomDetector[] = []): Re
   }
   return { text: kept + text.slice(rest), found }
 }
+
+/** A statement with each of its texts redacted. */
+export const redactStatement = <S extends Statement>(statement: S, custom: readonly CustomDetector[]): S => ({
+  ...statement, subject: redact(statement.subject, custom).text, predicate: redact(statement.predicate, custom).text,
+  object: redact(statement.object, custom).text,
+})

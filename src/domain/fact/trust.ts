@@ -4,6 +4,10 @@
 /** Who said it, as participants are kinds of. */
 export type Source = 'HUMAN' | 'AGENT' | 'TOOL'
 
+/** Whose words a turn in that role has, whoever sent it; null for people and whoever gives instructions. */
+export const kindOfRole = (role: 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'): Source | null =>
+  role === 'ASSISTANT' ? 'AGENT' : role === 'TOOL' ? 'TOOL' : null
+
 /** Greater is more trusted. What a tool returns may be anybody's text; an agent may have read it. */
 export const TRUST: Readonly<Record<Source, number>> = { TOOL: 0, AGENT: 1, HUMAN: 2 }
 

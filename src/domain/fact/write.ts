@@ -66,7 +66,8 @@ async function toNewFact(
 ): Promise<NewFact> {
   const { origin, subject, predicate, object, userId, saidBy, confidence, observedAt } = candidate
   const turn = origin?.turn ?? null
-  // What no turn says stands where its entry will: it is the next, for the journal is locked.
+  // What no turn says stands where its entry will: it is the next, for the journal is locked. A renewal has one too:
+  // otherwise whoever joins by the next entry would see what was said before.
   const next = origin ? heads.get(origin.conversationId)! + 1 : null
   const audience = turn?.audience ? [...new Set(turn.audience)].sort() : null
   return {
@@ -80,18 +81,21 @@ async function toNewFact(
 const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKey) =>
   [userId ?? conversationId ?? '', visibility, hash].join('\n')
 
-/** What hearing it again changes about a fact; null for nothing. Repeating makes nobody surer. */
+/**
+ * What hearing it again changes about a fact; null for nothing. It is as old as who is believed most said it last;
+ * repeating makes nobody surer.
+ */
 function renewal(active: ActiveRow, { id: _, ...again }: NewFact): Renewal | null {
   const better = TRUST[again.saidBy] - TRUST[active.saidBy]
-  const isLater = again.observedAt > active.observedAt
-  if (better < 0 || (better === 0 && !isLater)) return null
-  const observedAt = isLater ? again.observedAt : active.observedAt
-  return { ...again, id: active.id, observedAt, confidence: better > 0 ? again.confidence : active.confidence }
+  if (better < 0 || (better === 0 && again.observedAt <= active.observedAt)) return null
+  return { ...again, id: active.id, confidence: better > 0 ? again.confidence : active.confidence }
 }
 
 export type Written = {
   /** The new facts, in the order of the candidates. */
   facts: NewFact[]
+  /** Those that were there and are known from elsewhere, or from somebody else, now. */
+  renewed: Renewal[]
   /** Those that were known to the letter. */
   repeated: Candidate[]
 }
@@ -124,7 +128,12 @@ export async function writeFacts(
   await renewFacts(tx, [...renewals.values()])
   const repeated = candidates.filter((_, place) => !inserted.has(facts[place]!.id))
   await countSkipped(tx, tenant, repeated.filter(({ origin }) => !origin?.turn?.audience).length)
-  return { facts: facts.filter(({ id }) => inserted.has(id)), repeated }
+  return {
+    // One that is new may have been said again among the candidates: it is where that puts it.
+    facts: facts.filter(({ id }) => inserted.has(id)).map((fact) => ({ ...fact, ...renewals.get(fact.id) })),
+    renewed: [...renewals.values()].filter(({ id }) => !inserted.has(id)),
+    repeated,
+  }
 }
 
 /** Tells the rooms of what has changed in them: one entry each. To be announced after the commit. */

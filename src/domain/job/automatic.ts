@@ -12,11 +12,6 @@ export type Automatic = {
   dedupEvery: number
 }
 
-/** As a server that is told nothing does: nothing is learned, so nothing needs reconciling. */
-export const DEFAULTS: Automatic = {
-  threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5,
-}
-
 /** Whether anything that follows the turns of a user is to be done, so that they must be counted. */
 export const countsUsers = (automatic: Automatic): boolean =>
   automatic.userSummaryEvery > 0 || reconcilesEvery(automatic) > 0

@@ -38,18 +38,18 @@ function aboutUsers(
 }
 
 /** What is to be done, by the server's thresholds. */
-export function worksOf(deps: Deps, verbs: Partial<Verbs>): Works {
+export function worksOf(deps: Deps, verbs: Verbs): Works {
   const { automatic, pool } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
   const rooms = [compaction(deps)]
   const users: Work<Subject>[] = []
-  if (extractNext && automatic.factExtractionEvery > 0) {
+  if (automatic.factExtractionEvery > 0) {
     rooms.push(extraction(deps, automatic.factExtractionEvery, extractNext))
   }
-  if (refreshProfileDue && automatic.userSummaryEvery > 0) {
+  if (automatic.userSummaryEvery > 0) {
     users.push(aboutUsers(deps, 'REFRESH_PROFILE', 'profiled_turns', automatic.userSummaryEvery, refreshProfileDue))
   }
-  if (reconcileDue && reconcilesEvery(automatic) > 0) {
+  if (reconcilesEvery(automatic) > 0) {
     users.push(aboutUsers(deps, 'RECONCILE_FACTS', 'reconciled_turns', reconcilesEvery(automatic), reconcileDue))
   }
   const counter = countsUsers(automatic) && {
@@ -63,5 +63,5 @@ export function worksOf(deps: Deps, verbs: Partial<Verbs>): Works {
  * Starts the background work; the result stops it, once what runs has ended.
  * @throws what the job queue says when it cannot be made
  */
-export const startJobs = (deps: Deps, verbs: Partial<Verbs> = VERBS): Promise<() => Promise<void>> =>
+export const startJobs = (deps: Deps, verbs: Verbs = VERBS): Promise<() => Promise<void>> =>
   startWorks(deps, worksOf(deps, verbs))

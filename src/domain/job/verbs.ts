@@ -3,6 +3,9 @@
 // False: fewer than `n` turns are left, or somebody else did it.
 
 import type { Deps } from '../deps.ts'
+import { extractNext } from '../fact/extract.ts'
+import { reconcileDue } from '../fact/reconcile-facts.ts'
+import { refreshProfileDue } from '../profile/refresh.ts'
 
 export type Verbs = {
   /** Reads the oldest `n` turns of the room that were not read for facts. @throws ProviderFailed */
@@ -13,5 +16,4 @@ export type Verbs = {
   reconcileDue(deps: Deps, tenant: string, userId: string, n: number, signal: AbortSignal): Promise<boolean>
 }
 
-/** What this server can do. What is not there is not looked for. */
-export const VERBS: Partial<Verbs> = {}
+export const VERBS: Verbs = { extractNext, refreshProfileDue, reconcileDue }

@@ -15,8 +15,8 @@ import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candida
 
 /** A scope of so many entries is read whole: it has no more turns than entries. */
 const WHOLE = 5_000
-/** Turns by words, and as many by vectors, whose surroundings are weighed at least. More find no more. */
-const SIDE = 64
+/** Turns by words, and as many by vectors, whose surroundings are weighed at least; so with facts. More find no more. */
+export const SIDE = 64
 /** A term that more than this share of a wide scope's turns hold tells next to nothing, */
 const COMMON = 0.1
 /** nor does one that more turns hold than are worth reading. Where no other is left, as many are read of each. */

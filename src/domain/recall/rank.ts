@@ -59,15 +59,18 @@ export type Signal = keyof typeof WEIGHTS
 const SIGNALS = Object.keys(WEIGHTS) as Signal[]
 
 /** A turn of this many terms has said enough. 12 to 24 changed recall by less than half a point. */
-const ENOUGH_TERMS = 16
+export const ENOUGH_TERMS = 16
 /** The share of each turn beside it in a turn's similarity: short turns mean little alone. */
 const BESIDE = 0.5
 
-/** The candidates with their scores, best first; of equal ones the newer first. Weights are given to measure them. */
+/**
+ * The candidates with their scores, best first; of equal ones the newer first. Weights are given to measure them.
+ * `best`: the match by words that is worth 1.
+ */
 export function rank<T extends Candidate>(
   question: Question, candidates: readonly T[], weights: Record<Signal, number> = WEIGHTS,
+  best = candidates.reduce((most, { text }) => Math.max(most, text), 0),
 ): Ranked<T>[] {
-  const best = candidates.reduce((most, { text }) => Math.max(most, text), 0)
   return candidates
     .map((candidate) => {
       const textScore = candidate.text === 0 ? null : candidate.text / best

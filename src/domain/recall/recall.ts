@@ -1,10 +1,10 @@
-// Recall: the turns that a query is about, best first, as the viewer sees them. By words at once, by vectors as soon as
-// they are made, in one room or in many.
+// Recall: the turns, facts and summaries that a query is about, best first, as the viewer sees them. By words at once,
+// by vectors as soon as they are made, in one room or in many.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { EmbedderFailed } from '../../providers/embedder.ts'
-import { STOP_WORDS, terms, words } from '../../providers/words.ts'
+import { terms } from '../../providers/words.ts'
 import { Role } from '../../store/generated/enums.ts'
 import { readScope, type ScopeRoom } from '../../store/sql/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/read-turns.ts'
@@ -13,12 +13,12 @@ import type { Deps } from '../deps.ts'
 import { id, metadata, name, parse, storable, time } from '../input.ts'
 import { seenBy, type Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { rarities } from './bm25.ts'
-import { toCandidate, type TurnCandidate } from './candidate.ts'
-import { gather, type Asked, type Gathered, type QueryTerms } from './gather.ts'
+import { recallFacts } from './facts.ts'
+import type { Asked, Gathered, QueryTerms } from './gather.ts'
 import { hashed } from './index-entry.ts'
-import { readQuestion } from './question.ts'
-import { rank, type Ranked } from './rank.ts'
+import { choose, KINDS, merge, type Chosen, type Memory, type MemoryKind } from './memory.ts'
+import { recallSummaries } from './summaries.ts'
+import { recallTurns } from './turns.ts'
 
 /** UTF-16 units of a query. */
 const QUERY = 10_000
@@ -32,7 +32,8 @@ const QUERY_TERMS = 32
 const PATIENCE_MS = 3_000
 
 const SCOPES = ['CONVERSATION', 'OWNER', 'TENANT'] as const
-const KINDS = ['TURN'] as const
+/** Kinds that are looked among where none are named. */
+const USUAL: readonly MemoryKind[] = ['TURN', 'FACT']
 
 const between = (least: number, most: number) => z.int().min(least, `must be ${least} to ${most}`)
   .max(most, `must be ${least} to ${most}`)
@@ -60,55 +61,61 @@ const recallInput = z.object({
 export type RecallInput = z.input<typeof recallInput>
 
 export type RecallHit = {
-  turn: Turn
+  memory: Memory
   /** What the order is by. */
   score: number
-  /** Cosine of query and turn; null where the turn has no vector yet. */
+  /** Cosine of query and memory, of a fact the greater of its two; null where it has no vector (yet). */
   similarity: number | null
-  /** 0 to 1, relative to the best match among the candidates; null where not one word matches. */
+  /** 0 to 1, relative to the best match among the candidates of its kind; null where not one word matches. */
   textScore: number | null
-  /** Turns before and after it as the viewer sees them, oldest first. */
+  /** Turns before and after it as the viewer sees them, oldest first; none of what is no turn. */
   neighbours: Turn[]
 }
 export type Recall = { hits: RecallHit[]; plan: { vectorSearch: Gathered['vectorSearch']; candidates: number } }
 
 /**
- * The `k` (10) turns that the query is about, best first. Superseded, unfinished and aborted turns are left out.
+ * The `k` (10) memories that the query is about, best first; turns and facts unless `kinds` says otherwise. Superseded,
+ * unfinished and aborted turns are left out, and facts that hold no more.
  *
- * `threshold`: the least cosine of query and turn; what has no vector fails it. `maxTokens`: of hits and neighbours
- * together; what does not fit is passed over for what comes after it.
+ * `threshold`: the least cosine of query and memory; what has no vector fails it. `maxTokens`: of hits and neighbours
+ * together; what does not fit is passed over for what comes after it. What the filters mean of facts and of summaries,
+ * facts.ts and summaries.ts say.
  * @throws InvalidInput @throws NotFound for a room that the viewer's tenant has not
  */
 export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Promise<Recall> {
   const given = parse(recallInput, input)
+  const { query } = given
   const viewer = actAs(asker, given.as)
   const scope = given.scope ?? 'CONVERSATION'
-  if (scope === 'CONVERSATION' && given.conversationId == null) {
+  const room = given.conversationId ?? null
+  if (scope === 'CONVERSATION' && room === null) {
     throw InvalidInput.at('conversationId', 'is needed to search one conversation; or set scope to OWNER or TENANT')
   }
+  const kinds = new Set(given.kinds ?? USUAL)
   const [rooms, vector] = await Promise.all([
-    findRooms(deps, viewer, scope, given.conversationId ?? null), directionOf(deps, given.query),
+    findRooms(deps, viewer, scope, room), kinds.has('TURN') || kinds.has('FACT') ? directionOf(deps, query) : null,
   ])
-  const nothing: Recall = { hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } }
-  if (given.kinds?.length === 0 || rooms.length === 0) return nothing
-
   const k = given.k ?? 10
   const asked: Asked = {
-    terms: termsOf(given.query), vector, k,
+    terms: termsOf(query), vector, k,
     filter: {
       actors: given.actors, roles: given.roles, since: given.after, until: given.before, metadata: given.metadata,
     },
   }
-  if (asked.terms.size === 0 && vector === null) return nothing
-  const gathered = await gather(deps, viewer, rooms, asked)
-  const ranked = rankGathered(given.query, gathered)
+  if (asked.terms.size === 0 && vector === null) return { hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } }
+  const [turns, facts, summaries] = await Promise.all([
+    kinds.has('TURN') ? recallTurns(deps, viewer, rooms, query, asked) : { found: [], vectorSearch: 'NONE' as const },
+    kinds.has('FACT') ? recallFacts(deps, viewer, { scope, room }, query, asked) : [],
+    kinds.has('SUMMARY') ? recallSummaries(deps, viewer, rooms, query, asked) : [],
+  ])
+  const ranked = merge(turns.found, facts, summaries)
   const good = ranked.filter(({ candidate: { similarity } }) =>
     given.threshold == null || (similarity ?? -1) >= given.threshold)
   const chosen = choose(good, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
-  return {
-    hits: await toHits(deps, viewer, chosen),
-    plan: { vectorSearch: gathered.vectorSearch, candidates: ranked.length },
-  }
+  deps.recalledFacts.note(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
+  // All facts' vectors are compared, however many there are.
+  const vectorSearch = turns.vectorSearch === 'NONE' && kinds.has('FACT') && vector ? 'EXACT' : turns.vectorSearch
+  return { hits: await toHits(deps, viewer, chosen), plan: { vectorSearch, candidates: ranked.length } }
 }
 
 async function findRooms(
@@ -142,65 +149,26 @@ function termsOf(query: string): QueryTerms {
   return new Map(different.map((term, number) => [hashed(term), number]))
 }
 
-/** What a query may call somebody: the whole name, or its first word. */
-function namesOf(name: string): string[] {
-  const all = words(name)
-  const first = all[0]
-  return [...new Set([all.join(' '), first ?? ''])].filter((each) => each.length > 1 && !STOP_WORDS.has(each))
-}
-
-function rankGathered(
-  query: string, { stretches, candidates, participants, statistics, similarity }: Gathered,
-): Ranked<TurnCandidate>[] {
-  // A turn may lie near two stretches; each knows enough of it.
-  const chosen = new Map(stretches.flatMap((stretch, i) =>
-    candidates[i]!.map((index) => [placeKey(stretch[index]!), { stretch, index }] as const)))
-  const keyOf = (room: string, actor: string) => `${room} ${actor}`
-  const names = new Map(participants.map(({ conversationId, actor, displayName }) =>
-    [keyOf(conversationId, actor), [...namesOf(actor), ...namesOf(displayName ?? '')]]))
-  const question = readQuestion(query, [...names.values()].flat())
-  const search = {
-    similarity, rarity: rarities(statistics), averageLength: statistics.averageLength,
-    names: ({ room, actor }: { room: string; actor: string }) =>
-      (names.get(keyOf(room, actor)) ?? []).some((each) => question.speakers.has(each)),
-  }
-  return rank(question, [...chosen.values()].map(({ stretch, index }) => toCandidate(search, stretch, index)))
-}
-
-type Chosen = { hit: Ranked<TurnCandidate>; neighbours: TurnCandidate['turn'][] }
-
-/** The best that fit. What a hit brings along counts with it, once. */
-function choose(ranked: readonly Ranked<TurnCandidate>[], k: number, reach: number, maxTokens: number): Chosen[] {
-  const chosen: Chosen[] = []
-  const paid = new Set<string>()
-  let left = maxTokens
-  for (const hit of ranked) {
-    if (chosen.length === k) break
-    const { stretch, index } = hit.candidate
-    const around = stretch.slice(Math.max(0, index - reach), index + reach + 1)
-    const unpaid = around.filter((turn) => !paid.has(placeKey(turn)))
-    const tokens = unpaid.reduce((sum, turn) => sum + turn.tokens, 0)
-    if (tokens > left) continue
-    left -= tokens
-    for (const turn of unpaid) paid.add(placeKey(turn))
-    chosen.push({ hit, neighbours: around.filter((turn) => turn !== hit.candidate.turn) })
-  }
-  return chosen
-}
-
+/** The hits as they are handed out: turns are read only now. */
 async function toHits({ pool }: Deps, viewer: Viewer, chosen: readonly Chosen[]): Promise<RecallHit[]> {
-  const places = new Map(
-    chosen.flatMap(({ hit, neighbours }) => [hit.candidate.turn, ...neighbours]).map((turn) => [placeKey(turn), turn]))
-  const rows = await readTurnsAt(pool, viewer, [...places.values()])
+  const places = new Map(chosen
+    .flatMap(({ hit, neighbours }) => (hit.kind === 'TURN' ? [hit.candidate.turn, ...neighbours] : []))
+    .map((turn) => [placeKey(turn), turn]))
+  const rows = places.size > 0 ? await readTurnsAt(pool, viewer, [...places.values()]) : []
   const turns = new Map(rows.map((row) => [placeKey({ room: row.conversationId, seq: row.seq }), seenBy(viewer)(row)]))
-  // A turn may have been deleted since it was found.
+  const memoryOf = (hit: Chosen['hit']): Memory | null => {
+    if (hit.kind === 'FACT') return { kind: 'FACT', fact: hit.fact }
+    if (hit.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: hit.summary }
+    // A turn may have been deleted since it was found.
+    const turn = turns.get(placeKey(hit.candidate.turn))
+    return turn ? { kind: 'TURN', turn } : null
+  }
   return chosen.flatMap(({ hit, neighbours }) => {
-    const { candidate, score, textScore } = hit
-    const turn = turns.get(placeKey(candidate.turn))
-    if (!turn) return []
+    const memory = memoryOf(hit)
+    if (!memory) return []
+    const { candidate: { similarity }, score, textScore } = hit
     return [{
-      turn, score, similarity: candidate.similarity, textScore,
-      neighbours: neighbours.flatMap((each) => turns.get(placeKey(each)) ?? []),
+      memory, score, similarity, textScore, neighbours: neighbours.flatMap((each) => turns.get(placeKey(each)) ?? []),
     }]
   })
 }

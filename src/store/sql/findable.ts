@@ -10,13 +10,17 @@ export const filterValues = ({ actors, roles, since, until, metadata }: SearchFi
 /** Whether a filter asks for anything. */
 export const asksAnything = (filter: SearchFilter): boolean => filterValues(filter).some((value) => value !== null)
 
-/** Whether turn `t` meets the filter whose values are the parameters from `$first` on. */
-export const meets = (first: number, t = 't'): string => `(
+/** Whether turn `t` was said by whom, as what and with what metadata the filter asks for, whenever it was said. */
+export const saidAs = (first: number, t = 't'): string => `(
   ($${first}::text[] IS NULL OR ${t}.actor = ANY ($${first}::text[]))
   AND ($${first + 1}::role[] IS NULL OR ${t}.role = ANY ($${first + 1}::role[]))
-  AND ($${first + 2}::timestamptz IS NULL OR ${t}.created_at >= $${first + 2}::timestamptz)
-  AND ($${first + 3}::timestamptz IS NULL OR ${t}.created_at < $${first + 3}::timestamptz)
   AND ($${first + 4}::jsonb IS NULL OR ${t}.metadata @> $${first + 4}::jsonb))`
+
+/** Whether turn `t` meets the filter whose values are the parameters from `$first` on. */
+export const meets = (first: number, t = 't'): string => `(
+  ${saidAs(first, t)}
+  AND ($${first + 2}::timestamptz IS NULL OR ${t}.created_at >= $${first + 2}::timestamptz)
+  AND ($${first + 3}::timestamptz IS NULL OR ${t}.created_at < $${first + 3}::timestamptz))`
 
 /**
  * A lateral subquery of one row where the viewer may find the turn at the place of `x (conversation_id, root_seq, seq)`,

@@ -2,7 +2,7 @@
 
 import type { Pool } from 'pg'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
-import { factVisible } from './visible.ts'
+import { among, factVisible, views, visible } from './visible.ts'
 
 type Viewer = { tenant: string; actor: string }
 
@@ -19,15 +19,17 @@ export async function readFacts(pool: Pool, viewer: Viewer, ids: readonly string
 /** A place in a list of facts. */
 export type FactPlace = { createdAt: Date; id: string }
 
-export type FactList = {
+export type FactsOfRoom = {
   limit: number
   /** After this one: older. */
   after?: FactPlace | null
+  includeSuperseded?: boolean
+}
+export type FactList = FactsOfRoom & {
   userId?: string | null
   conversationId?: string | null
   subject?: string | null
   predicate?: string | null
-  includeSuperseded?: boolean
 }
 
 /**
@@ -51,6 +53,26 @@ export async function listFacts(pool: Pool, viewer: Viewer, list: FactList): Pro
     // No name: with what is asked for, the plan changes.
     text: `SELECT ${FACT_COLUMNS} FROM fact f WHERE ${conditions.join(' AND ')}
            ORDER BY f.created_at DESC, f.id DESC LIMIT $3::integer`,
+    values,
+  })
+  return rows
+}
+
+/** The newest of the viewer's facts of each room, in the same order, `limit` of each. By fact_room. */
+export async function listFactsOfRooms(
+  pool: Pool, viewer: Viewer, rooms: readonly string[], { limit, after, includeSuperseded }: FactsOfRoom,
+): Promise<FactRow[]> {
+  const values: unknown[] = [viewer.tenant, viewer.actor, rooms, limit]
+  if (after) values.push(after.createdAt, after.id)
+  const { rows } = await pool.query<FactRow>({
+    text: `
+      SELECT f.* FROM (${views('$1', '$2', among('$3', rooms.length === 1 ? 'one' : 'many'))}) v
+      CROSS JOIN LATERAL (
+        SELECT ${FACT_COLUMNS} FROM fact f
+        WHERE f.conversation_id = v.id AND ${visible('f')}
+          ${includeSuperseded ? '' : 'AND f.superseded_at IS NULL'}
+          ${after ? 'AND (f.created_at, f.id) < ($5::timestamptz, $6::text)' : ''}
+        ORDER BY f.created_at DESC, f.id DESC LIMIT $4::integer) f`,
     values,
   })
   return rows

@@ -44,3 +44,10 @@ export const newest = (t = 't', v = 'v') => `(
 export const factVisible = (f: string, tenant: string, actor: string) => `(
   ${f}.tenant = ${tenant}::text AND (${f}.conversation_id IS NULL OR EXISTS (
     SELECT FROM (${views(tenant, actor, `c.id = ${f}.conversation_id`)}) v WHERE ${visible(f)})))`
+
+/**
+ * The same of many facts at once, of the tenant's: `f LEFT JOIN v ON v.id = f.conversation_id`, where `v` holds the views
+ * of all their rooms. A room is then looked at once, and not for each of its facts.
+ */
+export const factVisibleIn = (f: string, v: string) => `(
+  ${f}.conversation_id IS NULL OR coalesce(${visible(f, v)}, false))`

@@ -102,6 +102,20 @@ export async function lockFacts(tx: Tx, ids: readonly string[]): Promise<string[
   return rows.map(({ id }) => id)
 }
 
+/** Gives facts that were just written the vectors of those whose words they have. */
+export async function copyFactVectors(tx: Tx, copies: readonly { from: string; to: string }[]): Promise<void> {
+  if (copies.length === 0) return
+  const [from, to] = [copies.map((copy) => copy.from), copies.map((copy) => copy.to)]
+  await tx.$executeRaw`
+    WITH copied AS (
+      INSERT INTO fact_vector (fact_id, embedder, object, sentence)
+      SELECT c.to_id, v.embedder, v.object, v.sentence
+      FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact_vector v ON v.fact_id = c.from_id)
+    UPDATE fact f SET embedded_by = o.embedded_by
+    FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact o ON o.id = c.from_id
+    WHERE f.id = c.to_id`
+}
+
 /** Active facts that were taken from that version of a turn. Index fact_source. */
 export async function readFactsOf(tx: Tx, turnId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`

@@ -5,6 +5,7 @@ import {
   createConversation, deleteConversation, updateConversation, type CreateConversationInput,
 } from '../../../src/domain/conversation.ts'
 import { readInbox, type InboxEvent } from '../../../src/domain/event/inbox.ts'
+import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, appendTurns, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'
@@ -171,6 +172,17 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'y' } })
     expect(await bob.reasons()).toEqual(['UPDATED', 'UPDATED'])
     expect(await eve.reasons()).toEqual([])
+  })
+
+  it('says nothing of facts: they are read in the room', async () => {
+    const bob = await listen('bob')
+    const { facts: [fact] } = await recordFacts(one.deps, ada, {
+      conversationId: room, facts: [{ subject: 'Ada', predicate: 'likes', object: 'tea' }],
+    })
+    await retractFact(one.deps, ada, { factId: fact!.id })
+    expect(await bob.reasons()).toEqual([])
+    await say('ada')
+    expect(await bob.reasons()).toEqual(['TURN'])
   })
 
   it('says REMOVED to whom leaves, then nothing of the room until they are back', async () => {

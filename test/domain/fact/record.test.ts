@@ -1,13 +1,19 @@
 // Facts that somebody supplies: written once, seen by those who see where they come from, and taken back with a reason.
 
-import { describe, expect, it } from 'vitest'
-import { getFactPage } from '../../../src/domain/fact/fact.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createConversation } from '../../../src/domain/conversation.ts'
+import { getFactPage, getFactPages, getFacts } from '../../../src/domain/fact/fact.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
+import { addParticipant } from '../../../src/domain/participant.ts'
+import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
-import { useWorld } from '../../support/world.ts'
+import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
 
 const rome = { subject: 'Ada', predicate: 'lives in', object: 'Rome' }
+const at = (day: number) => new Date(Date.UTC(2026, 0, day))
 
 describe.each(backends)('facts on $name', (backend) => {
   const world = useWorld(backend)
@@ -61,5 +67,178 @@ describe.each(backends)('facts on $name', (backend) => {
     await supersedeTurn(deps, tenant.as('ada'), { turnId: turn.id, turn: { content: 'I live in Oslo', role: 'USER' } })
     const all = await getFactPage(deps, tenant.as('ada'), { filter: { includeSuperseded: true } })
     expect(all.items).toMatchObject([{ id: fact!.id, supersedeReason: 'UPDATE' }])
+  })
+
+  it('are not taken from what was edited or is not complete', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const [room, ada] = [await tenant.room('ada'), tenant.as('ada')]
+    const old = await tenant.say(room, 'ada', 'I live in Rome')
+    await supersedeTurn(deps, ada, { turnId: old.id, turn: { content: 'I live in Oslo', role: 'USER' } })
+    const open = await openTurn(deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })
+    for (const [turn, problem] of [[old, /^facts.1.sourceTurnId: was superseded/], [open, /is STREAMING/]] as const) {
+      const facts = [{ ...rome, object: 'Oslo' }, { ...rome, sourceTurnId: turn.id }]
+      await expect(recordFacts(deps, ada, { facts })).rejects.toThrow(problem)
+    }
+    expect((await getFactPage(deps, ada, {})).items).toEqual([])
+  })
+
+  it('of a turn that is edited at this moment do not hold after it', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const [room, ada] = [await tenant.room('ada'), tenant.as('ada')]
+    for (let n = 0; n < 10; n++) {
+      const { id } = await tenant.say(room, 'ada', `I live in Rome ${n}`)
+      const facts = [{ ...rome, object: `Rome ${n}`, sourceTurnId: id }]
+      await Promise.all([
+        recordFacts(deps, ada, { facts }).catch((error) => expect(error).toBeInstanceOf(InvalidInput)),
+        supersedeTurn(deps, ada, { turnId: id, turn: { content: 'No.', role: 'USER' } }),
+      ])
+    }
+    expect((await getFactPage(deps, ada, {})).items).toEqual([])
+  })
+
+  describe('said again', () => {
+    /** Two rooms; "ada" is a person in both, "bot" an agent. */
+    async function twoRooms(tenant: Tenant) {
+      const people = [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' as const }]
+      return [await tenant.room(...people), await tenant.room(...people)] as const
+    }
+    const SECOND = { observedAt: at(20), confidence: 0.5 }
+
+    it.each([
+      ['later', 'ada', 'ada', SECOND, { moves: true, observedAt: at(20), confidence: 0.9, saidBy: 'HUMAN' }],
+      ['later, by agents', 'bot', 'bot', SECOND, { moves: true, observedAt: at(20), confidence: 0.9, saidBy: 'AGENT' }],
+      ['at the same time', 'ada', 'ada', { observedAt: at(10) }, { moves: false }],
+      ['of an earlier time', 'ada', 'ada', { observedAt: at(5) }, { moves: false }],
+      ['later, by somebody less trusted', 'ada', 'bot', SECOND, { moves: false }],
+      ['later, by somebody more trusted', 'bot', 'ada', SECOND,
+        { moves: true, observedAt: at(20), confidence: 0.5, saidBy: 'HUMAN' }],
+      ['of an earlier time, by somebody more trusted', 'bot', 'ada', { ...SECOND, observedAt: at(5) },
+        { moves: true, observedAt: at(5), confidence: 0.5, saidBy: 'HUMAN' }],
+    ])('%s', async (_, first, second, again, { moves, ...changed }) => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const [room, other] = await twoRooms(tenant)
+      const { facts: [fact] } = await recordFacts(deps, tenant.as(first), {
+        conversationId: room, facts: [{ ...rome, observedAt: at(10), confidence: 0.9 }],
+      })
+      expect(fact).toMatchObject({ conversationId: room, seq: 3, rootSeq: 3 })
+      expect(await recordFacts(deps, tenant.as(second), { conversationId: other, facts: [{ ...rome, ...again }] }))
+        .toEqual({ facts: [], exactDuplicatesSkipped: 1 })
+      const now = (await getFacts(deps, tenant.as('ada'), [fact!.id])).get(fact!.id)
+      const place = moves ? { conversationId: other, seq: 3, rootSeq: 3 } : {}
+      expect(now).toEqual({ ...fact, viewer: tenant.as('ada'), ...place, ...changed })
+      expect(await tenant.lastSeq(other)).toBe(moves ? 3 : 2)
+    })
+
+    it('within one call, stand where the last of it puts them', async () => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const rooms = await twoRooms(tenant)
+      const [one, two] = [await tenant.say(rooms[0], 'ada', 'Rome'), await tenant.say(rooms[1], 'ada', 'Rome')]
+      const facts = [one, two].map(({ id }, n) => ({ ...rome, sourceTurnId: id, observedAt: at(n + 1) }))
+      const recorded = await recordFacts(deps, tenant.as('ada'), { facts })
+      expect(recorded).toMatchObject({ exactDuplicatesSkipped: 1, facts: [{ sourceTurnId: two.id, observedAt: at(2) }] })
+      expect([await tenant.lastSeq(rooms[0]), await tenant.lastSeq(rooms[1])]).toEqual([3, 4])
+    })
+
+    it('by a private turn are another fact than for everybody', async () => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const room = await tenant.room('ada', 'bob')
+      const { id } = await tenant.say(room, 'ada', 'Rome', { audience: ['ada'] })
+      const record = async (actor: string, more: object) => {
+        const { facts, exactDuplicatesSkipped } = await recordFacts(deps, tenant.as(actor), {
+          conversationId: room, facts: [{ ...rome, ...more }],
+        })
+        return [facts.length, exactDuplicatesSkipped]
+      }
+      expect(await record('ada', { sourceTurnId: id })).toEqual([1, 0])
+      expect(await record('ada', { sourceTurnId: id })).toEqual([0, 1])
+      expect(await record('bob', {})).toEqual([1, 0])
+      // What is private shows in no count of others.
+      expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } })).toBeNull()
+      expect(await record('bob', {})).toEqual([0, 1])
+      expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } }))
+        .toMatchObject({ exactDuplicatesSkipped: 1n })
+    })
+  })
+
+  it('that no turn says are not for those who join later, said again or not', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const room = await tenant.room('ada')
+    const oslo = { ...rome, object: 'Oslo' }
+    await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [rome, oslo] })
+    await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [rome] })
+    await addParticipant(deps, tenant.as('late'), {
+      conversationId: room, participant: { actor: 'late', history: 'SINCE_JOINED' },
+    })
+    const seen = async (actor: string) =>
+      (await getFactPage(deps, tenant.as(actor), { filter: { conversationId: room } })).items.map(({ object }) => object)
+    expect(await seen('late')).toEqual([])
+    expect((await seen('ada')).sort()).toEqual(['Oslo', 'Rome'])
+    await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [oslo] })
+    expect(await seen('late')).toEqual(['Oslo'])
+  })
+
+  it('are listed by what they are spelt like, and of many rooms at once', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const ada = tenant.as('ada')
+    const rooms = [await tenant.room('ada'), await tenant.room('ada'), await tenant.room('ada')]
+    for (const [n, room] of rooms.slice(0, 2).entries()) {
+      for (const object of ['a', 'b', 'c']) {
+        await recordFacts(deps, ada, {
+          conversationId: room, facts: [{ subject: 'Die Ämter', predicate: 'are', object: `${object}${n}` }],
+        })
+      }
+    }
+    const { items } = await getFactPage(deps, ada, { filter: { subject: ' die  ämter', predicate: 'ARE' } })
+    expect(items).toHaveLength(6)
+    expect((await getFactPage(deps, ada, { filter: { subject: 'Ämter' } })).items).toEqual([])
+    for (const filter of [{ subject: 'a\0' }, { predicate: '\0' }, { userId: '\0' }, { conversationId: 'x' }]) {
+      await expect(getFactPage(deps, ada, { filter })).rejects.toThrow(InvalidInput)
+    }
+    const pages = await getFactPages(deps, ada, rooms, { first: 2 })
+    expect(rooms.map((room) => pages.get(room)!.items.map(({ object }) => object)))
+      .toEqual([['c0', 'b0'], ['c1', 'b1'], []])
+    expect(rooms.map((room) => pages.get(room)!.hasNextPage)).toEqual([true, true, false])
+  })
+})
+
+describe.each(backends)('facts brought to two processes at once, on $name', (backend) => {
+  let site: Site
+  let processes: Process[]
+  beforeAll(async () => {
+    site = await openSite(backend)
+    processes = [await site.start(), await site.start()]
+  })
+  afterAll(() => site.close())
+
+  it.each(['of no room', 'of one room', 'of the rooms of their turns'])('are kept once: %s', async (where) => {
+    const ada = newViewer()
+    const [{ deps }] = processes as [Process]
+    const rooms = await Promise.all([1, 2].map(async () =>
+      (await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })).id))
+    const turns = await Promise.all(rooms.map((conversationId) =>
+      appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content: 'listen' } })))
+    const calls = Array.from({ length: 20 }, (_, call) => {
+      const facts = Array.from({ length: 10 }, (_, n) => ({
+        ...rome, object: `place ${n}`, sourceTurnId: where.endsWith('turns') ? turns[(n + call) % 2]!.id : null,
+      }))
+      return recordFacts(processes[call % 2]!.deps, ada, {
+        conversationId: where === 'of one room' ? rooms[0] : null, facts: call % 3 ? facts : facts.reverse(), userId: 'ada',
+      })
+    })
+    const answers = await Promise.all(calls)
+    const written = answers.flatMap(({ facts }) => facts.map(({ id }) => id))
+    expect(written).toHaveLength(10)
+    expect(answers.reduce((sum, { exactDuplicatesSkipped }) => sum + exactDuplicatesSkipped, 0)).toBe(190)
+    expect(await deps.db.factTally.findUnique({ where: { tenant: ada.tenant } }))
+      .toMatchObject({ exactDuplicatesSkipped: 190n })
+    const { items } = await getFactPage(deps, ada, { filter: { userId: 'ada', includeSuperseded: true } })
+    expect(items.map(({ id }) => id).sort()).toEqual(written.sort())
   })
 })

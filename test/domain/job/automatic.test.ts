@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { countsUsers, DEFAULTS, reconcilesEvery, runsDue } from '../../../src/domain/job/automatic.ts'
+import { loadConfig } from '../../../src/config.ts'
+import { countsUsers, reconcilesEvery, runsDue } from '../../../src/domain/job/automatic.ts'
+
+const DEFAULTS = loadConfig({}).automatic
 
 describe('thresholds', () => {
   it.each([

@@ -3,6 +3,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createConversation, deleteConversation } from '../../../src/domain/conversation.ts'
+import type { Memory } from '../../../src/domain/recall/memory.ts'
 import { recall, type RecallInput } from '../../../src/domain/recall/recall.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { openTurn } from '../../../src/domain/turn/append.ts'
@@ -10,7 +11,7 @@ import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { InvalidInput, NotFound } from '../../../src/errors.ts'
 import { EmbedderFailed } from '../../../src/providers/embedder.ts'
 import { backends } from '../../support/backend.ts'
-import { embedded } from '../../support/recall.ts'
+import { embedded, textOf } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 
 describe.each(backends)('recall, on $name', (backend) => {
@@ -25,7 +26,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   const ask = (query: string, more: Partial<RecallInput> = {}, actor = 'ann') =>
     recall(world.deps, tenant.as(actor), { query, conversationId: room, ...more })
   const found = async (query: string, more: Partial<RecallInput> = {}, actor = 'ann') =>
-    (await ask(query, more, actor)).hits.map(({ turn }) => turn.text)
+    (await ask(query, more, actor)).hits.map(({ memory }) => textOf(memory))
   const say = (content: string, more: Parameters<Tenant['say']>[3] = {}, actor = 'ann', where = room) =>
     tenant.say(where, actor, content, more)
 
@@ -46,7 +47,7 @@ describe.each(backends)('recall, on $name', (backend) => {
         await say('The invoice was paid in full', { createdAt: day(3) }),
       ])
       const { hits, plan } = await ask('the dog needed a doctor')
-      expect(hits[0]!.turn.text).toBe('Our puppy was ill and went to the vet')
+      expect(textOf(hits[0]!.memory)).toBe('Our puppy was ill and went to the vet')
       expect(hits[0]!.similarity).toBeGreaterThan(hits[1]!.similarity! + 0.1)
       expect(hits[0]!.textScore).toBeNull()
       expect(plan).toEqual({ vectorSearch: 'EXACT', candidates: 2 })
@@ -71,7 +72,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       await abortTurn(world.deps, tenant.as('bob'), { turnId: open.id })
       expect(await found('narwhal')).toEqual(['The code is narwhal'])
       // Of walruses the newest version may remind somebody, but it does not say so.
-      expect((await ask('walrus')).hits.map(({ turn, textScore }) => [turn.text, textScore]))
+      expect((await ask('walrus')).hits.map(({ memory, textScore }) => [textOf(memory), textScore]))
         .toEqual(expect.not.arrayContaining([['The code is walrus', expect.anything()]]))
       expect((await ask('walrus')).hits.every(({ textScore }) => textScore === null)).toBe(true)
     })
@@ -82,7 +83,8 @@ describe.each(backends)('recall, on $name', (backend) => {
       })).id
       await say('I like the compiler', { createdAt: day(1) }, 'u2')
       await say('I like the compiler', { createdAt: day(1) }, 'u1')
-      const actorOf = async (query: string) => (await ask(query)).hits[0]!.turn.actor
+      const actorIn = (memory: Memory) => (memory.kind === 'TURN' ? memory.turn.actor : null)
+      const actorOf = async (query: string) => actorIn((await ask(query)).hits[0]!.memory)
       expect(await actorOf('Does Grace like the compiler?')).toBe('u1')
       expect(await actorOf('Does Alan like the compiler?')).toBe('u2')
     })
@@ -194,7 +196,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       log: { ...deps.log, warn: (_: object, message: string) => void warnings.push(message) },
     } as typeof deps
     const { hits, plan } = await recall(without, tenant.as('ann'), { query: 'papaya', conversationId: room })
-    expect(hits.map(({ turn, similarity }) => [turn.text, similarity])).toEqual([['the papaya is ripe', null]])
+    expect(hits.map(({ memory, similarity }) => [textOf(memory), similarity])).toEqual([['the papaya is ripe', null]])
     expect(plan.vectorSearch).toBe('NONE')
     expect(warnings).toHaveLength(1)
   })

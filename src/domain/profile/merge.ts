@@ -2,9 +2,9 @@
 // and only what is new is merged into it: each line is the wording of one fact, so what was superseded is found and
 // struck. Deterministic; never over its budget; facts of little trust stand in it as quoted claims.
 
-import { normaliseText, type Statement } from './content-hash.ts'
-import { classify, type Section } from './predicate.ts'
-import { BELIEVED } from './trust.ts'
+import { normaliseText, type Statement } from '../fact/content-hash.ts'
+import { classify, type Section } from '../fact/predicate.ts'
+import { BELIEVED } from '../fact/trust.ts'
 
 export type ProfileFact = Statement & { observedAt: Date; contentHash: string; trust: number }
 

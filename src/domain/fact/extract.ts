@@ -1,0 +1,186 @@
+// From turns to facts. Each turn is read once: a watermark moves on with the facts that were written, in one
+// transaction, so that nothing is learned twice or lost, whoever reads, and however often. What agents and tools only
+// repeat of what is known, or was once, is nothing new.
+
+import { z } from 'zod'
+import { NotFound, ProviderFailed } from '../../errors.ts'
+import { ExtractorFailed, type ExtractedFact } from '../../providers/fact-extractor.ts'
+import {
+  advanceExtraction, findCompletion, findNthTurn, readExtractionProgress, readUnreadTurns, type UnreadTurn,
+} from '../../store/sql/extraction.ts'
+import { readKnownFacts, readNames } from '../../store/sql/read-active-facts.ts'
+import { readParticipants } from '../../store/sql/read-participants.ts'
+import { withTransaction } from '../../store/tx.ts'
+import type { Deps } from '../deps.ts'
+import { announceEntries } from '../event/announce.ts'
+import { id, parse } from '../input.ts'
+import { getTurns } from '../turn/turn.ts'
+import type { Viewer } from '../view.ts'
+import { contentHash, statementShape, type Statement } from './content-hash.ts'
+import { getFacts } from './fact.ts'
+import type { FactExtraction } from './record.ts'
+import { redactStatement } from './redact.ts'
+import { isSame, toCompared } from './same.ts'
+import { kindOfRole, lessTrusted } from './trust.ts'
+import { subjectFor, userOf, type Person } from './user.ts'
+import { lockRooms, noteFacts, visibilityOf, writeFacts, type Candidate, type Written } from './write.ts'
+
+/** Turns that one reading on demand takes on. */
+const TURNS = 50
+/** Facts, newest first, that what agents say is compared with. */
+const KNOWN = 1000
+
+/** A model's confidence that is none counts as half. */
+const found = z.object({ ...statementShape, confidence: z.number().min(0).max(1).catch(0.5) })
+
+/** What the extractor finds. @throws ProviderFailed */
+async function find(
+  { knowledge: { extractor }, log }: Deps, turns: readonly UnreadTurn[], people: readonly Person[], signal?: AbortSignal,
+): Promise<ExtractedFact[]> {
+  // Instructions tell nothing of anybody.
+  const told = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
+  if (told.length === 0) return []
+  try {
+    const { facts } = await extractor.extract(told.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
+      id, actor, displayName: displayName ?? actor, kind: lessTrusted(kind, kindOfRole(role))!, text, at: createdAt,
+    })), { people: people.map(({ actor, displayName }) => displayName ?? actor), signal })
+    return facts
+  } catch (error) {
+    if (!(error instanceof ExtractorFailed)) throw error
+    log.warn({ err: error, extractor: extractor.name }, 'could not extract facts')
+    throw new ProviderFailed(error.message, error.retryable)
+  }
+}
+
+/** What an extractor says, checked and, where that is asked for, redacted; null where nothing is left of it. */
+function toCandidate(
+  { redactFacts, detectors }: Deps, room: string, turn: UnreadTurn, people: readonly Person[], fact: ExtractedFact,
+): Candidate | null {
+  const { data } = found.safeParse(redactFacts ? redactStatement(fact, detectors) : fact)
+  if (!data) return null
+  const saidBy = lessTrusted(turn.kind, kindOfRole(turn.role))!
+  return {
+    ...data, saidBy, observedAt: turn.createdAt,
+    // What people tell of strangers is of their own world.
+    userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
+    origin: { conversationId: room, turn },
+  }
+}
+
+/**
+ * The candidates without what agents and tools only repeat, in other words, of what is known, or repeat at all of what
+ * was: else the memory would learn from itself, and what was superseded would come back.
+ */
+async function withoutEchoes(
+  { pool }: Deps, tenant: string, room: string, candidates: readonly Candidate[],
+): Promise<Candidate[]> {
+  if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
+  const users = [...new Set(candidates.flatMap(({ userId }) => userId ?? []))]
+  const [known, names] = await Promise.all([
+    readKnownFacts(pool, tenant, users, room, KNOWN), readNames(pool, tenant, users),
+  ])
+  const compared = (fact: Statement & { userId: string | null }) =>
+    toCompared({ ...fact, subject: subjectFor(fact, names), vector: null })
+  const known_ = known.map((fact) => ({ fact, compared: compared(fact) }))
+  return candidates.filter((candidate) => {
+    if (candidate.saidBy === 'HUMAN') return true
+    const own = compared(candidate)
+    const visibility = visibilityOf(candidate.origin!.turn!.audience)
+    const echoed = known_.filter(({ fact, compared: other }) =>
+      fact.userId === candidate.userId && fact.visibility === visibility && isSame(own, other))
+    // To the letter what holds: that is counted as a repeat, where it is written.
+    const hash = contentHash(candidate)
+    return echoed.length === 0 || echoed.some(({ fact }) => fact.supersededAt === null && fact.contentHash === hash)
+  })
+}
+
+/**
+ * Reads the entries in (from, to] for facts, and writes them; null where somebody else has read them meanwhile.
+ * @throws ProviderFailed
+ */
+async function learn(
+  deps: Deps, tenant: string, room: string, from: number, to: number, signal?: AbortSignal,
+): Promise<Written | null> {
+  const [turns, people] = await Promise.all([
+    readUnreadTurns(deps.pool, room, from, to), readParticipants(deps.pool, tenant, [room]),
+  ])
+  const byId = new Map(turns.map((turn) => [turn.id, turn]))
+  const facts = await find(deps, turns, people, signal)
+  const candidates = await withoutEchoes(deps, tenant, room, facts.flatMap((fact) => {
+    const turn = byId.get(fact.turnId)
+    return (turn && toCandidate(deps, room, turn, people, fact)) ?? []
+  }))
+  return withTransaction(deps.db, async (tx, afterCommit) => {
+    const heads = await lockRooms(tx, tenant, [room])
+    if (heads.size === 0 || !(await advanceExtraction(tx, room, from, to))) return null
+    const current = await currentTurns(tx, candidates)
+    const written = await writeFacts(deps, tx, tenant, heads, current)
+    const grown = await noteFacts(tx, tenant, [...written.facts, ...written.renewed])
+    if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+    if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
+    return written
+  })
+}
+
+/** Less those whose turn was edited while the extractor worked: the newer version is read in its turn. */
+async function currentTurns(
+  tx: Parameters<Parameters<typeof withTransaction>[1]>[0], candidates: readonly Candidate[],
+): Promise<Candidate[]> {
+  const ids = [...new Set(candidates.map(({ origin }) => origin!.turn!.id))]
+  const turns = await tx.turn.findMany({
+    where: { id: { in: ids }, status: 'COMMITTED', supersededBy: null }, select: { id: true },
+  })
+  const current = new Set(turns.map((turn) => turn.id))
+  return candidates.filter(({ origin }) => current.has(origin!.turn!.id))
+}
+
+const extractFactsInput = z.object({ conversationId: id('conversation'), through: id('turn').nullish() })
+export type ExtractFactsInput = z.input<typeof extractFactsInput>
+
+/**
+ * Reads all turns up to and with `through` (the newest) that were not read before, and writes the facts they tell. What
+ * comes of turns that the viewer does not see is not told.
+ * @throws InvalidInput @throws NotFound
+ * @throws ProviderFailed; what was read before stays read
+ */
+export async function extractFacts(deps: Deps, viewer: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
+  const { conversationId: room, through } = parse(extractFactsInput, input)
+  const before = await readExtractionProgress(deps.pool, room)
+  if (before?.tenant !== viewer.tenant) throw new NotFound('conversation', room)
+  let end = before.lastSeq
+  if (through != null) {
+    const turn = (await getTurns(deps, viewer, [through])).get(through)
+    if (turn?.conversationId !== room) throw new NotFound('turn', through)
+    // One that is still being written is read once it is complete.
+    end = (await findCompletion(deps.pool, room, through, turn.seq)) ?? turn.seq
+  }
+  const ids: string[] = []
+  const repeated: Candidate[] = []
+  for (;;) {
+    const now = await readExtractionProgress(deps.pool, room)
+    if (!now || now.through >= end) break
+    const next = await findNthTurn(deps.pool, room, now.through, TURNS)
+    const written = await learn(deps, viewer.tenant, room, now.through, Math.min(next ?? end, end))
+    ids.push(...(written?.facts ?? []).map((fact) => fact.id))
+    repeated.push(...(written?.repeated ?? []))
+  }
+  const [facts, seen] = await Promise.all([
+    getFacts(deps, viewer, ids), getTurns(deps, viewer, repeated.map(({ origin }) => origin!.turn!.id)),
+  ])
+  return {
+    facts: ids.flatMap((each) => facts.get(each) ?? []),
+    exactDuplicatesSkipped: repeated.filter(({ origin }) => seen.has(origin!.turn!.id)).length,
+  }
+}
+
+/**
+ * One automatic reading: of the oldest `n` turns that were not read, where there are so many. False where there are
+ * not, or somebody else read them meanwhile.
+ * @throws ProviderFailed, or the reason of the signal
+ */
+export async function extractNext(deps: Deps, room: string, n: number, signal?: AbortSignal): Promise<boolean> {
+  const progress = await readExtractionProgress(deps.pool, room)
+  const to = progress && await findNthTurn(deps.pool, room, progress.through, n)
+  if (!progress || to === null) return false
+  return (await learn(deps, progress.tenant, room, progress.through, to, signal)) !== null
+}

@@ -1,0 +1,191 @@
+// Reconciling: what says the same becomes one fact, and of two that cannot both hold one stays. The rules are in
+// reconcile.ts; here are the facts it is asked about, the model that judges what rules leave open, and the one
+// transaction that writes the outcome, if the facts are then as they were read.
+
+import { z } from 'zod'
+import { NotFound, ProviderFailed } from '../../errors.ts'
+import { JudgeFailed, MOST_PAIRS, type JudgedFact, type Verdict } from '../../providers/fact-judge.ts'
+import type { Tx } from '../../store/db.ts'
+import type { FactRow } from '../../store/sql/fact-columns.ts'
+import { readActiveFacts, readNames, type FactScope } from '../../store/sql/read-active-facts.ts'
+import { readProgressOf, takeReconciliation } from '../../store/sql/user-progress.ts'
+import { copyFactVectors, insertFacts, lockFacts, supersedeFacts } from '../../store/sql/write-facts.ts'
+import { withTransaction } from '../../store/tx.ts'
+import { getConversations } from '../conversation.ts'
+import type { Deps } from '../deps.ts'
+import { runsDue } from '../job/automatic.ts'
+import { announceEntries } from '../event/announce.ts'
+import { newId } from '../id.ts'
+import { id, name, parse } from '../input.ts'
+import type { Viewer } from '../view.ts'
+import { embedFacts } from './embed.ts'
+import { openPairs, reconcile, type ActiveFact, type Plan } from './reconcile.ts'
+import { TRUST } from './trust.ts'
+import { subjectFor } from './user.ts'
+import { factTerms, lockRooms, noteFacts } from './write.ts'
+
+/** Facts of one set that are looked at, unless another number is asked for, and at most. */
+export const FACTS = 50
+const MOST = 500
+/** Attempts where facts change while they are compared. */
+const ATTEMPTS = 20
+
+/** What reconciling came to. */
+export type Reconciliation = {
+  /** Facts that stay as they are. */
+  kept: number
+  /** Facts that now stand for several that said the same. */
+  merged: number
+  /** Facts that gave way to others they cannot hold beside. */
+  contradicted: number
+}
+
+/** Facts that are compared with one another, and what becomes of them. */
+type Outcome = { facts: FactRow[]; plan: Plan }
+
+const setOf = ({ userId, conversationId, visibility }: FactRow) => `${userId ?? conversationId} ${visibility}`
+
+const judged = ({ id: fact, subject, predicate, object, observedAt }: ActiveFact): JudgedFact =>
+  ({ id: fact, subject, predicate, object, observedAt: observedAt.toISOString() })
+
+/** What the model says of pairs that rules leave open, where there is one. @throws ProviderFailed */
+async function judge(deps: Deps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
+  const { judge: model } = deps.knowledge
+  const pairs = model ? openPairs(facts, MOST_PAIRS) : []
+  if (!model || pairs.length === 0) return []
+  const byId = new Map(facts.map((fact) => [fact.id, fact]))
+  try {
+    return await model.judge(pairs.map(({ a, b }) => ({ a: judged(byId.get(a)!), b: judged(byId.get(b)!) })), signal)
+  } catch (error) {
+    if (!(error instanceof JudgeFailed)) throw error
+    deps.log.warn({ err: error, judge: model.name }, 'could not judge facts')
+    throw new ProviderFailed(error.message, error.retryable)
+  }
+}
+
+/** What is to become of the facts in scope, set by set. @throws ProviderFailed */
+async function decide(deps: Deps, scope: FactScope, n: number, signal?: AbortSignal): Promise<Outcome[]> {
+  const rows = await readActiveFacts(deps.pool, scope, n)
+  const users = [...new Set(rows.flatMap(({ userId }) => userId ?? []))]
+  const [vectors, names] = await Promise.all([
+    embedFacts(deps, rows.map((row) => row.id)), readNames(deps.pool, scope.tenant, users),
+  ])
+  const sets = new Map<string, FactRow[]>()
+  for (const row of rows) sets.set(setOf(row), [...(sets.get(setOf(row)) ?? []), row])
+  const outcomes: Outcome[] = []
+  for (const facts of sets.values()) {
+    const active = facts.map((fact): ActiveFact => ({
+      ...fact, subject: subjectFor(fact, names), vector: vectors.get(fact.id) ?? null, trust: TRUST[fact.saidBy],
+    }))
+    outcomes.push({ facts, plan: reconcile(active, await judge(deps, active, signal)) })
+  }
+  return outcomes
+}
+
+/** Writes what becomes of one set. The facts it changes are locked, and active. The changed facts. */
+async function write(tx: Tx, tenant: string, { facts, plan }: Outcome): Promise<FactRow[]> {
+  const byId = new Map(facts.map((fact) => [fact.id, fact]))
+  const ids = new Map<string, string>()
+  // In the words, and in the place, of the one it has them from: so it is seen by those alone who saw these.
+  const merged = plan.merged.map(({ into }) => {
+    const fact = { ...byId.get(into.from)!, id: newId('fact'), observedAt: into.observedAt, confidence: into.confidence }
+    ids.set(into.key, fact.id)
+    return { fact, from: into.from }
+  })
+  const superseded = [
+    ...plan.merged.flatMap(({ into, originals }) =>
+      originals.map((original) => ({ id: original, by: ids.get(into.key)!, reason: 'DUPLICATE' as const }))),
+    ...plan.contradicted.map(({ loser, winner }) =>
+      ({ id: loser, by: ids.get(winner) ?? winner, reason: 'CONTRADICT' as const })),
+  ]
+  await supersedeFacts(tx, superseded)
+  await insertFacts(tx, tenant, merged.map(({ fact }) => ({ ...fact, terms: factTerms(tenant, fact) })))
+  await copyFactVectors(tx, merged.map(({ fact, from }) => ({ from, to: fact.id })))
+  return [...merged.map(({ fact }) => fact), ...superseded.map((each) => byId.get(each.id)!)]
+}
+
+const changes = ({ plan }: Outcome) => plan.merged.length + plan.contradicted.length > 0
+
+/** What the plan rests on: what it changes, and what wins by it. */
+const touched = ({ plan }: Outcome): string[] => {
+  const keys = new Set(plan.merged.map(({ into }) => into.key))
+  return [
+    ...plan.merged.flatMap(({ originals }) => originals),
+    ...plan.contradicted.flatMap(({ loser, winner }) => (keys.has(winner) ? [loser] : [loser, winner])),
+  ]
+}
+
+/**
+ * Reconciles in one transaction, together with what `take` does there; null where that says no: then nothing is
+ * written.
+ * @throws ProviderFailed
+ */
+async function settle(
+  deps: Deps, scope: FactScope, n: number, take: (tx: Tx) => Promise<boolean>, signal?: AbortSignal,
+): Promise<Reconciliation | null> {
+  for (let attempt = 1; ; attempt++) {
+    const outcomes = await decide(deps, scope, n, signal)
+    const busy = outcomes.filter(changes)
+    const done = await withTransaction(deps.db, async (tx, afterCommit) => {
+      const facts = busy.flatMap((outcome) => outcome.facts)
+      await lockRooms(tx, scope.tenant, facts.flatMap(({ conversationId }) => conversationId ?? []))
+      const wanted = [...new Set(busy.flatMap(touched))]
+      if ((await lockFacts(tx, wanted)).length < wanted.length) return 'changed'
+      if (!(await take(tx))) return 'taken'
+      const written: FactRow[] = []
+      for (const outcome of busy) written.push(...(await write(tx, scope.tenant, outcome)))
+      const grown = await noteFacts(tx, scope.tenant, written)
+      if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+      return 'written'
+    })
+    if (done === 'taken') return null
+    if (done === 'written') return summed(outcomes)
+    if (attempt === ATTEMPTS) throw new Error(`facts changed ${ATTEMPTS} times while they were compared`)
+  }
+}
+
+const summed = (outcomes: readonly Outcome[]): Reconciliation => {
+  const sum = (count: (plan: Plan) => number) => outcomes.reduce((total, { plan }) => total + count(plan), 0)
+  return {
+    kept: sum(({ kept }) => kept.length), merged: sum(({ merged }) => merged.length),
+    contradicted: sum(({ contradicted }) => contradicted.length),
+  }
+}
+
+const reconcileFactsInput = z.object({
+  userId: name.nullish(),
+  conversationId: id('conversation').nullish(),
+  n: z.int().min(1, `must be 1 to ${MOST}`).max(MOST, `must be 1 to ${MOST}`).nullish(),
+}).refine(({ userId, conversationId }) => userId != null || conversationId != null, {
+  path: ['userId'], message: 'give userId, conversationId or both: whose facts, or which room\'s',
+})
+export type ReconcileFactsInput = z.input<typeof reconcileFactsInput>
+
+/**
+ * Reconciles the `n` (50) newest active facts of a user, of a room, or of a user in a room, as far as the viewer sees
+ * them. Only facts that the same people see are compared, and `n` counts in each such set.
+ * @throws InvalidInput @throws NotFound for a room the viewer's tenant has not @throws ProviderFailed
+ */
+export async function reconcileFacts(deps: Deps, viewer: Viewer, input: ReconcileFactsInput): Promise<Reconciliation> {
+  const { userId, conversationId, n } = parse(reconcileFactsInput, input)
+  if (conversationId != null && !(await getConversations(deps, viewer, [conversationId])).has(conversationId)) {
+    throw new NotFound('conversation', conversationId)
+  }
+  const scope = { ...viewer, userId: userId ?? null, conversationId: conversationId ?? null }
+  return (await settle(deps, scope, n ?? FACTS, async () => true))!
+}
+
+/**
+ * One automatic reconciling of a user's facts, whoever sees them, where the user has said `every` turns more than the
+ * ones before account for. False where not, or somebody else did it.
+ * @throws ProviderFailed, or the reason of the signal
+ */
+export async function reconcileDue(
+  deps: Deps, tenant: string, userId: string, every: number, signal?: AbortSignal,
+): Promise<boolean> {
+  const progress = await readProgressOf(deps.pool, tenant, userId)
+  if (!progress || runsDue(progress.turns, progress.reconciledTurns, every) === 0) return false
+  const scope = { tenant, userId, conversationId: null, actor: null }
+  const take = (tx: Tx) => takeReconciliation(tx, tenant, userId, progress.reconciledTurns, every)
+  return (await settle(deps, scope, FACTS, take, signal)) !== null
+}

@@ -1,0 +1,65 @@
+// What can be recalled, of whatever kind, and which of it is taken. Pure.
+
+import { placeKey } from '../../store/vector-search.ts'
+import type { Fact } from '../fact/fact.ts'
+import type { Summary } from '../summary/summary.ts'
+import type { Turn } from '../turn/turn.ts'
+import type { TurnCandidate } from './candidate.ts'
+import type { Ranked } from './rank.ts'
+
+export const KINDS = ['TURN', 'FACT', 'SUMMARY'] as const
+export type MemoryKind = (typeof KINDS)[number]
+
+export type Memory =
+  | { kind: 'TURN'; turn: Turn }
+  | { kind: 'FACT'; fact: Fact }
+  | { kind: 'SUMMARY'; summary: Summary }
+
+/** What was ranked: facts and summaries as they are, turns as the index knows them. */
+export type Found = Ranked<{ at: number; similarity: number | null }> & (
+  | { kind: 'TURN'; candidate: TurnCandidate }
+  | { kind: 'FACT'; fact: Fact }
+  | { kind: 'SUMMARY'; summary: Summary }
+)
+
+export type Chosen = {
+  hit: Found
+  /** Of a turn, those before and after it. */
+  neighbours: TurnCandidate['turn'][]
+}
+
+/** All kinds in one order: best first; of equal ones the newer first. */
+export const merge = (...kinds: readonly Found[][]): Found[] =>
+  kinds.flat().sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
+
+/** A hit and the turns around it, up to `reach` on each side; each by a key, with its tokens. */
+function shownWith(
+  hit: Found, reach: number,
+): { around: TurnCandidate['turn'][]; costs: [key: string, tokens: number][] } {
+  if (hit.kind === 'FACT') return { around: [], costs: [[hit.fact.id, hit.fact.tokenCount]] }
+  if (hit.kind === 'SUMMARY') return { around: [], costs: [[hit.summary.id, hit.summary.tokenCount]] }
+  const { stretch, index } = hit.candidate
+  const around = stretch.slice(Math.max(0, index - reach), index + reach + 1)
+  return {
+    around: around.filter((turn) => turn !== hit.candidate.turn),
+    costs: around.map((turn) => [placeKey(turn), turn.tokens]),
+  }
+}
+
+/** The best that fit. What a hit brings along counts with it, once. */
+export function choose(ranked: readonly Found[], k: number, reach: number, maxTokens: number): Chosen[] {
+  const chosen: Chosen[] = []
+  const paid = new Set<string>()
+  let left = maxTokens
+  for (const hit of ranked) {
+    if (chosen.length === k) break
+    const { around, costs } = shownWith(hit, reach)
+    const unpaid = costs.filter(([key]) => !paid.has(key))
+    const tokens = unpaid.reduce((sum, [, each]) => sum + each, 0)
+    if (tokens > left) continue
+    left -= tokens
+    for (const [key] of unpaid) paid.add(key)
+    chosen.push({ hit, neighbours: around })
+  }
+  return chosen
+}

@@ -1,0 +1,66 @@
+// Summaries that a query is about, by their words alone: no vectors are kept of them. Of each room those are looked at
+// that stand for the viewer's oldest turns, and so nothing that the viewer may not have.
+
+import { setImmediate as nextRound } from 'node:timers/promises'
+import { terms as termsOf } from '../../providers/words.ts'
+import type { ScopeRoom } from '../../store/sql/read-scope.ts'
+import type { Deps } from '../deps.ts'
+import { coveringSummaries, type Summary } from '../summary/summary.ts'
+import type { Viewer } from '../view.ts'
+import { countsOf, rankAlone } from './alone.ts'
+import { cuesOf } from './cues.ts'
+import type { Asked } from './gather.ts'
+import { hashed, READ } from './index-entry.ts'
+import type { Found } from './memory.ts'
+import { readQuestion } from './question.ts'
+
+/** The newest so many of the scope are searched. */
+const NEWEST = 1_000
+/** Rooms whose summaries are read at once. */
+const ROOMS = 500
+/** How long requests may have to wait for words to be taken, in ms. */
+const SHARE_MS = 10
+
+async function newestOf(deps: Deps, viewer: Viewer, rooms: readonly string[], meets: (summary: Summary) => boolean) {
+  let newest: Summary[] = []
+  for (let from = 0; from < rooms.length; from += ROOMS) {
+    const found = await coveringSummaries(deps, viewer, rooms.slice(from, from + ROOMS))
+    newest = [...newest, ...[...found.values()].flat().filter(meets)]
+      .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1)).slice(0, NEWEST)
+  }
+  return newest
+}
+
+/**
+ * Best first: those of the 1,000 newest that hold any of the query's words. The filter's times go by when a summary was
+ * written; they are of everybody, so none meets one for actors, roles or metadata.
+ */
+export async function recallSummaries(
+  deps: Deps, viewer: Viewer, rooms: readonly ScopeRoom[], query: string, { terms, filter }: Asked,
+): Promise<Found[]> {
+  const { actors, roles, metadata, since, until } = filter
+  if (terms.size === 0 || actors || roles || metadata) return []
+  const summaries = await newestOf(deps, viewer, rooms.map(({ id }) => id), ({ createdAt }) =>
+    (!since || createdAt >= since) && (!until || createdAt < until))
+  const read: { summary: Summary; terms: number[] }[] = []
+  let began = performance.now()
+  for (const summary of summaries) {
+    read.push({ summary, terms: termsOf(summary.content.slice(0, READ)).map(hashed) })
+    if (performance.now() - began < SHARE_MS) continue
+    await nextRound()
+    began = performance.now()
+  }
+  const counted = read.map((each) => ({ ...each, counts: countsOf(terms, each.terms) }))
+  const matching = counted.filter(({ counts }) => counts.size > 0)
+  const statistics = {
+    turns: read.length,
+    holding: [...terms.values()].map((number) => matching.filter(({ counts }) => counts.has(number)).length),
+    averageLength: matching.reduce((sum, each) => sum + each.terms.length, 0) / (matching.length || 1) || 1,
+  }
+  // When it was written says nothing of when what it tells of was said.
+  const question = { ...readQuestion(query, []), periods: [] }
+  return rankAlone(question, terms, statistics, matching.map(({ summary, terms: own }) => ({
+    summary, terms: own, named: false, at: summary.createdAt.getTime(), similarity: null,
+    cues: cuesOf(summary.content, new Set()),
+  }))).map((ranked) => ({ kind: 'SUMMARY', summary: ranked.candidate.summary, ...ranked }))
+}

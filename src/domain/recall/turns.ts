@@ -1,0 +1,50 @@
+// Turns that a query is about: found, weighed with what stands around them, and ranked.
+
+import { STOP_WORDS, words } from '../../providers/words.ts'
+import type { ScopeRoom } from '../../store/sql/read-scope.ts'
+import { placeKey } from '../../store/vector-search.ts'
+import type { Deps } from '../deps.ts'
+import type { Viewer } from '../view.ts'
+import { rarities } from './bm25.ts'
+import { toCandidate, type TurnCandidate } from './candidate.ts'
+import { gather, type Asked, type Gathered } from './gather.ts'
+import type { Found } from './memory.ts'
+import { readQuestion } from './question.ts'
+import { rank, type Ranked } from './rank.ts'
+
+/** Best first. */
+export async function recallTurns(
+  deps: Deps, viewer: Viewer, rooms: readonly ScopeRoom[], query: string, asked: Asked,
+): Promise<{ found: Found[]; vectorSearch: Gathered['vectorSearch'] }> {
+  if (rooms.length === 0) return { found: [], vectorSearch: 'NONE' }
+  const gathered = await gather(deps, viewer, rooms, asked)
+  return {
+    found: rankGathered(query, gathered).map((ranked) => ({ kind: 'TURN', ...ranked })),
+    vectorSearch: gathered.vectorSearch,
+  }
+}
+
+/** What a query may call somebody: the whole name, or its first word. */
+export function namesOf(name: string): string[] {
+  const all = words(name)
+  const first = all[0]
+  return [...new Set([all.join(' '), first ?? ''])].filter((each) => each.length > 1 && !STOP_WORDS.has(each))
+}
+
+function rankGathered(
+  query: string, { stretches, candidates, participants, statistics, similarity }: Gathered,
+): Ranked<TurnCandidate>[] {
+  // A turn may lie near two stretches; each knows enough of it.
+  const chosen = new Map(stretches.flatMap((stretch, i) =>
+    candidates[i]!.map((index) => [placeKey(stretch[index]!), { stretch, index }] as const)))
+  const keyOf = (room: string, actor: string) => `${room} ${actor}`
+  const names = new Map(participants.map(({ conversationId, actor, displayName }) =>
+    [keyOf(conversationId, actor), [...namesOf(actor), ...namesOf(displayName ?? '')]]))
+  const question = readQuestion(query, [...names.values()].flat())
+  const search = {
+    similarity, rarity: rarities(statistics), averageLength: statistics.averageLength,
+    names: ({ room, actor }: { room: string; actor: string }) =>
+      (names.get(keyOf(room, actor)) ?? []).some((each) => question.speakers.has(each)),
+  }
+  return rank(question, [...chosen.values()].map(({ stretch, index }) => toCandidate(search, stretch, index)))
+}

@@ -1,0 +1,279 @@
+// Facts: what is known of users and things, one statement each. Listing them, recording and extracting them, taking one
+// back, reconciling them. Who sees a fact, and what is the same fact, the domain decides.
+
+import { extractFacts } from '../domain/fact/extract.ts'
+import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
+import { recordFacts, retractFact, type FactExtraction as Extracted } from '../domain/fact/record.ts'
+import { reconcileFacts, type Reconciliation as Reconciled } from '../domain/fact/reconcile-facts.ts'
+import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
+import { builder } from './builder.ts'
+import { connectionOf } from './connection.ts'
+import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from './loaders.ts'
+import { Node } from './node.ts'
+import { ParticipantKindEnum } from './participant.ts'
+import { PER_VIEWER } from './per-viewer.ts'
+import { orErrors } from './result.ts'
+
+const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
+  description: 'Why a fact does not hold any more.',
+  values: {
+    DUPLICATE: { description: 'Another one says the same in other words.' },
+    CONTRADICT: { description: 'Another one says otherwise, and is to be believed rather.' },
+    UPDATE: { description: 'Things have changed, or the turn that it was taken from was edited.' },
+    RETRACTED: { description: 'Somebody took it back.' },
+  } as const,
+})
+
+builder.objectType('Fact', {
+  description:
+    'One statement, as subject, predicate and object. It holds until something supersedes it, and stays to be read. ' +
+    'Who sees the turn it was taken from sees it, and nobody else.',
+  interfaces: [Node],
+  fields: (t) => ({
+    sourceConversation: t.field({
+      type: 'Conversation',
+      nullable: true,
+      description: 'The room it is known from; null where it was recorded of no room.',
+      resolve: ({ conversationId, viewer }, _, context) =>
+        conversationId === null ? null : loadConversation(context, viewer, conversationId),
+    }),
+    userId: t.exposeString('userId', {
+      nullable: true,
+      description:
+        'Whom it is about: named when it was recorded, or else the participant whom the subject names. Null for ' +
+        'nobody.',
+    }),
+    subject: t.exposeString('subject', { description: 'Who or what is spoken of: "Ada", "the harbour".' }),
+    predicate: t.exposeString('predicate', { description: 'What is said of the subject: "lives in", "is".' }),
+    object: t.exposeString('object', { description: 'With regard to what: "Rome", "closed on Mondays".' }),
+    confidence: t.exposeFloat('confidence', { description: 'How sure whoever brought it was, 0 to 1.' }),
+    saidBy: t.field({
+      type: ParticipantKindEnum,
+      description:
+        'Who said it, or recorded it, whichever is to be believed less: a person is believed before an agent, an ' +
+        'agent before a tool. One that is less trusted never displaces another.',
+      resolve: ({ saidBy }) => saidBy,
+    }),
+    sourceTurn: t.field({
+      type: 'Turn',
+      nullable: true,
+      description: 'The turn it was taken from, in that version; null where none says it.',
+      resolve: ({ sourceTurnId, viewer }, _, context) =>
+        sourceTurnId === null ? null : loadTurn(context, viewer, sourceTurnId),
+    }),
+    contentHash: t.exposeString('contentHash', {
+      description:
+        'Tells a repeat: the first 32 hex digits of SHA-256 over "subject predicate object", in lower case, with ' +
+        'single spaces.',
+    }),
+    observedAt: t.expose('observedAt', {
+      type: 'DateTime', description: 'When it was said, the last time that it was.',
+    }),
+    createdAt: t.expose('createdAt', {
+      type: 'DateTime', description: 'When it was written down first. Lists are ordered by it.',
+    }),
+    supersededBy: t.field({
+      type: 'Fact',
+      nullable: true,
+      description: 'What holds in its place; null for nothing, or nothing that the viewer sees.',
+      // It may be known from another room, where those who see the same here do not.
+      extensions: PER_VIEWER,
+      resolve: ({ supersededBy, viewer }, _, context) =>
+        supersededBy === null ? null : loadFact(context, viewer, supersededBy),
+    }),
+    supersededAt: t.expose('supersededAt', {
+      type: 'DateTime', nullable: true, description: 'When it ceased to hold; null while it does.',
+    }),
+    supersedeReason: t.field({
+      type: SupersedeReasonEnum,
+      nullable: true,
+      description: 'Why it does not hold any more; null while it does.',
+      resolve: ({ supersedeReason }) => supersedeReason,
+    }),
+    supersedeNote: t.exposeString('supersedeNote', {
+      nullable: true, description: 'The same in the words of whoever took it back; null where they gave none.',
+    }),
+  }),
+})
+
+const FactConnection = connectionOf<Fact>('Fact', 'facts', factCursor)
+
+const FactFilter = builder.inputType('FactFilter', {
+  description: 'Which facts a list holds: those that meet all that is given.',
+  fields: (t) => ({
+    userId: t.string({ description: 'Facts about this user.' }),
+    conversationId: t.id({ description: 'Facts that are known from this room.' }),
+    subject: t.string({ description: 'Facts with exactly this subject, in upper or lower case.' }),
+    predicate: t.string({ description: 'Facts with exactly this predicate, in upper or lower case.' }),
+    includeSuperseded: t.boolean({
+      defaultValue: false, description: 'Whether facts that do not hold any more are listed too.',
+    }),
+  }),
+})
+
+builder.queryField('facts', (t) =>
+  t.field({
+    type: FactConnection,
+    description:
+      "What is known in the viewer's tenant, as far as the viewer sees it: newest first, by when it was written; 50 " +
+      'a page unless `first` says otherwise.',
+    args: {
+      filter: t.arg({
+        type: FactFilter, description: 'Leaves out the facts that do not meet it; all that hold without it.',
+      }),
+      first: t.arg.int({ description: "Facts at most; up to the server's page size, 200 by default." }),
+      after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
+    },
+    resolve: (_, args, { deps, viewer }) => getFactPage(deps, viewer, args),
+  }))
+
+builder.objectField('Conversation', 'facts', (t) =>
+  t.field({
+    type: FactConnection,
+    description:
+      'What is known from this room, as far as the viewer sees it: newest first, by when it was written; 50 a ' +
+      'page unless `first` says otherwise.',
+    extensions: PER_VIEWER,
+    args: {
+      first: t.arg.int({ description: "Facts at most; up to the server's page size, 200 by default." }),
+      after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
+      includeSuperseded: t.arg.boolean({
+        defaultValue: false, description: 'Whether facts that do not hold any more are listed too.',
+      }),
+    },
+    resolve: (room, args, context) => loadPageOfFacts(context, room.viewer, room.id, args),
+  }))
+
+const FactExtraction = builder.objectRef<Extracted>('FactExtraction').implement({
+  description: 'What became of facts that were brought.',
+  fields: (t) => ({
+    facts: t.field({
+      type: ['Fact'], description: 'Those that were new, in the order given.', resolve: ({ facts }) => facts,
+    }),
+    exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
+      description: 'How many were known to the letter, among the same people. They are renewed, not written twice.',
+    }),
+  }),
+})
+
+const FactInput = builder.inputType('FactInput', {
+  description:
+    'A statement to be remembered. Of its texts, runs of white space become one space, and what shows nothing is ' +
+    'dropped.',
+  fields: (t) => ({
+    subject: t.string({ required: true, description: 'Who or what is spoken of; at most 200 characters.' }),
+    predicate: t.string({ required: true, description: 'What is said of the subject; at most 200 characters.' }),
+    object: t.string({ required: true, description: 'With regard to what; at most 2,000 characters.' }),
+    confidence: t.float({ defaultValue: 1, description: 'How sure it is: 0 to 1.' }),
+    sourceTurnId: t.id({
+      description: 'The turn that says so, in its newest version: those who see it will see the fact.',
+    }),
+    observedAt: t.field({
+      type: 'DateTime', description: "When it was said; the source turn's time when left out, or else now.",
+    }),
+  }),
+})
+
+const RecordFactsInput = builder.inputType('RecordFactsInput', {
+  description: 'What is to be remembered, and of whom or where.',
+  fields: (t) => ({
+    conversationId: t.id({
+      description:
+        'The room they are known from, for those who see what is said there now. Left out, it is that of the source ' +
+        'turn; facts without either are seen by everybody in the tenant.',
+    }),
+    userId: t.string({
+      description: 'Whom all of them are about; for each, the participant whom its subject names when left out.',
+    }),
+    facts: t.field({ type: [FactInput], required: true, description: 'One to 1,000 statements.' }),
+  }),
+})
+
+builder.mutationField('recordFacts', (t) =>
+  t.field({
+    type: FactExtraction,
+    description:
+      'Writes facts down as they are given, all or none. What is known to the letter, of the same user or room and ' +
+      'for the same people, is not written again: it is renewed if it was said later, or by somebody more to be ' +
+      'believed.',
+    errors: orErrors('RecordFacts', 'What became of the facts, or why none was written.', [
+      InvalidInput, NotFound, NotAllowed,
+    ]),
+    args: { input: t.arg({ type: RecordFactsInput, required: true, description: 'What is to be remembered.' }) },
+    resolve: (_, { input }, { deps, viewer }) => recordFacts(deps, viewer, input),
+  }))
+
+const RetractFactInput = builder.inputType('RetractFactInput', {
+  description: 'Which fact is taken back.',
+  fields: (t) => ({
+    factId: t.id({ required: true, description: 'The fact that does not hold.' }),
+    reason: t.string({ description: 'Why, for those who read it; at most 1,000 characters.' }),
+  }),
+})
+
+builder.mutationField('retractFact', (t) =>
+  t.field({
+    type: 'Fact',
+    description:
+      'Takes a fact back: it holds no more, and stays to be read with the reason. One that was superseded before ' +
+      'stays as it is.',
+    errors: orErrors('RetractFact', 'The fact as it is now, or why it was not taken back.', [
+      InvalidInput, NotFound, NotAllowed,
+    ]),
+    args: { input: t.arg({ type: RetractFactInput, required: true, description: 'The fact, and why it is wrong.' }) },
+    resolve: (_, { input }, { deps, viewer }) => retractFact(deps, viewer, input),
+  }))
+
+const ExtractFactsInput = builder.inputType('ExtractFactsInput', {
+  description: 'Which room is read for facts, and how far.',
+  fields: (t) => ({
+    conversationId: t.id({ required: true, description: 'The room.' }),
+    through: t.id({ description: 'The last turn to read; the newest one when left out.' }),
+  }),
+})
+
+builder.mutationField('extractFacts', (t) =>
+  t.field({
+    type: FactExtraction,
+    description:
+      'Reads the turns of a room that were not read before, and writes down the facts they tell. Questions, ' +
+      'quotations and what tools answer tell none; what agents only repeat is not learned again.',
+    errors: orErrors('ExtractFacts', 'What was learned, or why not all was read. What was read stays read.', [
+      InvalidInput, NotFound, NotAllowed, ProviderFailed,
+    ]),
+    args: { input: t.arg({ type: ExtractFactsInput, required: true, description: 'Which room, and how far.' }) },
+    resolve: (_, { input }, { deps, viewer }) => extractFacts(deps, viewer, input),
+  }))
+
+const Reconciliation = builder.objectRef<Reconciled>('Reconciliation').implement({
+  description: 'What reconciling facts came to.',
+  fields: (t) => ({
+    kept: t.exposeInt('kept', { description: 'Facts that stay as they were.' }),
+    merged: t.exposeInt('merged', { description: 'New facts, each in the place of several that said the same.' }),
+    contradicted: t.exposeInt('contradicted', { description: 'Facts that gave way to others that hold in their place.' }),
+  }),
+})
+
+const ReconcileFactsInput = builder.inputType('ReconcileFactsInput', {
+  description: 'Which facts are compared: those of a user, of a room, or of a user in a room.',
+  fields: (t) => ({
+    userId: t.string({ description: 'Facts about this user, from whatever room.' }),
+    conversationId: t.id({ description: 'Facts that are known from this room.' }),
+    n: t.int({
+      defaultValue: 50, description: 'The newest so many of those that the same people see: 1 to 500.',
+    }),
+  }),
+})
+
+builder.mutationField('reconcileFacts', (t) =>
+  t.field({
+    type: Reconciliation,
+    description:
+      'Makes one fact of those that say the same, and of two that cannot both hold lets the one stand that was ' +
+      'said last. The others stay, superseded. What is less to be believed displaces nothing that is more so.',
+    errors: orErrors('ReconcileFacts', 'What it came to, or why nothing was changed.', [
+      InvalidInput, NotFound, NotAllowed, ProviderFailed,
+    ]),
+    args: { input: t.arg({ type: ReconcileFactsInput, required: true, description: 'Which facts are compared.' }) },
+    resolve: (_, { input }, { deps, viewer }) => reconcileFacts(deps, viewer, input),
+  }))

@@ -1,0 +1,46 @@
+// Makes what turns conversations into knowledge: what extracts facts, and, where a model was chosen, what judges and
+// profiles with the same model. Where there is none of those, rules do it, which are the domain's own. Code that was
+// not chosen is not loaded. Nothing is tried out: what does not work delays facts, nothing else.
+
+import type { FactExtractor } from './fact-extractor.ts'
+import type { FactJudge } from './fact-judge.ts'
+import type { ChatSettings } from './openai-chat.ts'
+import type { ProfileWriter } from './profile-writer.ts'
+import type { TokenCounter } from './tokens.ts'
+
+export type KnowledgeSettings = { kind: 'rules' } | ({ kind: 'openai' } & ChatSettings)
+
+export type Knowledge = {
+  readonly extractor: FactExtractor
+  /** Of pairs that rules leave open; null: they stay open. */
+  readonly judge: FactJudge | null
+  /** null: profiles are merged by rule. */
+  readonly profileWriter: ProfileWriter | null
+  /** Ends what runs. May be called twice. */
+  close(): Promise<void>
+}
+
+/** `promptsDir`: where the operator's own prompts lie. */
+export async function createKnowledge(
+  settings: KnowledgeSettings, tokens: TokenCounter, promptsDir?: string,
+): Promise<Knowledge> {
+  if (settings.kind === 'rules') {
+    const { createRulesExtractor } = await import('./rules-extractor.ts')
+    const extractor = createRulesExtractor()
+    return { extractor, judge: null, profileWriter: null, close: () => extractor.close() }
+  }
+  const [{ createOpenAiExtractor }, { createOpenAiJudge }, { createOpenAiProfileWriter }] = await Promise.all([
+    import('./openai-extractor.ts'), import('./openai-judge.ts'), import('./openai-profile-writer.ts'),
+  ])
+  const { baseUrl, apiKey, model } = settings
+  const chat = { baseUrl, apiKey, model, promptsDir }
+  const extractor = createOpenAiExtractor(chat)
+  const judge = createOpenAiJudge(chat)
+  const profileWriter = createOpenAiProfileWriter(chat, tokens)
+  return {
+    extractor, judge, profileWriter,
+    async close() {
+      for (const each of [extractor, judge, profileWriter]) await each.close()
+    },
+  }
+}

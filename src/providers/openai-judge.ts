@@ -1,0 +1,92 @@
+// Judges pairs of facts with a chat model. The prompt lies beside this file, in prompts/judge-facts.md. Pairs go out as
+// JSON inside a fence, by number; what comes back is parsed, never obeyed: a model names pairs it was given or none, so
+// the worst that a hostile fact brings about is a wrong verdict on a pair that was asked. No id of ours leaves.
+
+import { z } from 'zod'
+import { closedJudge, JudgeFailed, MOST_PAIRS, type FactJudge, type FactPair, type Verdict } from './fact-judge.ts'
+import {
+  BadReply, createChat, fenced, type ChatSettings, type ChatUse, type Message, type Patience,
+} from './openai-chat.ts'
+import { readPrompt } from './prompt.ts'
+
+export type OpenAiJudgeSettings = ChatSettings & {
+  /** Where the operator's own prompts lie. */
+  promptsDir?: string | undefined
+}
+
+/** UTF-16 units of the pairs of one request. A pair is never cut: half a fact may say something else. */
+const REQUEST_UNITS = 24 * 1024
+/** Verdicts for each pair of a request, beyond which a reply is refused: somebody made the model talk. */
+const REPLY_VERDICTS = 2
+
+/** Some models write numbers as text, and labels in lower case. */
+const number = z.union([z.int(), z.string().regex(/^\d{1,9}$/).transform(Number)])
+const says = z.string().toUpperCase().pipe(z.enum(['SAME', 'CONTRADICTORY', 'BOTH_HOLD']))
+const verdict = z.object({ pair: number, says })
+
+export function createOpenAiJudge(settings: OpenAiJudgeSettings, patience?: Patience): FactJudge {
+  const name = `openai:${settings.model}`
+  const use: ChatUse<JudgeFailed> = {
+    failed: (message, retryable) => new JudgeFailed(message, retryable),
+    isFailure: (error) => error instanceof JudgeFailed,
+    closed: () => closedJudge(name),
+    noun: 'a list of verdicts', modelVariable: 'EXTRACTOR_MODEL', advice: 'Check EXTRACTOR_MODEL.',
+  }
+  const chat = createChat(settings, use, patience)
+  let closed = false
+  return {
+    name,
+    async judge(pairs, signal) {
+      signal?.throwIfAborted()
+      if (closed) throw closedJudge(name)
+      if (pairs.length > MOST_PAIRS) {
+        throw new JudgeFailed(`${pairs.length} pairs are too many for one call: give at most ${MOST_PAIRS}.`, false)
+      }
+      const verdicts: Verdict[] = []
+      const prompt = await readPrompt('judge-facts', settings.promptsDir)
+      for (const part of requestsFor(pairs)) {
+        const messages: Message[] = [
+          { role: 'system', content: prompt },
+          { role: 'user', content: `The pairs:\n${fenced(part.map(({ line }) => line).join('\n'))}` },
+        ]
+        const byNumber = new Map(part.map((asked) => [asked.number, asked.pair]))
+        for (const { pair, says } of await chat.ask(messages, readReplyOn(part.length), signal)) {
+          const asked = byNumber.get(pair)
+          if (asked) verdicts.push({ a: asked.a.id, b: asked.b.id, says })
+        }
+      }
+      return verdicts
+    },
+    async close() {
+      closed = true
+      chat.close()
+    },
+  }
+}
+
+type Asked = { number: number; pair: FactPair; line: string }
+
+/** In order. Numbers run through all requests: a verdict that strays from one into another names nothing there. */
+function requestsFor(pairs: readonly FactPair[]): Asked[][] {
+  const parts: Asked[][] = []
+  let units = Infinity
+  for (const [i, pair] of pairs.entries()) {
+    const line = JSON.stringify({ pair: i + 1, a: told(pair.a), b: told(pair.b) })
+    units += line.length
+    if (units > REQUEST_UNITS) {
+      parts.push([])
+      units = line.length
+    }
+    parts.at(-1)!.push({ number: i + 1, pair, line })
+  }
+  return parts
+}
+
+const told = ({ subject, predicate, object, observedAt }: FactPair['a']) => ({ subject, predicate, object, observedAt })
+
+/** Throws BadReply where it is no list of verdicts, or one longer than so many pairs explain. */
+const readReplyOn = (pairs: number) => (value: unknown) => {
+  const { data, error } = z.object({ verdicts: z.array(verdict).max(REPLY_VERDICTS * pairs) }).safeParse(value)
+  if (error) throw new BadReply(z.prettifyError(error))
+  return data.verdicts
+}

@@ -1,0 +1,25 @@
+// One suite on every judge: what works with one works with all. Behind the OpenAI client stands a model that knows the
+// pairs of the suite.
+
+import { afterAll, beforeAll } from 'vitest'
+import { createOpenAiJudge } from '../../src/providers/openai-judge.ts'
+import { createFakeChat, quotedIn, says, type FakeChat } from '../support/fake-chat.ts'
+import { factJudgeContract } from './fact-judge.ts'
+
+type Asked = { pair: number; a: { predicate: string } }
+
+const KNOWN: Record<string, string> = { 'works at': 'SAME', 'is a': 'CONTRADICTORY' }
+
+/** As a model might: a verdict on each pair it was sent. */
+const answer = (content: string) => ({
+  verdicts: (quotedIn(content)[0] as Asked[]).map(({ pair, a }) => ({ pair, says: KNOWN[a.predicate] ?? 'BOTH_HOLD' })),
+})
+
+let chat: FakeChat
+beforeAll(async () => {
+  chat = await createFakeChat(undefined, ({ messages }) => says(answer(messages.at(-1)!.content)))
+})
+afterAll(() => chat.stop())
+
+factJudgeContract('the OpenAI judge', async () =>
+  createOpenAiJudge({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }))

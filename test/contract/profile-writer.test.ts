@@ -1,0 +1,31 @@
+// One suite on every writer of profiles: what works with one works with all. Behind the OpenAI client stands a model
+// that keeps one line a fact.
+
+import { afterAll, beforeAll } from 'vitest'
+import { createOpenAiProfileWriter } from '../../src/providers/openai-profile-writer.ts'
+import type { LearntFact } from '../../src/providers/profile-writer.ts'
+import { countInline } from '../../src/providers/tokens.ts'
+import { createFakeChat, quotedIn, says, type FakeChat } from '../support/fake-chat.ts'
+import { profileWriterContract } from './profile-writer.ts'
+
+const lineOf = ({ predicate, object, believed = true }: Partial<LearntFact>) =>
+  believed ? `- ${predicate} ${object}` : `- Somebody claims: "${predicate} ${object}"`
+
+/** As a model might: what it knew, less what is no longer so, and what is new. */
+function answer(content: string) {
+  const [, [before], ...changes] = quotedIn(content) as [unknown, [{ profile: string }], ...LearntFact[][]]
+  const facts = changes.flat()
+  const gone = new Set(facts.filter(({ believed }) => believed === undefined).map(lineOf))
+  const added = facts.filter(({ believed }) => believed !== undefined).map(lineOf)
+  const kept = before.profile.split('\n').filter((line) => line.startsWith('- ') && !gone.has(line))
+  return { profile: ['## About', ...kept, ...added].join('\n') }
+}
+
+let chat: FakeChat
+beforeAll(async () => {
+  chat = await createFakeChat(undefined, ({ messages }) => says(answer(messages.at(-1)!.content)))
+})
+afterAll(() => chat.stop())
+
+profileWriterContract('the OpenAI profile writer', async () =>
+  createOpenAiProfileWriter({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }, { count: countInline }))

@@ -1,0 +1,36 @@
+// What the settings become in the domain's world, and that it ends with it.
+
+import { pino } from 'pino'
+import { describe, expect, it } from 'vitest'
+import { loadConfig } from '../src/config.ts'
+import { createDeps, type DepsConfig } from '../src/deps.ts'
+import { OFFLINE } from './support/offline.ts'
+
+const open = (settings: Partial<DepsConfig>) =>
+  createDeps({ ...loadConfig({}), dataDir: null, ...settings }, pino({ level: 'silent' }))
+
+describe('createDeps', () => {
+  it('takes a Config as it is: rules, nothing redacted, and no facts by themselves', async () => {
+    const { deps: { knowledge, redactFacts, detectors, automatic }, close } = await open({})
+    expect({ extractor: knowledge.extractor.name, judge: knowledge.judge, redactFacts, detectors, automatic }).toEqual({
+      extractor: 'rules-2', judge: null, redactFacts: false, detectors: [],
+      automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 },
+    })
+    await close()
+    await expect(knowledge.extractor.extract([])).rejects.toThrow('closed')
+  })
+
+  it('carries a model, redaction and its own detectors, and closes what it made', async () => {
+    const detectors = [{ kind: 'badge', pattern: /B-\d{4}/ }]
+    const automatic = { threadSummaryEvery: 1, factExtractionEvery: 2, userSummaryEvery: 3, dedupEvery: 4 }
+    const { deps, close } = await open({
+      ...OFFLINE, automatic, redactFacts: true, detectors,
+      extractor: { kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', apiKey: undefined, model: 'far-away' },
+    })
+    const { knowledge: { extractor, judge, profileWriter } } = deps
+    expect([extractor, judge!, profileWriter!].map(({ name }) => name)).toEqual(Array(3).fill('openai:far-away'))
+    expect(deps).toMatchObject({ redactFacts: true, detectors, automatic })
+    await close()
+    await expect(judge!.judge([])).rejects.toThrow('closed')
+  })
+})

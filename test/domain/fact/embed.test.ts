@@ -1,0 +1,115 @@
+// Facts get their vectors by and by: of the object and of the sentence, by whichever embedder serves, whatever fails.
+
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createFactEmbedding, embedFacts, type FactEmbedding } from '../../../src/domain/fact/embed.ts'
+import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
+import { backends } from '../../support/backend.ts'
+import { away, fakeEmbedder, refusal, type FakeEmbedder } from '../../support/fake-embedder.ts'
+import { addEmbedder } from '../../support/seeded-vectors.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
+
+describe.each(backends)('embedding facts, on $name', (backend) => {
+  const world = useWorld(backend)
+  const started: FactEmbedding[] = []
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((each) => each.stop()))
+  })
+
+  async function tell(tenant: Tenant, ...objects: string[]): Promise<string[]> {
+    const facts = objects.map((object) => ({ subject: 'Ada', predicate: 'knows', object }))
+    return (await recordFacts(world.deps, tenant.as('ada'), { facts })).facts.map(({ id }) => id)
+  }
+  async function groundOf(embedder: FakeEmbedder) {
+    await addEmbedder(world.deps.pool, embedder.name, embedder.dimension)
+    return { ...world.deps, embedding: { ...world.deps.embedding, searched: () => embedder } }
+  }
+  const vectorsOf = (name: string, ids: string[]) =>
+    world.deps.db.factVector.count({ where: { embedder: name, factId: { in: ids } } })
+  const readBy = (name: string, ids: string[]) =>
+    world.deps.db.fact.count({ where: { embeddedBy: name, id: { in: ids } } })
+  const soon = (check: () => Promise<unknown>) => vi.waitFor(check, { timeout: 5_000, interval: 20 })
+
+  it('they have vectors within a second of being written, of a room or of none', async () => {
+    const tenant = world.tenant()
+    const ids = await tell(tenant, 'kittens')
+    const { facts: [fact] } = await recordFacts(world.deps, tenant.as('ada'), {
+      conversationId: await tenant.room('ada'), facts: [{ subject: 'Ada', predicate: 'lives in', object: 'Rome' }],
+    })
+    const { name } = world.deps.embedder
+    await vi.waitFor(
+      async () => expect(await vectorsOf(name, [...ids, fact!.id])).toBe(2), { timeout: 1_000, interval: 20 })
+    // From here on, nobody else is to say that they have read them.
+    await world.deps.factEmbedding.stop()
+  })
+
+  it('or at once, for who cannot wait: zeros for an object that says nothing, no key for a fact that does', async () => {
+    const embedder = fakeEmbedder()
+    const ground = await groundOf(embedder)
+    const [one, two] = await tell(world.tenant(), 'kittens', 'nothing') as [string, string]
+    const found = await embedFacts(ground, [one, two, 'fact_gone'])
+    expect([...found.keys()]).toEqual([one])
+    expect(found.get(one)![0]).toBeCloseTo(Math.cos(0.07))
+    expect(embedder.calls.flat().sort()).toEqual(['Ada knows kittens', 'Ada knows nothing', 'kittens', 'nothing'])
+    expect(await readBy(embedder.name, [one, two])).toBe(2)
+    expect((await embedFacts(ground, [one, two])).size).toBe(1)
+    expect(embedder.calls).toHaveLength(1)
+  })
+
+  it('a superseded one needs none', async () => {
+    const embedder = fakeEmbedder()
+    const tenant = world.tenant()
+    const ids = await tell(tenant, 'kittens', 'puppies')
+    await retractFact(world.deps, tenant.as('ada'), { factId: ids[0]! })
+    expect([...(await embedFacts(await groundOf(embedder), ids)).keys()]).toEqual([ids[1]])
+    expect(await readBy(embedder.name, ids)).toBe(2)
+  })
+
+  it('done twice at the same time, it is done once', async () => {
+    const ground = await groundOf(fakeEmbedder())
+    const ids = await tell(world.tenant(), ...Array.from({ length: 20 }, (_, n) => `a thing of number ${n}`))
+    await Promise.all([embedFacts(ground, ids), embedFacts(ground, ids), embedFacts(ground, ids.toReversed())])
+    expect((await embedFacts(ground, ids)).size).toBe(20)
+    expect(await vectorsOf(ground.embedding.searched().name, ids)).toBe(20)
+  })
+
+  it('one that is refused holds up nobody', async () => {
+    const embedder = fakeEmbedder()
+    embedder.before = (texts) => {
+      if (texts.some((text) => text.includes('poison'))) throw refusal()
+    }
+    const ids = await tell(world.tenant(), 'kittens', 'poison', 'puppies')
+    expect([...(await embedFacts(await groundOf(embedder), ids)).keys()].sort()).toEqual([ids[0], ids[2]].sort())
+    expect(await readBy(embedder.name, ids)).toBe(3)
+  })
+
+  it('an embedder that is away is waited for; meanwhile there is what there is', async () => {
+    const embedder = fakeEmbedder()
+    embedder.before = () => { throw away() }
+    const ground = await groundOf(embedder)
+    const ids = await tell(world.tenant(), 'kittens')
+    const warnings: string[] = []
+    const log = { ...world.deps.log, warn: (_: object, message: string) => void warnings.push(message) }
+    expect(await embedFacts({ ...ground, log }, ids)).toEqual(new Map())
+    expect(await readBy(embedder.name, ids)).toBe(0)
+    expect(warnings).toEqual(['facts could not be embedded: they are compared by their words'])
+
+    const work = createFactEmbedding({ ...ground, log }, { sweepMs: 50 })
+    started.push(work)
+    work.start()
+    await soon(async () => expect(warnings).toHaveLength(2))
+    embedder.before = () => {}
+    await soon(async () => expect(await vectorsOf(embedder.name, ids)).toBe(1))
+  })
+
+  it('another embedder reads them all again', async () => {
+    const ids = await tell(world.tenant(), 'kittens', 'puppies', 'nothing')
+    for (const embedder of [fakeEmbedder(), fakeEmbedder(undefined, { dimension: 7, batch: 2 })]) {
+      const work = createFactEmbedding(await groundOf(embedder), { sweepMs: 50 })
+      started.push(work)
+      work.start()
+      await soon(async () => expect(await readBy(embedder.name, ids)).toBe(3))
+      await work.stop()
+      expect(await vectorsOf(embedder.name, ids)).toBe(2)
+    }
+  })
+})

@@ -1,0 +1,168 @@
+// Reconciling what is stored: one fact for several that say the same, one of two that cannot both hold, the others kept
+// with the reason; among those who see them alone, in one transaction, whoever else is at work.
+
+import { describe, expect, it } from 'vitest'
+import { getFactPage } from '../../../src/domain/fact/fact.ts'
+import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
+import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
+import { readEvents } from '../../../src/domain/event/event.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
+import { JudgeFailed, type FactJudge } from '../../../src/providers/fact-judge.ts'
+import type { Viewer } from '../../../src/domain/view.ts'
+import { backends } from '../../support/backend.ts'
+import { useWorld } from '../../support/world.ts'
+
+const DAY = 86_400_000
+const day = (n: number) => new Date(Date.UTC(2026, 4, n))
+
+/** "Ada | lives in | Rome". */
+const said = (text: string, observedAt: Date, confidence = 0.9) => {
+  const [subject, predicate, object] = text.split(' | ') as [string, string, string]
+  return { subject, predicate, object, observedAt, confidence }
+}
+
+describe.each(backends)('reconciling on $name', (backend) => {
+  const world = useWorld(backend)
+
+  const all = async (viewer: Viewer, includeSuperseded = true) =>
+    (await getFactPage(world.deps, viewer, { filter: { includeSuperseded } })).items
+  const told = async (viewer: Viewer) =>
+    (await all(viewer, false)).map(({ subject, predicate, object }) => `${subject} ${predicate} ${object}`).sort()
+
+  it('merges what says the same, and lets the later of two stand', async () => {
+    const { deps } = world
+    const ada = world.tenant().as('ada')
+    await recordFacts(deps, ada, { userId: 'ada', facts: [
+      said('Ada | lives in | Rome', day(1)), said('Ada | resides in | Oslo', day(3)),
+      said('ada | moved to | Oslo, Norway', day(4)), said('Ada | likes | tea', day(1)),
+    ] })
+    expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 1, merged: 1, contradicted: 1 })
+    expect(await told(ada)).toEqual(['Ada likes tea', 'ada moved to Oslo, Norway'])
+    const merged = (await all(ada, false)).find(({ object }) => object === 'Oslo, Norway')!
+    expect(merged).toMatchObject({ observedAt: day(4), userId: 'ada' })
+    const losers = (await all(ada)).filter(({ supersededAt }) => supersededAt)
+    expect(losers.map(({ object, supersedeReason }) => `${object}: ${supersedeReason}`).sort())
+      .toEqual(['Oslo, Norway: DUPLICATE', 'Oslo: DUPLICATE', 'Rome: CONTRADICT'])
+    expect(new Set(losers.map(({ supersededBy }) => supersededBy))).toEqual(new Set([merged.id]))
+    expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
+  })
+
+  it('compares a user\'s facts over all rooms, whatever the user is called there, and tells each room', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const [home, work] = [
+      await tenant.room({ actor: 'u1', displayName: 'Ada Lovelace' }), await tenant.room({ actor: 'u1', displayName: 'Countess' }),
+    ]
+    const u1 = tenant.as('u1')
+    await recordFacts(deps, u1, { conversationId: home, facts: [said('Ada | works at | Initech', day(1))] })
+    await recordFacts(deps, u1, { conversationId: work, facts: [said('Countess | works for | Globex', day(2))] })
+    const before = await tenant.lastSeq(home)
+    expect(await reconcileFacts(deps, u1, { userId: 'u1' })).toMatchObject({ contradicted: 1 })
+    expect(await told(u1)).toEqual(['Countess works for Globex'])
+    const { events } = await readEvents(deps, u1.tenant, home, before!, 10)
+    expect(events).toMatchObject([{ type: 'FactsChanged', facts: [{ id: expect.stringMatching(/^fact_/) }] }])
+  })
+
+  it('never compares what others cannot see', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const room = await tenant.room('ada', 'bob')
+    const secret = await tenant.say(room, 'ada', 'psst: Oslo', { audience: ['ada'] })
+    await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [
+      said('ada | lives in | Rome', day(1)), { ...said('ada | lives in | Oslo', day(2)), sourceTurnId: secret.id },
+    ] })
+    const counts = { kept: 1, merged: 0, contradicted: 0 }
+    expect(await reconcileFacts(deps, tenant.as('bob'), { userId: 'ada' })).toEqual(counts)
+    expect(await reconcileFacts(deps, tenant.as('ada'), { userId: 'ada' })).toEqual({ ...counts, kept: 2 })
+    expect(await told(tenant.as('bob'))).toEqual(['ada lives in Rome'])
+  })
+
+  it('looks at the newest n, of a room where one is named', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const room = await tenant.room('ada')
+    const ada = tenant.as('ada')
+    await recordFacts(deps, ada, { userId: 'ada', facts: [said('ada | is aged | 30', day(1))] })
+    await recordFacts(deps, ada, { conversationId: room, facts: [said('ada | is aged | 31', day(2)), said('ada | likes | tea', day(2))] })
+    expect(await reconcileFacts(deps, ada, { conversationId: room })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
+    expect(await reconcileFacts(deps, ada, { userId: 'ada', n: 2 })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
+    expect(await reconcileFacts(deps, ada, { userId: 'ada', n: 3 })).toEqual({ kept: 2, merged: 0, contradicted: 1 })
+  })
+
+  it('comes to the same whoever else reconciles, records and retracts meanwhile', async () => {
+    const { deps } = world
+    const ada = world.tenant().as('ada')
+    const cities = ['Rome', 'Oslo', 'Bern', 'Riga', 'Lima', 'Cork', 'Graz', 'Lyon']
+    const { facts: [first] } = await recordFacts(deps, ada, { userId: 'ada', facts: [said('ada | likes | tea', day(1))] })
+    await Promise.all([
+      ...cities.map((city, i) => recordFacts(deps, ada, {
+        userId: 'ada', facts: [said(`ada | lives in | ${city}`, new Date(day(1).getTime() + i * DAY))],
+      })),
+      ...cities.map(() => reconcileFacts(deps, ada, { userId: 'ada' })),
+      retractFact(deps, ada, { factId: first!.id }),
+    ])
+    await reconcileFacts(deps, ada, { userId: 'ada' })
+    expect(await told(ada)).toEqual(['ada lives in Lyon'])
+    const losers = (await all(ada)).filter(({ supersededAt }) => supersededAt)
+    expect(losers).toHaveLength(cities.length)
+    const known = new Map((await all(ada)).map((fact) => [fact.id, fact]))
+    for (let loser of losers.filter(({ supersedeReason }) => supersedeReason === 'CONTRADICT')) {
+      for (let steps = 0; loser.supersededBy; steps++) {
+        expect(steps).toBeLessThan(cities.length)
+        loser = known.get(loser.supersededBy)!
+      }
+      expect(loser).toMatchObject({ object: 'Lyon', supersededAt: null })
+    }
+  })
+
+  describe('with a model that judges', () => {
+    const withJudge = (judge: FactJudge['judge']): Deps => ({
+      ...world.deps, knowledge: { ...world.deps.knowledge, judge: { name: 'test', judge, close: async () => {} } },
+    })
+    const facts = [
+      said('ada | lives in | Rome', day(1)), said('ada | lives in | Oslo', day(2)),
+      said('ada | keeps bees on | the roof', day(1)), said('ada | keeps bees on | top of the house', day(2)),
+    ]
+
+    it('does what it says of pairs that rules leave open, and nothing else that it says', async () => {
+      const ada = world.tenant().as('ada')
+      await recordFacts(world.deps, ada, { userId: 'ada', facts })
+      const deps = withJudge(async (pairs) => [
+        ...pairs.map(({ a, b }) => ({ a: a.id, b: b.id, says: 'SAME' as const })),
+        { a: 'fact_of nobody', b: pairs[0]!.a.id, says: 'CONTRADICTORY' },
+      ])
+      expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 1, merged: 1, contradicted: 1 })
+      expect(await told(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Oslo'])
+    })
+
+    it('begins anew where facts change while it thinks', async () => {
+      const ada = world.tenant().as('ada')
+      const recorded = await recordFacts(world.deps, ada, { userId: 'ada', facts })
+      const oslo = recorded.facts.find(({ object }) => object === 'Oslo')!
+      const deps = withJudge(async () => {
+        await retractFact(world.deps, ada, { factId: oslo.id })
+        return []
+      })
+      expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toMatchObject({ contradicted: 0 })
+      expect(await told(ada)).toContain('ada lives in Rome')
+    })
+
+    it('changes nothing where it fails', async () => {
+      const ada = world.tenant().as('ada')
+      await recordFacts(world.deps, ada, { userId: 'ada', facts })
+      const deps = withJudge(() => Promise.reject(new JudgeFailed('It is down.', true)))
+      await expect(reconcileFacts(deps, ada, { userId: 'ada' }))
+        .rejects.toMatchObject({ code: 'PROVIDER_FAILED', retryable: true })
+      expect(await told(ada)).toHaveLength(facts.length)
+    })
+  })
+
+  it.each([
+    [{}, 'userId: give userId, conversationId or both'],
+    [{ userId: 'ada', n: 0 }, 'n: must be 1 to 500'],
+    [{ userId: 'ada', n: 501 }, 'n: must be 1 to 500'],
+    [{ conversationId: 'conv_0123456789ABCDEFGHJKMNPQRS' }, 'There is no conversation'],
+  ])('refuses %j', async (input, message) => {
+    await expect(reconcileFacts(world.deps, world.tenant().as('ada'), input)).rejects.toThrow(message)
+  })
+})

@@ -1,0 +1,130 @@
+// Profiles: made of what is known of a user for everyone, kept up to date, struck of what does not hold any more, and
+// shown to those alone who see all of it.
+
+import { describe, expect, it } from 'vitest'
+import { deleteConversation } from '../../../src/domain/conversation.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
+import { addParticipant } from '../../../src/domain/participant.ts'
+import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
+import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
+import { getProfiles } from '../../../src/domain/profile/profile.ts'
+import { refreshUserProfile } from '../../../src/domain/profile/refresh.ts'
+import { ProfileWriterFailed, type ProfileRequest } from '../../../src/providers/profile-writer.ts'
+import { backends } from '../../support/backend.ts'
+import { useWorld } from '../../support/world.ts'
+
+const said = (text: string, day = 1) => {
+  const [subject, predicate, object] = text.split(' | ') as [string, string, string]
+  return { subject, predicate, object, observedAt: new Date(Date.UTC(2026, 4, day)) }
+}
+
+describe.each(backends)('profiles on $name', (backend) => {
+  const world = useWorld(backend)
+
+  it('say what holds of a user, and follow what changes', async () => {
+    const { deps } = world
+    const viewer = world.tenant().as('ada')
+    await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | lives in | Rome'), said('ada | likes | tea')] })
+    const first = await refreshUserProfile(deps, viewer, { userId: 'ada' })
+    expect(first.content).toBe('## Preferences\n- likes tea\n\n## Environment\n- lives in Rome')
+    expect(first.tokenCount).toBe(await deps.tokens.count(first.content))
+    await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | lives in | Oslo', 2), said('ada | works at | Initech', 2)] })
+    await reconcileFacts(deps, viewer, { userId: 'ada' })
+    const next = await refreshUserProfile(deps, viewer, { userId: 'ada' })
+    expect(next.content).toBe(
+      '## Preferences\n- likes tea\n\n## Work\n- works at Initech\n\n## Environment\n- lives in Oslo')
+    expect((await getProfiles(deps, viewer, ['ada', 'bob'])).get('ada')).toEqual(next)
+    expect(next.updatedAt > first.updatedAt).toBe(true)
+  })
+
+  it('keep what is older than the newest facts that are looked at, until it is taken back', async () => {
+    const { deps } = world
+    const viewer = world.tenant().as('ada')
+    const { facts: [tea] } = await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
+    await refreshUserProfile(deps, viewer, { userId: 'ada' })
+    await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | jazz', 2)] })
+    const lines = async () => (await refreshUserProfile(deps, viewer, { userId: 'ada', recentK: 1 })).content
+    expect(await lines()).toBe('## Preferences\n- likes jazz\n- likes tea')
+    await retractFact(deps, viewer, { factId: tea!.id })
+    expect(await lines()).toBe('## Preferences\n- likes jazz')
+  })
+
+  it('have nothing in them that not everybody sees, and are for those who see it all', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const room = await tenant.room('ada', 'bob')
+    const secret = await tenant.say(room, 'ada', 'psst', { audience: ['ada'] })
+    const open = await tenant.say(room, 'ada', 'hello')
+    await recordFacts(deps, tenant.as('ada'), { facts: [
+      { ...said('ada | fears | spiders'), sourceTurnId: secret.id }, { ...said('ada | likes | tea'), sourceTurnId: open.id },
+    ] })
+    const { content } = await refreshUserProfile(deps, tenant.as('ada'), { userId: 'ada' })
+    expect(content).toBe('## Preferences\n- likes tea')
+    await addParticipant(deps, tenant.as('ada'), {
+      conversationId: room, participant: { actor: 'carl', history: 'SINCE_JOINED' },
+    })
+    const sees = async (actor: string) => (await getProfiles(deps, tenant.as(actor), ['ada'])).has('ada')
+    expect([await sees('bob'), await sees('carl')]).toEqual([true, false])
+    await expect(refreshUserProfile(deps, tenant.as('carl'), { userId: 'ada' })).rejects.toMatchObject({ code: 'NOT_ALLOWED' })
+  })
+
+  it('forget a room that is deleted', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const viewer = tenant.as('ada')
+    const [kept, gone] = [await tenant.room('ada'), await tenant.room('ada')]
+    await recordFacts(deps, viewer, { conversationId: kept, facts: [said('ada | likes | tea')] })
+    await recordFacts(deps, viewer, { conversationId: gone, facts: [said('ada | likes | jazz')] })
+    await refreshUserProfile(deps, viewer, { userId: 'ada' })
+    expect(await deleteConversation(deps, viewer, gone)).toMatchObject({ facts: 1, profiles: 1 })
+    expect((await getProfiles(deps, viewer, ['ada'])).size).toBe(0)
+    expect((await refreshUserProfile(deps, viewer, { userId: 'ada' })).content).toBe('## Preferences\n- likes tea')
+  })
+
+  it('are made once by many at the same time', async () => {
+    const { deps } = world
+    const viewer = world.tenant().as('ada')
+    await Promise.all(Array.from({ length: 8 }, async (_, i) => {
+      await recordFacts(deps, viewer, { userId: 'ada', facts: [said(`ada | likes | dish number ${i}`, i + 1)] })
+      await refreshUserProfile(deps, viewer, { userId: 'ada' })
+    }))
+    const { content } = await refreshUserProfile(deps, viewer, { userId: 'ada' })
+    expect(content.split('\n').slice(1).sort()).toEqual(Array.from({ length: 8 }, (_, i) => `- likes dish number ${i}`))
+  })
+
+  describe('by a model', () => {
+    const withWriter = (write: (request: ProfileRequest) => Promise<string>): Deps => ({
+      ...world.deps,
+      knowledge: { ...world.deps.knowledge, profileWriter: { name: 'test', write, close: async () => {} } },
+    })
+
+    it('are given what is new alone, and not at all where nothing is', async () => {
+      const viewer = world.tenant().as('ada')
+      const asked: ProfileRequest[] = []
+      const deps = withWriter(async (request) => {
+        asked.push(request)
+        return `version ${asked.length}`
+      })
+      const { facts: [tea] } = await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
+      const refresh = async () => (await refreshUserProfile(deps, viewer, { userId: 'ada' })).content
+      expect([await refresh(), await refresh()]).toEqual(['version 1', 'version 1'])
+      await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | jazz')] })
+      await retractFact(deps, viewer, { factId: tea!.id })
+      expect(await refresh()).toBe('version 2')
+      expect(asked).toMatchObject([
+        { previous: null, added: [{ object: 'tea', believed: true }], removed: [] },
+        { previous: 'version 1', added: [{ object: 'jazz' }], removed: [{ object: 'tea' }] },
+      ])
+    })
+
+    it('stay as they are where it fails', async () => {
+      const viewer = world.tenant().as('ada')
+      await recordFacts(world.deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
+      const { content } = await refreshUserProfile(world.deps, viewer, { userId: 'ada' })
+      const down = withWriter(() => Promise.reject(new ProfileWriterFailed('It is down.', true)))
+      await expect(refreshUserProfile(down, viewer, { userId: 'ada' }))
+        .rejects.toMatchObject({ code: 'PROVIDER_FAILED', retryable: true })
+      expect((await getProfiles(world.deps, viewer, ['ada'])).get('ada')!.content).toBe(content)
+    })
+  })
+})

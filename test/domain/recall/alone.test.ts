@@ -1,0 +1,40 @@
+// Facts and summaries in the order of turns: what their words are worth.
+
+import { describe, expect, it } from 'vitest'
+import { rankAlone, type Alone } from '../../../src/domain/recall/alone.ts'
+import { readQuestion } from '../../../src/domain/recall/question.ts'
+
+const question = readQuestion('ada lives rome', [])
+/** The query's terms are 10, 20 and 30, which 8, 2 and 1 of 10 hold. */
+const asked = new Map([[10, 0], [20, 1], [30, 2]])
+const statistics = { turns: 10, holding: [8, 2, 1], averageLength: 3 }
+const alone = (terms: number[], more: Partial<Alone> = {}): Alone =>
+  ({ terms, named: false, at: 0, cues: 0, similarity: null, ...more })
+const textScores = (...found: Alone[]) =>
+  rankAlone(question, asked, statistics, found).map(({ candidate, textScore }) => [candidate.terms.join(), textScore])
+
+describe('what stands alone', () => {
+  it('is worth 1 by its words where it holds all that is asked for', () => {
+    const [best, next] = textScores(alone([10, 40]), alone([10, 20, 30]))
+    expect(best).toEqual(['10,20,30', expect.closeTo(1)])
+    expect(next).toEqual(['10,40', expect.closeTo(0.07, 1)])
+  })
+
+  it('is worth the share that it holds where nothing holds more: a name alone answers no question', () => {
+    const [[, score]] = textScores(alone([10, 40, 50])) as [[string, number]]
+    expect(score).toBeGreaterThan(0)
+    expect(score).toBeLessThan(0.1)
+  })
+
+  it('has no score by words where it holds none, and stands where its meaning puts it', () => {
+    const ranked = rankAlone(question, asked, statistics, [alone([40], { similarity: 0.9 }), alone([50])])
+    expect(ranked.map(({ textScore }) => textScore)).toEqual([null, null])
+    expect(ranked[0]!.score - ranked[1]!.score).toBeCloseTo(0.9)
+  })
+
+  it('gains by a subject that is named, and of equal ones the newer stands first', () => {
+    const named = alone([10], { named: true })
+    expect(rankAlone(question, asked, statistics, [alone([10], { at: 5 }), named])[0]!.candidate.named).toBe(true)
+    expect(rankAlone(question, asked, statistics, [alone([10]), alone([10], { at: 5 })])[0]!.candidate.at).toBe(5)
+  })
+})

@@ -1,0 +1,290 @@
+// Facts as clients meet them, on real databases: every field, lists and their pages, recording, taking back, events,
+// and who gets none of it.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { contentHash } from '../../src/domain/fact/content-hash.ts'
+import { backends } from '../support/backend.ts'
+import { TENANT, take, useClients, type Answer } from './client.ts'
+
+const FIELDS = `id userId subject predicate object confidence saidBy contentHash observedAt createdAt
+  supersededAt supersedeReason supersedeNote supersededBy { id } sourceConversation { id title } sourceTurn { id text }`
+const ERRORS = '... on Error { code message } ... on InvalidInput { issues { path message } }'
+const RECORD = `mutation ($input: RecordFactsInput!) { recordFacts(input: $input) {
+  __typename ... on FactExtraction { facts { ${FIELDS} } exactDuplicatesSkipped } ${ERRORS}
+} }`
+const RETRACT = `mutation ($input: RetractFactInput!) { retractFact(input: $input) {
+  __typename ... on Fact { ${FIELDS} } ${ERRORS}
+} }`
+const PAGE = 'edges { cursor node { id object } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
+const FACTS = `query ($filter: FactFilter, $first: Int, $after: String) {
+  facts(filter: $filter, first: $first, after: $after) { ${PAGE} }
+}`
+const ROOM = `query ($id: ID!, $first: Int, $after: String, $all: Boolean) { conversation(id: $id) {
+  facts(first: $first, after: $after, includeSuperseded: $all) { ${PAGE} }
+} }`
+const FOLLOW = `subscription ($id: ID!, $after: Int) { conversationEvents(conversationId: $id, after: $after) {
+  __typename seq ... on FactsChanged { facts { object supersedeReason sourceConversation { id } sourceTurn { text } } }
+} }`
+
+const NOWHERE = { conv: 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q', turn: 'turn_01M7Y6WYY3H46N4VAVA0X8EY1Q' }
+const likes = (object: string, more: object = {}) => ({ subject: 'Ada', predicate: 'likes', object, ...more })
+
+describe.each(backends)('facts on $name', (backend) => {
+  const clients = useClients(backend)
+  const { say } = clients
+  const [ada, bob, carl] = [clients.as('ada'), clients.as('bob'), clients.as('carl')]
+
+  const record = async (input: object, as = ada) => (await as(RECORD, { input })).recordFacts
+  const objects = ({ edges }: Answer): string[] => edges.map(({ node }: Answer) => node.object)
+  const list = async (variables: object = {}, as = ada) => (await as(FACTS, variables)).facts
+  const ofRoom = async (id: string, variables: object = {}, as = ada) =>
+    (await as(ROOM, { id, ...variables })).conversation.facts
+
+  it('come back as they were recorded, by recording, by id and in lists', async () => {
+    const room = await clients.room(['ada', 'bob'], { title: 'Hall' })
+    const turn = await say(room, 'I like tea.', { createdAt: '2026-01-02T03:04:05.678Z' })
+    const given = likes(' green   tea ', { confidence: 0.25, sourceTurnId: turn.id })
+    const { facts: [fact], ...rest } = await record({ conversationId: room, facts: [given] }, bob)
+    expect(rest).toEqual({ __typename: 'FactExtraction', exactDuplicatesSkipped: 0 })
+    const texts = likes('green tea')
+    expect(fact).toEqual({
+      id: expect.stringMatching(/^fact_\w{26}$/), userId: 'ada', ...texts, confidence: 0.25, saidBy: 'HUMAN',
+      contentHash: contentHash(texts), observedAt: '2026-01-02T03:04:05.678Z', createdAt: expect.any(String),
+      supersededAt: null, supersedeReason: null, supersedeNote: null, supersededBy: null,
+      sourceConversation: { id: room, title: 'Hall' }, sourceTurn: { id: turn.id, text: 'I like tea.' },
+    })
+    const { node } = await bob(`query ($id: ID!) { node(id: $id) { __typename ... on Fact { ${FIELDS} } } }`, { id: fact.id })
+    expect(node).toEqual({ __typename: 'Fact', ...fact })
+    expect(objects(await ofRoom(room))).toEqual(['green tea'])
+    expect(objects(await list({ filter: { conversationId: room } }))).toEqual(['green tea'])
+  })
+
+  it('need neither room nor turn, and then are for the whole tenant', async () => {
+    const before = Date.now()
+    const { facts: [fact] } = await record({ userId: 'zoe', facts: [likes('silence')] })
+    expect(fact).toMatchObject({ userId: 'zoe', confidence: 1, sourceConversation: null, sourceTurn: null })
+    expect(Date.parse(fact.observedAt)).toBeGreaterThanOrEqual(before)
+    expect(objects(await list({ filter: { userId: 'zoe' } }, carl))).toEqual(['silence'])
+  })
+
+  it('that are known are counted, and not written twice', async () => {
+    const room = await clients.room(['ada'])
+    const facts = [likes('tea'), likes('TEA'), likes('milk')]
+    expect(await record({ conversationId: room, facts })).toMatchObject({
+      facts: [{ object: 'tea' }, { object: 'milk' }], exactDuplicatesSkipped: 1,
+    })
+    expect(await record({ conversationId: room, facts })).toMatchObject({ facts: [], exactDuplicatesSkipped: 3 })
+  })
+
+  it('are believed as far as who said them', async () => {
+    const room = await clients.room([], { participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }] })
+    const human = await say(room, 'Tea!')
+    const tool = await say(room, '{}', { actor: 'search', role: 'TOOL' })
+    const saidBy = async (fact: object, as = ada) =>
+      (await record({ conversationId: room, facts: [fact] }, as)).facts[0].saidBy
+    expect(await saidBy(likes('a', { sourceTurnId: human.id }))).toBe('HUMAN')
+    expect(await saidBy(likes('b', { sourceTurnId: human.id }), clients.as('bot'))).toBe('AGENT')
+    expect(await saidBy(likes('c', { sourceTurnId: tool.id }))).toBe('TOOL')
+  })
+
+  it('are taken back with a reason, once', async () => {
+    const room = await clients.room(['ada'])
+    const { facts: [fact] } = await record({ conversationId: room, facts: [likes('rain')] })
+    const retract = async (input: object, as = ada) => (await as(RETRACT, { input })).retractFact
+    const retracted = await retract({ factId: fact.id, reason: 'a joke' }, bob)
+    expect(retracted).toEqual({
+      __typename: 'Fact', ...fact, supersededAt: expect.any(String), supersedeReason: 'RETRACTED', supersedeNote: 'a joke',
+    })
+    expect(await retract({ factId: fact.id, reason: 'again' })).toEqual(retracted)
+    expect(objects(await ofRoom(room))).toEqual([])
+    expect(objects(await ofRoom(room, { all: true }))).toEqual(['rain'])
+    for (const factId of ['fact_01M7Y6WYY3H46N4VAVA0X8EY1Q', 'rain', room]) {
+      expect(await retract({ factId })).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
+    }
+    expect(await retract({ factId: fact.id, reason: 'x'.repeat(1001) }))
+      .toMatchObject({ __typename: 'InvalidInput', issues: [{ path: ['reason'] }] })
+  })
+
+  it('name what holds in their place, as far as the viewer sees it', async () => {
+    const [room, other] = [await clients.room(['ada', 'carl']), await clients.room(['ada'])]
+    await clients.as('ada')(`mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`, {
+      input: { conversationId: other, participant: { actor: 'carl' } },
+    })
+    const { facts: [old] } = await record({ conversationId: room, facts: [likes('coke')] })
+    const secret = await say(other, 'No more coke', { audience: ['ada'] })
+    const { facts: [newer] } = await record({ facts: [likes('water', { sourceTurnId: secret.id })] })
+    await clients.deps.db.fact.update({
+      where: { id: old.id }, data: { supersededBy: newer.id, supersededAt: new Date(), supersedeReason: 'UPDATE' },
+    })
+    const query = `query ($id: ID!) { node(id: $id) { ... on Fact { supersedeReason supersededBy { object } } } }`
+    expect((await ada(query, { id: old.id })).node).toEqual({ supersedeReason: 'UPDATE', supersededBy: { object: 'water' } })
+    expect((await carl(query, { id: old.id })).node).toEqual({ supersedeReason: 'UPDATE', supersededBy: null })
+  })
+
+  describe('in lists', () => {
+    let room: string
+    let other: string
+    beforeAll(async () => {
+      [room, other] = [await clients.room(['ada']), await clients.room(['ada'])]
+      for (const n of [1, 2, 3]) await record({ conversationId: room, userId: 'lister', facts: [likes(`thing ${n}`)] })
+      await record({
+        conversationId: other, userId: 'lister', facts: [{ ...likes('thing 4'), predicate: 'Loathes' }, likes('thing 5')],
+      })
+      await record({ conversationId: other, userId: 'nobody', facts: [likes('thing 6')] })
+      const { edges } = await list({ filter: { userId: 'lister', conversationId: room } })
+      await ada(RETRACT, { input: { factId: edges.find(({ node }: Answer) => node.object === 'thing 2').node.id } })
+    })
+
+    it('come newest first, page by page', async () => {
+      const filter = { userId: 'lister', includeSuperseded: true }
+      const pages: Answer[] = []
+      for (let after = null; pages.at(-1)?.pageInfo.hasNextPage ?? true; after = pages.at(-1).pageInfo.endCursor) {
+        pages.push(await list({ filter, first: 2, after }))
+      }
+      expect(pages.map(objects)).toEqual([['thing 5', 'thing 4'], ['thing 3', 'thing 2'], ['thing 1']])
+      expect(pages.map(({ pageInfo }) => pageInfo.hasPreviousPage)).toEqual([false, true, true])
+      expect(pages[0].pageInfo.startCursor).toBe(pages[0].edges[0].cursor)
+      const next = await ofRoom(room, { all: true, first: 1, after: pages[1].edges[0].cursor })
+      expect(objects(next)).toEqual(['thing 2'])
+      expect(next.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
+    })
+
+    it.each<[object, string[]]>([
+      [{ userId: 'lister' }, ['thing 5', 'thing 4', 'thing 3', 'thing 1']],
+      [{ userId: 'lister', includeSuperseded: null }, ['thing 5', 'thing 4', 'thing 3', 'thing 1']],
+      [{ userId: 'lister', predicate: 'loathes' }, ['thing 4']],
+      [{ userId: 'lister', subject: 'ADA', predicate: 'likes' }, ['thing 5', 'thing 3', 'thing 1']],
+      [{ userId: 'lister', subject: 'Ad' }, []],
+      [{ userId: 'none' }, []],
+    ])('hold what meets the filter: %j', async (filter, expected) => {
+      expect(objects(await list({ filter }))).toEqual(expected)
+    })
+
+    it('of a room hold its own', async () => {
+      expect(objects(await ofRoom(room))).toEqual(['thing 3', 'thing 1'])
+      expect(objects(await ofRoom(room, { all: true }))).toEqual(['thing 3', 'thing 2', 'thing 1'])
+      expect(objects(await list({ filter: { conversationId: other } }))).toEqual(['thing 6', 'thing 5', 'thing 4'])
+    })
+
+    it('of many rooms are read in one statement', async () => {
+      const statements = await clients.statementsOf(() => ada(`query ($a: ID!, $b: ID!) {
+        a: conversation(id: $a) { facts { edges { node { object sourceConversation { id } } } } }
+        b: conversation(id: $b) { facts { edges { node { object sourceConversation { id } } } } }
+      }`, { a: room, b: other }))
+      expect(statements).toEqual(['read-conversations', 'read-conversations', 'unnamed'])
+    })
+
+    it.each<[object, string]>([
+      [{ after: 'nonsense' }, 'after'], [{ first: 201 }, 'first'], [{ first: -1 }, 'first'],
+      [{ filter: { conversationId: 'x' } }, 'conversationId'], [{ filter: { subject: '\0' } }, 'subject'],
+    ])('refuse %j', async (variables, path) => {
+      const invalid = { code: 'INVALID_INPUT', issues: [{ path: [path] }] }
+      expect(await clients.failure(FACTS, variables)).toMatchObject([{ path: ['facts'], extensions: invalid }])
+    })
+  })
+
+  describe('are not recorded', () => {
+    it.each<[string, object, string[]]>([
+      ['more than 1,000 at once', { facts: Array.from({ length: 1001 }, (_, n) => likes(`${n}`)) }, ['facts']],
+      ['without any', { facts: [] }, ['facts']],
+      ['without a subject', { facts: [likes('tea'), likes('tea', { subject: ' \t ' })] }, ['facts', '1', 'subject']],
+      ['with too long an object', { facts: [likes('x'.repeat(2001))] }, ['facts', '0', 'object']],
+      ['surer than sure', { facts: [likes('tea', { confidence: 2 })] }, ['facts', '0', 'confidence']],
+      ['of what is no room', { conversationId: 'hall', facts: [likes('tea')] }, ['conversationId']],
+      ['from what is no turn', { facts: [likes('tea', { sourceTurnId: NOWHERE.conv })] }, ['facts', '0', 'sourceTurnId']],
+    ])('%s', async (_, input, path) => {
+      expect(await record(input)).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT', issues: [{ path }] })
+    })
+
+    it('of a room, or from a turn, that is not there', async () => {
+      for (const input of [
+        { conversationId: NOWHERE.conv, facts: [likes('tea')] }, { facts: [likes('tea', { sourceTurnId: NOWHERE.turn })] },
+      ]) expect(await record(input)).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
+    })
+
+    it('from a turn of another room, or from one that the viewer does not see', async () => {
+      const [room, other] = [await clients.room(['ada', 'bob', 'carl']), await clients.room(['ada'])]
+      const elsewhere = await say(other, 'I like tea.')
+      const secret = await say(room, 'I like gin.', { audience: ['bob'] })
+      expect(await record({ conversationId: room, facts: [likes('tea', { sourceTurnId: elsewhere.id })] })).toMatchObject({
+        __typename: 'InvalidInput',
+        issues: [{ path: ['facts', '0', 'sourceTurnId'], message: 'is not in that conversation' }],
+      })
+      const facts = [likes('gin', { sourceTurnId: secret.id })]
+      expect(await record({ facts }, carl)).toMatchObject({ __typename: 'NotFound' })
+      expect(await record({ facts }, bob)).toMatchObject({ facts: [{ object: 'gin', sourceTurn: { text: 'I like gin.' } }] })
+      expect(objects(await ofRoom(room, {}, carl))).toEqual([])
+    })
+  })
+
+  describe('and the room', () => {
+    it('tells of them as they are now, live and again, to those alone who see them', async () => {
+      const room = await clients.room(['ada', 'bob', 'carl'])
+      const follow = async (actor: string, after: number | null = null) => clients.follow(actor, FOLLOW, { id: room, after })
+      const changed = ({ conversationEvents: { __typename, ...event } }: Answer) => __typename === 'FactsChanged' ? [event] : []
+      const [live, others] = [await follow('bob'), await follow('carl')]
+      const secret = await say(room, 'I love opera.', { audience: ['bob'] })
+      const opera = likes('opera', { sourceTurnId: secret.id })
+      const { facts: [, fact] } = await record({ conversationId: room, facts: [opera, likes('chess')] })
+      await record({ conversationId: room, facts: [opera] })
+      await record({ conversationId: room, facts: [likes('poker', { sourceTurnId: secret.id })] })
+      await ada(RETRACT, { input: { factId: fact.id } })
+      const source = { sourceConversation: { id: room } }
+      const told = {
+        opera: { object: 'opera', supersedeReason: null, ...source, sourceTurn: { text: 'I love opera.' } },
+        poker: { object: 'poker', supersedeReason: null, ...source, sourceTurn: { text: 'I love opera.' } },
+        chess: { object: 'chess', supersedeReason: 'RETRACTED', ...source, sourceTurn: null },
+      }
+      const fresh = { ...told.chess, supersedeReason: expect.toSatisfy((reason) => [null, 'RETRACTED'].includes(reason)) }
+      const forBob = (chess: object) => [
+        { seq: 5, facts: [told.opera, chess] }, { seq: 6, facts: [told.poker] }, { seq: 7, facts: [told.chess] },
+      ]
+      const forCarl = (chess: object) => [{ seq: 5, facts: [chess] }, { seq: 7, facts: [told.chess] }]
+      expect((await take(live, 4)).flatMap(changed)).toEqual(forBob(fresh))
+      expect((await take(others, 2)).flatMap(changed)).toEqual(forCarl(fresh))
+      expect((await take(await follow('bob', 3), 4)).flatMap(changed)).toEqual(forBob(told.chess))
+      expect((await take(await follow('carl', 3), 2)).flatMap(changed)).toEqual(forCarl(told.chess))
+      const { conversation } = await bob('query ($id: ID!) { conversation(id: $id) { turnCount lastSeq } }', { id: room })
+      expect(conversation).toEqual({ turnCount: 1, lastSeq: 7 })
+    })
+
+    it('takes them from what is said if it is asked to', async () => {
+      const extracts = async (id: string) =>
+        (await ada('query ($id: ID!) { conversation(id: $id) { factExtraction } }', { id })).conversation.factExtraction
+      const update = (input: object) => ada(`mutation ($input: UpdateConversationInput!) {
+        updateConversation(input: $input) { ... on Conversation { id } ... on Error { message } }
+      }`, { input })
+      expect(await extracts(await clients.room([]))).toBe(false)
+      expect(await extracts(await clients.room([], { factExtraction: null }))).toBe(false)
+      const room = await clients.room([], { factExtraction: true })
+      expect(await extracts(room)).toBe(true)
+      await update({ id: room, title: 'x' })
+      expect(await extracts(room)).toBe(true)
+      await update({ id: room, factExtraction: null })
+      expect(await extracts(room)).toBe(false)
+    })
+
+    it('takes them along when it is deleted, and the profiles that tell of them', async () => {
+      const [room, other] = [await clients.room(['ada']), await clients.room(['ada'])]
+      const make = async (conversationId: string, ...names: string[]) =>
+        (await record({ conversationId, facts: names.map((name) => likes(name)) })).facts.map(({ id }: Answer) => id)
+      const [one, two] = await make(room, 'this', 'that')
+      const [kept] = await make(other, 'the other')
+      await ada(RETRACT, { input: { factId: two } })
+      const profile = { tenant: TENANT, content: 'Likes things.', tokenCount: 3, madeBy: 'facts' }
+      await clients.deps.db.userProfile.createMany({ data: [
+        { ...profile, userId: 'u1', madeOf: [kept, one] }, { ...profile, userId: 'u2', madeOf: [two] },
+        { ...profile, userId: 'u3', madeOf: [kept] }, { ...profile, userId: 'u4', madeOf: [] },
+        { ...profile, userId: 'u1', madeOf: [kept], tenant: 'somebody else' },
+      ] })
+      const { deleteConversation } = await ada(`mutation ($id: ID!) {
+        deleteConversation(id: $id) { ... on ErasureReceipt { conversations facts profiles } }
+      }`, { id: room })
+      expect(deleteConversation).toEqual({ conversations: 1, facts: 2, profiles: 2 })
+      const left = await clients.deps.db.userProfile.findMany({ where: { userId: { startsWith: 'u' } } })
+      expect(left.map(({ tenant, userId }) => `${tenant} ${userId}`).sort()).toEqual(['acme u3', 'acme u4', 'somebody else u1'])
+      expect(await ada('query ($id: ID!) { node(id: $id) { id } }', { id: one })).toEqual({ node: null })
+      expect(objects(await ofRoom(other))).toEqual(['the other'])
+    })
+  })
+})

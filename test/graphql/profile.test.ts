@@ -1,0 +1,64 @@
+// What is learned of a user as clients meet it, on real databases: facts taken from a room, reconciled, and told as a
+// profile; and every answer where that cannot be.
+
+import { describe, expect, it } from 'vitest'
+import { backends } from '../support/backend.ts'
+import { useClients } from './client.ts'
+
+const ERRORS = '... on Error { code message } ... on InvalidInput { issues { path message } }'
+const EXTRACT = `mutation ($input: ExtractFactsInput!) { extractFacts(input: $input) {
+  __typename ... on FactExtraction { facts { subject predicate object userId sourceTurn { id } } exactDuplicatesSkipped }
+  ${ERRORS}
+} }`
+const RECONCILE = `mutation ($input: ReconcileFactsInput!) { reconcileFacts(input: $input) {
+  __typename ... on Reconciliation { kept merged contradicted } ${ERRORS}
+} }`
+const REFRESH = `mutation ($input: RefreshUserProfileInput!) { refreshUserProfile(input: $input) {
+  __typename ... on UserProfile { userId content tokenCount updatedAt } ${ERRORS}
+} }`
+const PROFILE = 'query ($user: String!) { userProfile(userId: $user) { userId content tokenCount updatedAt } }'
+const NOWHERE = 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q'
+
+describe.each(backends)('what is learned, on $name', (backend) => {
+  const clients = useClients(backend)
+  const { say } = clients
+  const [ada, bob] = [clients.as('ada'), clients.as('bob')]
+
+  it('leads from turns to facts to a profile', async () => {
+    const room = await clients.room(['ada', 'bob'])
+    await say(room, 'I live in Rome.', { createdAt: '2026-01-01T00:00:00Z' })
+    const oslo = await say(room, 'I live in Oslo now. Do I like it?', { createdAt: '2026-02-01T00:00:00Z' })
+    const { extractFacts } = await ada(EXTRACT, { input: { conversationId: room } })
+    expect(extractFacts).toMatchObject({
+      __typename: 'FactExtraction', exactDuplicatesSkipped: 0,
+      facts: [{ object: 'Rome' }, { predicate: 'lives in', object: 'Oslo', userId: 'ada', sourceTurn: { id: oslo.id } }],
+    })
+    expect((await ada(RECONCILE, { input: { userId: 'ada' } })).reconcileFacts)
+      .toEqual({ __typename: 'Reconciliation', kept: 1, merged: 0, contradicted: 1 })
+    expect(await bob(PROFILE, { user: 'ada' })).toEqual({ userProfile: null })
+    const { refreshUserProfile: { __typename, ...profile } } = await bob(REFRESH, { input: { userId: 'ada' } })
+    expect(__typename).toBe('UserProfile')
+    expect(profile).toEqual({
+      userId: 'ada', content: '## Environment\n- lives in Oslo', tokenCount: expect.any(Number),
+      updatedAt: expect.any(String),
+    })
+    expect(await bob(PROFILE, { user: 'ada' })).toEqual({ userProfile: profile })
+  })
+
+  it.each([
+    ['extractFacts', EXTRACT, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],
+    ['extractFacts', EXTRACT, { conversationId: 'x' }, { code: 'INVALID_INPUT', issues: [{ path: ['conversationId'] }] }],
+    ['reconcileFacts', RECONCILE, {}, { code: 'INVALID_INPUT', issues: [{ path: ['userId'] }] }],
+    ['reconcileFacts', RECONCILE, { userId: 'ada', n: 501 }, { issues: [{ path: ['n'], message: 'must be 1 to 500' }] }],
+    ['reconcileFacts', RECONCILE, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],
+    ['refreshUserProfile', REFRESH, { userId: '' }, { code: 'INVALID_INPUT', issues: [{ path: ['userId'] }] }],
+    ['refreshUserProfile', REFRESH, { userId: 'a', recentK: 1001 }, { issues: [{ message: 'must be 1 to 1000' }] }],
+  ])('%s answers %#', async (verb, document, input, answer) => {
+    expect((await ada(document, { input }))[verb]).toMatchObject(answer)
+  })
+
+  it('has an empty profile of somebody of whom nothing is known', async () => {
+    const { refreshUserProfile } = await ada(REFRESH, { input: { userId: 'nobody' } })
+    expect(refreshUserProfile).toMatchObject({ __typename: 'UserProfile', content: '', tokenCount: 0 })
+  })
+})

@@ -1,0 +1,181 @@
+// Sixty turns over four rooms, told by two people, two agents and a tool: who moved house twice, changed jobs and goes
+// by a nickname, and what others only claim. In whatever order rooms are read, in whatever portions, and whenever facts
+// are reconciled and profiles refreshed meanwhile, in the end the same is known.
+
+import { describe, expect, it } from 'vitest'
+import { createConversation } from '../../src/domain/conversation.ts'
+import { extractFacts, extractNext } from '../../src/domain/fact/extract.ts'
+import { getFactPage, type Fact } from '../../src/domain/fact/fact.ts'
+import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
+import { refreshUserProfile } from '../../src/domain/profile/refresh.ts'
+import { appendTurns } from '../../src/domain/turn/append.ts'
+import type { Viewer } from '../../src/domain/view.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld } from '../support/world.ts'
+import { STORY } from './story-lines.ts'
+
+const PEOPLE = [
+  { actor: 'mara', displayName: 'Mara', kind: 'HUMAN' }, { actor: 'theo', displayName: 'Theo', kind: 'HUMAN' },
+  { actor: 'aide', displayName: 'Aide', kind: 'AGENT' }, { actor: 'scout', displayName: 'Scout', kind: 'AGENT' },
+  { actor: 'clock', displayName: 'Clock', kind: 'TOOL' },
+] as const
+const USERS = ['mara', 'theo']
+const ROOMS = [...new Set(STORY.map(([room]) => room))]
+
+/** What holds in the end, and who said it where that was no person. */
+const ACTIVE = [
+  'mara: Mara decided to use Postgres',
+  'mara: Mara goes by Mimi',
+  'mara: Mara has a cat named Pixel',
+  'mara: Mara has a sister named Ingrid',
+  'mara: Mara is allergic to peanuts',
+  'mara: Mara is named Mara',
+  'mara: Mara likes Lisbon',
+  'mara: Mara likes cardamom buns',
+  'mara: Mara lives in Tromsø',
+  'mara: Mara no longer works at Nordlys Shipping',
+  'mara: Mara speaks Norwegian',
+  'mara: Mara speaks Portuguese',
+  'mara: Mara works at Fjord Analytics',
+  'theo: Theo dislikes flying',
+  'theo: Theo dislikes slugs',
+  'theo: Theo has birthday on 3 May',
+  'theo: Theo likes jazz music',
+  'theo: Theo lives in Oslo',
+  'theo: Theo prefers tea',
+  'theo: Theo speaks Norwegian',
+  'theo: Theo wants remembered the water butt leaks',
+  'theo: Theo works at Fjord Analytics (AGENT)',
+  'theo: Theo works at Nordlys Shipping',
+]
+
+/** What held once, and why it does not any more. */
+const SUPERSEDED = [
+  'Mara lives in Bergen: CONTRADICT',
+  'Mara lives in Helsinki: CONTRADICT',
+  'Mara lives in Trondheim: CONTRADICT',
+  'Mara works at Nordlys Shipping: CONTRADICT',
+  'Theo likes jazz music: DUPLICATE',
+  'Theo likes jazz: DUPLICATE',
+]
+
+const PROFILES = {
+  mara: `## About
+- has a sister named Ingrid
+- speaks Norwegian
+- speaks Portuguese
+- has a cat named Pixel
+- goes by Mimi
+- is named Mara
+
+## Preferences
+- likes cardamom buns
+- likes Lisbon
+
+## Work
+- works at Fjord Analytics
+- no longer works at Nordlys Shipping
+
+## Environment
+- lives in Tromsø
+
+## Constraints
+- is allergic to peanuts
+
+## Other
+- decided to use Postgres`,
+  theo: `## About
+- wants remembered the water butt leaks
+- speaks Norwegian
+- has birthday on 3 May
+
+## Preferences
+- dislikes flying
+- dislikes slugs
+- likes jazz music
+- prefers tea
+
+## Work
+- Somebody claims: "works at Fjord Analytics"
+- works at Nordlys Shipping
+
+## Environment
+- lives in Oslo`,
+}
+
+/** The same numbers for the same seed: Mulberry32. */
+function random(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const told = ({ subject, predicate, object }: Fact) => `${subject} ${predicate} ${object}`
+
+describe.each(backends)('the story on $name', (backend) => {
+  const world = useWorld(backend)
+
+  async function tell(viewer: Viewer): Promise<string[]> {
+    const rooms: string[] = []
+    for (const name of ROOMS) {
+      const { id } = await createConversation(world.deps, viewer, { participants: PEOPLE.map((each) => ({ ...each })) })
+      const turns = STORY.filter(([room]) => room === name).map(([, day, actor, content], minute) => ({
+        actor, content, role: actor === 'clock' ? 'TOOL' as const : 'USER' as const,
+        createdAt: new Date(`2026-${day}T12:${String(minute).padStart(2, '0')}:00Z`),
+      }))
+      await appendTurns(world.deps, viewer, { conversationId: id, turns })
+      rooms.push(id)
+    }
+    return rooms
+  }
+
+  async function live(viewer: Viewer, rooms: readonly string[], seed: number): Promise<void> {
+    const { deps } = world
+    const next = random(seed)
+    const pick = <T>(from: readonly T[]): T => from[Math.floor(next() * from.length)]!
+    for (let step = 0; step < 30; step++) {
+      const userId = pick(USERS)
+      await pick([
+        () => extractNext(deps, pick(rooms), 1 + Math.floor(next() * 7)),
+        () => reconcileFacts(deps, viewer, { userId, n: 2 + Math.floor(next() * 48) }),
+        () => refreshUserProfile(deps, viewer, { userId }),
+      ])()
+    }
+    for (const room of rooms.toSorted(() => next() - 0.5)) await extractFacts(deps, viewer, { conversationId: room })
+    for (const userId of USERS) {
+      await reconcileFacts(deps, viewer, { userId })
+      expect(await reconcileFacts(deps, viewer, { userId })).toMatchObject({ merged: 0, contradicted: 0 })
+    }
+  }
+
+  it('has sixty turns in four rooms', () => {
+    expect([STORY.length, ROOMS.length]).toEqual([60, 4])
+  })
+
+  it.each(Array.from({ length: 12 }, (_, seed) => seed))('comes to the same in order %i', async (seed) => {
+    const { deps } = world
+    const viewer = world.tenant().as('mara')
+    const rooms = await tell(viewer)
+    await live(viewer, rooms, seed)
+
+    const { items } = await getFactPage(deps, viewer, { filter: { includeSuperseded: true }, first: 200 })
+    const active = items.filter(({ supersededAt }) => supersededAt === null)
+    expect(active.map((fact) => `${fact.userId}: ${told(fact)}${fact.saidBy === 'HUMAN' ? '' : ` (${fact.saidBy})`}`).sort())
+      .toEqual(ACTIVE)
+    const superseded = items.filter(({ supersededAt }) => supersededAt !== null)
+    expect([...new Set(superseded.map((fact) => `${told(fact)}: ${fact.supersedeReason}`))].sort()).toEqual(SUPERSEDED)
+    const byId = new Map(items.map((fact) => [fact.id, fact]))
+    for (let fact of superseded) {
+      while (fact.supersededAt !== null) fact = byId.get(fact.supersededBy!)!
+      expect(active).toContain(fact)
+    }
+    for (const userId of USERS) {
+      const { content } = await refreshUserProfile(deps, viewer, { userId })
+      expect(content).toBe(PROFILES[userId as keyof typeof PROFILES])
+    }
+  })
+})

@@ -1,0 +1,14 @@
+// What is wrong with an environment, for the tests of its parts.
+
+import { ConfigError, loadConfig } from '../../src/config.ts'
+
+/** None where it is accepted. */
+export function problemsOf(env: Record<string, string>): string[] {
+  try {
+    loadConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
