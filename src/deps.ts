@@ -112,7 +112,6 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       pool, db, bus, presence, tokens, embedder, vectors, summarizers, knowledge, jobs, growths, log,
       onGrowth(grown) {
         embedding.nudge(grown.map(({ room }) => room))
-        factEmbedding.nudge()
         for (const { room } of grown) growths.grew(room)
       },
       redactFacts: config.redactFacts, detectors: config.detectors ?? [], automatic: config.automatic,

@@ -81,17 +81,26 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
   let strict = true
   let started: Promise<PgBoss> | null = null
 
-  const execute = async (text: string, values?: unknown[]) => pool.query(text, values)
+  /** Statements under way: notes on jobs, for which pg-boss does not wait. */
+  const pending = new Set<Promise<unknown>>()
+
+  function execute(text: string, values?: unknown[]) {
+    const answer = pool.query(text, values)
+    const done = answer.then(() => {}, () => {}).finally(() => pending.delete(done))
+    pending.add(done)
+    return answer
+  }
 
   async function start(): Promise<PgBoss> {
     // Not loaded before it is needed: a start is quicker without it.
     const { default: Boss } = await import('pg-boss')
-    // pg-boss does not wait for the note that a job is done: were that to reject, it would end the process. The job then
-    // expires, and is done once more.
+    // pg-boss does not wait for the note that a job is done or has failed: were that to reject, it would end the process.
+    // The job then expires, and is done once more. Without `rows` such a note is taken for one that found no job.
+    const nothing = {} as { rows: unknown[] }
     const executeSql = (text: string, values?: unknown[]) => execute(text, values).catch((error: Error) => {
       if (strict) throw error
       if (!stop.signal.aborted) onError(error)
-      return { rows: [] }
+      return nothing
     })
     const boss = new Boss({
       db: { executeSql }, schedule: false, maintenanceIntervalSeconds: 120, archiveCompletedAfterSeconds: 3_600,
@@ -163,6 +172,7 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
       stop.abort()
       const boss = await started?.catch(() => null)
       await boss?.stop({ graceful: true, timeout: CLOSE_MS }).catch(onError)
+      await Promise.all(pending)
     },
   }
 }

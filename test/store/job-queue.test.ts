@@ -1,7 +1,8 @@
 // Jobs on real databases: taken at once, once while they wait, shared between processes, and none lost by a failure.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createJobQueue, type JobQueue } from '../../src/store/job-queue.ts'
+import { ProviderFailed } from '../../src/errors.ts'
+import { createJobQueue, JobFailed, type JobQueue } from '../../src/store/job-queue.ts'
 import { backends, type Opened } from '../support/backend.ts'
 
 const A = { tenant: 't', key: 'a' }
@@ -68,6 +69,76 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await jobs.send('test', [A])
     await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 15_000 })
   }, 25_000)
+
+  it('keeps why a job failed, nothing that was said, and does not add it again while it is to be tried again', async () => {
+    const jobs = queue()
+    const failures = [new ProviderFailed('No such model.', false), Object.assign(new Error('a secret'), { code: '22P02' })]
+    await jobs.work('test', 1, async () => {
+      throw failures.shift() ?? new JobFailed('It is too late.')
+    })
+    const job = async () => {
+      const { rows } = await opened.pool.query(
+        `SELECT state, output, extract(epoch FROM start_after - now())::float8 AS wait, retry_count FROM pgboss.job
+         WHERE name = 'test'`)
+      expect(rows).toHaveLength(1)
+      return rows[0]
+    }
+    await jobs.send('test', [A])
+    const texts = ['No such model.', 'Something unexpected (Error 22P02): see the log.', 'It is too late.']
+    for (const [tries, message] of texts.entries()) {
+      await vi.waitFor(async () => expect(await job()).toMatchObject({ state: 'retry', retry_count: tries, output: { message } }),
+        { timeout: 10_000, interval: 20 })
+      const { output, wait } = await job()
+      expect(JSON.stringify(output)).not.toMatch(/secret|\.ts/)
+      expect(wait).toBeGreaterThan(2 ** (tries + 1) - 2)
+      expect(wait).toBeLessThanOrEqual(2 ** (tries + 2))
+      await jobs.send('test', [A])
+      await opened.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
+    }
+  }, 40_000)
+
+  it('outlives a note on a job that cannot be written', async () => {
+    let isLost = false
+    const query = opened.pool.query.bind(opened.pool) as (...args: unknown[]) => Promise<unknown>
+    vi.spyOn(opened.pool, 'query').mockImplementation(((...args: unknown[]) =>
+      isLost ? Promise.reject(new Error('the database is away')) : query(...args)) as never)
+    const told: string[] = []
+    const jobs = createJobQueue(opened.pool, (error) => told.push(error.message))
+    queues.push(jobs)
+    const done: string[] = []
+    const fail = async (key: string) => {
+      isLost = true
+      if (key === 'bad') throw new Error('not now')
+    }
+    await jobs.work('test', 1, async ({ key }) => {
+      done.push(key)
+      await fail(key)
+    })
+    for (const key of ['good', 'bad']) {
+      await jobs.send('test', [{ tenant: 't', key }])
+      await vi.waitFor(() => expect(done).toContain(key), { timeout: 10_000 })
+      await vi.waitFor(() => expect(told).toContain('the database is away'))
+      // An unhandled rejection would fail this file.
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      isLost = false
+      told.length = 0
+    }
+  }, 30_000)
+
+  it('stops one worker, and leaves its job to others', async () => {
+    const jobs = queue()
+    const begun: string[] = []
+    const stop = await jobs.work('test', 1, async (_, signal) => {
+      begun.push('first')
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      signal.throwIfAborted()
+    })
+    await jobs.send('test', [A])
+    await vi.waitFor(() => expect(begun).toEqual(['first']))
+    await stop()
+    await jobs.work('test', 1, async () => void begun.push('second'))
+    await vi.waitFor(() => expect(begun).toEqual(['first', 'second']), { timeout: 15_000 })
+  }, 30_000)
 
   it('tells a running job to stop when it closes', async () => {
     const jobs = queue()

@@ -52,15 +52,18 @@ async function find(
   }
 }
 
+/** With the actor whose turn it was. */
+type Told = Candidate & { speaker: string }
+
 /** What an extractor says, checked and, where that is asked for, redacted; null where nothing is left of it. */
 function toCandidate(
   { redactFacts, detectors }: Deps, room: string, turn: UnreadTurn, people: readonly Person[], fact: ExtractedFact,
-): Candidate | null {
+): Told | null {
   const { data } = found.safeParse(redactFacts ? redactStatement(fact, detectors) : fact)
   if (!data) return null
   const saidBy = lessTrusted(turn.kind, kindOfRole(turn.role))!
   return {
-    ...data, saidBy, observedAt: turn.createdAt,
+    ...data, saidBy, observedAt: turn.createdAt, speaker: turn.actor,
     // What people tell of strangers is of their own world.
     userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     origin: { conversationId: room, turn },
@@ -69,25 +72,28 @@ function toCandidate(
 
 /**
  * The candidates without what agents and tools only repeat, in other words, of what is known, or repeat at all of what
- * was: else the memory would learn from itself, and what was superseded would come back.
+ * was: else the memory would learn from itself, and what was superseded would come back. An agent that says of itself
+ * what is known of somebody in the room says that person's words again.
  */
 async function withoutEchoes(
-  { pool }: Deps, tenant: string, room: string, candidates: readonly Candidate[],
+  { pool }: Deps, tenant: string, room: string, people: readonly Person[],
+  candidates: readonly Told[],
 ): Promise<Candidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
-  const users = [...new Set(candidates.flatMap(({ userId }) => userId ?? []))]
+  const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
   const [known, names] = await Promise.all([
     readKnownFacts(pool, tenant, users, room, KNOWN), readNames(pool, tenant, users),
   ])
-  const compared = (fact: Statement & { userId: string | null }) =>
+  const compare = (fact: Statement & { userId: string | null }) =>
     toCompared({ ...fact, subject: subjectFor(fact, names), vector: null })
-  const known_ = known.map((fact) => ({ fact, compared: compared(fact) }))
+  const compared = known.map((fact) => ({ fact, own: compare(fact) }))
   return candidates.filter((candidate) => {
     if (candidate.saidBy === 'HUMAN') return true
-    const own = compared(candidate)
+    const { userId, speaker } = candidate
+    const own = compare(candidate)
     const visibility = visibilityOf(candidate.origin!.turn!.audience)
-    const echoed = known_.filter(({ fact, compared: other }) =>
-      fact.userId === candidate.userId && fact.visibility === visibility && isSame(own, other))
+    const echoed = compared.filter(({ fact, own: other }) => fact.visibility === visibility && (userId === speaker
+      ? isSame({ ...own, subject: other.subject }, other) : fact.userId === userId && isSame(own, other)))
     // To the letter what holds: that is counted as a repeat, where it is written.
     const hash = contentHash(candidate)
     return echoed.length === 0 || echoed.some(({ fact }) => fact.supersededAt === null && fact.contentHash === hash)
@@ -106,7 +112,7 @@ async function learn(
   ])
   const byId = new Map(turns.map((turn) => [turn.id, turn]))
   const facts = await find(deps, turns, people, signal)
-  const candidates = await withoutEchoes(deps, tenant, room, facts.flatMap((fact) => {
+  const candidates = await withoutEchoes(deps, tenant, room, people, facts.flatMap((fact) => {
     const turn = byId.get(fact.turnId)
     return (turn && toCandidate(deps, room, turn, people, fact)) ?? []
   }))
@@ -117,6 +123,7 @@ async function learn(
     const written = await writeFacts(deps, tx, tenant, heads, current)
     const grown = await noteFacts(tx, tenant, [...written.facts, ...written.renewed])
     if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+    if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return written
   })
 }

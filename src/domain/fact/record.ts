@@ -126,8 +126,7 @@ async function keep(
     const written = await writeFacts(deps, tx, tenant, heads, candidates)
     const grown = await noteFacts(tx, tenant, [...written.facts, ...written.renewed])
     if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
-    // Facts of no room make none grow.
-    else if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
+    if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return { ids: written.facts.map((fact) => fact.id), repeated: written.repeated }
   })
   const facts = await getFacts(deps, viewer, ids)

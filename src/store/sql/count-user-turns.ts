@@ -1,4 +1,5 @@
 // Counts what people have said: how far each user has come, by which work that follows their turns is found.
+// Locks are taken in this order everywhere: journals, room_progress, facts, user_progress. So nobody waits in a circle.
 
 import type { Pool } from 'pg'
 import type { Subject } from '../job-queue.ts'
@@ -20,10 +21,14 @@ export async function countUserTurns(pool: Pool, rooms: readonly string[]): Prom
   if (rooms.length === 0) return { users: [], taken: [] }
   await pool.query({
     name: 'add-room-progress',
-    text: `INSERT INTO room_progress (conversation_id)
-           SELECT c.id FROM conversation c WHERE c.id = ANY ($1::text[])
-             AND NOT EXISTS (SELECT FROM room_progress p WHERE p.conversation_id = c.id)
-           ORDER BY c.id ON CONFLICT DO NOTHING`,
+    // Locked against deletion, so that one that goes is passed over instead of failing all of them.
+    text: `
+      WITH fresh AS MATERIALIZED (
+        SELECT c.id FROM conversation c
+        WHERE c.id = ANY ($1::text[]) AND NOT EXISTS (SELECT FROM room_progress p WHERE p.conversation_id = c.id)
+        ORDER BY c.id FOR KEY SHARE
+      )
+      INSERT INTO room_progress (conversation_id) SELECT f.id FROM fresh f ORDER BY f.id ON CONFLICT DO NOTHING`,
     values: [rooms],
   })
   // A locked row is read as it is now, the rest as it was when the statement began: then there is nothing to count.

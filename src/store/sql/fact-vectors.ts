@@ -23,7 +23,7 @@ const arm = (condition: string) => `(SELECT ${COLUMNS} FROM fact f WHERE f.embed
 /** Up to `limit` facts of any tenant that the embedder did not read last, in no order. By the index fact_embedded. */
 export async function findUnembeddedFacts(pool: Pool, embedder: string, limit: number): Promise<EmbeddableFact[]> {
   const { rows } = await pool.query<EmbeddableFact>({
-    name: 'find-unembedded-facts',
+    name: 'embed-find-facts',
     // What IS DISTINCT FROM says, as the index can serve it.
     text: `${arm('IS NULL')} UNION ALL ${arm('< $1::text')} UNION ALL ${arm('> $1::text')} LIMIT $2::integer`,
     values: [embedder, limit],
@@ -36,7 +36,7 @@ export async function readUnembeddedFacts(
   pool: Pool, embedder: string, ids: readonly string[],
 ): Promise<EmbeddableFact[]> {
   const { rows } = await pool.query<EmbeddableFact>({
-    name: 'read-unembedded-facts',
+    name: 'embed-read-facts',
     text: `SELECT ${COLUMNS} FROM fact f WHERE f.id = ANY ($2::text[]) AND f.embedded_by IS DISTINCT FROM $1::text`,
     values: [embedder, ids],
   })
@@ -55,7 +55,7 @@ export async function writeFactVectors(
   pool: Pool, embedder: string, ids: readonly string[], vectors: readonly FactVectors[],
 ): Promise<number> {
   const { rowCount } = await pool.query({
-    name: 'write-fact-vectors',
+    name: 'embed-write-facts',
     text: `
       WITH model AS MATERIALIZED (
         SELECT e.name FROM embedder e WHERE e.name = $1::text FOR KEY SHARE
@@ -83,7 +83,7 @@ export async function readObjectVectors(
   pool: Pool, embedder: string, ids: readonly string[],
 ): Promise<Map<string, Float32Array>> {
   const { rows } = await pool.query<{ id: string; object: Buffer }>({
-    name: 'read-object-vectors',
+    name: 'embed-read-objects',
     text: `SELECT x.fact_id AS id, vector_send(x.object) AS object
            FROM fact_vector x WHERE x.fact_id = ANY ($2::text[]) AND x.embedder = $1::text`,
     values: [embedder, ids],

@@ -1,0 +1,76 @@
+// What is recalled is said again by agents, and read again for facts: round after round, no fact comes of it. Neither
+// from what they repeat word for word, nor from what they say in other words, quote, list, or paste from a context.
+
+import { describe, expect, it } from 'vitest'
+import { buildContext } from '../../src/domain/context/build.ts'
+import { extractFacts } from '../../src/domain/fact/extract.ts'
+import { retractFact } from '../../src/domain/fact/record.ts'
+import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
+import { recall, type RecallHit } from '../../src/domain/recall/recall.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld } from '../support/world.ts'
+
+const ROUNDS = 50
+
+const SAID = [
+  'I live in Rome.', 'I work at Initech as a translator.', 'I like jazz.', "I'm allergic to peanuts.",
+  'My sister is called Grace.', 'I have a dog named Bella.', "I don't like flying.", 'I speak Italian and German.',
+]
+const QUESTIONS = [
+  'Where do I live?', 'What is my job?', 'What music do I like?', 'What must I not eat?', 'Who is my sister?',
+  'What is the name of my dog?', 'Should I fly?', 'Which languages do I speak?',
+]
+
+/** As facts and turns are worded by somebody who passes them on. */
+function worded({ memory }: RecallHit): string {
+  switch (memory.kind) {
+    case 'FACT': return `${memory.fact.subject} ${memory.fact.predicate} ${memory.fact.object}`
+    case 'TURN': return memory.turn.text
+    case 'SUMMARY': return memory.summary.content
+  }
+}
+
+/** Ways in which an agent answers with what it recalled. */
+const WAYS: ((hits: RecallHit[]) => string)[] = [
+  (hits) => hits.map((hit) => `${worded(hit)}.`).join(' '),
+  (hits) => `What I remember:\n${hits.map((hit) => `- ${worded(hit)}`).join('\n')}`,
+  (hits) => `You said: "${worded(hits[0]!)}"`,
+  (hits) => `> ${worded(hits[0]!)}\n\nThat is what you told me.`,
+  (hits) => `As far as I know, ${worded(hits[0]!)}.`,
+  (hits) => worded(hits[0]!).replace('lives in', 'resides in').replace('likes', 'enjoys').replace('works at', 'is employed by'),
+]
+
+describe.each(backends)('recall, answer, extract on $name', (backend) => {
+  const world = useWorld(backend)
+
+  it(`for ${ROUNDS} rounds adds no fact, and brings none back`, async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const viewer = tenant.as('ada')
+    const room = await tenant.room(
+      { actor: 'ada', displayName: 'Ada' }, { actor: 'helper', displayName: 'Helper', kind: 'AGENT' })
+    for (const text of SAID) await tenant.say(room, 'ada', text)
+    const { facts } = await extractFacts(deps, viewer, { conversationId: room })
+    expect(facts.length).toBeGreaterThanOrEqual(SAID.length)
+    const moved = facts.find(({ object }) => object === 'Initech')!
+    await retractFact(deps, viewer, { factId: moved.id, reason: 'no longer so' })
+    const known = async () => (await deps.db.fact.findMany({ where: { tenant: tenant.name }, orderBy: { id: 'asc' } }))
+      .map(({ id, supersededAt }) => `${id} ${supersededAt === null}`)
+    const before = await known()
+
+    for (let round = 0; round < ROUNDS; round++) {
+      const query = QUESTIONS[round % QUESTIONS.length]!
+      await tenant.say(room, 'ada', query)
+      const { hits } = await recall(deps, viewer, { conversationId: room, query, k: 4, kinds: ['FACT', 'TURN'] })
+      expect(hits.length).toBeGreaterThan(0)
+      const way = round % (WAYS.length + 1)
+      const answer = way < WAYS.length ? WAYS[way]!(hits)
+        : (await buildContext(deps, viewer, { conversationId: room, tokenBudget: 2_000, query, semanticRecall: { k: 4 } }))
+          .messages.map(({ content }) => content).join('\n')
+      await tenant.say(room, 'helper', answer, { role: 'ASSISTANT' })
+      await extractFacts(deps, viewer, { conversationId: room })
+      if (round % 5 === 4) await reconcileFacts(deps, viewer, { userId: 'ada' })
+    }
+    expect(await known()).toEqual(before)
+  })
+})
