@@ -94,7 +94,10 @@ query Recall($room: ID!) {
     ... on Recall {
       hits {
         score similarity textScore
-        memory { ... on Turn { seq actor text } }
+        memory {
+          ... on Turn { seq actor text }
+          ... on Fact { subject predicate object }
+        }
         neighbours { seq actor text }
       }
       plan { vectorSearch candidates }
@@ -115,6 +118,25 @@ mutation Remember($room: ID!) {
     ... on FactExtraction {
       facts { id userId subject predicate object saidBy }
       exactDuplicatesSkipped
+    }
+    ... on Error { code message }
+  }
+}`, { room: 'conv_…' }),
+  tab(`
+# 8. What a model is sent: under its budget, as the agent
+# sees it, with what is known and what is recalled.
+query Context($room: ID!) {
+  buildContext(input: {
+    conversationId: $room
+    as: "scribe"
+    tokenBudget: 2000
+    includeFacts: true
+    semanticRecall: { k: 3 }
+  }) {
+    ... on Context {
+      tokens stablePrefixTokens
+      messages { role name content }
+      items { kind included reason tokens }
     }
     ... on Error { code message }
   }
