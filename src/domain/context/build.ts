@@ -57,8 +57,8 @@ export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
  * The messages, never more than the budget: the room's system prompt, what is known of people and of the room, what the
- * oldest turns come to, instructions and pinned turns, the recent turns, what was recalled, and the newest turn. Nothing
- * is stored but that facts were handed out, and the same room gives the same context.
+ * oldest turns come to, instructions and pinned turns, the recent turns, what was recalled, and the newest turn.
+ * Nothing is stored but that facts were handed out, and the same room gives the same context.
  *
  * What is known is in it where it is asked for, with whatever strategy, filter or `sinceSeq`: those are about turns.
  * @throws InvalidInput @throws NotFound

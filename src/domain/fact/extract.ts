@@ -35,7 +35,8 @@ const found = z.object({ ...statementShape, confidence: z.number().min(0).max(1)
 
 /** What the extractor finds. @throws ProviderFailed */
 async function find(
-  { knowledge: { extractor }, log }: Deps, turns: readonly UnreadTurn[], people: readonly Person[], signal?: AbortSignal,
+  { knowledge: { extractor }, log }: Deps, turns: readonly UnreadTurn[], people: readonly Person[],
+  signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
   // Instructions tell nothing of anybody.
   const told = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')

@@ -88,7 +88,9 @@ async function write(tx: Tx, tenant: string, { facts, plan }: Outcome): Promise<
   const ids = new Map<string, string>()
   // In the words, and in the place, of the one it has them from: so it is seen by those alone who saw these.
   const merged = plan.merged.map(({ into }) => {
-    const fact = { ...byId.get(into.from)!, id: newId('fact'), observedAt: into.observedAt, confidence: into.confidence }
+    const fact = {
+      ...byId.get(into.from)!, id: newId('fact'), observedAt: into.observedAt, confidence: into.confidence,
+    }
     ids.set(into.key, fact.id)
     return { fact, from: into.from }
   })

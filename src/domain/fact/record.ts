@@ -79,7 +79,9 @@ async function findSources(
 export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
   const { redactFacts, detectors } = deps
   const asked = parse(recordFactsInput, input)
-  const given = { ...asked, facts: redactFacts ? asked.facts.map((fact) => redactStatement(fact, detectors)) : asked.facts }
+  const given = {
+    ...asked, facts: redactFacts ? asked.facts.map((fact) => redactStatement(fact, detectors)) : asked.facts,
+  }
   const room = given.conversationId ?? null
   const sources = await findSources(deps, viewer, room, given.facts)
   const rooms = [...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(room ?? []))]

@@ -22,8 +22,8 @@ const ABOUT_ROOMS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_FACTS'])
 export type JobsArgs = { first?: number | null; state?: JobState | null }
 
 /**
- * The jobs of the viewer's tenant, whoever caused them: unfinished ones first, the oldest of them first; then those that
- * ended in the last hour, newest first.
+ * The jobs of the viewer's tenant, whoever caused them: unfinished ones first, the oldest of them first; then those
+ * that ended in the last hour, newest first.
  * @throws InvalidInput
  */
 export async function getJobs(

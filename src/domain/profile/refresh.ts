@@ -8,7 +8,9 @@ import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact-columns.ts'
 import { readActiveFacts, readNames } from '../../store/sql/read-active-facts.ts'
 import { readProgressOf, takeProfiling } from '../../store/sql/user-progress.ts'
-import { readProfileRow, readSupersededAmong, writeProfile, type ProfileRow, type SupersededFact } from '../../store/sql/write-profile.ts'
+import {
+  readProfileRow, readSupersededAmong, writeProfile, type ProfileRow, type SupersededFact,
+} from '../../store/sql/write-profile.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Deps } from '../deps.ts'
 import { BELIEVED, TRUST } from '../fact/trust.ts'
@@ -63,7 +65,10 @@ async function write(
   }
 }
 
-/** Makes the profile, together with what `take` does in its transaction; false where that says no. @throws ProviderFailed */
+/**
+ * Makes the profile, together with what `take` does in its transaction; false where that says no.
+ * @throws ProviderFailed
+ */
 async function make(
   deps: Deps, tenant: string, userId: string, recent: number, take: (tx: Tx) => Promise<boolean>, signal?: AbortSignal,
 ): Promise<boolean> {
@@ -76,7 +81,8 @@ async function make(
     const removed = previous ? await readSupersededAmong(deps.pool, previous.madeOf) : []
     const made = await write(deps, tenant, userId, { previous, active, removed }, signal)
     const gone = new Set(removed.map(({ id }) => id))
-    const madeOf = [...new Set([...previous?.madeOf ?? [], ...active.map(({ id }) => id)])].filter((id) => !gone.has(id))
+    const known = new Set([...previous?.madeOf ?? [], ...active.map(({ id }) => id)])
+    const madeOf = [...known].filter((id) => !gone.has(id))
     const tokenCount = await deps.tokens.count(made.content)
     const done = await withTransaction(deps.db, async (tx) => {
       if (!(await take(tx))) return 'taken'
@@ -113,7 +119,9 @@ export async function refreshUserProfile(
   const { userId, recentK } = parse(refreshInput, input)
   await make(deps, viewer.tenant, userId, recentK ?? RECENT, async () => true)
   const profile = (await getProfiles(deps, viewer, [userId])).get(userId)
-  if (!profile) throw new NotAllowed('It was refreshed, but it tells of facts that you do not see: ask as somebody who does.')
+  if (!profile) {
+    throw new NotAllowed('It was refreshed, but it tells of facts that you do not see: ask as somebody who does.')
+  }
   return profile
 }
 

@@ -1,6 +1,6 @@
-// One step of compaction: reads the oldest turns that no summary covers, has them summarised, and writes that if the room
-// has not moved meanwhile. Nothing is locked while a model thinks. Steps may run twice, at once, or break off: each
-// committed turn without audience is covered by exactly one current summary, or by none, at any time.
+// One step of compaction: reads the oldest turns that no summary covers, has them summarised, and writes that if the
+// room has not moved meanwhile. Nothing is locked while a model thinks. Steps may run twice, at once, or break off:
+// each committed turn without audience is covered by exactly one current summary, or by none, at any time.
 
 import { ProviderFailed } from '../../errors.ts'
 import { beginningOf, SummarizerFailed, type Said, type Summarizer } from '../../providers/summarizer.ts'
@@ -111,8 +111,8 @@ async function write(
 }
 
 /**
- * Covers those turns: by one summary that takes the place of all, or by one of their own. Its id, or null where the room
- * has moved on: then nothing was written.
+ * Covers those turns: by one summary that takes the place of all, or by one of their own. Its id, or null where the
+ * room has moved on: then nothing was written.
  * @throws ProviderFailed
  */
 export async function coverSpan(
@@ -129,8 +129,8 @@ export async function coverSpan(
 }
 
 /**
- * Makes one summary of the oldest ones of a level that has `FAN` of them. Its id, or null where no level has, or the room
- * has moved on.
+ * Makes one summary of the oldest ones of a level that has `FAN` of them. Its id, or null where no level has, or the
+ * room has moved on.
  * @throws ProviderFailed
  */
 export async function foldLevel(

@@ -87,7 +87,9 @@ function faultOf({ outcome, detail, place }: AppendRow, path: (place: number) =>
     case 'stranger':
       return InvalidInput.at(`${path(place)}.audience`, `${JSON.stringify(detail)} is no participant; add them first`)
     case 'no_call':
-      return InvalidInput.at(`${path(place)}.parts`, `there is no tool call ${JSON.stringify(detail)} in the room to answer`)
+      return InvalidInput.at(
+        `${path(place)}.parts`, `there is no tool call ${JSON.stringify(detail)} in the room to answer`,
+      )
     case 'written':
     case 'repeated':
       return null

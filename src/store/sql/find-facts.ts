@@ -101,11 +101,13 @@ const STATEMENTS: Record<Scope, string> = {
 }
 
 /**
- * Facts of a room; of an owner's rooms and about that owner; or of the tenant. `filter`: its times are of when they were
- * observed; its actors, roles and metadata are of the turn that a fact was taken from, without which it meets none.
+ * Facts of a room; of an owner's rooms and about that owner; or of the tenant. `filter`: its times are of when they
+ * were observed; its actors, roles and metadata are of the turn that a fact was taken from, without which it meets
+ * none.
  *
- * Reads all facts in the scope, by fact_room or by tenant, and compares all their vectors: exact, whatever the scope. Of
- * 100,000 with vectors of 100 dimensions that takes 0.3 s on Postgres and 0.45 s embedded; of a room of 2,000, 20 ms.
+ * Reads all facts in the scope, by fact_room or by tenant, and compares all their vectors: exact, whatever the scope.
+ * Of 100,000 with vectors of 100 dimensions that takes 0.3 s on Postgres and 0.45 s embedded; of a room of 2,000, 20
+ * ms.
  */
 export async function findFacts(
   pool: Pool, viewer: { tenant: string; actor: string }, { scope, room, terms, vector, nearest, filter }: FactSearch,

@@ -22,7 +22,8 @@ export async function takeReconciliation(
   tx: Tx, tenant: string, userId: string, from: number, turns: number,
 ): Promise<boolean> {
   return 1 === await tx.$executeRaw`
-    UPDATE user_progress SET reconciled_turns = reconciled_turns + ${turns}::bigint, reconciliations = reconciliations + 1
+    UPDATE user_progress
+    SET reconciled_turns = reconciled_turns + ${turns}::bigint, reconciliations = reconciliations + 1
     WHERE tenant = ${tenant}::text AND user_id = ${userId}::text AND reconciled_turns = ${from}::bigint`
 }
 
