@@ -2,7 +2,9 @@
 
 import { describe, expect, it } from 'vitest'
 import { bm25, rarities } from '../../../src/domain/recall/bm25.ts'
-import { SITTING_REACH, statisticsOf, toCandidate, withNeighbours, type Search } from '../../../src/domain/recall/candidate.ts'
+import {
+  SITTING_REACH, statisticsOf, toCandidate, withNeighbours, type Search,
+} from '../../../src/domain/recall/candidate.ts'
 import { Cue } from '../../../src/domain/recall/cues.ts'
 import type { IndexedTurn } from '../../../src/store/sql/read-index.ts'
 
@@ -38,7 +40,9 @@ describe('what is weighed besides what was found', () => {
     expect(withNeighbours(stretch, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4, 5, 6, 7])
   })
   it('is of the same sitting', () => {
-    const later = [...stretch.slice(0, 5), ...stretchOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE })))]
+    const later = [
+      ...stretch.slice(0, 5), ...stretchOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))),
+    ]
     expect(withNeighbours(later, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4])
   })
   it('is told once where two were found together', () => {
