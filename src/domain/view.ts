@@ -39,7 +39,7 @@ export function sees(view: View, turn: Placed): boolean {
 }
 
 /** The places a summary covers, and the greatest seq of the versions it was made of. */
-export type Spanned = { fromSeq: number; toSeq: number; newestSeq: number }
+type Spanned = { fromSeq: number; toSeq: number; newestSeq: number }
 
 /**
  * Whether any second stretch between boundaries, from that after `first` on (-1: the beginning), overlaps [from, to].

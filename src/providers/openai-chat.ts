@@ -39,7 +39,7 @@ export type ChatUse<Failure extends Error> = Use<Failure> & {
   closed(): Failure
 }
 
-export type Chat = {
+type Chat = {
   /**
    * What `read` makes of the JSON value that the model answers with. `read` throws BadReply where it is no good.
    * @throws the failure of the use, or the reason of the signal that was aborted

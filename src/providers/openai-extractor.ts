@@ -11,7 +11,7 @@ import {
 } from './openai-chat.ts'
 import { readPrompt } from './prompt.ts'
 
-export type OpenAiExtractorSettings = ChatSettings & {
+type OpenAiExtractorSettings = ChatSettings & {
   /** Where the operator's own prompts lie. */
   promptsDir?: string | undefined
 }

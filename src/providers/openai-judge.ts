@@ -9,7 +9,7 @@ import {
 } from './openai-chat.ts'
 import { readPrompt } from './prompt.ts'
 
-export type OpenAiJudgeSettings = ChatSettings & {
+type OpenAiJudgeSettings = ChatSettings & {
   /** Where the operator's own prompts lie. */
   promptsDir?: string | undefined
 }

@@ -13,7 +13,7 @@ import { readPrompt } from './prompt.ts'
 import { beginningOf } from './summarizer.ts'
 import type { TokenCounter } from './tokens.ts'
 
-export type OpenAiProfileWriterSettings = ChatSettings & {
+type OpenAiProfileWriterSettings = ChatSettings & {
   /** Where the operator's own prompts lie. */
   promptsDir?: string | undefined
 }

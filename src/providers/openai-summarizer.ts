@@ -12,7 +12,7 @@ import {
 } from './summarizer.ts'
 import type { TokenCounter } from './tokens.ts'
 
-export type OpenAiSummarizerSettings = ChatSettings & {
+type OpenAiSummarizerSettings = ChatSettings & {
   /** Where the operator's own prompts lie. */
   promptsDir?: string | undefined
 }

@@ -2,7 +2,7 @@
 // models out. It is given what may be shown together, and invents nothing.
 
 /** A statement: somebody or something, what is said of it, and with regard to what. */
-export type FactText = { subject: string; predicate: string; object: string }
+type FactText = { subject: string; predicate: string; object: string }
 
 /** A fact that is to be in the profile. */
 export type LearntFact = FactText & {

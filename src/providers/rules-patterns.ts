@@ -5,7 +5,7 @@ import { organisation, place, properName, thing, wholeName } from './rules-objec
 import { COUNTED, JOBS, KIN, LANGUAGES, PLAYED, PROPERTIES, STATES } from './rules-lists.ts'
 
 export type Told = { predicate: string; object: string | null; confidence: number }
-export type Speaker = { name: string; isGreeting: boolean }
+type Speaker = { name: string; isGreeting: boolean }
 export type Rule = [pattern: RegExp, read: (match: string[], speaker: Speaker) => Told | Told[] | null]
 
 const ADV = "(?:(?:'ve |have )?(?:really|absolutely|just|also|always|still|currently|now|only|totally|truly|actually|" +

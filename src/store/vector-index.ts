@@ -14,7 +14,7 @@ const LOCKS = 0x43515649
 const MEMORY_MB = { least: 64, most: 1024 }
 const DISK_FULL = '53100'
 
-export type VectorIndex = {
+type VectorIndex = {
   /** False while it is being made, and for what a making that failed left behind. */
   valid: boolean
   /** Vectors in it, as of the last count; since then there may be more. */

@@ -12,7 +12,7 @@ import { readMaterial } from './material.ts'
 import type { Context } from './message.ts'
 import type { Found } from './recalled.ts'
 
-export const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
+const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
 /** Tokens that a context may have at most. */
 const MOST_TOKENS = 2_000_000

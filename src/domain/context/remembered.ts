@@ -14,7 +14,7 @@ type Quoting<T> = {
   toMessage(chosen: readonly T[]): Message
 }
 
-export type Quoted<T> = {
+type Quoted<T> = {
   /** null where nothing fits. */
   message: Weighed | null
   passed: T[]

@@ -6,7 +6,7 @@
 /** How much of its room the window keeps, at least, when it is trimmed in steps. */
 export const LEAST = 1 / 3
 
-export type Walk = {
+type Walk = {
   /** Places of the turns in the transcript, ascending. */
   places: readonly number[]
   /** Whether there is nothing before the first of them. */

@@ -38,7 +38,7 @@ export type Candidate = Statement & {
 }
 
 /** The heads of rooms whose journals are locked. */
-export type Heads = ReadonlyMap<string, number>
+type Heads = ReadonlyMap<string, number>
 
 /** Locks the journals of those rooms, in the order of their ids; a room that the tenant has not has no head. */
 export async function lockRooms(tx: Tx, tenant: string, rooms: Iterable<string>): Promise<Heads> {

@@ -21,7 +21,7 @@ import { mergeProfile } from './merge.ts'
 import { getProfiles, type UserProfile } from './profile.ts'
 
 /** Tokens of a profile, at most. */
-export const PROFILE_TOKENS = 500
+const PROFILE_TOKENS = 500
 /** The newest active facts that are looked at, unless another number is asked for, and at most. */
 const RECENT = 200
 const MOST = 1000

@@ -27,7 +27,7 @@ export type Embedding = {
   stop(): Promise<void>
 }
 
-export type EmbeddingOptions = {
+type EmbeddingOptions = {
   /** Makes an embedder of before, if this process can. It is asked once for each. */
   find(known: { name: string; dimension: number }): Promise<Embedder | null>
   /** null where there are none. */

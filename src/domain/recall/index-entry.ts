@@ -7,7 +7,7 @@ import { cuesOf } from './cues.ts'
 /** Units of a text that are read: some 10,000 words, in 5 ms. */
 export const READ = 65_536
 
-export type IndexEntry = { terms: number[]; cues: number }
+type IndexEntry = { terms: number[]; cues: number }
 
 /**
  * `terms` has the stems of the actor and of the text, in order, as often as they stand there, as hashes: a turn's

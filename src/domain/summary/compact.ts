@@ -17,7 +17,7 @@ import type { Measure } from './span.ts'
 const ATTEMPTS = 4
 
 /** Whether so much stands verbatim that the policy wants less of it. One turn alone always stands. */
-export const isDue = (
+const isDue = (
   { triggerTurns, triggerTokens }: StoredPolicy, left: { turns: number; tokens: number },
 ): boolean =>
   left.turns > 1 && (left.turns > triggerTurns || left.tokens > triggerTokens)

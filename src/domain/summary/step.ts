@@ -18,7 +18,7 @@ import { passes, spanOf, unanswered, type Measure } from './span.ts'
 export const PASS_TOKENS = 8_000
 /** Tokens of a summary at most: of a rolling one or one of summaries, and of one of a span. */
 export const SUMMARY_TOKENS = 1_000
-export const SPAN_TOKENS = 400
+const SPAN_TOKENS = 400
 /** So many summaries of a level, and the oldest half of them becomes one of the next. */
 export const FAN = 8
 

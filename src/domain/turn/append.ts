@@ -41,7 +41,7 @@ export const turnInput = z.object({
   createdAt: time.nullish(),
 })
 export type TurnInput = z.input<typeof turnInput>
-export type ParsedTurn = z.output<typeof turnInput>
+type ParsedTurn = z.output<typeof turnInput>
 
 /** What an actor is taken for when it joins by speaking. */
 const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }

@@ -6,7 +6,7 @@ import { factVisible } from './visible.ts'
 
 type Viewer = { tenant: string; actor: string }
 
-export type FactCounts = {
+type FactCounts = {
   active: number
   superseded: number
   /** Active ones that were never found again. */

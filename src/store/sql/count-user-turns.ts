@@ -4,7 +4,7 @@
 import type { Pool } from 'pg'
 import type { Subject } from '../job-queue.ts'
 
-export type CountedTurns = {
+type CountedTurns = {
   /** Users of whom turns were counted. */
   users: Subject[]
   /** Rooms that somebody else holds at this moment: nothing of them was counted. */

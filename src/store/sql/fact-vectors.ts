@@ -44,7 +44,7 @@ export async function readUnembeddedFacts(
 }
 
 /** Of one dimension, that of the embedder; zeros for what has no direction. */
-export type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
+type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
 
 /**
  * Notes that the embedder has read the facts, and keeps what it made of them; how many are noted. A fact that has its

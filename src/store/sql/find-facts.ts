@@ -9,7 +9,7 @@ import { filterValues, saidAs } from './findable.ts'
 import type { Scope } from './read-scope.ts'
 import { factVisibleIn, views } from './visible.ts'
 
-export type FactSearch = {
+type FactSearch = {
   scope: Scope
   /** The room; of OWNER, one of the owner's, or null for the viewer as the owner. */
   room: string | null
@@ -22,7 +22,7 @@ export type FactSearch = {
   filter: SearchFilter
 }
 
-export type FoundFact = {
+type FoundFact = {
   id: string
   /** Terms of the whole sentence, as they are stored. */
   terms: number[]
@@ -30,7 +30,7 @@ export type FoundFact = {
   similarity: number | null
 }
 
-export type FactFindings = {
+type FactFindings = {
   /** In the scope. */
   facts: number
   /** Of each term, the facts that hold it. */

@@ -8,7 +8,7 @@ import { vectorParameter } from '../vector.ts'
 import { asksAnything, filterValues, findableAt, meets } from './findable.ts'
 import { newest, views, visible } from './visible.ts'
 
-export type Nearest = {
+type Nearest = {
   embedder: string
   viewer: { tenant: string; actor: string }
   rooms: readonly string[]

@@ -19,13 +19,13 @@ export async function readFacts(pool: Pool, viewer: Viewer, ids: readonly string
 /** A place in a list of facts. */
 export type FactPlace = { createdAt: Date; id: string }
 
-export type FactsOfRoom = {
+type FactsOfRoom = {
   limit: number
   /** After this one: older. */
   after?: FactPlace | null
   includeSuperseded?: boolean
 }
-export type FactList = FactsOfRoom & {
+type FactList = FactsOfRoom & {
   userId?: string | null
   conversationId?: string | null
   subject?: string | null

@@ -4,7 +4,7 @@
 import type { Pool } from 'pg'
 import type { Tx } from '../db.ts'
 
-export type UserProgressRow = { turns: number; profiledTurns: number; reconciledTurns: number }
+type UserProgressRow = { turns: number; profiledTurns: number; reconciledTurns: number }
 
 /** Null where no turn of the user was counted. */
 export async function readProgressOf(pool: Pool, tenant: string, userId: string): Promise<UserProgressRow | null> {

@@ -74,7 +74,7 @@ export async function renewFacts(tx: Tx, renewals: readonly Renewal[]): Promise<
     WHERE f.id = r.id`
 }
 
-export type Supersession = {
+type Supersession = {
   id: string
   /** What holds in its place; null for nothing. */
   by: string | null
