@@ -7,7 +7,7 @@ import type { Db, Tx } from './db.ts'
 const TIMEOUT_MS = 15_000
 
 /** Registers what to do right after the commit, and only then: something short, such as a wake-up. */
-type AfterCommit = (task: () => void) => void
+export type AfterCommit = (task: () => void) => void
 
 /**
  * Runs `work` in one READ COMMITTED transaction and returns its result. It rolls back when `work` throws or takes more

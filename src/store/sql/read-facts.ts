@@ -65,6 +65,7 @@ export async function listFactsOfRooms(
   const values: unknown[] = [viewer.tenant, viewer.actor, rooms, limit]
   if (after) values.push(after.createdAt, after.id)
   const { rows } = await pool.query<FactRow>({
+    // No name, for the same reason.
     text: `
       SELECT f.* FROM (${views('$1', '$2', among('$3', rooms.length === 1 ? 'one' : 'many'))}) v
       CROSS JOIN LATERAL (

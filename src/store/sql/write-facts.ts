@@ -60,7 +60,7 @@ export type Renewal = Pick<
   'id' | 'conversationId' | 'rootSeq' | 'seq' | 'audience' | 'sourceTurnId' | 'saidBy' | 'confidence' | 'observedAt'
 >
 
-/** Facts that are locked. */
+/** Renews facts that the transaction has locked. */
 export async function renewFacts(tx: Tx, renewals: readonly Renewal[]): Promise<void> {
   if (renewals.length === 0) return
   await tx.$executeRaw`
