@@ -14,9 +14,8 @@ import { withTransaction } from '../../store/tx.ts'
 import { getConversations } from '../conversation.ts'
 import type { Deps } from '../deps.ts'
 import { runsDue } from '../job/automatic.ts'
-import { announceEntries } from '../event/announce.ts'
 import { newId } from '../id.ts'
-import { id, name, parse } from '../input.ts'
+import { between, id, name, parse } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { embedFacts } from './embed.ts'
 import { openPairs, reconcile, type ActiveFact, type Plan } from './reconcile.ts'
@@ -136,8 +135,7 @@ async function settle(
       if (!(await take(tx))) return 'taken'
       const written: FactRow[] = []
       for (const outcome of busy) written.push(...(await write(tx, scope.tenant, outcome)))
-      const grown = await noteFacts(tx, scope.tenant, written)
-      if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+      await noteFacts(deps, tx, afterCommit, scope.tenant, written)
       return 'written'
     })
     if (done === 'taken') return null
@@ -157,7 +155,7 @@ const summed = (outcomes: readonly Outcome[]): Reconciliation => {
 const reconcileFactsInput = z.object({
   userId: name.nullish(),
   conversationId: id('conversation').nullish(),
-  n: z.int().min(1, `must be 1 to ${MOST}`).max(MOST, `must be 1 to ${MOST}`).nullish(),
+  n: between(1, MOST).nullish(),
 }).refine(({ userId, conversationId }) => userId != null || conversationId != null, {
   path: ['userId'], message: 'give userId, conversationId or both: whose facts, or which room\'s',
 })

@@ -14,7 +14,7 @@ import {
 import { withTransaction } from '../../store/tx.ts'
 import type { Deps } from '../deps.ts'
 import { BELIEVED, TRUST } from '../fact/trust.ts'
-import { name, parse } from '../input.ts'
+import { between, name, parse } from '../input.ts'
 import { runsDue } from '../job/automatic.ts'
 import type { Viewer } from '../view.ts'
 import { mergeProfile } from './merge.ts'
@@ -104,7 +104,7 @@ class Moved extends Error {}
 
 const refreshInput = z.object({
   userId: name,
-  recentK: z.int().min(1, `must be 1 to ${MOST}`).max(MOST, `must be 1 to ${MOST}`).nullish(),
+  recentK: between(1, MOST).nullish(),
 })
 export type RefreshUserProfileInput = z.input<typeof refreshInput>
 

@@ -1,6 +1,5 @@
 // Compaction: keeps what stands verbatim in a room within its policy, by step after step over the oldest turns. By
-// itself, when a room is beyond its policy, or so many turns stand; on demand, through a turn or as another policy
-// says.
+// itself, when a room is beyond its policy, or so many turns stand; on demand, through a turn or by another policy.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
