@@ -21,7 +21,7 @@ export function statisticsOf(terms: number, scope: readonly IndexedTurn[]): Stat
     matching += 1
     length += turn.length
   }
-  return { turns: scope.length, holding, averageLength: matching ? length / matching : 1 }
+  return { texts: scope.length, holding, averageLength: matching ? length / matching : 1 }
 }
 
 /** How a turn's own words match. */

@@ -127,7 +127,7 @@ async function findByWords(
   { pool }: Ground, viewer: Viewer, rooms: readonly string[], terms: QueryTerms, filter: SearchFilter,
   side: number,
 ): Promise<{ found: Place[]; terms: QueryTerms; statistics: Statistics }> {
-  const nothing = { found: [], terms: new Map(), statistics: { turns: 0, holding: [], averageLength: 1 } }
+  const nothing = { found: [], terms: new Map(), statistics: { texts: 0, holding: [], averageLength: 1 } }
   if (terms.size === 0) return nothing
   const [postings, counted] = await Promise.all([
     findTerms(pool, viewer, rooms, [...terms.keys()], MOST_POSTINGS, filter),
@@ -150,7 +150,7 @@ async function findByWords(
   })
   const matches = [...matching.values()]
   const averageLength = matches.reduce((sum, { length }) => sum + length, 0) / (matches.length || 1) || 1
-  const statistics = { turns, holding: kept.map(({ postings }) => postings.length), averageLength }
+  const statistics = { texts: turns, holding: kept.map(({ postings }) => postings.length), averageLength }
   const rarity = rarities(statistics)
   return {
     found: best(

@@ -20,17 +20,17 @@ const turn = (seq: number, terms: number[], more: Partial<IndexedTurn> = {}): In
 })
 const stretchOf = (...turns: IndexedTurn[]) => turns
 
-const scope = { turns: 100, holding: [2, 60], averageLength: 4 }
+const scope = { texts: 100, holding: [2, 60], averageLength: 4 }
 const rarity = rarities(scope)
 const search: Search = { rarity, averageLength: 4, names: () => false, similarity: () => null }
 
 describe('statistics', () => {
   it('sum up a scope: turns that hold a term, and the length of those that match', () => {
     expect(statisticsOf(2, stretchOf(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]), turn(3, [1, 1, 1]))))
-      .toEqual({ turns: 3, holding: [2, 1], averageLength: 4 })
+      .toEqual({ texts: 3, holding: [2, 1], averageLength: 4 })
   })
   it('of nothing are nothing', () => {
-    expect(statisticsOf(2, [])).toEqual({ turns: 0, holding: [0, 0], averageLength: 1 })
+    expect(statisticsOf(2, [])).toEqual({ texts: 0, holding: [0, 0], averageLength: 1 })
   })
 })
 
