@@ -53,7 +53,7 @@ const RecallHit = builder.objectRef<Hit>('RecallHit').implement({
   description: 'A memory that bears on the query, and how well.',
   fields: (t) => ({
     memory: t.field({
-      type: Memory, description: 'What was found, in the view that was asked for.', 
+      type: Memory, description: 'What was found, in the view that was asked for.',
       resolve: ({ memory }) =>
         memory.kind === 'TURN' ? memory.turn : memory.kind === 'FACT' ? memory.fact : memory.summary,
     }),

@@ -53,7 +53,7 @@ async function find(
   }
 }
 
-/** With the actor whose turn it was. */
+/** What was found in a turn, with the actor whose turn it was. */
 type Told = Candidate & { speaker: string }
 
 /** What an extractor says, checked and, where that is asked for, redacted; null where nothing is left of it. */

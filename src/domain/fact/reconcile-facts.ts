@@ -81,7 +81,7 @@ async function decide(deps: Deps, scope: FactScope, n: number, signal?: AbortSig
   return outcomes
 }
 
-/** Writes what becomes of one set. The facts it changes are locked, and active. The changed facts. */
+/** Writes what becomes of one set; the changed facts. Those it supersedes are locked, and active. */
 async function write(tx: Tx, tenant: string, { facts, plan }: Outcome): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()

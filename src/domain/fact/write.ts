@@ -19,7 +19,7 @@ import { hashed, salted, saltOf } from '../recall/index-entry.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import { TRUST } from './trust.ts'
 
-/** Where a fact comes from: a turn, or nothing but that a room was told of it; what it takes its visibility from. */
+/** Where a fact comes from, and so who sees it: a turn, or no more than a room that was told of it. */
 export type Origin = {
   conversationId: string
   /** null where no turn says it. */

@@ -32,7 +32,7 @@ const RULES = 'rules'
 
 type Change = { previous: ProfileRow | null; active: FactRow[]; removed: SupersededFact[] }
 
-/** @throws ProviderFailed */
+/** The new profile, by the writer where there is one, else by rule; and who made it. @throws ProviderFailed */
 async function write(
   deps: Deps, tenant: string, userId: string, { previous, active, removed }: Change, signal?: AbortSignal,
 ): Promise<{ content: string; madeBy: string }> {
