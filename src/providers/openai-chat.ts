@@ -40,7 +40,7 @@ export type Message = { role: 'system' | 'user'; content: string }
 export class BadReply extends Error {}
 
 /** What a call is for, and how it fails. */
-export type ChatUse<Failure extends Error> = Use<Failure> & {
+type ChatUse<Failure extends Error> = Use<Failure> & {
   /** What rejects after close. */
   closed(): Failure
 }
