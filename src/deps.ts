@@ -93,7 +93,9 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     undo.push(() => summarizers.close())
     const knowledge = await createKnowledge(config.extractor, tokens, config.promptsDir)
     undo.push(() => knowledge.close())
-    const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'the job queue could not do something; it tries again'))
+    const jobs = createJobQueue(
+      pool, (err) => log.warn({ err }, 'the job queue could not do something; it tries again'),
+    )
     undo.push(() => jobs.close())
 
     const vectors = embedded ? createEmbeddedVectors(pool) : createPostgresVectors(pool)
@@ -135,7 +137,8 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       deps, close,
       failed: embedded ? embedded.died : new Promise(() => {}),
       durability: embedded
-        ? 'Embedded database: what is acknowledged survives the end of this process, not a power cut (DATABASE_URL does).'
+        ? 'Embedded database: what is acknowledged survives the end of this process, ' +
+          'not a power cut (DATABASE_URL does).'
         : 'Postgres: what is acknowledged survives a power cut.',
     }
   } catch (error) {

@@ -56,7 +56,9 @@ export class BudgetTooSmall extends DomainError {
   readonly code = 'BUDGET_TOO_SMALL'
   readonly required: number
   constructor(budget: number, required: number) {
-    super(`Instructions and the newest turn take ${required} tokens; the budget is ${budget}. Give ${required} or more.`)
+    super(
+      `Instructions and the newest turn take ${required} tokens; the budget is ${budget}. Give ${required} or more.`,
+    )
     this.required = required
   }
 }

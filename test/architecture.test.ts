@@ -1,5 +1,5 @@
 // The house rules that a compiler does not keep: who may import whom, where SQL and the environment may be touched, how
-// long a file may be. Read from the files' text; what Prisma generates is not ours to judge.
+// long files and lines may be. Read from the files' text; what Prisma generates is not ours to judge.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -163,6 +163,12 @@ describe('files', () => {
     const long = [...files, ...tests]
       .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
       .filter(({ lines }) => lines > 300)
+    expect(long).toEqual([])
+  })
+
+  it('are narrow: 120 characters a line at most', () => {
+    const long = [...files, ...tests].flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, i) => ([...line].length > 120 ? [`${path}:${i + 1}`] : [])))
     expect(long).toEqual([])
   })
 

@@ -4,7 +4,7 @@
 import { createClient, ErrorReply } from 'redis'
 
 export type RedisLog = Record<'info' | 'warn' | 'error', (details: object, message: string) => void>
-export type RedisClient = ReturnType<typeof open>
+type RedisClient = ReturnType<typeof open>
 
 /** A caller waits this long for an answer. */
 const ANSWER_MS = 1_500

@@ -84,7 +84,7 @@ export const EMBEDDER_VARIABLES = [
 ]
 
 /** Which embedder, and what it needs. */
-export type EmbedderConfig =
+type EmbedderConfig =
   | { kind: 'static' }
   | {
       kind: 'openai'

@@ -31,7 +31,7 @@ export function* extractorProblems(env: Environment): Generator<[variable: strin
 }
 
 /** What takes facts from turns, judges them and writes profiles, and what it needs. */
-export type ExtractorConfig =
+type ExtractorConfig =
   | { kind: 'rules' }
   | {
       kind: 'openai'

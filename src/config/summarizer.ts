@@ -31,7 +31,7 @@ export function* summarizerProblems(env: Environment): Generator<[variable: stri
 }
 
 /** Which summarizer is the server's own, and what it needs. */
-export type SummarizerConfig =
+type SummarizerConfig =
   | { kind: 'extractive' }
   | {
       kind: 'openai'

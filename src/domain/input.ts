@@ -78,6 +78,15 @@ export const time = z.date()
 /** A Postgres integer that counts something. */
 export const count = z.int().min(0, 'must not be negative').max(2_147_483_647, 'must be below 2³¹')
 
+/** A whole number in a range, both ends included. */
+export const between = (least: number, most: number) => {
+  const range = `must be ${least} to ${most.toLocaleString('en-US')}`
+  return z.int(range).min(least, range).max(most, range)
+}
+
+/** From 0 to 1, both included. */
+export const share = z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1')
+
 /**
  * The parsed input.
  * @throws InvalidInput with one issue for each thing wrong with it.

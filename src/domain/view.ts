@@ -39,9 +39,11 @@ export function sees(view: View, turn: Placed): boolean {
 }
 
 /** The places a summary covers, and the greatest seq of the versions it was made of. */
-export type Spanned = { fromSeq: number; toSeq: number; newestSeq: number }
+type Spanned = { fromSeq: number; toSeq: number; newestSeq: number }
 
-/** Whether any second stretch between boundaries, from that after `first` on (-1: the beginning), overlaps [from, to]. */
+/**
+ * Whether any second stretch between boundaries, from that after `first` on (-1: the beginning), overlaps [from, to].
+ */
 function overlaps({ windows }: Pick<View, 'windows'>, first: -1 | 0, from: number, to: number): boolean {
   for (let i: number = first; i < windows.length; i += 2) {
     const begin = Math.max(from, windows[i] ?? 0)

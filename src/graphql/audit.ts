@@ -18,7 +18,8 @@ const MemoryAudit = builder.objectRef<Audit>('MemoryAudit').implement({
     }),
     exactDuplicateRate: t.exposeFloat('exactDuplicateRate', {
       nullable: true,
-      description: 'The share of those in all facts for everyone that were to be written: how often the same is learned.',
+      description:
+        'The share of those in all facts for everyone that were to be written: how often the same is learned.',
     }),
     nearDuplicateRate: t.exposeFloat('nearDuplicateRate', {
       nullable: true,

@@ -14,7 +14,8 @@ import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
 
 const ContextStrategyEnum = builder.enumType('ContextStrategy', {
-  description: 'What a context is made of. Instructions, pinned turns and the newest turn are in each, and so is what is known ' +
+  description:
+    'What a context is made of. Instructions, pinned turns and the newest turn are in each, and so is what is known ' +
     'where it is asked for.',
   values: {
     SIMPLE: { description: 'The newest turns that fit, whatever their number, all in their own words.' },
@@ -111,15 +112,16 @@ const Context = builder.objectRef<Built>('Context').implement({
     messages: t.field({
       type: [ContextMessage],
       description:
-        "In the order of the sections: the room's system prompt, profiles, facts, summaries, instructions, pinned and " +
-        'recent turns, what was recalled, the newest turn.',
+        "In the order of the sections: the room's system prompt, profiles, facts, summaries, instructions, pinned " +
+        'and recent turns, what was recalled, the newest turn.',
       resolve: ({ messages }) => messages,
     }),
     rendered: t.field({
       type: 'JSON',
       description:
-        "The messages, ready for a provider's API. Tool results stand right after their calls, and a call that nobody " +
-        'answered is answered so. Summaries stand before profiles and facts, so that what is the system\'s stands first.',
+        "The messages, ready for a provider's API. Tool results stand right after their calls, and a call that " +
+        'nobody answered is answered so. Summaries stand before profiles and facts, so that what is the ' +
+        "system's stands first.",
       args: {
         format: t.arg({
           type: MessageFormatEnum, defaultValue: 'OPENAI', description: 'The provider or library that will take them.',
@@ -143,7 +145,8 @@ const Context = builder.objectRef<Built>('Context').implement({
     }),
     stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
       description:
-        "Tokens of the messages that the next call is expected to begin with, unchanged: what a provider's cache holds.",
+        "Tokens of the messages that the next call is expected to begin with, unchanged: what a provider's cache " +
+        'holds.',
     }),
   }),
 })
@@ -160,7 +163,8 @@ const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
 })
 
 const BuildContextInput = builder.inputType('BuildContextInput', {
-  description: 'Of which room to build a context, for whom, and how large. What is left out here is not in the context.',
+  description:
+    'Of which room to build a context, for whom, and how large. What is left out here is not in the context.',
   fields: (t) => ({
     conversationId: t.id({ required: true, description: 'The room.' }),
     tokenBudget: t.int({
@@ -169,8 +173,8 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     recentTurns: t.int({
       description:
         'How many of the newest turns to keep in their own words, if they fit. So that the beginning of the context ' +
-        'stays the same from call to call, up to twice as many may stand; never more with SIMPLE. As many as fit when ' +
-        'left out.',
+        'stays the same from call to call, up to twice as many may stand; never more with SIMPLE. As many as fit ' +
+        'when left out.',
     }),
     semanticRecall: t.field({
       type: SemanticRecallInput, description: 'Quotes turns that bear on the query; without it nothing is recalled.',

@@ -12,10 +12,13 @@ builder.objectType('EmbeddingProgress', {
       description: 'The model whose vectors searches use: the one before, until the chosen one has read every room.',
     }),
     done: t.exposeInt('done', { description: "Entries of the rooms' journals that the chosen model has read." }),
-    remaining: t.exposeInt('remaining', { description: 'Entries that it has yet to read; 0 when searches find all turns.' }),
+    remaining: t.exposeInt('remaining', {
+      description: 'Entries that it has yet to read; 0 when searches find all turns.',
+    }),
     perSecond: t.exposeFloat('perSecond', { description: 'Entries that all processes together read, of late.' }),
     etaSeconds: t.exposeInt('etaSeconds', {
-      nullable: true, description: 'How long the rest takes at that rate; 0 when all is read, null when it stands still.',
+      nullable: true,
+      description: 'How long the rest takes at that rate; 0 when all is read, null when it stands still.',
     }),
   }),
 })

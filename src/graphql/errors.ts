@@ -1,10 +1,11 @@
-// What clients are told of failures. Of a mutation, and of recall, the expected ones are members of its result; elsewhere
-// they are GraphQL errors that carry the same code. Anything else is not for clients.
+// What clients are told of failures. Of a mutation, and of recall, the expected ones are members of its result;
+// elsewhere they are GraphQL errors that carry the same code. Anything else is not for clients.
 
 import { GraphQLError } from 'graphql'
 import type { Turn } from '../domain/turn/turn.ts'
 import {
-  BudgetTooSmall, Conflict, DomainError, InvalidInput, NotAllowed, NotFound, ProviderFailed, StreamClosed, type InputIssue,
+  BudgetTooSmall, Conflict, DomainError, InvalidInput, NotAllowed, NotFound, ProviderFailed, StreamClosed,
+  type InputIssue,
 } from '../errors.ts'
 import { builder } from './builder.ts'
 import { TurnStatusEnum } from './turn.ts'

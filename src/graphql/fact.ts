@@ -250,7 +250,9 @@ const Reconciliation = builder.objectRef<Reconciled>('Reconciliation').implement
   fields: (t) => ({
     kept: t.exposeInt('kept', { description: 'Facts that stay as they were.' }),
     merged: t.exposeInt('merged', { description: 'New facts, each in the place of several that said the same.' }),
-    contradicted: t.exposeInt('contradicted', { description: 'Facts that gave way to others that hold in their place.' }),
+    contradicted: t.exposeInt('contradicted', {
+      description: 'Facts that gave way to others that hold in their place.',
+    }),
   }),
 })
 

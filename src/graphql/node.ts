@@ -11,7 +11,9 @@ export const Node = builder.interfaceRef<{ id: string }>('Node').implement({
       description: 'Unique over all types and tenants: a prefix that tells the type, and a ULID. Not a cursor.',
     }),
   }),
-  resolveType: ({ id }) => ({ turn: 'Turn', summary: 'Summary', fact: 'Fact', conversation: 'Conversation' })[kindOf(id)!],
+  resolveType: ({ id }) => ({
+    turn: 'Turn', summary: 'Summary', fact: 'Fact', conversation: 'Conversation',
+  })[kindOf(id)!],
 })
 
 builder.queryField('node', (t) =>
@@ -19,7 +21,9 @@ builder.queryField('node', (t) =>
     type: Node,
     nullable: true,
     description: 'The thing with that id; null where there is none, or none that the viewer sees.',
-    args: { id: t.arg.id({ required: true, description: 'The id of anything: `conv_…`, `turn_…`, `sum_…`, `fact_…`.' }) },
+    args: {
+      id: t.arg.id({ required: true, description: 'The id of anything: `conv_…`, `turn_…`, `sum_…`, `fact_…`.' }),
+    },
     resolve(_, { id }, context) {
       switch (kindOf(id)) {
         case 'conversation': return loadConversation(context, context.viewer, id)

@@ -13,7 +13,8 @@ export const RecallScopeEnum = builder.enumType('RecallScope', {
   values: {
     CONVERSATION: { description: 'The one room that `conversationId` names.' },
     OWNER: {
-      description: "The rooms of the owner of the room that `conversationId` names; without it, the viewer's own rooms.",
+      description:
+        "The rooms of the owner of the room that `conversationId` names; without it, the viewer's own rooms.",
     },
     TENANT: { description: 'Every room that the viewer sees.' },
   } as const,
@@ -52,7 +53,7 @@ const RecallHit = builder.objectRef<Hit>('RecallHit').implement({
   description: 'A memory that bears on the query, and how well.',
   fields: (t) => ({
     memory: t.field({
-      type: Memory, description: 'What was found, in the view that was asked for.', 
+      type: Memory, description: 'What was found, in the view that was asked for.',
       resolve: ({ memory }) =>
         memory.kind === 'TURN' ? memory.turn : memory.kind === 'FACT' ? memory.fact : memory.summary,
     }),
@@ -63,8 +64,8 @@ const RecallHit = builder.objectRef<Hit>('RecallHit').implement({
     similarity: t.exposeFloat('similarity', {
       nullable: true,
       description:
-        'How near its meaning is to that of the query: the cosine of their vectors, −1 to 1, of a fact the greater of ' +
-        'that of its object and that of the whole. Null while it has no vector; a summary never has one.',
+        'How near its meaning is to that of the query: the cosine of their vectors, −1 to 1, of a fact the greater ' +
+        'of that of its object and that of the whole. Null while it has no vector; a summary never has one.',
     }),
     textScore: t.exposeFloat('textScore', {
       nullable: true,

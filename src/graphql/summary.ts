@@ -13,8 +13,8 @@ import { orErrors } from './result.ts'
 
 builder.objectType('Summary', {
   description:
-    'Stands for a run of old turns: all committed ones without an audience from one place to another. The turns stay, ' +
-    'and can be read. Only who sees all that it was made of sees it.',
+    'Stands for a run of old turns: all committed ones without an audience from one place to another. The turns ' +
+    'stay, and can be read. Only who sees all that it was made of sees it.',
   interfaces: [Node],
   fields: (t) => ({
     conversation: t.field({
@@ -57,7 +57,8 @@ const CompactionPolicy = builder.objectRef<Policy>('CompactionPolicy').implement
     triggerTurns: t.exposeInt('triggerTurns', { description: 'So many turns may stand without a summary.' }),
     triggerTokens: t.exposeInt('triggerTokens', { description: 'So many tokens of turns may.' }),
     summarizerModel: t.exposeString('summarizerModel', {
-      description: "What writes them: a model that the server knows, its own where the room names none, or `extractive`.",
+      description:
+        'What writes them: a model that the server knows, its own where the room names none, or `extractive`.',
     }),
     strategy: t.field({
       type: CompactionStrategyEnum,
@@ -108,7 +109,8 @@ builder.objectFields('Conversation', (t) => ({
     type: ['Summary'],
     description:
       'The summaries that stand for the oldest turns at present, oldest first: each of these turns is covered by ' +
-      'exactly one. Those for which the viewer does not see all that was summed up are left out, and what follows them.',
+      'exactly one. Those for which the viewer does not see all that was summed up are left out, and what follows ' +
+      'them.',
     extensions: PER_VIEWER,
     resolve: (room, _, context) => loadSummaries(context, room.viewer, room.id),
   }),

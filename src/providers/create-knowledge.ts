@@ -8,7 +8,7 @@ import type { ChatSettings } from './openai-chat.ts'
 import type { ProfileWriter } from './profile-writer.ts'
 import type { TokenCounter } from './tokens.ts'
 
-export type KnowledgeSettings = { kind: 'rules' } | ({ kind: 'openai' } & ChatSettings)
+type KnowledgeSettings = { kind: 'rules' } | ({ kind: 'openai' } & ChatSettings)
 
 export type Knowledge = {
   readonly extractor: FactExtractor

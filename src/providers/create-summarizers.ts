@@ -7,7 +7,7 @@ import type { ChatSettings } from './openai-chat.ts'
 import type { Summarizer } from './summarizer.ts'
 import type { TokenCounter } from './tokens.ts'
 
-export type SummarizerSettings = { kind: 'extractive' } | ({ kind: 'openai' } & ChatSettings)
+type SummarizerSettings = { kind: 'extractive' } | ({ kind: 'openai' } & ChatSettings)
 
 export type Summarizers = {
   /** The server's own: for rooms that name none, or one that is not there any more. */

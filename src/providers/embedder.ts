@@ -1,6 +1,8 @@
 // The port to embedders: text in, directions out. Two texts that mean alike have vectors with a high dot product, as
 // long as one embedder, of one name, made both: what embedders of different names made is never compared.
 
+import { CallFailed } from './call-failed.ts'
+
 /** Makes vectors of texts. Every embedder passes test/contract/embedder.test.ts. */
 export type Embedder = {
   /**
@@ -27,14 +29,8 @@ export type Embedder = {
 export const MOST_DIMENSIONS = 4000
 
 /** No vectors could be made; the message says why, and what to do. */
-export class EmbedderFailed extends Error {
+export class EmbedderFailed extends CallFailed {
   override readonly name = 'EmbedderFailed'
-  /** The same call may succeed later. False where somebody must mend something first: a key, a model, a setting. */
-  readonly retryable: boolean
-  constructor(message: string, retryable: boolean) {
-    super(message)
-    this.retryable = retryable
-  }
 }
 
 /** What embed rejects with after close. */

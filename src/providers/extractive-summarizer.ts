@@ -1,6 +1,6 @@
-// The default summarizer: what was said in its own words. The sentences nearest to what all of them are about, each with
-// its speaker, in the order they were said; a sentence that says again what was taken already is passed over. The same
-// turns give the same summary. No network, no key: nearness is that of the word vectors that recall uses, too.
+// The default summarizer: what was said in its own words. The sentences nearest to what all of them are about, each
+// with its speaker, in the order they were said; a sentence that says again what was taken already is passed over. The
+// same turns give the same summary. No network, no key: nearness is that of the word vectors that recall uses, too.
 
 import { dot, unit, type Embedder } from './embedder.ts'
 import { beginningOf, closedSummarizer, oneLine, type Said, type Summarizer } from './summarizer.ts'
@@ -63,7 +63,9 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
   let closed = false
 
   /** The candidates' places, best first, as far as they fit. */
-  async function choose(candidates: readonly Candidate[], vectors: Float32Array[], maxTokens: number): Promise<number[]> {
+  async function choose(
+    candidates: readonly Candidate[], vectors: Float32Array[], maxTokens: number,
+  ): Promise<number[]> {
     const centrality = centralities(candidates, vectors)
     const sameness = candidates.map(() => 0)
     const open = new Set(candidates.keys())

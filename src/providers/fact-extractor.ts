@@ -1,6 +1,8 @@
 // The port to what extracts facts: turns in, statements out, each with the turn it was said in. It is given what was
 // said, and invents nothing: whatever an extractor answers, each fact names a turn it was given.
 
+import { CallFailed } from './call-failed.ts'
+
 /** A turn, as far as an extractor may know it. */
 export type ToldTurn = {
   id: string
@@ -48,14 +50,8 @@ export const MOST_FACTS = 16
 export const LONGEST_TEXT = { subject: 200, predicate: 200, object: 500 } as const
 
 /** No facts could be extracted; the message says why, and what to do. */
-export class ExtractorFailed extends Error {
+export class ExtractorFailed extends CallFailed {
   override readonly name = 'ExtractorFailed'
-  /** The same call may succeed later. False where somebody must mend something first: a key, a model, a setting. */
-  readonly retryable: boolean
-  constructor(message: string, retryable: boolean) {
-    super(message)
-    this.retryable = retryable
-  }
 }
 
 /** What extract rejects with after close. */

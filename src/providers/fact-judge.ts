@@ -2,6 +2,8 @@
 // nothing against each other. It does not say who wins: so it can neither favour a fact nor close a circle. Whoever
 // asks checks the verdicts against what was asked.
 
+import { CallFailed } from './call-failed.ts'
+
 /** A fact, as far as a judge may know it. */
 export type JudgedFact = {
   id: string
@@ -35,14 +37,8 @@ export type FactJudge = {
 export const MOST_PAIRS = 100
 
 /** No verdicts were given; the message says why, and what to do. */
-export class JudgeFailed extends Error {
+export class JudgeFailed extends CallFailed {
   override readonly name = 'JudgeFailed'
-  /** The same call may succeed later. False where somebody must mend something first: a key, a model, a setting. */
-  readonly retryable: boolean
-  constructor(message: string, retryable: boolean) {
-    super(message)
-    this.retryable = retryable
-  }
 }
 
 /** What judge rejects with after close. */

@@ -2,14 +2,20 @@
 // that can be read (a bad one is asked for once more), and on failures that say what to do. The key is in no message.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import OpenAI from 'openai'
-import { explain, Unreachable, type Use } from './openai-failure.ts'
+import { createCalls, createClient, inTime } from './openai-client.ts'
+import { explain, type Use } from './openai-failure.ts'
 
 export type ChatSettings = {
   /** Without a slash at its end. */
   baseUrl: string
   apiKey: string | undefined
   model: string
+}
+
+/** Of what has prompts in files. */
+export type PromptedSettings = ChatSettings & {
+  /** Where the operator's own prompts lie. */
+  promptsDir?: string | undefined
 }
 
 export type Patience = {
@@ -34,12 +40,23 @@ export type Message = { role: 'system' | 'user'; content: string }
 export class BadReply extends Error {}
 
 /** What a call is for, and how it fails. */
-export type ChatUse<Failure extends Error> = Use<Failure> & {
+type ChatUse<Failure extends Error> = Use<Failure> & {
   /** What rejects after close. */
   closed(): Failure
 }
 
-export type Chat = {
+export const chatUse = <Failure extends Error>(
+  Failed: new (message: string, retryable: boolean) => Failure, closed: () => Failure, noun: string,
+  modelVariable: string,
+): ChatUse<Failure> => ({
+  failed: (message, retryable) => new Failed(message, retryable),
+  isFailure: (error): error is Failure => error instanceof Failed,
+  closed, noun, modelVariable, advice: `Check ${modelVariable}.`,
+})
+
+type Chat = {
+  /** @throws the signal's reason, or what rejects after close: before anything is read or asked */
+  check(signal?: AbortSignal): void
   /**
    * What `read` makes of the JSON value that the model answers with. `read` throws BadReply where it is no good.
    * @throws the failure of the use, or the reason of the signal that was aborted
@@ -53,35 +70,15 @@ export function createChat<Failure extends Error>(
   { model, baseUrl, apiKey }: ChatSettings, use: ChatUse<Failure>, patience: Patience = PATIENT,
 ): Chat {
   const who = `openai:${model} at ${baseUrl}`
-  const client = new OpenAI({
-    baseURL: baseUrl,
-    apiKey: apiKey ?? 'none',
-    // Nothing from the environment but what config.ts read; no retries but ours, which a signal can end.
-    organization: null, project: null, adminAPIKey: null, webhookSecret: null, logLevel: 'off', maxRetries: 0,
-    ...(!apiKey && { defaultHeaders: { Authorization: null } }),
-  })
-  const running = new Set<AbortController>()
-  let closed = false
+  const client = createClient(baseUrl, apiKey)
+  const calls = createCalls(use.closed)
 
   /** One request. Throws what the client throws, Unreachable, or BadReply. */
-  async function attempt(messages: Message[], stop: AbortSignal): Promise<unknown> {
-    stop.throwIfAborted()
-    const request = new AbortController()
-    const end = () => request.abort()
-    // The client's own timeout ends with the headers of the answer; this one with its last byte.
-    const timer = setTimeout(end, patience.timeoutMs)
-    stop.addEventListener('abort', end, { once: true })
-    try {
+  const attempt = (messages: Message[], stop: AbortSignal): Promise<unknown> =>
+    inTime(patience.timeoutMs, stop, async (signal) => {
       const body = { model, messages, response_format: { type: 'json_object' as const } }
-      return jsonOf(await client.chat.completions.create(body, { signal: request.signal }))
-    } catch (error) {
-      if (request.signal.aborted) throw new Unreachable(`no answer within ${patience.timeoutMs / 1000} s`)
-      throw error
-    } finally {
-      clearTimeout(timer)
-      stop.removeEventListener('abort', end)
-    }
-  }
+      return jsonOf(await client.chat.completions.create(body, { signal }))
+    })
 
   /** With retries; a bad reply has one. */
   async function insist<T>(messages: Message[], read: (value: unknown) => T, stop: AbortSignal): Promise<T> {
@@ -107,25 +104,26 @@ export function createChat<Failure extends Error>(
   }
 
   return {
-    async ask(messages, read, signal) {
-      signal?.throwIfAborted()
-      if (closed) throw use.closed()
-      const stop = new AbortController()
-      const end = () => stop.abort(signal?.reason)
-      signal?.addEventListener('abort', end, { once: true })
-      running.add(stop)
-      try {
-        return await insist(messages, read, stop.signal)
-      } finally {
-        running.delete(stop)
-        signal?.removeEventListener('abort', end)
-      }
-    },
-    close() {
-      closed = true
-      for (const stop of running) stop.abort(use.closed())
-    },
+    check: calls.check,
+    ask: (messages, read, signal) => calls.run((stop) => insist(messages, read, stop), signal),
+    close: calls.close,
   }
+}
+
+/** The items in order, a list a request: of at most `units` together, or one that has more alone; `most` items each. */
+export function requestsOf<T>(items: Iterable<T>, unitsOf: (item: T) => number, units: number, most = Infinity): T[][] {
+  const requests: T[][] = []
+  let taken = Infinity
+  for (const item of items) {
+    const own = unitsOf(item)
+    taken += own
+    if (taken > units || requests.at(-1)!.length === most) {
+      requests.push([])
+      taken = own
+    }
+    requests.at(-1)!.push(item)
+  }
+  return requests
 }
 
 /** Data inside a fence longer than any in it, so that nothing in it can pass for the prompt. */

@@ -3,9 +3,9 @@
 // The key appears in no message.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import OpenAI from 'openai'
 import { closedEmbedder, EmbedderFailed, unit, type Embedder } from './embedder.ts'
-import { explain, notEmbeddings, Unreachable, type Explained } from './openai-failure.ts'
+import { createCalls, createClient, inTime } from './openai-client.ts'
+import { explain, notEmbeddings, type Explained } from './openai-failure.ts'
 
 export type OpenAiSettings = {
   /** Without a slash at its end. */
@@ -45,39 +45,18 @@ const SHORTEST_CUT = 128
 export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patience = PATIENT): Embedder {
   const { model, dimension, baseUrl, apiKey, shortens } = settings
   const name = `openai:${model}:${dimension}`
-  const client = new OpenAI({
-    baseURL: baseUrl,
-    apiKey: apiKey ?? 'none',
-    // Nothing from the environment but what config.ts read; no retries but ours, which a signal can end.
-    organization: null, project: null, adminAPIKey: null, webhookSecret: null, logLevel: 'off', maxRetries: 0,
-    ...(!apiKey && { defaultHeaders: { Authorization: null } }),
-  })
-  /** Calls under way. */
-  const running = new Set<AbortController>()
-  let closed = false
+  const client = createClient(baseUrl, apiKey)
+  const calls = createCalls(() => closedEmbedder(name))
 
   /** One request. Throws what the client throws, Unreachable, or EmbedderFailed for an answer that is no good. */
-  async function attempt(texts: string[], stop: AbortSignal): Promise<Float32Array[]> {
-    stop.throwIfAborted()
-    const request = new AbortController()
-    const end = () => request.abort()
-    // The client's own timeout ends with the headers of the answer; this one with its last byte.
-    const timer = setTimeout(end, patience.timeoutMs)
-    stop.addEventListener('abort', end, { once: true })
-    try {
+  const attempt = (texts: string[], stop: AbortSignal): Promise<Float32Array[]> =>
+    inTime(patience.timeoutMs, stop, async (signal) => {
       // Asked for explicitly, because the client would decode whatever comes as base64; some servers send numbers.
       const body = { model, input: texts, encoding_format: 'base64' as const }
       const told = shortens ? { ...body, dimensions: dimension } : body
-      const reply: unknown = await client.embeddings.create(told, { signal: request.signal })
+      const reply: unknown = await client.embeddings.create(told, { signal })
       return readVectors(reply, texts.length, dimension, `${name} at ${baseUrl}`)
-    } catch (error) {
-      if (request.signal.aborted) throw new Unreachable(`no answer within ${patience.timeoutMs / 1000} s`)
-      throw error
-    } finally {
-      clearTimeout(timer)
-      stop.removeEventListener('abort', end)
-    }
-  }
+    })
 
   /** With retries. */
   async function request(texts: string[], stop: AbortSignal): Promise<Float32Array[] | Explained> {
@@ -113,28 +92,16 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
 
   return {
     name, dimension, batch: REQUEST_TEXTS,
-    async embed(texts, signal) {
-      signal?.throwIfAborted()
-      if (closed) throw closedEmbedder(name)
+    embed: (texts, signal) => calls.run(async (stop) => {
       const vectors: Float32Array[] = texts.map(() => new Float32Array(dimension))
-      const stop = new AbortController()
-      const end = () => stop.abort(signal?.reason)
-      signal?.addEventListener('abort', end, { once: true })
-      running.add(stop)
-      try {
-        for (const part of requestsFor(texts)) {
-          const made = await embedAll(part.map(({ text }) => text), stop.signal)
-          part.forEach(({ at }, i) => vectors[at] = made[i]!)
-        }
-        return vectors
-      } finally {
-        running.delete(stop)
-        signal?.removeEventListener('abort', end)
+      for (const part of requestsFor(texts)) {
+        const made = await embedAll(part.map(({ text }) => text), stop)
+        part.forEach(({ at }, i) => vectors[at] = made[i]!)
       }
-    },
+      return vectors
+    }, signal),
     async close() {
-      closed = true
-      for (const stop of running) stop.abort(closedEmbedder(name))
+      calls.close()
     },
   }
 }

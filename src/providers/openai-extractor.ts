@@ -7,14 +7,9 @@ import {
   acceptable, closedExtractor, ExtractorFailed, type ExtractedFact, type FactExtractor, type ToldTurn,
 } from './fact-extractor.ts'
 import {
-  BadReply, createChat, fenced, type ChatSettings, type ChatUse, type Message, type Patience,
+  BadReply, chatUse, createChat, fenced, requestsOf, type Message, type Patience, type PromptedSettings,
 } from './openai-chat.ts'
 import { readPrompt } from './prompt.ts'
-
-export type OpenAiExtractorSettings = ChatSettings & {
-  /** Where the operator's own prompts lie. */
-  promptsDir?: string | undefined
-}
 
 /** Turns of one request, and UTF-16 units of their texts: a model reads few turns better than many. */
 const REQUEST_TURNS = 20
@@ -28,21 +23,14 @@ const fact = z.object({
 })
 const replySchema = z.object({ facts: z.array(fact).max(REPLY_FACTS) })
 
-export function createOpenAiExtractor(settings: OpenAiExtractorSettings, patience?: Patience): FactExtractor {
+export function createOpenAiExtractor(settings: PromptedSettings, patience?: Patience): FactExtractor {
   const name = `openai:${settings.model}`
-  const use: ChatUse<ExtractorFailed> = {
-    failed: (message, retryable) => new ExtractorFailed(message, retryable),
-    isFailure: (error) => error instanceof ExtractorFailed,
-    closed: () => closedExtractor(name),
-    noun: 'a list of facts', modelVariable: 'EXTRACTOR_MODEL', advice: 'Check EXTRACTOR_MODEL.',
-  }
+  const use = chatUse(ExtractorFailed, () => closedExtractor(name), 'a list of facts', 'EXTRACTOR_MODEL')
   const chat = createChat(settings, use, patience)
-  let closed = false
   return {
     name,
     async extract(turns, { people = [], signal } = {}) {
-      signal?.throwIfAborted()
-      if (closed) throw closedExtractor(name)
+      chat.check(signal)
       const facts: ExtractedFact[] = []
       const prompt = await readPrompt('extract-facts', settings.promptsDir)
       for (const part of requestsFor(turns)) {
@@ -55,7 +43,6 @@ export function createOpenAiExtractor(settings: OpenAiExtractorSettings, patienc
       return { facts }
     },
     async close() {
-      closed = true
       chat.close()
     },
   }
@@ -69,20 +56,11 @@ const present = (people: readonly string[]) =>
 const told = ({ id, displayName, kind, at, text }: ToldTurn) =>
   JSON.stringify({ turnId: id, speaker: displayName, kind, at: at.toISOString(), text: text.slice(0, REQUEST_UNITS) })
 
-/** In order. What tools return says nothing of anybody, and is not sent. */
+/** What tools return says nothing of anybody, and is not sent. */
 function requestsFor(turns: readonly ToldTurn[]): ToldTurn[][] {
-  const parts: ToldTurn[][] = []
-  let units = Infinity
-  for (const turn of turns) {
-    if (turn.kind === 'TOOL' || turn.text.trim() === '') continue
-    units += Math.min(turn.text.length, REQUEST_UNITS)
-    if (units > REQUEST_UNITS || parts.at(-1)!.length === REQUEST_TURNS) {
-      parts.push([])
-      units = Math.min(turn.text.length, REQUEST_UNITS)
-    }
-    parts.at(-1)!.push(turn)
-  }
-  return parts
+  const telling = turns.filter(({ kind, text }) => kind !== 'TOOL' && text.trim() !== '')
+  const unitsOf = ({ text }: ToldTurn) => Math.min(text.length, REQUEST_UNITS)
+  return requestsOf(telling, unitsOf, REQUEST_UNITS, REQUEST_TURNS)
 }
 
 /** On one line, of what Postgres can hold. */

@@ -17,7 +17,7 @@ export type Use<Failure extends Error = Error> = {
   advice: string
 }
 
-export const EMBEDDINGS: Use<EmbedderFailed> = {
+const EMBEDDINGS: Use<EmbedderFailed> = {
   failed: (message, retryable) => new EmbedderFailed(message, retryable),
   isFailure: (error) => error instanceof EmbedderFailed,
   noun: 'embeddings', modelVariable: 'EMBEDDING_MODEL', advice: 'Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS.',

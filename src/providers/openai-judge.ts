@@ -5,14 +5,9 @@
 import { z } from 'zod'
 import { closedJudge, JudgeFailed, MOST_PAIRS, type FactJudge, type FactPair, type Verdict } from './fact-judge.ts'
 import {
-  BadReply, createChat, fenced, type ChatSettings, type ChatUse, type Message, type Patience,
+  BadReply, chatUse, createChat, fenced, requestsOf, type Message, type Patience, type PromptedSettings,
 } from './openai-chat.ts'
 import { readPrompt } from './prompt.ts'
-
-export type OpenAiJudgeSettings = ChatSettings & {
-  /** Where the operator's own prompts lie. */
-  promptsDir?: string | undefined
-}
 
 /** UTF-16 units of the pairs of one request. A pair is never cut: half a fact may say something else. */
 const REQUEST_UNITS = 24 * 1024
@@ -24,21 +19,14 @@ const number = z.union([z.int(), z.string().regex(/^\d{1,9}$/).transform(Number)
 const says = z.string().toUpperCase().pipe(z.enum(['SAME', 'CONTRADICTORY', 'BOTH_HOLD']))
 const verdict = z.object({ pair: number, says })
 
-export function createOpenAiJudge(settings: OpenAiJudgeSettings, patience?: Patience): FactJudge {
+export function createOpenAiJudge(settings: PromptedSettings, patience?: Patience): FactJudge {
   const name = `openai:${settings.model}`
-  const use: ChatUse<JudgeFailed> = {
-    failed: (message, retryable) => new JudgeFailed(message, retryable),
-    isFailure: (error) => error instanceof JudgeFailed,
-    closed: () => closedJudge(name),
-    noun: 'a list of verdicts', modelVariable: 'EXTRACTOR_MODEL', advice: 'Check EXTRACTOR_MODEL.',
-  }
+  const use = chatUse(JudgeFailed, () => closedJudge(name), 'a list of verdicts', 'EXTRACTOR_MODEL')
   const chat = createChat(settings, use, patience)
-  let closed = false
   return {
     name,
     async judge(pairs, signal) {
-      signal?.throwIfAborted()
-      if (closed) throw closedJudge(name)
+      chat.check(signal)
       if (pairs.length > MOST_PAIRS) {
         throw new JudgeFailed(`${pairs.length} pairs are too many for one call: give at most ${MOST_PAIRS}.`, false)
       }
@@ -58,7 +46,6 @@ export function createOpenAiJudge(settings: OpenAiJudgeSettings, patience?: Pati
       return verdicts
     },
     async close() {
-      closed = true
       chat.close()
     },
   }
@@ -66,20 +53,11 @@ export function createOpenAiJudge(settings: OpenAiJudgeSettings, patience?: Pati
 
 type Asked = { number: number; pair: FactPair; line: string }
 
-/** In order. Numbers run through all requests: a verdict that strays from one into another names nothing there. */
+/** Numbers run through all requests: a verdict that strays from one into another names nothing there. */
 function requestsFor(pairs: readonly FactPair[]): Asked[][] {
-  const parts: Asked[][] = []
-  let units = Infinity
-  for (const [i, pair] of pairs.entries()) {
-    const line = JSON.stringify({ pair: i + 1, a: told(pair.a), b: told(pair.b) })
-    units += line.length
-    if (units > REQUEST_UNITS) {
-      parts.push([])
-      units = line.length
-    }
-    parts.at(-1)!.push({ number: i + 1, pair, line })
-  }
-  return parts
+  const asked = pairs.map((pair, i): Asked =>
+    ({ number: i + 1, pair, line: JSON.stringify({ pair: i + 1, a: told(pair.a), b: told(pair.b) }) }))
+  return requestsOf(asked, ({ line }) => line.length, REQUEST_UNITS)
 }
 
 const told = ({ subject, predicate, object, observedAt }: FactPair['a']) => ({ subject, predicate, object, observedAt })

@@ -4,7 +4,7 @@
 
 import { z } from 'zod'
 import {
-  BadReply, createChat, fenced, type ChatSettings, type ChatUse, type Message, type Patience,
+  BadReply, chatUse, createChat, fenced, requestsOf, type Message, type Patience, type PromptedSettings,
 } from './openai-chat.ts'
 import {
   closedProfileWriter, presentable, ProfileWriterFailed, type LearntFact, type ProfileRequest, type ProfileWriter,
@@ -12,11 +12,6 @@ import {
 import { readPrompt } from './prompt.ts'
 import { beginningOf } from './summarizer.ts'
 import type { TokenCounter } from './tokens.ts'
-
-export type OpenAiProfileWriterSettings = ChatSettings & {
-  /** Where the operator's own prompts lie. */
-  promptsDir?: string | undefined
-}
 
 /** UTF-16 units of the facts of one request: what is more is merged in further ones, in turn. */
 const REQUEST_UNITS = 48 * 1024
@@ -27,22 +22,15 @@ const replySchema = z.object({ profile: z.string() })
 type Change = { added: string[]; removed: string[] }
 
 export function createOpenAiProfileWriter(
-  settings: OpenAiProfileWriterSettings, tokens: Pick<TokenCounter, 'count'>, patience?: Patience,
+  settings: PromptedSettings, tokens: Pick<TokenCounter, 'count'>, patience?: Patience,
 ): ProfileWriter {
   const name = `openai:${settings.model}`
-  const use: ChatUse<ProfileWriterFailed> = {
-    failed: (message, retryable) => new ProfileWriterFailed(message, retryable),
-    isFailure: (error) => error instanceof ProfileWriterFailed,
-    closed: () => closedProfileWriter(name),
-    noun: 'a profile', modelVariable: 'EXTRACTOR_MODEL', advice: 'Check EXTRACTOR_MODEL.',
-  }
+  const use = chatUse(ProfileWriterFailed, () => closedProfileWriter(name), 'a profile', 'EXTRACTOR_MODEL')
   const chat = createChat(settings, use, patience)
-  let closed = false
   return {
     name,
     async write(request, signal) {
-      signal?.throwIfAborted()
-      if (closed) throw closedProfileWriter(name)
+      chat.check(signal)
       const { maxTokens } = request
       const prompt = await readPrompt('profile', settings.promptsDir)
       const rules = prompt.replaceAll('{{maxTokens}}', String(maxTokens))
@@ -58,7 +46,6 @@ export function createOpenAiProfileWriter(
       return fit(profile, maxTokens, tokens.count)
     },
     async close() {
-      closed = true
       chat.close()
     },
   }
@@ -75,17 +62,10 @@ function changesOf({ added, removed }: ProfileRequest, isOld: boolean): Change[]
       ({ kind: 'removed' as const, line: JSON.stringify({ subject, predicate, object }) })),
     ...oldestFirst.map((fact) => ({ kind: 'added' as const, line: lineOf(fact) })),
   ]
-  const changes: Change[] = []
-  let units = Infinity
-  for (const { kind, line } of lines) {
-    units += line.length
-    if (units > REQUEST_UNITS) {
-      changes.push({ added: [], removed: [] })
-      units = line.length
-    }
-    changes.at(-1)![kind].push(line)
-  }
-  return changes
+  return requestsOf(lines, ({ line }) => line.length, REQUEST_UNITS).map((part): Change => {
+    const linesOf = (kind: 'added' | 'removed') => part.filter((each) => each.kind === kind).map(({ line }) => line)
+    return { added: linesOf('added'), removed: linesOf('removed') }
+  })
 }
 
 const lineOf = ({ subject, predicate, object, observedAt, believed }: LearntFact) =>

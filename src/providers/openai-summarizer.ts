@@ -4,7 +4,7 @@
 
 import { z } from 'zod'
 import {
-  BadReply, createChat, fenced, type ChatSettings, type ChatUse, type Message, type Patience,
+  BadReply, chatUse, createChat, fenced, type Message, type Patience, type PromptedSettings,
 } from './openai-chat.ts'
 import { readPrompt } from './prompt.ts'
 import {
@@ -12,38 +12,25 @@ import {
 } from './summarizer.ts'
 import type { TokenCounter } from './tokens.ts'
 
-export type OpenAiSummarizerSettings = ChatSettings & {
-  /** Where the operator's own prompts lie. */
-  promptsDir?: string | undefined
-}
-
 const list = z.array(z.string()).default([])
 const replySchema = z.object({ topic: z.string(), keyDecisions: list, openIssues: list, nextSteps: list })
 type Reply = z.output<typeof replySchema>
 
 export function createOpenAiSummarizer(
-  settings: OpenAiSummarizerSettings, tokens: Pick<TokenCounter, 'count'>, patience?: Patience,
+  settings: PromptedSettings, tokens: Pick<TokenCounter, 'count'>, patience?: Patience,
 ): Summarizer {
   const { model } = settings
-  const use: ChatUse<SummarizerFailed> = {
-    failed: (message, retryable) => new SummarizerFailed(message, retryable),
-    isFailure: (error) => error instanceof SummarizerFailed,
-    closed: () => closedSummarizer(model),
-    noun: 'a summary', modelVariable: 'SUMMARIZER_MODEL', advice: 'Check SUMMARIZER_MODEL.',
-  }
+  const use = chatUse(SummarizerFailed, () => closedSummarizer(model), 'a summary', 'SUMMARIZER_MODEL')
   const chat = createChat(settings, use, patience)
-  let closed = false
   return {
     model,
     async summarize(request, signal) {
-      signal?.throwIfAborted()
-      if (closed) throw closedSummarizer(model)
+      chat.check(signal)
       if (!request.previous && request.turns.length === 0) return { content: '', model }
       const reply = await chat.ask(await messagesFor(request, settings.promptsDir), readReply, signal)
       return { content: await render(reply, request.maxTokens, tokens), model }
     },
     async close() {
-      closed = true
       chat.close()
     },
   }

@@ -1,8 +1,10 @@
 // The port to what writes a user's profile with more skill than rules: the old profile and what is new in, a text for
 // models out. It is given what may be shown together, and invents nothing.
 
+import { CallFailed } from './call-failed.ts'
+
 /** A statement: somebody or something, what is said of it, and with regard to what. */
-export type FactText = { subject: string; predicate: string; object: string }
+type FactText = { subject: string; predicate: string; object: string }
 
 /** A fact that is to be in the profile. */
 export type LearntFact = FactText & {
@@ -44,14 +46,8 @@ export type ProfileWriter = {
 }
 
 /** No profile could be written; the message says why, and what to do. */
-export class ProfileWriterFailed extends Error {
+export class ProfileWriterFailed extends CallFailed {
   override readonly name = 'ProfileWriterFailed'
-  /** The same call may succeed later. False where somebody must mend something first: a key, a model, a setting. */
-  readonly retryable: boolean
-  constructor(message: string, retryable: boolean) {
-    super(message)
-    this.retryable = retryable
-  }
 }
 
 /** What write rejects with after close. */

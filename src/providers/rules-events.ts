@@ -117,4 +117,3 @@ export function eventOf(clause: string, name: string, at: Date): Told | null {
   return birthday(text, at) ?? since(text, name, at) ?? known(text, name, at) ?? plan(text, name, at) ??
     remembered(text, name, at) ?? mourned(text, name, at) ?? deed(text, name, at)
 }
-

@@ -4,8 +4,11 @@
 import { organisation, place, properName, thing, wholeName } from './rules-objects.ts'
 import { COUNTED, JOBS, KIN, LANGUAGES, PLAYED, PROPERTIES, STATES } from './rules-lists.ts'
 
+/** What a clause says of its subject; a null object says nothing. Confidence is 0 to 1. */
 export type Told = { predicate: string; object: string | null; confidence: number }
-export type Speaker = { name: string; isGreeting: boolean }
+/** Who says "I". */
+type Speaker = { name: string; isGreeting: boolean }
+/** The pattern is tried from the clause's beginning; `read` is given its groups, '' for those that did not match. */
 export type Rule = [pattern: RegExp, read: (match: string[], speaker: Speaker) => Told | Told[] | null]
 
 const ADV = "(?:(?:'ve |have )?(?:really|absolutely|just|also|always|still|currently|now|only|totally|truly|actually|" +

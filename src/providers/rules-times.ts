@@ -1,7 +1,7 @@
 // Finds when something was or will be, and says it by the calendar: "yesterday", said on 8 May 2023, is on 2023-05-07.
 // All in UTC, as the turns' times are. What is not clear ("recently", "a few days ago") gives no time.
 
-export type Timed = {
+type Timed = {
   /** The text without its time. */
   rest: string
   /** Such as "on 2023-05-07", "in the week of 2023-05-01", "in April 2023". */

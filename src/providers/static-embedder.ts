@@ -28,7 +28,7 @@ const READ_UNITS = 24 * 1024
 /** Milliseconds of a call after which others get their turn on the event loop. */
 const HOLD_MS = 5
 
-export type WordVectors = {
+type WordVectors = {
   dimension: number
   /** The row of each word. */
   index: Map<string, number>

@@ -1,5 +1,7 @@
-// The port to what summarises: turns in, a text in their place out. What it is given is what was said, by whom and when;
-// what that may be shown to is not its business.
+// The port to what summarises: turns in, a text in their place out. What it is given is what was said, by whom and
+// when; what that may be shown to is not its business.
+
+import { CallFailed } from './call-failed.ts'
 
 /** Something that was said. */
 export type Said = { speaker: string; at: Date; text: string }
@@ -18,7 +20,8 @@ export type Summarizer = {
   /** Names it in a conversation's policy, and in what it wrote. */
   readonly model: string
   /**
-   * A text of at most `maxTokens` in the place of all that was given. Not empty where anything was said and a word fits.
+   * A text of at most `maxTokens` in the place of all that was given. Not empty where anything was said and a word
+   * fits.
    * @throws SummarizerFailed, or the reason of the signal that was aborted
    */
   summarize(request: SummaryRequest, signal?: AbortSignal): Promise<{ content: string; model: string }>
@@ -27,14 +30,8 @@ export type Summarizer = {
 }
 
 /** No summary could be made; the message says why, and what to do. */
-export class SummarizerFailed extends Error {
+export class SummarizerFailed extends CallFailed {
   override readonly name = 'SummarizerFailed'
-  /** The same call may succeed later. False where somebody must mend something first: a key, a model, a setting. */
-  readonly retryable: boolean
-  constructor(message: string, retryable: boolean) {
-    super(message)
-    this.retryable = retryable
-  }
 }
 
 /** What summarize rejects with after close. */

@@ -8,7 +8,9 @@ import { startThread } from '../thread.ts'
 export type TokenCounter = {
   /** How many tokens the text is. A number where that is quick, else a promise. */
   count(text: string): number | Promise<number>
-  /** The same, for texts that are counted again and again: short ones are remembered, the newest 4 million characters. */
+  /**
+   * The same, for texts that are counted again and again: short ones are remembered, the newest 4 million characters.
+   */
   recount(text: string): number | Promise<number>
   close(): Promise<void>
 }

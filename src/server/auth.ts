@@ -6,7 +6,7 @@ import { name, parse } from '../domain/input.ts'
 import type { Viewer } from '../domain/view.ts'
 
 export const TENANT = 'x-tenant'
-export const ACTOR = 'x-actor'
+const ACTOR = 'x-actor'
 
 /**
  * @param get a header or connection parameter by its lower-case name; null or undefined where it is absent

@@ -16,7 +16,7 @@ import type { Payload } from './outbox.ts'
 const FIELD = 'conversationEvents'
 
 /** What can be known of a document once for all who send it. */
-export type SharedDocument = {
+type SharedDocument = {
   document: DocumentNode
   operation: OperationDefinitionNode
   field: FieldNode

@@ -4,7 +4,7 @@
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 
-export type Guarded = { host: string; allowedOrigins: readonly string[] }
+type Guarded = { host: string; allowedOrigins: readonly string[] }
 
 /** The name in a Host header, without port and brackets; null for none. */
 function hostName(header: string | undefined): string | null {

@@ -1,5 +1,5 @@
-// What waits to be written to one socket. Frames that follow one another within 2 ms leave in one write; a frame that is
-// not ready yet holds back those behind it. Nobody's socket is given more than it can take: see `isFull`.
+// What waits to be written to one socket. Frames that follow one another within 2 ms leave in one write; a frame that
+// is not ready yet holds back those behind it. Nobody's socket is given more than it can take: see `isFull`.
 
 import type { Duplex } from 'node:stream'
 import { headerSize, writeHeader } from './frame.ts'

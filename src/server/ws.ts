@@ -47,7 +47,9 @@ export function attachWebSockets(http: Server, world: World): { close(): Promise
     connectionInitWaitTimeout: 5_000,
     onConnect({ connectionParams, extra }) {
       // Throwing closes the socket with 4500; false closes it with 4403, and says no more.
-      const parameters = new Map(Object.entries(connectionParams ?? {}).map(([key, value]) => [key.toLowerCase(), value]))
+      const parameters = new Map(
+        Object.entries(connectionParams ?? {}).map(([key, value]) => [key.toLowerCase(), value]),
+      )
       try {
         extra.viewer = viewerFrom((header) => parameters.get(header))
         return true

@@ -1,6 +1,6 @@
-// Vector search on the embedded database, which has neither half-precision vectors nor the speed to compare many: a flat
-// scan here, in JavaScript, over rooms' vectors in memory. Always exact. It rests on being the only process: what is
-// held in memory is kept right by `write` and `forget` alone.
+// Vector search on the embedded database, which has neither half-precision vectors nor the speed to compare many: a
+// flat scan here, in JavaScript, over rooms' vectors in memory. Always exact. It rests on being the only process: what
+// is held in memory is kept right by `write` and `forget` alone.
 
 import { setImmediate as nextRound } from 'node:timers/promises'
 import type { Pool } from 'pg'
@@ -198,6 +198,8 @@ function best(compared: readonly Compared[], count: number): Found[] {
     }
   }
   cut()
-  return kept.map(({ of, i, similarity }): Found => ({ room: of.room, rootSeq: of.rootSeqs[i]!, seq: of.seqs[i]!, similarity }))
+  return kept.map(
+    ({ of, i, similarity }): Found => ({ room: of.room, rootSeq: of.rootSeqs[i]!, seq: of.seqs[i]!, similarity }),
+  )
 }
 

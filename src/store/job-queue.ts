@@ -13,8 +13,9 @@ export type Subject = { tenant: string; key: string }
 
 export type JobQueue = {
   /**
-   * Works on the jobs of that name, one at a time in each of `lanes`, from now on. A job whose `handle` rejects is tried
-   * again after 2 to 4 s, then after twice as long each time, up to half an hour; after an hour, about, it is given up.
+   * Works on the jobs of that name, one at a time in each of `lanes`, from now on. A job whose `handle` rejects is
+   * tried again after 2 to 4 s, then after twice as long each time, up to half an hour; after an hour, about, it is
+   * given up.
    * @returns what stops it: tells running jobs to stop, and waits for them for up to 5 s
    */
   work(
@@ -94,8 +95,9 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
   async function start(): Promise<PgBoss> {
     // Not loaded before it is needed: a start is quicker without it.
     const { default: Boss } = await import('pg-boss')
-    // pg-boss does not wait for the note that a job is done or has failed: were that to reject, it would end the process.
-    // The job then expires, and is done once more. Without `rows` such a note is taken for one that found no job.
+    // pg-boss does not wait for the note that a job is done or has failed: were that to reject, it would end the
+    // process. The job then expires, and is done once more. Without `rows` such a note is taken for one that found no
+    // job.
     const nothing = {} as { rows: unknown[] }
     const executeSql = (text: string, values?: unknown[]) => execute(text, values).catch((error: Error) => {
       if (strict) throw error

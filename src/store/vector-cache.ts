@@ -4,7 +4,7 @@
 import type { RoomVectors } from './sql/read-vectors.ts'
 import type { Place } from './vector-search.ts'
 
-export type VectorCache = {
+type VectorCache = {
   /** The room's vectors, if they are held; they were just used. */
   get(embedder: string, room: string): RoomVectors | undefined
   /** Holds a room's vectors from now on, unless they alone are too many. They are the cache's own from here on. */

@@ -14,7 +14,7 @@ const LOCKS = 0x43515649
 const MEMORY_MB = { least: 64, most: 1024 }
 const DISK_FULL = '53100'
 
-export type VectorIndex = {
+type VectorIndex = {
   /** False while it is being made, and for what a making that failed left behind. */
   valid: boolean
   /** Vectors in it, as of the last count; since then there may be more. */
@@ -46,8 +46,8 @@ export const vectorIndexes = (pool: Pool, databaseUrl: string): VectorIndexes =>
 })
 
 /**
- * Makes the index unless it is there, or somebody else is about it. Takes a quarter of a minute for 100,000 vectors of 384
- * components on two idle cores; appends and searches go on. What a making left half-done is dropped first.
+ * Makes the index unless it is there, or somebody else is about it. Takes a quarter of a minute for 100,000 vectors of
+ * 384 components on two idle cores; appends and searches go on. What a making left half-done is dropped first.
  * @param count vectors to come, about, to say how much memory is used
  * @returns whether it was made
  */
@@ -62,7 +62,9 @@ export function makeVectorIndex(
     if (known) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
     // The graph is built in memory, if it fits: each vector with its links.
     const megabytes = Math.ceil((count * (2 * dimension + 400)) / 1e6)
-    await client.query(`SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.least), MEMORY_MB.most)}MB'`)
+    await client.query(
+      `SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.least), MEMORY_MB.most)}MB'`,
+    )
     const make = `
       CREATE INDEX CONCURRENTLY ${index} ON turn_vector
       USING hnsw ((embedding::halfvec(${dimension})) halfvec_ip_ops) WITH (m = 16, ef_construction = 100)

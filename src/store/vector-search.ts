@@ -26,15 +26,15 @@ export type Found = Place & { similarity: number }
 export type VectorSearch = {
   /**
    * Cosine similarity to the unit vector `query` of every turn of those rooms that has a vector: by room, then seq. A
-   * room without any may have no key. Exact, and blind to views: callers look up only turns that they know to be visible.
-   * For scopes of a few thousand turns.
+   * room without any may have no key. Exact, and blind to views: callers look up only turns that they know to be
+   * visible. For scopes of a few thousand turns.
    */
   scan(embedder: string, rooms: readonly string[], query: Float32Array): Promise<Map<string, Map<number, number>>>
   /** The similarity of just those turns, by `placeKey`; who has no vector has no key. Exact, and blind to views. */
   of(embedder: string, places: readonly Place[], query: Float32Array): Promise<Map<string, number>>
   /**
-   * The `limit` nearest turns of those rooms, best first: committed, seen by the viewer, the newest version that they see,
-   * and meeting the filter. Fewer only where there are fewer.
+   * The `limit` nearest turns of those rooms, best first: committed, seen by the viewer, the newest version that they
+   * see, and meeting the filter. Fewer only where there are fewer.
    */
   nearest(
     embedder: string, viewer: { tenant: string; actor: string }, rooms: readonly string[], query: Float32Array,

@@ -12,6 +12,13 @@ export function vectorParameter(vector: Float32Array): Buffer {
   return bytes
 }
 
+/** One vector, as `vector_send` sends it. */
+export function vectorOf(bytes: Buffer): Float32Array {
+  const vector = new Float32Array(bytes.readInt16BE(0))
+  for (let d = 0; d < vector.length; d++) vector[d] = bytes.readFloatBE(4 + 4 * d)
+  return vector
+}
+
 /** Several of one dimension, end to end, for a parameter of type `real[]`. */
 export function vectorsParameter(vectors: readonly Float32Array[]): Buffer {
   const count = vectors.reduce((sum, { length }) => sum + length, 0)

@@ -1,6 +1,6 @@
 // A room of 100,000 imported turns, compacted into one rolling summary by the built-in summarizer: in passes of at most
-// 8,000 tokens of turns, to at most 1,000 tokens, on Postgres. What is compared is the time with that of the same passes
-// without a summarizer, so with what the database costs. COMPACT_TURNS sets another number of turns.
+// 8,000 tokens of turns, to at most 1,000 tokens, on Postgres. What is compared is the time with that of the same
+// passes without a summarizer, so with what the database costs. COMPACT_TURNS sets another number of turns.
 
 import type { World } from '../../src/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
@@ -15,7 +15,9 @@ const TURNS = Number(process.env.COMPACT_TURNS ?? 100_000)
 const BATCH = 1_000
 const viewer = { tenant: 'default', actor: 'ada' }
 const SUBJECTS = ['The harbour', 'Our budget', 'The new release', 'A customer', 'The database', 'Her brother']
-const VERBS = ['needs more time than planned', 'was moved to next Thursday', 'costs 40 euros a month', 'works again since noon']
+const VERBS = [
+  'needs more time than planned', 'was moved to next Thursday', 'costs 40 euros a month', 'works again since noon',
+]
 
 async function fill({ deps }: World): Promise<string> {
   const { id } = await createConversation(deps, viewer, { participants: [{ actor: 'ada' }, { actor: 'bob' }] })
@@ -24,7 +26,8 @@ async function fill({ deps }: World): Promise<string> {
       conversationId: id,
       turns: Array.from({ length: Math.min(BATCH, TURNS - from) }, (_, n) => ({
         actor: n % 2 ? 'ada' : 'bob', role: 'USER' as const,
-        content: `${SUBJECTS[(from + n) % 6]} ${VERBS[(from + 3 * n) % 4]}, says note ${from + n}. Shall we talk about it?`,
+        content: `${SUBJECTS[(from + n) % 6]} ${VERBS[(from + 3 * n) % 4]}, says note ${from + n}. `
+          + 'Shall we talk about it?',
       })),
     })
   }
@@ -67,7 +70,8 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
       return {
         title: `compact: ${TURNS.toLocaleString('en-US')} imported turns into one rolling summary, Postgres`,
         figures: [{
-          what: 'the whole room', ours: ours.ms / 1_000, theirs: idle.ms / 1_000, against: 'the same without a summarizer',
+          what: 'the whole room', ours: ours.ms / 1_000, theirs: idle.ms / 1_000,
+          against: 'the same without a summarizer',
           unit: 's', better: 'smaller', target: null,
         }],
         notes: [`${ours.passes} passes of ${ours.longest} tokens at most; the summary has ${ours.tokens} tokens.`],

@@ -19,7 +19,9 @@ const BATCH = 500
 
 const viewer = { tenant: 'default', actor: 'importer' }
 
-async function importInto(deps: Deps, { speakers, turns }: Conversation): Promise<{ room: string; ids: Map<string, string> }> {
+async function importInto(
+  deps: Deps, { speakers, turns }: Conversation,
+): Promise<{ room: string; ids: Map<string, string> }> {
   const { id: room } = await createConversation(deps, viewer, { participants: speakers.map((actor) => ({ actor })) })
   const ids = new Map<string, string>()
   for (let from = 0; from < turns.length; from += BATCH) {
@@ -49,7 +51,9 @@ if (files.length === 0) {
   console.error('Usage: npm run bench:context -- FILE…   (conversations of LoCoMo)')
   process.exit(2)
 }
-const { deps, close } = await createDeps({ ...loadConfig(process.env), dataDir: null }, pino({ level: 'warn' }, pino.destination(2)))
+const { deps, close } = await createDeps(
+  { ...loadConfig(process.env), dataDir: null }, pino({ level: 'warn' }, pino.destination(2)),
+)
 const rows: string[][] = []
 let within = true
 for (const conversation of files.map(readConversation)) {
@@ -58,7 +62,9 @@ for (const conversation of files.map(readConversation)) {
   const build = (more: Partial<BuildContextInput>) =>
     buildContext(deps, viewer, { conversationId: room, tokenBudget: 2_000, ...more })
 
-  /** The share of all evidence turns that are in the contexts of their questions, in per cent; and the times taken, ms. */
+  /**
+   * The share of all evidence turns that are in the contexts of their questions, in per cent; and the times taken, ms.
+   */
   async function evidenceIn(input: (question: string) => Partial<BuildContextInput>) {
     let [found, all] = [0, 0]
     const times: number[] = []
@@ -86,15 +92,18 @@ for (const conversation of files.map(readConversation)) {
     for (const input of [{}, recalling(conversation.questions[0]!.question)]) {
       const { tokens } = await build({ ...input, tokenBudget })
       within &&= tokens <= tokenBudget
-      rows.push([conversation.name, `budget ${tokenBudget}${'query' in input ? ', with recall' : ''}: ${tokens} tokens`, '', '', ''])
+      const asked = `budget ${tokenBudget}${'query' in input ? ', with recall' : ''}`
+      rows.push([conversation.name, `${asked}: ${tokens} tokens`, '', '', ''])
     }
   }
 }
 await close()
 console.log(['\n## Contexts of LoCoMo\n',
-  ...table(['', 'context of 2,000 tokens', 'evidence %', `≥ ${TARGET}`, 'ms'], rows, (column) => [2, 4].includes(column)), '',
-  note('Of all the turns that hold answers, the share that is in the context of their question. Times are medians, in one '
-    + 'process on the embedded database.'),
+  ...table(
+    ['', 'context of 2,000 tokens', 'evidence %', `≥ ${TARGET}`, 'ms'], rows, (column) => [2, 4].includes(column),
+  ), '',
+  note('Of all the turns that hold answers, the share that is in the context of their question. Times are medians, in '
+    + 'one process on the embedded database.'),
   note(within ? 'No context is over its budget.' : 'SOME CONTEXTS ARE OVER THEIR BUDGET.'),
 ].join('\n'))
 process.exit(within ? 0 : 1)

@@ -19,7 +19,9 @@ const CALLS = 60
 const RECENT = 20
 const K = 10
 
-const SUBJECTS = ['tulip', 'roof', 'hedgehog', 'train', 'piano', 'bill', 'neighbour', 'soup', 'ladder', 'letter', 'winter']
+const SUBJECTS = [
+  'tulip', 'roof', 'hedgehog', 'train', 'piano', 'bill', 'neighbour', 'soup', 'ladder', 'letter', 'winter',
+]
 const VERBS = ['mend', 'find', 'paint', 'sell', 'forget', 'plant', 'carry', 'sing about', 'count']
 const say = (n: number) =>
   `We should ${VERBS[n % 9]} the ${SUBJECTS[n % 11]} before the ${SUBJECTS[(n * 7) % 11]} number ${n % 997} is gone, `

@@ -240,8 +240,8 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
         ],
         notes: [
           `Medians of ${ROUNDS} interleaved rounds, ${BURST_ROUNDS} of bursts. Single turns: ${SINGLES} a round, `
-          + `${1_000 / PAUSE_MS} a second, from sending the mutation to each arrival; all of the server process counts, `
-          + 'appending and Redis included.',
+          + `${1_000 / PAUSE_MS} a second, from sending the mutation to each arrival; all of the server process `
+          + 'counts, appending and Redis included.',
           `A burst is ${DELTAS} deltas by ${WRITERS} writers, each with an open turn of its own and awaiting each `
           + 'acknowledgement, so that no two deltas are merged: from the first request to the last arrival.',
           'Counted are frames on sockets. Every socket got exactly one frame an event, as many bytes as the first; the '

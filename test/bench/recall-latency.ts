@@ -62,14 +62,17 @@ async function fillRoom(deps: Deps, owner: string): Promise<string> {
       createdAt: new Date(start + i * 60_000 + Math.floor(i / 20) * 7_200_000),
     })),
   })
-  await deps.vectors.write(embedder.name, turns.map(({ rootSeq, seq }) => ({ room: id, rootSeq, seq, vector: clustered() })))
+  await deps.vectors.write(
+    embedder.name, turns.map(({ rootSeq, seq }) => ({ room: id, rootSeq, seq, vector: clustered() })),
+  )
   return id
 }
 
 export async function recallLatency({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const { deps: opened, close } = await openWorld(url, services.redisUrl)
-    // Vectors are drawn, not made: nobody else is to make some, or to delete those of an embedder that it does not know.
+    // Vectors are drawn, not made: nobody else is to make some, or to delete those of an embedder that it does not
+    // know.
     await opened.embedding.stop()
     const deps: Deps = { ...opened, embedding: { ...opened.embedding, searched: () => embedder } }
     const pool = new pg.Pool({ connectionString: url, max: 1 })
@@ -130,7 +133,8 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
           figure('vectors alone, 100,000 turns', 'raw, 100,000 turns', 'ORDER BY <=> over the table', 3),
         ],
         notes: [
-          `Medians of ${ROUNDS} interleaved rounds of ${QUERIES} queries each, one at a time; k 10, ${DIMENSION} components.`,
+          `Medians of ${ROUNDS} interleaved rounds of ${QUERIES} queries each, one at a time; k 10, `
+          + `${DIMENSION} components.`,
           `Plans: ${[...plans].join('; ')}.`,
           `${format(ROOMS * TURNS)} turns of one owner in ${ROOMS} rooms, ${WORDS_A_TURN} words each.`,
         ],

@@ -79,7 +79,9 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       const nearest = async (query: Float32Array, limit = K) =>
         search.nearest(EMBEDDER, viewer, rooms, query, limit, {})
       const plain = async (query: Float32Array) =>
-        (await pool.query<{ room: string; seq: number }>({ name: 'plain', text: PLAIN, values: [vectorParameter(query)] })).rows
+        (await pool.query<{ room: string; seq: number }>({
+          name: 'plain', text: PLAIN, values: [vectorParameter(query)],
+        })).rows
 
       let hits = 0
       let short = 0
@@ -118,8 +120,10 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
         }],
         notes: [
           `Of ${QUERIES} queries ${exact} were answered by comparing all. Short results: ${short}, must be 0 `
-          + `(of ${2 * QUERIES}: 10 and 200 nearest each). Medians of ${ROUNDS} interleaved rounds of ${TIMED} queries.`,
-          `Ours looks up each turn found: committed, in view, the newest version. The index was made in ${built.toFixed(1)} s.`,
+          + `(of ${2 * QUERIES}: 10 and 200 nearest each). Medians of ${ROUNDS} interleaved rounds of ${TIMED} `
+          + 'queries.',
+          'Ours looks up each turn found: committed, in view, the newest version. The index was made in '
+          + `${built.toFixed(1)} s.`,
         ],
       }
     } finally {

@@ -183,7 +183,9 @@ export function vectorSearchContract(
       const { room, tell, nearest, as } = scene()
       const one = await room('ada')
       const old = await tell(one, 0)
-      const newer = await supersedeTurn(world.deps, as('ada'), { turnId: old.id, turn: { role: 'USER', content: 'new' } })
+      const newer = await supersedeTurn(world.deps, as('ada'), {
+        turnId: old.id, turn: { role: 'USER', content: 'new' },
+      })
       expect(await nearest([one])).toEqual([])
       await keep(newer, 80)
       expect(await nearest([one])).toEqual([placeOf(newer)])

@@ -86,7 +86,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
   async function factsOf(viewer: Viewer, room: string) {
     const lists = []
     for (const includeSuperseded of [false, true]) {
-      for (const filter of [{}, { userId: 'ann' }, { conversationId: room }, { subject: CANARY }, { predicate: 'has a' }]) {
+      const about = [{}, { userId: 'ann' }, { conversationId: room }, { subject: CANARY }, { predicate: 'has a' }]
+      for (const filter of about) {
         lists.push((await getFactPage(world.deps, viewer, { filter: { ...filter, includeSuperseded } })).items)
       }
       lists.push((await getFactPages(world.deps, viewer, [room], { includeSuperseded })).get(room)!.items)
@@ -108,7 +109,9 @@ describe.each(backends)('a private turn on $name', (backend) => {
     return {
       pages,
       history: (await history(deps, viewer, [room], { limit: 200 })).get(room),
-      recalled: (await recall(deps, viewer, { query: `${CANARY} hello tell`, scope: 'TENANT', k: 100, neighbours: 10 })).hits,
+      recalled: (
+        await recall(deps, viewer, { query: `${CANARY} hello tell`, scope: 'TENANT', k: 100, neighbours: 10 })
+      ).hits,
       counts: (await countOfTurns(deps, viewer, [room])).get(room),
       unread: await getUnreadCounts(deps, viewer, participants),
       rooms: [

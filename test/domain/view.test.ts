@@ -11,7 +11,9 @@ import { openTurn } from '../../src/domain/turn/append.ts'
 import { countOfTurns, pageOfTurns } from '../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { getTurns } from '../../src/domain/turn/turn.ts'
-import { actAs, isOpenAt, OPEN_VIEW, sees, seesAllPublic, seesNothingOf, spans, viewClass, type View } from '../../src/domain/view.ts'
+import {
+  actAs, isOpenAt, OPEN_VIEW, sees, seesAllPublic, seesNothingOf, spans, viewClass, type View,
+} from '../../src/domain/view.ts'
 import { visible } from '../../src/store/sql/visible.ts'
 import { backends } from '../support/backend.ts'
 import { createRoomOracle, type RoomOracle } from '../support/room-oracle.ts'
@@ -36,7 +38,8 @@ describe('windows', () => {
 describe('a summary', () => {
   const windows = fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 5 }).map((list) => list.sort((a, b) => a - b))
   it('reaches whose windows are open over all that it was made of, and is nothing to whose are closed', () => {
-    fc.assert(fc.property(windows, fc.array(fc.integer({ min: 1, max: 22 }), { minLength: 3, maxLength: 3 }), (list, seqs) => {
+    const three = fc.array(fc.integer({ min: 1, max: 22 }), { minLength: 3, maxLength: 3 })
+    fc.assert(fc.property(windows, three, (list, seqs) => {
       const [fromSeq, toSeq, newestSeq] = seqs.sort((a, b) => a - b) as [number, number, number]
       const summary = { fromSeq, toSeq, newestSeq }
       const open = (from: number, to: number) =>

@@ -93,7 +93,9 @@ describe.each(backends)('buildContext on $name', (backend) => {
       [{ tokenBudget: 0 }, ['tokenBudget']], [{ recentTurns: -1 }, ['recentTurns']], [{ as: 'nobody' }, ['as']],
       [{ semanticRecall: { k: 0 } }, ['semanticRecall', 'k']],
     ] as const) {
-      expect(await ask({ conversationId: room, ...input })).toMatchObject({ __typename: 'InvalidInput', issues: [{ path }] })
+      expect(await ask({ conversationId: room, ...input })).toMatchObject({
+        __typename: 'InvalidInput', issues: [{ path }],
+      })
     }
   })
 })

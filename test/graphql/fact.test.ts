@@ -53,7 +53,8 @@ describe.each(backends)('facts on $name', (backend) => {
       supersededAt: null, supersedeReason: null, supersedeNote: null, supersededBy: null,
       sourceConversation: { id: room, title: 'Hall' }, sourceTurn: { id: turn.id, text: 'I like tea.' },
     })
-    const { node } = await bob(`query ($id: ID!) { node(id: $id) { __typename ... on Fact { ${FIELDS} } } }`, { id: fact.id })
+    const query = `query ($id: ID!) { node(id: $id) { __typename ... on Fact { ${FIELDS} } } }`
+    const { node } = await bob(query, { id: fact.id })
     expect(node).toEqual({ __typename: 'Fact', ...fact })
     expect(objects(await ofRoom(room))).toEqual(['green tea'])
     expect(objects(await list({ filter: { conversationId: room } }))).toEqual(['green tea'])
@@ -93,7 +94,8 @@ describe.each(backends)('facts on $name', (backend) => {
     const retract = async (input: object, as = ada) => (await as(RETRACT, { input })).retractFact
     const retracted = await retract({ factId: fact.id, reason: 'a joke' }, bob)
     expect(retracted).toEqual({
-      __typename: 'Fact', ...fact, supersededAt: expect.any(String), supersedeReason: 'RETRACTED', supersedeNote: 'a joke',
+      __typename: 'Fact', ...fact, supersededAt: expect.any(String), supersedeReason: 'RETRACTED',
+      supersedeNote: 'a joke',
     })
     expect(await retract({ factId: fact.id, reason: 'again' })).toEqual(retracted)
     expect(objects(await ofRoom(room))).toEqual([])
@@ -107,9 +109,8 @@ describe.each(backends)('facts on $name', (backend) => {
 
   it('name what holds in their place, as far as the viewer sees it', async () => {
     const [room, other] = [await clients.room(['ada', 'carl']), await clients.room(['ada'])]
-    await clients.as('ada')(`mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`, {
-      input: { conversationId: other, participant: { actor: 'carl' } },
-    })
+    const add = `mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`
+    await ada(add, { input: { conversationId: other, participant: { actor: 'carl' } } })
     const { facts: [old] } = await record({ conversationId: room, facts: [likes('coke')] })
     const secret = await say(other, 'No more coke', { audience: ['ada'] })
     const { facts: [newer] } = await record({ facts: [likes('water', { sourceTurnId: secret.id })] })
@@ -117,8 +118,9 @@ describe.each(backends)('facts on $name', (backend) => {
       where: { id: old.id }, data: { supersededBy: newer.id, supersededAt: new Date(), supersedeReason: 'UPDATE' },
     })
     const query = `query ($id: ID!) { node(id: $id) { ... on Fact { supersedeReason supersededBy { object } } } }`
-    expect((await ada(query, { id: old.id })).node).toEqual({ supersedeReason: 'UPDATE', supersededBy: { object: 'water' } })
-    expect((await carl(query, { id: old.id })).node).toEqual({ supersedeReason: 'UPDATE', supersededBy: null })
+    const [forAda, forCarl] = [await ada(query, { id: old.id }), await carl(query, { id: old.id })]
+    expect(forAda.node).toEqual({ supersedeReason: 'UPDATE', supersededBy: { object: 'water' } })
+    expect(forCarl.node).toEqual({ supersedeReason: 'UPDATE', supersededBy: null })
   })
 
   describe('in lists', () => {
@@ -128,7 +130,8 @@ describe.each(backends)('facts on $name', (backend) => {
       [room, other] = [await clients.room(['ada']), await clients.room(['ada'])]
       for (const n of [1, 2, 3]) await record({ conversationId: room, userId: 'lister', facts: [likes(`thing ${n}`)] })
       await record({
-        conversationId: other, userId: 'lister', facts: [{ ...likes('thing 4'), predicate: 'Loathes' }, likes('thing 5')],
+        conversationId: other, userId: 'lister',
+        facts: [{ ...likes('thing 4'), predicate: 'Loathes' }, likes('thing 5')],
       })
       await record({ conversationId: other, userId: 'nobody', facts: [likes('thing 6')] })
       const { edges } = await list({ filter: { userId: 'lister', conversationId: room } })
@@ -191,14 +194,16 @@ describe.each(backends)('facts on $name', (backend) => {
       ['with too long an object', { facts: [likes('x'.repeat(2001))] }, ['facts', '0', 'object']],
       ['surer than sure', { facts: [likes('tea', { confidence: 2 })] }, ['facts', '0', 'confidence']],
       ['of what is no room', { conversationId: 'hall', facts: [likes('tea')] }, ['conversationId']],
-      ['from what is no turn', { facts: [likes('tea', { sourceTurnId: NOWHERE.conv })] }, ['facts', '0', 'sourceTurnId']],
+      ['of no turn', { facts: [likes('tea', { sourceTurnId: NOWHERE.conv })] }, ['facts', '0', 'sourceTurnId']],
     ])('%s', async (_, input, path) => {
-      expect(await record(input)).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT', issues: [{ path }] })
+      const issues = [{ path }]
+      expect(await record(input)).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT', issues })
     })
 
     it('of a room, or from a turn, that is not there', async () => {
       for (const input of [
-        { conversationId: NOWHERE.conv, facts: [likes('tea')] }, { facts: [likes('tea', { sourceTurnId: NOWHERE.turn })] },
+        { conversationId: NOWHERE.conv, facts: [likes('tea')] },
+        { facts: [likes('tea', { sourceTurnId: NOWHERE.turn })] },
       ]) expect(await record(input)).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
     })
 
@@ -206,13 +211,15 @@ describe.each(backends)('facts on $name', (backend) => {
       const [room, other] = [await clients.room(['ada', 'bob', 'carl']), await clients.room(['ada'])]
       const elsewhere = await say(other, 'I like tea.')
       const secret = await say(room, 'I like gin.', { audience: ['bob'] })
-      expect(await record({ conversationId: room, facts: [likes('tea', { sourceTurnId: elsewhere.id })] })).toMatchObject({
+      const misplaced = [likes('tea', { sourceTurnId: elsewhere.id })]
+      expect(await record({ conversationId: room, facts: misplaced })).toMatchObject({
         __typename: 'InvalidInput',
         issues: [{ path: ['facts', '0', 'sourceTurnId'], message: 'is not in that conversation' }],
       })
       const facts = [likes('gin', { sourceTurnId: secret.id })]
       expect(await record({ facts }, carl)).toMatchObject({ __typename: 'NotFound' })
-      expect(await record({ facts }, bob)).toMatchObject({ facts: [{ object: 'gin', sourceTurn: { text: 'I like gin.' } }] })
+      const known = [{ object: 'gin', sourceTurn: { text: 'I like gin.' } }]
+      expect(await record({ facts }, bob)).toMatchObject({ facts: known })
       expect(objects(await ofRoom(room, {}, carl))).toEqual([])
     })
   })
@@ -220,8 +227,9 @@ describe.each(backends)('facts on $name', (backend) => {
   describe('and the room', () => {
     it('tells of them as they are now, live and again, to those alone who see them', async () => {
       const room = await clients.room(['ada', 'bob', 'carl'])
-      const follow = async (actor: string, after: number | null = null) => clients.follow(actor, FOLLOW, { id: room, after })
-      const changed = ({ conversationEvents: { __typename, ...event } }: Answer) => __typename === 'FactsChanged' ? [event] : []
+      const follow = (actor: string, after: number | null = null) => clients.follow(actor, FOLLOW, { id: room, after })
+      const changed = ({ conversationEvents: { __typename, ...event } }: Answer) =>
+        __typename === 'FactsChanged' ? [event] : []
       const [live, others] = [await follow('bob'), await follow('carl')]
       const secret = await say(room, 'I love opera.', { audience: ['bob'] })
       const opera = likes('opera', { sourceTurnId: secret.id })
@@ -235,7 +243,8 @@ describe.each(backends)('facts on $name', (backend) => {
         poker: { object: 'poker', supersedeReason: null, ...source, sourceTurn: { text: 'I love opera.' } },
         chess: { object: 'chess', supersedeReason: 'RETRACTED', ...source, sourceTurn: null },
       }
-      const fresh = { ...told.chess, supersedeReason: expect.toSatisfy((reason) => [null, 'RETRACTED'].includes(reason)) }
+      const supersedeReason = expect.toSatisfy((reason) => [null, 'RETRACTED'].includes(reason))
+      const fresh = { ...told.chess, supersedeReason }
       const forBob = (chess: object) => [
         { seq: 5, facts: [told.opera, chess] }, { seq: 6, facts: [told.poker] }, { seq: 7, facts: [told.chess] },
       ]
@@ -244,8 +253,8 @@ describe.each(backends)('facts on $name', (backend) => {
       expect((await take(others, 2)).flatMap(changed)).toEqual(forCarl(fresh))
       expect((await take(await follow('bob', 3), 4)).flatMap(changed)).toEqual(forBob(told.chess))
       expect((await take(await follow('carl', 3), 2)).flatMap(changed)).toEqual(forCarl(told.chess))
-      const { conversation } = await bob('query ($id: ID!) { conversation(id: $id) { turnCount lastSeq } }', { id: room })
-      expect(conversation).toEqual({ turnCount: 1, lastSeq: 7 })
+      const counted = await bob('query ($id: ID!) { conversation(id: $id) { turnCount lastSeq } }', { id: room })
+      expect(counted).toEqual({ conversation: { turnCount: 1, lastSeq: 7 } })
     })
 
     it('takes them from what is said if it is asked to', async () => {
@@ -282,7 +291,8 @@ describe.each(backends)('facts on $name', (backend) => {
       }`, { id: room })
       expect(deleteConversation).toEqual({ conversations: 1, facts: 2, profiles: 2 })
       const left = await clients.deps.db.userProfile.findMany({ where: { userId: { startsWith: 'u' } } })
-      expect(left.map(({ tenant, userId }) => `${tenant} ${userId}`).sort()).toEqual(['acme u3', 'acme u4', 'somebody else u1'])
+      expect(left.map(({ tenant, userId }) => `${tenant} ${userId}`).sort())
+        .toEqual(['acme u3', 'acme u4', 'somebody else u1'])
       expect(await ada('query ($id: ID!) { node(id: $id) { id } }', { id: one })).toEqual({ node: null })
       expect(objects(await ofRoom(other))).toEqual(['the other'])
     })

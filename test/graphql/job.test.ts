@@ -1,4 +1,5 @@
-// Background work as clients see it: nothing before there is any; then what runs, what waits to be tried again, and why.
+// Background work as clients see it: nothing before there is any; then what runs, what waits to be tried again, and
+// why.
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startJobs } from '../../src/domain/job/jobs.ts'
@@ -43,7 +44,9 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
 
     // It comes by again, and now it hangs.
     const { pool } = clients.deps
-    await pool.query(`UPDATE pgboss.job SET start_after = now(), created_on = now() - interval '1 hour' WHERE state = 'retry'`)
+    await pool.query(
+      `UPDATE pgboss.job SET start_after = now(), created_on = now() - interval '1 hour' WHERE state = 'retry'`,
+    )
     await vi.waitFor(async () => expect((await ada(JOBS)).jobs).toMatchObject([
       { state: 'ACTIVE', attempts: 2, lastError: 'The provider answered 503.' },
     ]), { timeout: 10_000, interval: 50 })
@@ -83,7 +86,9 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       { state: 'WAITING', userId: 'finn', startedAt: null, attempts: 0, lastError: null },
     ]), { timeout: 10_000, interval: 50 })
     expect((await ada(JOBS, { first: 1 })).jobs).toMatchObject([{ userId: 'ada' }])
-    const { memoryAudit: { waitingJobs, queueAgeSeconds } } = await ada('{ memoryAudit { waitingJobs queueAgeSeconds } }')
+    const { memoryAudit: { waitingJobs, queueAgeSeconds } } = await ada(
+      '{ memoryAudit { waitingJobs queueAgeSeconds } }',
+    )
     expect(waitingJobs).toBe(1)
     expect(queueAgeSeconds).toBeGreaterThanOrEqual(0)
     const { rows } = await clients.deps.pool.query(

@@ -7,7 +7,8 @@ import { useClients } from './client.ts'
 
 const ERRORS = '... on Error { code message } ... on InvalidInput { issues { path message } }'
 const EXTRACT = `mutation ($input: ExtractFactsInput!) { extractFacts(input: $input) {
-  __typename ... on FactExtraction { facts { subject predicate object userId sourceTurn { id } } exactDuplicatesSkipped }
+  __typename ... on FactExtraction { facts { subject predicate object userId sourceTurn { id } }
+  exactDuplicatesSkipped }
   ${ERRORS}
 } }`
 const RECONCILE = `mutation ($input: ReconcileFactsInput!) { reconcileFacts(input: $input) {
@@ -31,7 +32,9 @@ describe.each(backends)('what is learned, on $name', (backend) => {
     const { extractFacts } = await ada(EXTRACT, { input: { conversationId: room } })
     expect(extractFacts).toMatchObject({
       __typename: 'FactExtraction', exactDuplicatesSkipped: 0,
-      facts: [{ object: 'Rome' }, { predicate: 'lives in', object: 'Oslo', userId: 'ada', sourceTurn: { id: oslo.id } }],
+      facts: [
+        { object: 'Rome' }, { predicate: 'lives in', object: 'Oslo', userId: 'ada', sourceTurn: { id: oslo.id } },
+      ],
     })
     expect((await ada(RECONCILE, { input: { userId: 'ada' } })).reconcileFacts)
       .toEqual({ __typename: 'Reconciliation', kept: 1, merged: 0, contradicted: 1 })
@@ -47,12 +50,18 @@ describe.each(backends)('what is learned, on $name', (backend) => {
 
   it.each([
     ['extractFacts', EXTRACT, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],
-    ['extractFacts', EXTRACT, { conversationId: 'x' }, { code: 'INVALID_INPUT', issues: [{ path: ['conversationId'] }] }],
+    [
+      'extractFacts', EXTRACT, { conversationId: 'x' },
+      { code: 'INVALID_INPUT', issues: [{ path: ['conversationId'] }] },
+    ],
     ['reconcileFacts', RECONCILE, {}, { code: 'INVALID_INPUT', issues: [{ path: ['userId'] }] }],
-    ['reconcileFacts', RECONCILE, { userId: 'ada', n: 501 }, { issues: [{ path: ['n'], message: 'must be 1 to 500' }] }],
+    [
+      'reconcileFacts', RECONCILE, { userId: 'ada', n: 501 },
+      { issues: [{ path: ['n'], message: 'must be 1 to 500' }] },
+    ],
     ['reconcileFacts', RECONCILE, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],
     ['refreshUserProfile', REFRESH, { userId: '' }, { code: 'INVALID_INPUT', issues: [{ path: ['userId'] }] }],
-    ['refreshUserProfile', REFRESH, { userId: 'a', recentK: 1001 }, { issues: [{ message: 'must be 1 to 1000' }] }],
+    ['refreshUserProfile', REFRESH, { userId: 'a', recentK: 1001 }, { issues: [{ message: 'must be 1 to 1,000' }] }],
   ])('%s answers %#', async (verb, document, input, answer) => {
     expect((await ada(document, { input }))[verb]).toMatchObject(answer)
   })

@@ -9,7 +9,8 @@ const SUMMARIZE = `mutation ($input: SummarizeInput!) { summarize(input: $input)
   __typename ... on Summary { ${FIELDS} } ... on Error { code message } ... on InvalidInput { issues { path } }
 } }`
 const COMPACT = `mutation ($input: CompactInput!) { compact(input: $input) {
-  __typename ... on Compaction { summaries { id toSeq } turnsCovered tokensBefore tokensAfter } ... on Error { code message }
+  __typename ... on Compaction { summaries { id toSeq } turnsCovered tokensBefore tokensAfter }
+  ... on Error { code message }
 } }`
 const HISTORY = `query ($id: ID!, $limit: Int, $before: Int, $with: Boolean, $as: String) { conversation(id: $id) {
   history(limit: $limit, before: $before, includeSummaries: $with, as: $as) {
@@ -48,9 +49,12 @@ describe.each(backends)('summaries on $name', (backend) => {
       summary: { id: summarize.id, toSeq: 6 }, summaries: [{ id: summarize.id }], lastSeq: 9,
       summarizedThrough: { id: turns[3].id, text: 'This is turn 4, about the harbour.' },
     })
-    const { node } = await bob(`query ($id: ID!) { node(id: $id) { __typename id ... on Summary { content } } }`, { id: summarize.id })
+    const { node } = await bob(`query ($id: ID!) { node(id: $id) { __typename id ... on Summary { content } } }`, {
+      id: summarize.id,
+    })
     expect(node).toEqual({ __typename: 'Summary', id: summarize.id, content: summarize.content })
-    const history = async (variables: object) => shown((await ada(HISTORY, { id: room, ...variables })).conversation.history)
+    const history = async (variables: object) =>
+      shown((await ada(HISTORY, { id: room, ...variables })).conversation.history)
     expect(await history({})).toEqual([3, 4, 5, 6, 7, 8])
     expect(await history({ with: true })).toEqual(['3-6', 7, 8])
     expect(await history({ with: true, limit: 2 })).toEqual([7, 8])
@@ -76,18 +80,21 @@ describe.each(backends)('summaries on $name', (backend) => {
     })
     const follow = (actor: string) => clients.follow(actor, `subscription ($id: ID!, $after: Int) {
       conversationEvents(conversationId: $id, after: $after) {
-        __typename seq ... on SummaryWritten { summary { id content conversation { id } } } ... on TurnAppended { turn { text } }
+        __typename seq ... on SummaryWritten { summary { id content conversation { id } } }
+        ... on TurnAppended { turn { text } }
       } }`, { id: room, after: 6 })
     const [present, late] = [await follow('bob'), await follow('late')]
     const { summarize } = await ada(SUMMARIZE, { input: { conversationId: room } })
     await say(room, 'Next.')
     expect((await present.next()).value.conversationEvents).toEqual({
-      __typename: 'SummaryWritten', seq: 7, summary: { id: summarize.id, content: summarize.content, conversation: { id: room } },
+      __typename: 'SummaryWritten', seq: 7,
+      summary: { id: summarize.id, content: summarize.content, conversation: { id: room } },
     })
     expect((await late.next()).value.conversationEvents).toMatchObject({ seq: 8, __typename: 'TurnAppended' })
     const { conversation } = await clients.as('late')(SUMMARIES, { id: room })
     expect(conversation).toMatchObject({ summary: null, summaries: [], summarizedThrough: null })
-    expect(await clients.as('late')('query ($id: ID!) { node(id: $id) { id } }', { id: summarize.id })).toEqual({ node: null })
+    const seen = await clients.as('late')('query ($id: ID!) { node(id: $id) { id } }', { id: summarize.id })
+    expect(seen).toEqual({ node: null })
   })
 
   it('follow the policy of the room, which is set, changed and set back', async () => {
@@ -136,7 +143,8 @@ describe('a summarizer that cannot be reached', () => {
       __typename ... on Summary { model } ... on ProviderFailed { code retryable message } } }`,
     { input: { conversationId: room } })).summarize
     expect(await ask()).toMatchObject({
-      __typename: 'ProviderFailed', code: 'PROVIDER_FAILED', retryable: true, message: expect.stringContaining('far-away'),
+      __typename: 'ProviderFailed', code: 'PROVIDER_FAILED', retryable: true,
+      message: expect.stringContaining('far-away'),
     })
     const { conversation } = await ada(`query ($id: ID!) { conversation(id: $id) {
       compaction { summarizerModel } summaries { id } } }`, { id: room })

@@ -1,4 +1,5 @@
-// The summarizer that needs nothing: which sentences it takes, in which order, and what becomes of those it took before.
+// The summarizer that needs nothing: which sentences it takes, in which order, and what becomes of those it took
+// before.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createExtractiveSummarizer } from '../../src/providers/extractive-summarizer.ts'

@@ -94,7 +94,7 @@ for (const backend of backends.filter(({ name }) => name === 'postgres')) {
       }
     }
 
-    test('16 processes, two of them killed, append 1,600 turns: everything was done exactly as often as due', async () => {
+    test('16 processes, two of them killed, append 1,600 turns: all was done exactly as often as due', async () => {
       const rooms: string[] = []
       while (rooms.length < ROOMS) rooms.push(await newRoom())
       const workers = upTo(PROCESSES).map(() => startWorker({ ...place, automatic: EVERY, hangs: false }))
@@ -115,7 +115,8 @@ for (const backend of backends.filter(({ name }) => name === 'postgres')) {
       }))
       const survivors = workers.filter((_, p) => !victims.includes(p))
       await Promise.all(survivors.map(({ heard }) => heard((word) => word.is === 'appended' && word.count === share)))
-      // Their users send again what was not acknowledged, to a process that has just started; and it looks at everything.
+      // Their users send again what was not acknowledged, to a process that has just started; and it looks at
+      // everything.
       for (const p of victims) await append(errands[p]!)
       stop = await startJobs(deps)
 
@@ -142,7 +143,7 @@ for (const backend of backends.filter(({ name }) => name === 'postgres')) {
       expect(await readRuns(deps, viewer.tenant)).toEqual(expected)
     }, 300_000)
 
-    test('a process is killed while its job runs: another does it, once, and the job of the dead one is visible', async () => {
+    test('a process is killed while its job runs: another does it, once, and the dead one is visible', async () => {
       const room = await newRoom()
       const turns = (from: number, count: number): Errand => ({
         tenant: viewer.tenant, turns: upTo(count).map((n) => ({ room, actor: 'ada', clientId: `turn-${from + n}` })),
@@ -160,7 +161,9 @@ for (const backend of backends.filter(({ name }) => name === 'postgres')) {
       await vi.waitFor(async () => expect(await extractions()).toBe(1), { timeout: 30_000, interval: 100 })
       heir.append(turns(10, 10))
       await vi.waitFor(async () => expect(await extractions()).toBe(2), { timeout: 30_000, interval: 100 })
-      await deps.pool.query(`UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`)
+      await deps.pool.query(
+        `UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`,
+      )
       const stuck = (await getJobs(deps, viewer, { state: 'ACTIVE' })).filter(({ name }) => name === 'EXTRACT_FACTS')
       expect(stuck).toMatchObject([{ conversationId: room, attempts: 1 }])
       expect(stuck[0]!.ageSeconds).toBeGreaterThan(240)

@@ -37,7 +37,8 @@ const WAYS: ((hits: RecallHit[]) => string)[] = [
   (hits) => `You said: "${worded(hits[0]!)}"`,
   (hits) => `> ${worded(hits[0]!)}\n\nThat is what you told me.`,
   (hits) => `As far as I know, ${worded(hits[0]!)}.`,
-  (hits) => worded(hits[0]!).replace('lives in', 'resides in').replace('likes', 'enjoys').replace('works at', 'is employed by'),
+  (hits) =>
+    worded(hits[0]!).replace('lives in', 'resides in').replace('likes', 'enjoys').replace('works at', 'is employed by'),
 ]
 
 describe.each(backends)('recall, answer, extract on $name', (backend) => {
@@ -65,7 +66,9 @@ describe.each(backends)('recall, answer, extract on $name', (backend) => {
       expect(hits.length).toBeGreaterThan(0)
       const way = round % (WAYS.length + 1)
       const answer = way < WAYS.length ? WAYS[way]!(hits)
-        : (await buildContext(deps, viewer, { conversationId: room, tokenBudget: 2_000, query, semanticRecall: { k: 4 } }))
+        : (await buildContext(deps, viewer, {
+          conversationId: room, tokenBudget: 2_000, query, semanticRecall: { k: 4 },
+        }))
           .messages.map(({ content }) => content).join('\n')
       await tenant.say(room, 'helper', answer, { role: 'ASSISTANT' })
       await extractFacts(deps, viewer, { conversationId: room })

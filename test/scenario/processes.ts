@@ -73,7 +73,8 @@ export async function createServerProcess(site: Site): Promise<Server> {
       const started = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
         cwd: root, stdio: ['ignore', 'pipe', 'inherit'],
         env: {
-          ...process.env, PORT: String(port), LOG_LEVEL: 'info', DATABASE_URL: site.databaseUrl, REDIS_URL: site.redisUrl,
+          ...process.env, PORT: String(port), LOG_LEVEL: 'info', DATABASE_URL: site.databaseUrl,
+          REDIS_URL: site.redisUrl,
         },
       })
       child = started
@@ -181,11 +182,14 @@ export function follow(servers: Server[], room: string): Reader {
 }
 
 /** The room's journal as the database has it. */
-export async function journal(site: Site, room: string): Promise<{ seq: number; id: string | null; text: string | null }[]> {
+export async function journal(
+  site: Site, room: string,
+): Promise<{ seq: number; id: string | null; text: string | null }[]> {
   const client = new pg.Client(site.databaseUrl)
   await client.connect()
   const { rows } = await client.query<{ seq: number; id: string | null; text: string | null }>(
-    'SELECT e.seq, t.id, t.text FROM entry e LEFT JOIN turn t ON t.id = e.turn_id WHERE e.conversation_id = $1 ORDER BY 1',
+    'SELECT e.seq, t.id, t.text FROM entry e LEFT JOIN turn t ON t.id = e.turn_id WHERE e.conversation_id = $1 ' +
+    'ORDER BY 1',
     [room],
   )
   await client.end()

@@ -164,7 +164,9 @@ describe.each(backends)('the story on $name', (backend) => {
 
     const { items } = await getFactPage(deps, viewer, { filter: { includeSuperseded: true }, first: 200 })
     const active = items.filter(({ supersededAt }) => supersededAt === null)
-    expect(active.map((fact) => `${fact.userId}: ${told(fact)}${fact.saidBy === 'HUMAN' ? '' : ` (${fact.saidBy})`}`).sort())
+    expect(
+      active.map((fact) => `${fact.userId}: ${told(fact)}${fact.saidBy === 'HUMAN' ? '' : ` (${fact.saidBy})`}`).sort(),
+    )
       .toEqual(ACTIVE)
     const superseded = items.filter(({ supersededAt }) => supersededAt !== null)
     expect([...new Set(superseded.map((fact) => `${told(fact)}: ${fact.supersedeReason}`))].sort()).toEqual(SUPERSEDED)

@@ -21,7 +21,10 @@ describe('a request is taken', () => {
 describe('a request is refused', () => {
   test.each([
     ['without a Host', {}, /Host ""/],
-    ['by a name that was made to point here', { host: 'evil.example:4000' }, /Host "evil\.example:4000".*ALLOWED_ORIGINS/],
+    [
+      'by a name that was made to point here', { host: 'evil.example:4000' },
+      /Host "evil\.example:4000".*ALLOWED_ORIGINS/,
+    ],
     ['by a name that only ends like a known one', { host: 'notlocalhost' }, /Host/],
     ['by a Host that is none', { host: 'a b' }, /Host/],
     ['from such a name\'s own page', { host: 'evil.example', origin: 'http://evil.example' }, /Host/],

@@ -109,7 +109,9 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     server.deps.pool.query = (() => Promise.reject(new Error('secret: postgres://u:p@h'))) as never
     try {
       const { body } = await server.post({ query: '{ conversations { edges { cursor } } }' })
-      expect(body.errors[0]).toMatchObject({ message: 'Unexpected error.', extensions: { code: 'INTERNAL_SERVER_ERROR' } })
+      expect(body.errors[0]).toMatchObject({
+        message: 'Unexpected error.', extensions: { code: 'INTERNAL_SERVER_ERROR' },
+      })
       expect(JSON.stringify(body)).not.toContain('secret')
     } finally {
       server.deps.pool.query = query

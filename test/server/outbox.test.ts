@@ -40,7 +40,9 @@ describe('an outbox', () => {
   test('frames messages of every header size, in order', async () => {
     const { client, outbox, received: list } = await connect()
     // Around the two sizes at which the header grows; the rest of a message is 14 bytes.
-    const texts = [0, 1, 110, 111, 112, 113, 65_520, 65_521, 65_522, 65_523, 200_000].map((size) => 'é'.repeat(1) + 'x'.repeat(size))
+    const texts = [0, 1, 110, 111, 112, 113, 65_520, 65_521, 65_522, 65_523, 200_000].map(
+      (size) => 'é'.repeat(1) + 'x'.repeat(size),
+    )
     for (const text of texts) outbox.add(prefix, payload(text))
     await received(client, list, texts.length)
     expect(messages(list)).toEqual(texts)
@@ -50,7 +52,9 @@ describe('an outbox', () => {
     const { client, outbox, received: list } = await connect()
     let make!: () => void
     const late: Payload = { bytes: null, ready: null }
-    late.ready = new Promise<void>((resolve) => (make = resolve)).then(() => void (late.bytes = Buffer.from('"second"')))
+    late.ready = new Promise<void>((resolve) => (make = resolve)).then(
+      () => void (late.bytes = Buffer.from('"second"')),
+    )
     outbox.add(prefix, payload('first'))
     outbox.add(prefix, late)
     outbox.add(prefix, payload('third'))

@@ -63,7 +63,9 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     await tenant.say(room, 'ada', 'to all')
     const events = await Promise.all(readings)
     expect(events.flat().every(({ turn }) => turn.text === 'to all')).toBe(true)
-    const loads = query.mock.calls.filter(([each]) => (each as unknown as { name?: string }).name === 'read-conversation')
+    const loads = query.mock.calls.filter(
+      ([each]) => (each as unknown as { name?: string }).name === 'read-conversation',
+    )
     expect(loads).toHaveLength(1)
     query.mockRestore()
   })
@@ -80,7 +82,8 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
         conversationEvents(conversationId: $room, as: $as) { seq ... on FactsChanged { facts { object } } }
       }`), as === 'bob' ? 2 : 1))
     await sleep(300)
-    const statements = () => query.mock.calls.filter(([call]) => (call as { name?: string }).name === 'read-facts').length
+    const statements = () =>
+      query.mock.calls.filter(([call]) => (call as { name?: string }).name === 'read-facts').length
     const fact = { subject: 'ada', predicate: 'fears' }
     const know = async (facts: { object: string; sourceTurnId?: string }[]) => {
       await recordFacts(server.deps, tenant.as('ada'), {
@@ -176,7 +179,9 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     expect((await ask('{ viewer { actor } }')).data).toEqual({ viewer: { actor: 'ada' } })
     const { query } = server.deps.pool
     server.deps.pool.query = (() => Promise.reject(new Error('secret: postgres://u:p@h'))) as never
-    const { errors } = await ask('{ conversations { edges { cursor } } }').finally(() => (server.deps.pool.query = query))
+    const { errors } = await ask('{ conversations { edges { cursor } } }').finally(
+      () => (server.deps.pool.query = query),
+    )
     expect(errors[0]).toMatchObject({ message: 'Unexpected error.', extensions: { code: 'INTERNAL_SERVER_ERROR' } })
     expect(JSON.stringify(errors)).not.toContain('secret')
   })

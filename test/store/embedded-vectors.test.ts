@@ -32,10 +32,13 @@ describe('vectors in memory', () => {
     let meanwhile = async () => {}
     const { pool } = world.deps
     const slow = new Proxy(pool, {
-      get: (target, property) => property !== 'query' ? Reflect.get(target, property) : async (statement: QueryConfig) => {
-        const result = await target.query(statement)
-        if (statement.name === 'read-vectors') await meanwhile()
-        return result
+      get: (target, property) => {
+        if (property !== 'query') return Reflect.get(target, property)
+        return async (statement: QueryConfig) => {
+          const result = await target.query(statement)
+          if (statement.name === 'read-vectors') await meanwhile()
+          return result
+        }
       },
     }) as Pool
     const vectors = createEmbeddedVectors(slow)

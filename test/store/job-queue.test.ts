@@ -70,9 +70,11 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 15_000 })
   }, 25_000)
 
-  it('keeps why a job failed, nothing that was said, and does not add it again while it is to be tried again', async () => {
+  it('keeps why a job failed, nothing that was said, and does not add it again while it is to be retried', async () => {
     const jobs = queue()
-    const failures = [new ProviderFailed('No such model.', false), Object.assign(new Error('a secret'), { code: '22P02' })]
+    const failures = [
+      new ProviderFailed('No such model.', false), Object.assign(new Error('a secret'), { code: '22P02' }),
+    ]
     await jobs.work('test', 1, async () => {
       throw failures.shift() ?? new JobFailed('It is too late.')
     })
@@ -86,8 +88,9 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await jobs.send('test', [A])
     const texts = ['No such model.', 'Something unexpected (Error 22P02): see the log.', 'It is too late.']
     for (const [tries, message] of texts.entries()) {
-      await vi.waitFor(async () => expect(await job()).toMatchObject({ state: 'retry', retry_count: tries, output: { message } }),
-        { timeout: 10_000, interval: 20 })
+      await vi.waitFor(async () => {
+        expect(await job()).toMatchObject({ state: 'retry', retry_count: tries, output: { message } })
+      }, { timeout: 10_000, interval: 20 })
       const { output, wait } = await job()
       expect(JSON.stringify(output)).not.toMatch(/secret|\.ts/)
       expect(wait).toBeGreaterThan(2 ** (tries + 1) - 2)

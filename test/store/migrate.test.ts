@@ -182,7 +182,9 @@ function readSchema(text: string): string[] {
       .map(({ name, other, type, mark, rest }) => ({
         name,
         column: rest.match(/@map\("(\w+)"\)/)?.[1] ?? name,
-        type: (other ?? enums.get(type) ?? (/@db\.SmallInt\b/.test(rest) ? 'smallint' : types[type]) ?? `unknown ${type}`)
+        type: (
+          other ?? enums.get(type) ?? (/@db\.SmallInt\b/.test(rest) ? 'smallint' : types[type]) ?? `unknown ${type}`
+        )
           + (mark === '[]' ? '[]' : ''),
         nullness: mark === '[]' ? '' : mark === '?' ? ' NULL' : ' NOT NULL',
         isKey: /@id\b/.test(rest),

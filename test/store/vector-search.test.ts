@@ -28,7 +28,9 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
     opened = await open()
     const { pool, url } = opened
     for (const [tenant, turns] of Object.entries(SIZES)) {
-      await seedRoom(pool, { tenant, room: roomOf(tenant), turns, embedder: EMBEDDER, dimension: DIMENSION, rareEvery: 997 })
+      await seedRoom(pool, {
+        tenant, room: roomOf(tenant), turns, embedder: EMBEDDER, dimension: DIMENSION, rareEvery: 997,
+      })
     }
     await pool.query('ANALYZE')
     if (name === 'postgres') await makeVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, 100_101)

@@ -46,7 +46,8 @@ export type Runs = {
 export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Promise<Runs> {
   const { rows: rooms } = await pool.query(
     `SELECT c.id, coalesce(p.extractions, 0) AS extractions,
-            ARRAY(SELECT s.turns FROM summary s WHERE s.conversation_id = c.id AND s.level = 0 ORDER BY s.seq) AS summaries
+            ARRAY(SELECT s.turns FROM summary s WHERE s.conversation_id = c.id AND s.level = 0
+                  ORDER BY s.seq) AS summaries
      FROM conversation c LEFT JOIN room_progress p ON p.conversation_id = c.id WHERE c.tenant = $1`, [tenant])
   const { rows: users } = await pool.query(
     'SELECT user_id AS id, turns, profilings, reconciliations FROM user_progress WHERE tenant = $1', [tenant])

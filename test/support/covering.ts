@@ -4,12 +4,17 @@ import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
 import type { Said, Summarizer } from '../../src/providers/summarizer.ts'
 
-type Turn = { id: string; seq: number; rootSeq: number; status: string; tokenCount: number; audience: string[]; supersededBy: string | null; parts: unknown }
+type Turn = {
+  id: string; seq: number; rootSeq: number; status: string; tokenCount: number
+  audience: string[]; supersededBy: string | null; parts: unknown
+}
 type Part = { type: string; callId: string }
 
 /** Every committed turn without audience is covered by exactly one current summary or stands after all of them. */
 export async function expectCovering({ db }: Deps, room: string) {
-  const turns = (await db.turn.findMany({ where: { conversationId: room }, orderBy: [{ rootSeq: 'asc' }, { seq: 'asc' }] })) as Turn[]
+  const turns = (
+    await db.turn.findMany({ where: { conversationId: room }, orderBy: [{ rootSeq: 'asc' }, { seq: 'asc' }] })
+  ) as Turn[]
   const current = await db.summary.findMany({
     where: { conversationId: room, supersededBy: null, stale: false }, orderBy: { fromSeq: 'asc' },
   })
@@ -17,7 +22,8 @@ export async function expectCovering({ db }: Deps, room: string) {
   const open = turns.filter(({ audience, supersededBy }) => audience.length === 0 && supersededBy === null)
   const committed = open.filter(({ status }) => status === 'COMMITTED')
   const through = current.at(-1)?.toSeq ?? 0
-  const coverers = (turn: Turn) => current.filter(({ fromSeq, toSeq }) => fromSeq <= turn.rootSeq && turn.rootSeq <= toSeq)
+  const coverers = (turn: Turn) =>
+    current.filter(({ fromSeq, toSeq }) => fromSeq <= turn.rootSeq && turn.rootSeq <= toSeq)
 
   for (const turn of committed) {
     const by = coverers(turn)
@@ -42,7 +48,9 @@ export async function expectCovering({ db }: Deps, room: string) {
     const parts = (Array.isArray(turn.parts) ? turn.parts : []) as Part[]
     for (const { type, callId } of parts) {
       const maker = makers.get(callId)
-      if (type === 'toolResult' && maker) expect(coverers(maker).map(({ id }) => id)).toEqual(coverers(turn).map(({ id }) => id))
+      if (type === 'toolResult' && maker) {
+        expect(coverers(maker).map(({ id }) => id)).toEqual(coverers(turn).map(({ id }) => id))
+      }
       if (type === 'toolCall') makers.set(callId, turn)
     }
   }
@@ -67,5 +75,8 @@ export function createFakeSummarizer(model = 'fake') {
 
 /** The deps with that as the server's own summarizer. */
 export const withSummarizer = (deps: Deps, standard: Summarizer): Deps => ({
-  ...deps, summarizers: { standard, byModel: new Map([['extractive', standard], [standard.model, standard]]), close: async () => {} },
+  ...deps,
+  summarizers: {
+    standard, byModel: new Map([['extractive', standard], [standard.model, standard]]), close: async () => {},
+  },
 })

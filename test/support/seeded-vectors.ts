@@ -21,7 +21,9 @@ export async function seedRoom(pool: Pool, seeding: Seeding): Promise<void> {
   const { tenant, room, turns, embedder, dimension, rareEvery = null } = seeding
   await pool.query(`INSERT INTO conversation (id, tenant, owner) VALUES ($1, $2, 'owner')`, [room, tenant])
   await pool.query(
-    'INSERT INTO journal (conversation_id, tenant, last_seq, turn_count) VALUES ($1, $2, $3, $3)', [room, tenant, turns])
+    'INSERT INTO journal (conversation_id, tenant, last_seq, turn_count) VALUES ($1, $2, $3, $3)', [
+      room, tenant, turns,
+    ])
   await pool.query(
     `INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, token_count, terms)
      SELECT $1::text || '-' || i, $1::text, i, i, CASE WHEN i % $3::integer = 0 THEN 'rare' ELSE 'often' END, 'USER',

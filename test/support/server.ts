@@ -15,7 +15,9 @@ export type TestServer = TestWorld & {
   /** http://127.0.0.1:… */
   readonly url: string
   /** POSTs an operation as that actor of the tenant; the status and the parsed body. */
-  post(operation: { query: string; variables?: object }, as?: Record<string, string>): Promise<{ status: number; body: Answer }>
+  post(
+    operation: { query: string; variables?: object }, as?: Record<string, string>,
+  ): Promise<{ status: number; body: Answer }>
   /** A WebSocket client, closed after the tests. */
   client(connectionParams?: Record<string, unknown>): Client
   close(): Promise<void>

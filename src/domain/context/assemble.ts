@@ -17,7 +17,7 @@ import { idsOf, sizesOf, weigh, weighTurns, type Kept, type Tokens, type Weighed
 import { windowStart } from './window.ts'
 
 /** A summary as a context needs it. */
-export type Covering = { id: string; content: string; fromSeq: number; toSeq: number }
+type Covering = { id: string; content: string; fromSeq: number; toSeq: number }
 
 export type Material = {
   systemPrompt: string | null

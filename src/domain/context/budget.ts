@@ -45,9 +45,9 @@ export const roomOf = (tokens: number, messages = Infinity, chars = Infinity): S
   ({ OPENAI: tokens, ANTHROPIC: tokens, AI_SDK: tokens, messages, chars })
 
 /**
- * What the sections may take of what instructions leave, as parts of 1 that make 1. Each may also take what those before
- * it left; the last gets all that is left then. The newest turn is paid from the recent ones' share, or whatever else
- * there is.
+ * What the sections may take of what instructions leave, as parts of 1 that make 1. Each may also take what those
+ * before it left; the last gets all that is left then. The newest turn is paid from the recent ones' share, or whatever
+ * else there is.
  */
 export type Shares = {
   profile: number; facts: number; summary: number; pinned: number; recent: number; recalled: number

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { readParticipants } from '../../store/sql/read-participants.ts'
 import type { Deps } from '../deps.ts'
-import { count, id, name, parse, storable } from '../input.ts'
+import { between, count, id, name, parse, share, storable } from '../input.ts'
 import { recall } from '../recall/recall.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { assemble } from './assemble.ts'
@@ -12,7 +12,7 @@ import { readMaterial } from './material.ts'
 import type { Context } from './message.ts'
 import type { Found } from './recalled.ts'
 
-export const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
+const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
 /** Tokens that a context may have at most. */
 const MOST_TOKENS = 2_000_000
@@ -23,18 +23,13 @@ const SPARE_HITS = 5
 /** UTF-16 units of a query, as recall takes it. */
 const QUERY = 10_000
 
-const between = (least: number, most: number) => {
-  const range = `must be ${least} to ${most.toLocaleString('en-US')}`
-  return z.int(range).min(least, range).max(most, range)
-}
-
 const buildContextInput = z.object({
   conversationId: id('conversation'),
   tokenBudget: between(1, MOST_TOKENS),
   recentTurns: count.nullish(),
   semanticRecall: z.object({
     k: between(1, MOST_HITS).nullish(),
-    threshold: z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1').nullish(),
+    threshold: share.nullish(),
     scope: z.enum(['CONVERSATION', 'OWNER', 'TENANT']).nullish(),
   }).nullish(),
   includeFacts: z.boolean().nullish(),
@@ -57,8 +52,8 @@ export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
  * The messages, never more than the budget: the room's system prompt, what is known of people and of the room, what the
- * oldest turns come to, instructions and pinned turns, the recent turns, what was recalled, and the newest turn. Nothing
- * is stored but that facts were handed out, and the same room gives the same context.
+ * oldest turns come to, instructions and pinned turns, the recent turns, what was recalled, and the newest turn.
+ * Nothing is stored but that facts were handed out, and the same room gives the same context.
  *
  * What is known is in it where it is asked for, with whatever strategy, filter or `sinceSeq`: those are about turns.
  * @throws InvalidInput @throws NotFound

@@ -1,5 +1,5 @@
 // What is known of a room and of the people in it, as a context tells it: read without looking at what is asked, so
-// that it stays the same from call to call. Only what the viewer sees, and nothing that was inferred from more than that.
+// that it stays the same from call to call. Only what the viewer sees, and nothing inferred from more than that.
 
 import { readContextFacts } from '../../store/sql/read-context-facts.ts'
 import { readParticipants } from '../../store/sql/read-participants.ts'

@@ -101,7 +101,7 @@ export const isStray = (turns: readonly Said[], place: number, { callers }: Ties
 }
 
 /** How an aborted turn ends. */
-export const BROKEN_OFF = '[broken off]'
+const BROKEN_OFF = '[broken off]'
 
 /**
  * The messages of the turns, one each, in their order.

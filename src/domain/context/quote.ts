@@ -44,8 +44,9 @@ export function factLine(
 }
 
 /** A message that nobody said. What was remembered lies between fences in its body. */
-const remembered = (kind: ItemKind, name: string, sources: string[], reason: string, body: readonly string[]): Message =>
-  textMessage({ kind, role: 'USER', name, sources, reason }, body.join('\n'))
+const remembered = (
+  kind: ItemKind, name: string, sources: string[], reason: string, body: readonly string[],
+): Message => textMessage({ kind, role: 'USER', name, sources, reason }, body.join('\n'))
 
 /** The message of the quotes, in the order given. */
 export const recallMessage = (quotes: readonly Quotable[], fence: string): Message =>

@@ -1,4 +1,5 @@
-// Of what is remembered, as much as fits, as one message of quotes: profiles, facts, recalled turns.
+// Of what is remembered, as much as fits: profiles, facts and recalled turns, each kind as one message of quotes. What
+// does not fit is told, with its tokens.
 
 import { fits, plus, sizeOf, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'
@@ -14,7 +15,7 @@ type Quoting<T> = {
   toMessage(chosen: readonly T[]): Message
 }
 
-export type Quoted<T> = {
+type Quoted<T> = {
   /** null where nothing fits. */
   message: Weighed | null
   passed: T[]
@@ -51,7 +52,9 @@ export async function quoteThatFit<T>(
     const message = toMessage(chosen)
     const size = await sizeOf(tokens, message)
     if (fits(size, room)) return { message: { ...message, size }, passed, passedTokens }
-    passed.push(chosen.pop()!)
+    const last = chosen.pop()!
+    passed.push(last)
+    passedTokens += tokensOf(await sizeOfText(tokens, textOf(last)))
   }
   return { message: null, passed, passedTokens }
 }

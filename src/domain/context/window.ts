@@ -1,12 +1,12 @@
 // Where the recent window begins. It is trimmed in steps, so that what a model has read stays the beginning of what it
 // reads next, and its provider's cache holds. Nothing is stored for it: of the places where the window may begin, the
-// roundest is taken, which is the same one from call to call until it no longer fits. Places are entries of the journal,
-// so that where a window begins shows no more than the numbers of its turns do.
+// roundest is taken, which is the same one from call to call until it no longer fits. Places are entries of the
+// journal, so that where a window begins shows no more than the numbers of its turns do.
 
 /** How much of its room the window keeps, at least, when it is trimmed in steps. */
 export const LEAST = 1 / 3
 
-export type Walk = {
+type Walk = {
   /** Places of the turns in the transcript, ascending. */
   places: readonly number[]
   /** Whether there is nothing before the first of them. */

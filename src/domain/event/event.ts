@@ -42,7 +42,7 @@ export type PresenceChanged = Common & {
 export type ConversationDeleted = Common & { type: 'ConversationDeleted'; seq: null }
 /** Entries up to `resumeAfter` were skipped: read history, go on from there. */
 export type Gap = Common & { type: 'Gap'; seq: null; resumeAfter: number }
-export type PassingEvent = TurnDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
+type PassingEvent = TurnDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
 
 export type ConversationEvent = JournalEvent | PassingEvent
 

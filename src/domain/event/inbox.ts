@@ -87,7 +87,9 @@ export function createInboxes(deps: Ground): Inboxes {
       }, GATHER)
     }
 
-    const unsubscribe = await deps.bus.subscribe(tenantTopic(tenant), (text) => receive(JSON.parse(text) as TenantMessage))
+    const unsubscribe = await deps.bus.subscribe(
+      tenantTopic(tenant), (text) => receive(JSON.parse(text) as TenantMessage),
+    )
     return {
       add(listener: Listener) {
         const known = listeners.get(listener.actor)

@@ -33,10 +33,10 @@ export type MemoryAudit = {
 const rate = (part: number, whole: number) => (whole > 0 ? part / whole : null)
 
 /** What comparing facts of one user and visibility finds. */
-export type Comparison = { facts: number; nearDuplicates: number; contradictions: number }
+type Comparison = { facts: number; nearDuplicates: number; contradictions: number }
 
 /** Facts of which another says the same, and pairs of what reconciling would settle or leave in dispute. Pure. */
-export function compareFacts(facts: readonly AuditedFact[]): Comparison {
+function compareFacts(facts: readonly AuditedFact[]): Comparison {
   const slots = new Map<string, Compared[]>()
   for (const fact of facts) {
     const compared = toCompared(fact)

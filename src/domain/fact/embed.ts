@@ -1,6 +1,6 @@
 // Gives facts their vectors, after they were written and never in the way of it: of the object, by which facts are
-// compared, and of the whole sentence, by which they are found. What is to be done is found by query, and doing it twice
-// changes nothing, so any number of processes may do it. A text that cannot be embedded holds up nobody.
+// compared, and of the whole sentence, by which they are found. What is to be done is found by query, and doing it
+// twice changes nothing, so any number of processes may do it. A text that cannot be embedded holds up nobody.
 
 import { EmbedderFailed, type Embedder } from '../../providers/embedder.ts'
 import {

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { NotFound, ProviderFailed } from '../../errors.ts'
 import { ExtractorFailed, type ExtractedFact } from '../../providers/fact-extractor.ts'
+import type { Tx } from '../../store/db.ts'
 import {
   advanceExtraction, findCompletion, findNthTurn, readExtractionProgress, readUnreadTurns, type UnreadTurn,
 } from '../../store/sql/extraction.ts'
@@ -12,7 +13,6 @@ import { readKnownFacts, readNames } from '../../store/sql/read-active-facts.ts'
 import { readParticipants } from '../../store/sql/read-participants.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Deps } from '../deps.ts'
-import { announceEntries } from '../event/announce.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
@@ -30,12 +30,13 @@ const TURNS = 50
 /** Facts, newest first, that what agents say is compared with. */
 const KNOWN = 1000
 
-/** A model's confidence that is none counts as half. */
+/** What an extractor brings. A confidence that is none counts as half. */
 const found = z.object({ ...statementShape, confidence: z.number().min(0).max(1).catch(0.5) })
 
 /** What the extractor finds. @throws ProviderFailed */
 async function find(
-  { knowledge: { extractor }, log }: Deps, turns: readonly UnreadTurn[], people: readonly Person[], signal?: AbortSignal,
+  { knowledge: { extractor }, log }: Deps, turns: readonly UnreadTurn[], people: readonly Person[],
+  signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
   // Instructions tell nothing of anybody.
   const told = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
@@ -52,7 +53,7 @@ async function find(
   }
 }
 
-/** With the actor whose turn it was. */
+/** What was found in a turn, with the actor whose turn it was. */
 type Told = Candidate & { speaker: string }
 
 /** What an extractor says, checked and, where that is asked for, redacted; null where nothing is left of it. */
@@ -76,8 +77,7 @@ function toCandidate(
  * what is known of somebody in the room says that person's words again.
  */
 async function withoutEchoes(
-  { pool }: Deps, tenant: string, room: string, people: readonly Person[],
-  candidates: readonly Told[],
+  { pool }: Deps, tenant: string, room: string, people: readonly Person[], candidates: readonly Told[],
 ): Promise<Candidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
   const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
@@ -119,19 +119,15 @@ async function learn(
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockRooms(tx, tenant, [room])
     if (heads.size === 0 || !(await advanceExtraction(tx, room, from, to))) return null
-    const current = await currentTurns(tx, candidates)
-    const written = await writeFacts(deps, tx, tenant, heads, current)
-    const grown = await noteFacts(tx, tenant, [...written.facts, ...written.renewed])
-    if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+    const written = await writeFacts(deps, tx, tenant, heads, await stillSaid(tx, candidates))
+    await noteFacts(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return written
   })
 }
 
 /** Less those whose turn was edited while the extractor worked: the newer version is read in its turn. */
-async function currentTurns(
-  tx: Parameters<Parameters<typeof withTransaction>[1]>[0], candidates: readonly Candidate[],
-): Promise<Candidate[]> {
+async function stillSaid(tx: Tx, candidates: readonly Candidate[]): Promise<Candidate[]> {
   const ids = [...new Set(candidates.map(({ origin }) => origin!.turn!.id))]
   const turns = await tx.turn.findMany({
     where: { id: { in: ids }, status: 'COMMITTED', supersededBy: null }, select: { id: true },

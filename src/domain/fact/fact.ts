@@ -36,7 +36,7 @@ const factFilter = z.object({
   includeSuperseded: z.boolean().nullish(),
 })
 export type FactFilter = z.input<typeof factFilter>
-export type FactsArgs = { filter?: FactFilter | null; first?: number | null; after?: string | null }
+type FactsArgs = { filter?: FactFilter | null; first?: number | null; after?: string | null }
 
 const CURSOR = /^(\d{1,15}):(fact_\w{26})$/
 

@@ -11,7 +11,7 @@ import { stem, words } from '../../providers/words.ts'
 export type Section = 'ABOUT' | 'PREFERENCES' | 'WORK' | 'ENVIRONMENT' | 'CONSTRAINTS' | 'OTHER'
 
 /** How many objects a subject has at a time. ONE_OF_A_KIND: one among those that are alternatives to each other. */
-export type Many = 'MANY' | 'ONE' | 'ONE_OF_A_KIND'
+type Many = 'MANY' | 'ONE' | 'ONE_OF_A_KIND'
 
 export type PredicateClass = {
   /** Equal for predicates that mean the same, but for the denial. */

@@ -14,9 +14,8 @@ import { withTransaction } from '../../store/tx.ts'
 import { getConversations } from '../conversation.ts'
 import type { Deps } from '../deps.ts'
 import { runsDue } from '../job/automatic.ts'
-import { announceEntries } from '../event/announce.ts'
 import { newId } from '../id.ts'
-import { id, name, parse } from '../input.ts'
+import { between, id, name, parse } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { embedFacts } from './embed.ts'
 import { openPairs, reconcile, type ActiveFact, type Plan } from './reconcile.ts'
@@ -82,13 +81,15 @@ async function decide(deps: Deps, scope: FactScope, n: number, signal?: AbortSig
   return outcomes
 }
 
-/** Writes what becomes of one set. The facts it changes are locked, and active. The changed facts. */
+/** Writes what becomes of one set; the changed facts. Those it supersedes are locked, and active. */
 async function write(tx: Tx, tenant: string, { facts, plan }: Outcome): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
   // In the words, and in the place, of the one it has them from: so it is seen by those alone who saw these.
   const merged = plan.merged.map(({ into }) => {
-    const fact = { ...byId.get(into.from)!, id: newId('fact'), observedAt: into.observedAt, confidence: into.confidence }
+    const fact = {
+      ...byId.get(into.from)!, id: newId('fact'), observedAt: into.observedAt, confidence: into.confidence,
+    }
     ids.set(into.key, fact.id)
     return { fact, from: into.from }
   })
@@ -134,8 +135,7 @@ async function settle(
       if (!(await take(tx))) return 'taken'
       const written: FactRow[] = []
       for (const outcome of busy) written.push(...(await write(tx, scope.tenant, outcome)))
-      const grown = await noteFacts(tx, scope.tenant, written)
-      if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+      await noteFacts(deps, tx, afterCommit, scope.tenant, written)
       return 'written'
     })
     if (done === 'taken') return null
@@ -155,7 +155,7 @@ const summed = (outcomes: readonly Outcome[]): Reconciliation => {
 const reconcileFactsInput = z.object({
   userId: name.nullish(),
   conversationId: id('conversation').nullish(),
-  n: z.int().min(1, `must be 1 to ${MOST}`).max(MOST, `must be 1 to ${MOST}`).nullish(),
+  n: between(1, MOST).nullish(),
 }).refine(({ userId, conversationId }) => userId != null || conversationId != null, {
   path: ['userId'], message: 'give userId, conversationId or both: whose facts, or which room\'s',
 })

@@ -24,7 +24,7 @@ export type ActiveFact = Statement & {
 }
 
 /** A new fact in the place of others. */
-export type MergedFact = Statement & {
+type MergedFact = Statement & {
   /** Stands for it in `contradicted` and `disputed` until it has an id. */
   key: string
   confidence: number
@@ -35,7 +35,7 @@ export type MergedFact = Statement & {
   from: string
 }
 
-export type Pair = { a: string; b: string }
+type Pair = { a: string; b: string }
 
 /** `kept`, `originals` and `loser` together name each fact exactly once. Lists are in the order of ids. */
 export type Plan = {

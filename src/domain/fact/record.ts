@@ -1,4 +1,5 @@
-// Recording facts that somebody supplies, without any model; and taking facts back.
+// Recording facts that somebody supplies, without any model; and taking facts back. A fact is believed no more than who
+// says it and who records it, and nothing is deleted: what is taken back stays, with the reason.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
@@ -9,8 +10,7 @@ import { readTurns } from '../../store/sql/read-turns.ts'
 import { supersedeFacts } from '../../store/sql/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Deps } from '../deps.ts'
-import { announceEntries } from '../event/announce.ts'
-import { id, name, parse, text, time } from '../input.ts'
+import { id, name, parse, share, text, time } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
 import { getFacts, type Fact } from './fact.ts'
@@ -24,7 +24,7 @@ const FACTS = 1000
 
 const factInput = z.object({
   ...statementShape,
-  confidence: z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1').nullish(),
+  confidence: share.nullish(),
   sourceTurnId: id('turn').nullish(),
   observedAt: time.nullish(),
 })
@@ -39,11 +39,11 @@ export type RecordFactsInput = z.input<typeof recordFactsInput>
 export type FactExtraction = {
   /** Those that were new. */
   facts: Fact[]
-  /** How many were known to the letter, as far as the viewer sees them. */
+  /** How many were known to the letter. Of what was read in turns that the viewer does not see, none is counted. */
   exactDuplicatesSkipped: number
 }
 
-/** Parts of the input, each of its turn. */
+/** A turn that a fact names: where that puts the fact, when it was said, and whose word it is. */
 type Source = Origin & { at: Date; saidBy: ParticipantKind | null }
 
 /** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another room */
@@ -79,7 +79,9 @@ async function findSources(
 export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
   const { redactFacts, detectors } = deps
   const asked = parse(recordFactsInput, input)
-  const given = { ...asked, facts: redactFacts ? asked.facts.map((fact) => redactStatement(fact, detectors)) : asked.facts }
+  const given = {
+    ...asked, facts: redactFacts ? asked.facts.map((fact) => redactStatement(fact, detectors)) : asked.facts,
+  }
   const room = given.conversationId ?? null
   const sources = await findSources(deps, viewer, room, given.facts)
   const rooms = [...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(room ?? []))]
@@ -101,7 +103,11 @@ export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFacts
   return keep(deps, viewer, rooms, candidates)
 }
 
-/** While their rooms are locked: an edit takes back the facts of what it replaces, and must not miss one. */
+/**
+ * Whether their source turns are complete and the newest versions. While their rooms are locked: an edit takes back the
+ * facts of what it replaces, and must not miss one.
+ * @throws InvalidInput
+ */
 async function checkSources(tx: Tx, candidates: readonly Candidate[]): Promise<void> {
   const ids = candidates.flatMap(({ origin }) => origin?.turn?.id ?? [])
   const unfit = await tx.turn.findFirst({
@@ -124,8 +130,7 @@ async function keep(
     if (gone !== undefined) throw new NotFound('conversation', gone)
     await checkSources(tx, candidates)
     const written = await writeFacts(deps, tx, tenant, heads, candidates)
-    const grown = await noteFacts(tx, tenant, [...written.facts, ...written.renewed])
-    if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+    await noteFacts(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return { ids: written.facts.map((fact) => fact.id), repeated: written.repeated }
   })
@@ -147,9 +152,7 @@ export async function retractFact(deps: Deps, viewer: Viewer, input: RetractFact
   await withTransaction(deps.db, async (tx, afterCommit) => {
     await lockRooms(tx, viewer.tenant, fact.conversationId === null ? [] : [fact.conversationId])
     const retracted = await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])
-    if (retracted.length === 0) return
-    const grown = await noteFacts(tx, viewer.tenant, [fact])
-    if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
+    if (retracted.length > 0) await noteFacts(deps, tx, afterCommit, viewer.tenant, [fact])
   })
   const after = (await getFacts(deps, viewer, [factId])).get(factId)
   if (!after) throw new NotFound('fact', factId)

@@ -8,11 +8,11 @@ import { cards, credentials, emails, ibans, ips, phones } from './sensitive.ts'
 /** A stretch of a text, [start, end) in UTF-16 units. */
 export type Found = { kind: string; start: number; end: number }
 /** Names stretches of a text. One that overlaps an earlier detector's is dropped. */
-export type Detector = (text: string) => Iterable<Found>
+type Detector = (text: string) => Iterable<Found>
 /** One's own: a pattern, with the kind that stands in its place, or a function. Their time is theirs to bound. */
 export type CustomDetector = Detector | { kind: string; pattern: RegExp }
 
-export type Redacted = {
+type Redacted = {
   text: string
   /** What was taken out, by places in the text that was given, ascending. */
   found: Found[]

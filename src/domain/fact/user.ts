@@ -25,7 +25,9 @@ const OWNER = /^(.+?)['’]s? /u
 export function userOf(subject: string, people: readonly Person[]): string | null {
   for (const called of [fold(subject), OWNER.exec(fold(subject))?.[1]]) {
     if (called === undefined) continue
-    const exact = people.filter(({ actor, displayName }) => called === fold(actor) || called === fold(displayName ?? ''))
+    const exact = people.filter(
+      ({ actor, displayName }) => called === fold(actor) || called === fold(displayName ?? ''),
+    )
     const meant = exact.length > 0 ? exact : people.filter((person) => namesOf(person).includes(called))
     if (meant.length > 0) return meant.length === 1 ? meant[0]!.actor : null
   }

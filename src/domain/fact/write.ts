@@ -11,14 +11,15 @@ import { lockJournal, writeEntry } from '../../store/sql/write-entry.ts'
 import {
   countSkipped, insertFacts, lockFactsByKey, renewFacts, type ActiveRow, type FactKey, type NewFact, type Renewal,
 } from '../../store/sql/write-facts.ts'
+import type { AfterCommit } from '../../store/tx.ts'
 import type { Ground } from '../deps.ts'
-import type { Growth } from '../event/announce.ts'
+import { announceEntries, type Growth } from '../event/announce.ts'
 import { newId } from '../id.ts'
 import { hashed, salted, saltOf } from '../recall/index-entry.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import { TRUST } from './trust.ts'
 
-/** Where a fact comes from: a turn, or nothing but that a room was told of it; what it takes its visibility from. */
+/** Where a fact comes from, and so who sees it: a turn, or no more than a room that was told of it. */
 export type Origin = {
   conversationId: string
   /** null where no turn says it. */
@@ -38,7 +39,7 @@ export type Candidate = Statement & {
 }
 
 /** The heads of rooms whose journals are locked. */
-export type Heads = ReadonlyMap<string, number>
+type Heads = ReadonlyMap<string, number>
 
 /** Locks the journals of those rooms, in the order of their ids; a room that the tenant has not has no head. */
 export async function lockRooms(tx: Tx, tenant: string, rooms: Iterable<string>): Promise<Heads> {
@@ -101,8 +102,8 @@ export type Written = {
 }
 
 /**
- * Writes the candidates, and counts those for everyone that were known. The journals of their rooms are locked; the
- * entries that tell of it are the caller's to write, by `noteFacts`, right after.
+ * Writes the candidates, and counts those for everyone that were known. The journals of their rooms are locked; to
+ * tell these of it is the caller's, by `noteFacts`, right after.
  */
 export async function writeFacts(
   deps: Pick<Ground, 'tokens'>, tx: Tx, tenant: string, heads: Heads, candidates: readonly Candidate[],
@@ -136,10 +137,11 @@ export async function writeFacts(
   }
 }
 
-/** Tells the rooms of what has changed in them: one entry each. To be announced after the commit. */
+/** Tells the rooms of what has changed in them: one entry each, announced after the commit. */
 export async function noteFacts(
-  tx: Tx, tenant: string, changed: readonly Pick<FactRow, 'id' | 'conversationId'>[],
-): Promise<Growth[]> {
+  voice: Pick<Ground, 'bus' | 'onGrowth'>, tx: Tx, afterCommit: AfterCommit, tenant: string,
+  changed: readonly Pick<FactRow, 'id' | 'conversationId'>[],
+): Promise<void> {
   const byRoom = new Map<string, string[]>()
   for (const { id, conversationId: room } of changed) {
     if (room !== null) byRoom.set(room, [...(byRoom.get(room) ?? []), id])
@@ -149,5 +151,5 @@ export async function noteFacts(
     const seq = await writeEntry(tx, room, 'FACTS_CHANGED', { factIds })
     grown.push({ tenant, room, first: seq, last: seq })
   }
-  return grown
+  if (grown.length > 0) afterCommit(() => announceEntries(voice, grown))
 }

@@ -21,8 +21,8 @@ export const reconcilesEvery = ({ factExtractionEvery, dedupEvery }: Automatic):
   factExtractionEvery > 0 ? dedupEvery : 0
 
 /**
- * How often something is due: once for each multiple of `every` after `done`, up to and with `turns`. With `done` raised
- * by `every` each time, each run stands for exactly so many turns.
+ * How often something is due: once for each multiple of `every` after `done`, up to and with `turns`. With `done`
+ * raised by `every` each time, each run stands for exactly so many turns.
  */
 export const runsDue = (turns: number, done: number, every: number): number =>
   every > 0 ? Math.max(0, Math.floor(turns / every) - Math.floor(done / every)) : 0

@@ -19,11 +19,11 @@ export type Job = Omit<JobRow, 'name' | 'key'> & {
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
 const ABOUT_ROOMS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_FACTS'])
 
-export type JobsArgs = { first?: number | null; state?: JobState | null }
+type JobsArgs = { first?: number | null; state?: JobState | null }
 
 /**
- * The jobs of the viewer's tenant, whoever caused them: unfinished ones first, the oldest of them first; then those that
- * ended in the last hour, newest first.
+ * The jobs of the viewer's tenant, whoever caused them: unfinished ones first, the oldest of them first; then those
+ * that ended in the last hour, newest first.
  * @throws InvalidInput
  */
 export async function getJobs(

@@ -38,7 +38,7 @@ function aboutUsers(
 }
 
 /** What is to be done, by the server's thresholds. */
-export function worksOf(deps: Deps, verbs: Verbs): Works {
+function worksOf(deps: Deps, verbs: Verbs): Works {
   const { automatic, pool } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
   const rooms = [compaction(deps)]

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import { QUEUES, startWorker, type Work } from './worker.ts'
 
 /** Counts what people have said: how far users come forward. */
-export type Counter = {
+type Counter = {
   /** Rooms of which something is not counted, after that one in the order of ids. */
   uncounted(after: string, limit: number): Promise<string[]>
   /** Counts what those rooms have; of whom, and which of the rooms somebody else was at. */

@@ -8,7 +8,7 @@ import { BELIEVED } from '../fact/trust.ts'
 
 export type ProfileFact = Statement & { observedAt: Date; contentHash: string; trust: number }
 
-export type ProfileChange = {
+type ProfileChange = {
   /** The user's id and names: a fact of one of these subjects is told without its subject. */
   names: readonly string[]
   /** The profile as it was made last; null for none. */
@@ -19,7 +19,7 @@ export type ProfileChange = {
   removed: readonly Statement[]
 }
 
-export type ProfileBudget = {
+type ProfileBudget = {
   maxTokens: number
   count(text: string): number | Promise<number>
 }

@@ -8,18 +8,20 @@ import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact-columns.ts'
 import { readActiveFacts, readNames } from '../../store/sql/read-active-facts.ts'
 import { readProgressOf, takeProfiling } from '../../store/sql/user-progress.ts'
-import { readProfileRow, readSupersededAmong, writeProfile, type ProfileRow, type SupersededFact } from '../../store/sql/write-profile.ts'
+import {
+  readProfileRow, readSupersededAmong, writeProfile, type ProfileRow, type SupersededFact,
+} from '../../store/sql/write-profile.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Deps } from '../deps.ts'
 import { BELIEVED, TRUST } from '../fact/trust.ts'
-import { name, parse } from '../input.ts'
+import { between, name, parse } from '../input.ts'
 import { runsDue } from '../job/automatic.ts'
 import type { Viewer } from '../view.ts'
 import { mergeProfile } from './merge.ts'
 import { getProfiles, type UserProfile } from './profile.ts'
 
 /** Tokens of a profile, at most. */
-export const PROFILE_TOKENS = 500
+const PROFILE_TOKENS = 500
 /** The newest active facts that are looked at, unless another number is asked for, and at most. */
 const RECENT = 200
 const MOST = 1000
@@ -30,7 +32,7 @@ const RULES = 'rules'
 
 type Change = { previous: ProfileRow | null; active: FactRow[]; removed: SupersededFact[] }
 
-/** @throws ProviderFailed */
+/** The new profile, by the writer where there is one, else by rule; and who made it. @throws ProviderFailed */
 async function write(
   deps: Deps, tenant: string, userId: string, { previous, active, removed }: Change, signal?: AbortSignal,
 ): Promise<{ content: string; madeBy: string }> {
@@ -63,7 +65,10 @@ async function write(
   }
 }
 
-/** Makes the profile, together with what `take` does in its transaction; false where that says no. @throws ProviderFailed */
+/**
+ * Makes the profile, together with what `take` does in its transaction; false where that says no.
+ * @throws ProviderFailed
+ */
 async function make(
   deps: Deps, tenant: string, userId: string, recent: number, take: (tx: Tx) => Promise<boolean>, signal?: AbortSignal,
 ): Promise<boolean> {
@@ -76,7 +81,8 @@ async function make(
     const removed = previous ? await readSupersededAmong(deps.pool, previous.madeOf) : []
     const made = await write(deps, tenant, userId, { previous, active, removed }, signal)
     const gone = new Set(removed.map(({ id }) => id))
-    const madeOf = [...new Set([...previous?.madeOf ?? [], ...active.map(({ id }) => id)])].filter((id) => !gone.has(id))
+    const known = new Set([...previous?.madeOf ?? [], ...active.map(({ id }) => id)])
+    const madeOf = [...known].filter((id) => !gone.has(id))
     const tokenCount = await deps.tokens.count(made.content)
     const done = await withTransaction(deps.db, async (tx) => {
       if (!(await take(tx))) return 'taken'
@@ -98,7 +104,7 @@ class Moved extends Error {}
 
 const refreshInput = z.object({
   userId: name,
-  recentK: z.int().min(1, `must be 1 to ${MOST}`).max(MOST, `must be 1 to ${MOST}`).nullish(),
+  recentK: between(1, MOST).nullish(),
 })
 export type RefreshUserProfileInput = z.input<typeof refreshInput>
 
@@ -113,7 +119,9 @@ export async function refreshUserProfile(
   const { userId, recentK } = parse(refreshInput, input)
   await make(deps, viewer.tenant, userId, recentK ?? RECENT, async () => true)
   const profile = (await getProfiles(deps, viewer, [userId])).get(userId)
-  if (!profile) throw new NotAllowed('It was refreshed, but it tells of facts that you do not see: ask as somebody who does.')
+  if (!profile) {
+    throw new NotAllowed('It was refreshed, but it tells of facts that you do not see: ask as somebody who does.')
+  }
   return profile
 }
 

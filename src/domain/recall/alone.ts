@@ -31,8 +31,8 @@ export function scoresOf(asked: QueryTerms, statistics: Statistics, terms: reado
 }
 
 /**
- * Best first. The best match by words is worth the share of the query that it holds, weighed by rarity: 1 where it holds
- * all of it. So one that shares but a name with the query does not weigh as much as the turn that answers it.
+ * Best first. The best match by words is worth the share of the query that it holds, weighed by rarity: 1 where it
+ * holds all of it. So one that shares but a name with the query does not weigh as much as the turn that answers it.
  */
 export function rankAlone<T extends Alone>(
   question: Question, asked: QueryTerms, statistics: Statistics, found: readonly T[],

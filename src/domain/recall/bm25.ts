@@ -13,18 +13,18 @@ export const weightAt = (distance: number) => 1 / (1 + distance)
 /** The query's terms by number, and how often each stands in something. What does not stand in it may be missing. */
 export type Counts = ReadonlyMap<number, number>
 
-/** Of the searched scope. */
+/** Of the searched scope: counts of its turns, or of its facts, or of its summaries. */
 export type Statistics = {
-  turns: number
-  /** Of the query's terms by number: the turns that hold each. */
+  texts: number
+  /** Of the query's terms by number: the texts that hold each. */
   holding: readonly number[]
-  /** Terms in a turn, on average over those that hold any of the query's. */
+  /** Terms in a text, on average over those that hold any of the query's. */
   averageLength: number
 }
 
 /** Inverse document frequency of each term, in Lucene's form, which is never negative. */
-export const rarities = ({ turns, holding }: Statistics): number[] =>
-  holding.map((held) => Math.log(1 + Math.max(0, turns - held + 0.5) / (held + 0.5)))
+export const rarities = ({ texts, holding }: Statistics): number[] =>
+  holding.map((held) => Math.log(1 + Math.max(0, texts - held + 0.5) / (held + 0.5)))
 
 /** `length` and `averageLength` in terms: both of bare turns, or both of surrounded ones. */
 export function bm25(rarity: readonly number[], counts: Counts, length: number, averageLength: number): number {

@@ -21,7 +21,7 @@ export function statisticsOf(terms: number, scope: readonly IndexedTurn[]): Stat
     matching += 1
     length += turn.length
   }
-  return { turns: scope.length, holding, averageLength: matching ? length / matching : 1 }
+  return { texts: scope.length, holding, averageLength: matching ? length / matching : 1 }
 }
 
 /** How a turn's own words match. */
@@ -31,7 +31,9 @@ export const ownScore = (rarity: readonly number[], averageLength: number, { cou
 /** Whether two turns that follow each other are of one sitting. */
 const together = (one: IndexedTurn, next: IndexedTurn) => Math.abs(next.at - one.at) < SITTING_GAP_MS
 
-/** The places in the stretch from `first` to `last` that are of one sitting with that at `index`, at most `reach` away. */
+/**
+ * The places in the stretch from `first` to `last` that are of one sitting with that at `index`, at most `reach` away.
+ */
 function sittingAround(stretch: readonly IndexedTurn[], index: number, reach: number): { first: number; last: number } {
   let [first, last] = [index, index]
   while (first > 0 && index - first < reach && together(stretch[first - 1]!, stretch[first]!)) first -= 1

@@ -1,6 +1,6 @@
-// Gives turns their vectors, after they were written and never in the way of it. What is to be done is found by comparing
-// journals with cursors; vectors are kept before the cursor moves on, and keeping them twice changes nothing: a crash
-// repeats one batch and loses none. Any number of processes share the rooms by claims.
+// Gives turns their vectors, after they were written and never in the way of it. What is to be done is found by
+// comparing journals with cursors; vectors are kept before the cursor moves on, and keeping them twice changes nothing:
+// a crash repeats one batch and loses none. Any number of processes share the rooms by claims.
 
 import type { Embedder } from '../../providers/embedder.ts'
 import { advanceRooms, claimRooms, findRoomsBehind, releaseRooms } from '../../store/sql/embedding-rooms.ts'

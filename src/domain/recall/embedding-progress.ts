@@ -3,7 +3,7 @@
 import type { ReadingProgress } from '../../store/sql/embedders.ts'
 import type { Log } from '../deps.ts'
 
-export type Pace = {
+type Pace = {
   /** Entries of all rooms' journals that were read, and are to be read. */
   done: number
   remaining: number

@@ -1,6 +1,6 @@
 // Which embedders are at work, and which one serves searches. One that is newly chosen reads every room first; until it
-// has, searches use the newest that has, and turns are embedded by both. Then the index of the new one is made, and what
-// the old ones made is deleted. The tables say how far all that is, so any process goes on where another ended.
+// has, searches use the newest that has, and turns are embedded by both. Then the index of the new one is made, and
+// what the old ones made is deleted. The tables say how far all that is, so any process goes on where another ended.
 
 import { EmbedderFailed, type Embedder } from '../../providers/embedder.ts'
 import {
@@ -13,7 +13,9 @@ import { startEmbeddingWorker, type EmbeddingWorker } from './embed.ts'
 import { createPace, type EmbeddingProgress } from './embedding-progress.ts'
 
 export type Embedding = {
-  /** The embedder whose vectors searches use now: with it the query is to be embedded, by its name vectors are found. */
+  /**
+   * The embedder whose vectors searches use now: with it the query is to be embedded, by its name vectors are found.
+   */
   searched(): Embedder
   /** These rooms have grown: their turns have vectors soon. */
   nudge(rooms: Iterable<string>): void
@@ -25,7 +27,7 @@ export type Embedding = {
   stop(): Promise<void>
 }
 
-export type EmbeddingOptions = {
+type EmbeddingOptions = {
   /** Makes an embedder of before, if this process can. It is asked once for each. */
   find(known: { name: string; dimension: number }): Promise<Embedder | null>
   /** null where there are none. */

@@ -34,10 +34,10 @@ export async function recallFacts(
 ): Promise<Found[]> {
   const salt = saltOf(viewer.tenant, '')
   const side = Math.max(SIDE, k)
-  const { facts: turns, holding, averageLength, found } = await findFacts(deps.pool, viewer, {
+  const { facts: texts, holding, averageLength, found } = await findFacts(deps.pool, viewer, {
     scope, room, terms: salted([...terms.keys()], salt), vector, nearest: side, filter,
   })
-  const statistics = { turns, holding, averageLength }
+  const statistics = { texts, holding, averageLength }
   const unsalted = found.map((each) => ({ ...each, terms: salted(each.terms, salt) }))
   const scores = scoresOf(terms, statistics, unsalted.map((each) => each.terms))
   const byWords = unsalted.map((each, place) => ({ each, score: scores[place]! })).filter(({ score }) => score > 0)

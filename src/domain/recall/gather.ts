@@ -1,6 +1,6 @@
-// Finds what may be recalled: candidates by words and by vectors, with what ranking needs to know of each. A small scope
-// is read whole; of a wide one, only what its indexes lead to. Views hold in every statement: what the viewer does not
-// see is no candidate, no neighbour and in no count.
+// Finds what may be recalled: candidates by words and by vectors, with what ranking needs to know of each. A small
+// scope is read whole; of a wide one, only what its indexes lead to. Views hold in every statement: what the viewer
+// does not see is no candidate, no neighbour and in no count.
 
 import { countTurns } from '../../store/sql/count-turns.ts'
 import { findTerms } from '../../store/sql/find-terms.ts'
@@ -15,7 +15,9 @@ import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candida
 
 /** A scope of so many entries is read whole: it has no more turns than entries. */
 const WHOLE = 5_000
-/** Turns by words, and as many by vectors, whose surroundings are weighed at least; so with facts. More find no more. */
+/**
+ * Turns by words, and as many by vectors, whose surroundings are weighed at least; so with facts. More find no more.
+ */
 export const SIDE = 64
 /** A term that more than this share of a wide scope's turns hold tells next to nothing, */
 const COMMON = 0.1
@@ -125,7 +127,7 @@ async function findByWords(
   { pool }: Ground, viewer: Viewer, rooms: readonly string[], terms: QueryTerms, filter: SearchFilter,
   side: number,
 ): Promise<{ found: Place[]; terms: QueryTerms; statistics: Statistics }> {
-  const nothing = { found: [], terms: new Map(), statistics: { turns: 0, holding: [], averageLength: 1 } }
+  const nothing = { found: [], terms: new Map(), statistics: { texts: 0, holding: [], averageLength: 1 } }
   if (terms.size === 0) return nothing
   const [postings, counted] = await Promise.all([
     findTerms(pool, viewer, rooms, [...terms.keys()], MOST_POSTINGS, filter),
@@ -148,7 +150,7 @@ async function findByWords(
   })
   const matches = [...matching.values()]
   const averageLength = matches.reduce((sum, { length }) => sum + length, 0) / (matches.length || 1) || 1
-  const statistics = { turns, holding: kept.map(({ postings }) => postings.length), averageLength }
+  const statistics = { texts: turns, holding: kept.map(({ postings }) => postings.length), averageLength }
   const rarity = rarities(statistics)
   return {
     found: best(

@@ -7,11 +7,11 @@ import { cuesOf } from './cues.ts'
 /** Units of a text that are read: some 10,000 words, in 5 ms. */
 export const READ = 65_536
 
-export type IndexEntry = { terms: number[]; cues: number }
+type IndexEntry = { terms: number[]; cues: number }
 
 /**
- * `terms` has the stems of the actor and of the text, in order, as often as they stand there, as hashes: a turn's length
- * is theirs. Of a text, the first 65,536 UTF-16 units count.
+ * `terms` has the stems of the actor and of the text, in order, as often as they stand there, as hashes: a turn's
+ * length is theirs. Of a text, the first 65,536 UTF-16 units count.
  */
 export function indexEntry(actor: string, text: string): IndexEntry {
   const read = text.slice(0, READ)

@@ -55,7 +55,7 @@ export const WEIGHTS = {
   substance: 0.25,
 } as const
 
-export type Signal = keyof typeof WEIGHTS
+type Signal = keyof typeof WEIGHTS
 const SIGNALS = Object.keys(WEIGHTS) as Signal[]
 
 /** A turn of this many terms has said enough. 12 to 24 changed recall by less than half a point. */

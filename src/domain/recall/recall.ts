@@ -10,7 +10,7 @@ import { readScope, type ScopeRoom } from '../../store/sql/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/read-turns.ts'
 import { placeKey } from '../../store/vector-search.ts'
 import type { Deps } from '../deps.ts'
-import { id, metadata, name, parse, storable, time } from '../input.ts'
+import { between, id, metadata, name, parse, share, storable, time } from '../input.ts'
 import { seenBy, type Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
@@ -35,9 +35,6 @@ const SCOPES = ['CONVERSATION', 'OWNER', 'TENANT'] as const
 /** Kinds that are looked among where none are named. */
 const USUAL: readonly MemoryKind[] = ['TURN', 'FACT']
 
-const between = (least: number, most: number) => z.int().min(least, `must be ${least} to ${most}`)
-  .max(most, `must be ${least} to ${most}`)
-
 const recallInput = z.object({
   query: z.string().superRefine((query, context) => {
     const problem = query.trim() === '' ? 'must not be empty'
@@ -48,7 +45,7 @@ const recallInput = z.object({
   conversationId: id('conversation').nullish(),
   scope: z.enum(SCOPES).nullish(),
   kinds: z.array(z.enum(KINDS)).nullish(),
-  threshold: z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1').nullish(),
+  threshold: share.nullish(),
   actors: z.array(name).max(1000).nullish(),
   roles: z.array(z.enum(Role)).nullish(),
   after: time.nullish(),

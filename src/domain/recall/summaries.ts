@@ -53,7 +53,7 @@ export async function recallSummaries(
   const counted = read.map((each) => ({ ...each, counts: countsOf(terms, each.terms) }))
   const matching = counted.filter(({ counts }) => counts.size > 0)
   const statistics = {
-    turns: read.length,
+    texts: read.length,
     holding: [...terms.values()].map((number) => matching.filter(({ counts }) => counts.has(number)).length),
     averageLength: matching.reduce((sum, each) => sum + each.terms.length, 0) / (matching.length || 1) || 1,
   }

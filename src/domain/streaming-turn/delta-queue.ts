@@ -7,9 +7,11 @@ import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/append-
 import { readTextSoFar } from '../../store/sql/read-turns.ts'
 import { isFirstHalf, isSecondHalf } from './state.ts'
 
-export type DeltaWrite = { tenant: string; turnId: string; start: number | null; text: string }
+type DeltaWrite = { tenant: string; turnId: string; start: number | null; text: string }
 
-/** `end` is the turn's end after the delta, or where the turn ends instead; 'other' is text that stands there already. */
+/**
+ * `end` is the turn's end after the delta, or where the turn ends instead; 'other' is text that stands there already.
+ */
 export type Written = { outcome: ChunkRow['outcome'] | 'other'; end: number | null; status: ChunkRow['status'] }
 
 export type DeltaQueue = { write(delta: DeltaWrite): Promise<Written> }

@@ -10,7 +10,7 @@
 import type { TurnStatus } from '../../store/generated/enums.ts'
 
 /** Where an open turn's text ends: UTF-16 units, and the first half of a surrogate pair that waits for the other. */
-export type Tail = { end: number; half: number | null }
+type Tail = { end: number; half: number | null }
 
 export type State = { status: 'STREAMING'; tail: Tail; aliveAt: number } | { status: Exclude<TurnStatus, 'STREAMING'> }
 

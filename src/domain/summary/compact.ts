@@ -1,5 +1,5 @@
 // Compaction: keeps what stands verbatim in a room within its policy, by step after step over the oldest turns. By
-// itself, when a room is beyond its policy, or so many turns stand; on demand, through a turn or as another policy says.
+// itself, when a room is beyond its policy, or so many turns stand; on demand, through a turn or by another policy.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
@@ -16,7 +16,9 @@ import type { Measure } from './span.ts'
 const ATTEMPTS = 4
 
 /** Whether so much stands verbatim that the policy wants less of it. One turn alone always stands. */
-export const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, left: { turns: number; tokens: number }): boolean =>
+const isDue = (
+  { triggerTurns, triggerTokens }: StoredPolicy, left: { turns: number; tokens: number },
+): boolean =>
   left.turns > 1 && (left.turns > triggerTurns || left.tokens > triggerTokens)
 
 type Step = { measure: Measure; policy: StoredPolicy }
@@ -79,8 +81,8 @@ async function run(deps: Deps, room: string, wanted: Wanted, halt: Halt = {}): P
 }
 
 /**
- * What is done without being asked; how many summaries it wrote. As often as so many turns stand as are to be summarised
- * at a time, the oldest of them are. Then the room is brought within its own policy, as far as it goes.
+ * What is done without being asked; how many summaries it wrote. As often as so many turns stand as are to be
+ * summarised at a time, the oldest of them are. Then the room is brought within its own policy, as far as it goes.
  * @throws ProviderFailed
  */
 export async function compactDue(deps: Deps, room: string, halt: Halt = {}): Promise<number> {
@@ -155,7 +157,8 @@ export type SummarizeInput = z.input<typeof summarizeInput>
 
 /**
  * Covers everything up to and with the turn `through`, or all there is; less where a call would be parted from its
- * result or something is still being written. The summary that then covers the last of it; it was there before, perhaps.
+ * result or something is still being written. The summary that then covers the last of it; it was there before,
+ * perhaps.
  * @throws InvalidInput where there is nothing to summarise, or the viewer may not have what covers it
  * @throws NotFound @throws ProviderFailed
  */

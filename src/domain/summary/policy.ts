@@ -25,7 +25,6 @@ export const policyInput = z.object({
   summarizerModel: name.nullish(),
   strategy: z.enum(CompactionStrategy).nullish(),
 })
-export type PolicyInput = z.input<typeof policyInput>
 
 /** As a room stores it. */
 export type StoredPolicy = Omit<CompactionPolicy, 'summarizerModel'> & { summarizerModel: string | null }

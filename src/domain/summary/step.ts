@@ -1,6 +1,6 @@
-// One step of compaction: reads the oldest turns that no summary covers, has them summarised, and writes that if the room
-// has not moved meanwhile. Nothing is locked while a model thinks. Steps may run twice, at once, or break off: each
-// committed turn without audience is covered by exactly one current summary, or by none, at any time.
+// One step of compaction: reads the oldest turns that no summary covers, has them summarised, and writes that if the
+// room has not moved meanwhile. Nothing is locked while a model thinks. Steps may run twice, at once, or break off:
+// each committed turn without audience is covered by exactly one current summary, or by none, at any time.
 
 import { ProviderFailed } from '../../errors.ts'
 import { beginningOf, SummarizerFailed, type Said, type Summarizer } from '../../providers/summarizer.ts'
@@ -18,7 +18,7 @@ import { passes, spanOf, unanswered, type Measure } from './span.ts'
 export const PASS_TOKENS = 8_000
 /** Tokens of a summary at most: of a rolling one or one of summaries, and of one of a span. */
 export const SUMMARY_TOKENS = 1_000
-export const SPAN_TOKENS = 400
+const SPAN_TOKENS = 400
 /** So many summaries of a level, and the oldest half of them becomes one of the next. */
 export const FAN = 8
 
@@ -111,8 +111,8 @@ async function write(
 }
 
 /**
- * Covers those turns: by one summary that takes the place of all, or by one of their own. Its id, or null where the room
- * has moved on: then nothing was written.
+ * Covers those turns: by one summary that takes the place of all, or by one of their own. Its id, or null where the
+ * room has moved on: then nothing was written.
  * @throws ProviderFailed
  */
 export async function coverSpan(
@@ -129,8 +129,8 @@ export async function coverSpan(
 }
 
 /**
- * Makes one summary of the oldest ones of a level that has `FAN` of them. Its id, or null where no level has, or the room
- * has moved on.
+ * Makes one summary of the oldest ones of a level that has `FAN` of them. Its id, or null where no level has, or the
+ * room has moved on.
  * @throws ProviderFailed
  */
 export async function foldLevel(

@@ -2,7 +2,9 @@
 // audience at the places fromSeq to toSeq; turns with an audience, broken-off ones and open ones are never in it. It is
 // for those alone whose view spans all that it was made of: for everybody else these turns stand verbatim.
 
-import { readCurrentSummaries, readSummaries, type SeenSummary, type SummaryRow } from '../../store/sql/read-summaries.ts'
+import {
+  readCurrentSummaries, readSummaries, type SeenSummary, type SummaryRow,
+} from '../../store/sql/read-summaries.ts'
 import type { Ground } from '../deps.ts'
 import { kindOf } from '../id.ts'
 import { seesNothingOf, spans, type Viewer } from '../view.ts'

@@ -31,7 +31,9 @@ const wasRefused = (error: unknown): boolean =>
 /** Calls that must not share a statement: both have turns with the same idempotency key, or one minds the head. */
 function excludes(a: AppendCall, b: AppendCall): boolean {
   if (a.expected != null || b.expected != null) return true
-  return a.turns.some((x) => x.clientId != null && b.turns.some((y) => y.clientId === x.clientId && y.actor === x.actor))
+  return a.turns.some(
+    (x) => x.clientId != null && b.turns.some((y) => y.clientId === x.clientId && y.actor === x.actor),
+  )
 }
 
 /**

@@ -41,7 +41,7 @@ export const turnInput = z.object({
   createdAt: time.nullish(),
 })
 export type TurnInput = z.input<typeof turnInput>
-export type ParsedTurn = z.output<typeof turnInput>
+type ParsedTurn = z.output<typeof turnInput>
 
 /** What an actor is taken for when it joins by speaking. */
 const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
@@ -87,7 +87,9 @@ function faultOf({ outcome, detail, place }: AppendRow, path: (place: number) =>
     case 'stranger':
       return InvalidInput.at(`${path(place)}.audience`, `${JSON.stringify(detail)} is no participant; add them first`)
     case 'no_call':
-      return InvalidInput.at(`${path(place)}.parts`, `there is no tool call ${JSON.stringify(detail)} in the room to answer`)
+      return InvalidInput.at(
+        `${path(place)}.parts`, `there is no tool call ${JSON.stringify(detail)} in the room to answer`,
+      )
     case 'written':
     case 'repeated':
       return null

@@ -25,7 +25,8 @@ export type SupersedeTurnInput = z.input<typeof supersedeTurnInput>
  * The new version, committed. The clientId counts as in appendTurn.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed for anybody but the turn's author
- * @throws Conflict when the turn is still being written, was superseded already, or the clientId stands for other content
+ * @throws Conflict when the turn is still being written, was superseded already, or the clientId stands for other
+ *   content
  */
 export async function supersedeTurn(deps: Deps, viewer: Viewer, input: SupersedeTurnInput): Promise<Turn> {
   const { turnId, turn } = parse(supersedeTurnInput, input)
@@ -45,7 +46,9 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
     if (turn.clientId != null) {
       const twin = await tx.turn.findFirst({ where: { conversationId: room, actor, clientId: turn.clientId } })
       if (twin && twin.clientHash !== clientHash) {
-        throw new Conflict(`clientId ${JSON.stringify(turn.clientId)} was used for a turn with other content. Use another.`)
+        throw new Conflict(
+          `clientId ${JSON.stringify(turn.clientId)} was used for a turn with other content. Use another.`,
+        )
       }
       if (twin) return twin.id
     }
@@ -54,14 +57,22 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
     const audience = older.audience.length ? older.audience : null
     if (audience && !audience.includes(actor)) throw new NotFound('turn', turnId)
     if (older.actor !== actor) {
-      throw new NotAllowed(`Turn ${turnId} is ${older.actor}'s: only they may supersede it. Give turn.actor to speak as them.`)
+      throw new NotAllowed(
+        `Turn ${turnId} is ${older.actor}'s: only they may supersede it. Give turn.actor to speak as them.`,
+      )
     }
     const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId: room, actor } } })
-    if (!author || author.leftAt) throw new NotAllowed(`${JSON.stringify(actor)} has left the room: add them again first.`)
-    if (older.status === 'STREAMING') throw new Conflict(`Turn ${turnId} is still being written: commit or abort it first.`)
+    if (!author || author.leftAt) {
+      throw new NotAllowed(`${JSON.stringify(actor)} has left the room: add them again first.`)
+    }
+    if (older.status === 'STREAMING') {
+      throw new Conflict(`Turn ${turnId} is still being written: commit or abort it first.`)
+    }
     if (older.status === 'ERASED') throw new Conflict(`Turn ${turnId} was erased: append a new turn.`)
     if (older.supersededBy) {
-      throw new Conflict(`Turn ${turnId} was superseded by ${older.supersededBy} already: supersede the newest version.`)
+      throw new Conflict(
+        `Turn ${turnId} was superseded by ${older.supersededBy} already: supersede the newest version.`,
+      )
     }
     const asked = turn.audience && [...new Set([actor, ...turn.audience])].sort().join('\n')
     if (asked != null && asked !== audience?.toSorted().join('\n')) {
@@ -75,7 +86,8 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
     await tx.turn.create({
       data: {
         id: newer, conversationId: room, seq, rootSeq: older.rootSeq, actor, role: turn.role, status: 'COMMITTED',
-        text: content.text, parts: (content.parts as Prisma.InputJsonArray | null) ?? undefined, audience: audience ?? undefined,
+        text: content.text, parts: (content.parts as Prisma.InputJsonArray | null) ?? undefined,
+        audience: audience ?? undefined,
         tokenCount: content.tokens, promptTokens: turn.tokens?.prompt, completionTokens: turn.tokens?.completion,
         model: turn.model, adapter: turn.adapter, traceId: turn.traceId,
         sources: turn.sources?.length ? turn.sources : undefined, pinned: turn.pinned ?? older.pinned,

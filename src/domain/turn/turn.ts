@@ -35,7 +35,9 @@ export async function getTurns(deps: Ground, viewer: Viewer, ids: readonly strin
 }
 
 /** For each turn, the next version that the viewer sees: what superseded it. Without one, no key. */
-export async function getNextVersions(deps: Ground, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
+export async function getNextVersions(
+  deps: Ground, viewer: Viewer, ids: readonly string[],
+): Promise<Map<string, Turn>> {
   const versions = await readVersions(deps.pool, viewer, ids, 'next')
   return new Map([...versions].map(([id, row]) => [id, seenBy(viewer)(row)]))
 }

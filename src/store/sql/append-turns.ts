@@ -36,7 +36,7 @@ export type AppendedTurn = {
 /** Turns that are written together or not at all. */
 export type AppendCall = { room: string; tenant: string; expected?: number | null; turns: AppendedTurn[] }
 
-export type AppendOutcome =
+type AppendOutcome =
   | 'written' | 'repeated'
   | 'moved_on' | 'other_content' | 'stranger' | 'no_call'
 

@@ -1,12 +1,13 @@
 // What the memory audit looks at: how many facts a viewer sees, and a sample of them with their vectors.
 
 import type { Pool } from 'pg'
+import { vectorOf } from '../vector.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
 import { factVisible } from './visible.ts'
 
 type Viewer = { tenant: string; actor: string }
 
-export type FactCounts = {
+type FactCounts = {
   active: number
   superseded: number
   /** Active ones that were never found again. */
@@ -66,11 +67,5 @@ export async function readAudited(
       LEFT JOIN fact_vector v ON v.fact_id = f.id AND v.embedder = $4::text`,
     values: [tenant, actor, userId, embedder, limit],
   })
-  return rows.map(({ packed, ...fact }) => ({ ...fact, vector: packed && unpacked(packed) }))
-}
-
-/** As Postgres sends a vector: its dimension and zero in two bytes each, then its components. */
-function unpacked(packed: Buffer): Float32Array {
-  const view = new DataView(packed.buffer, packed.byteOffset, packed.length)
-  return Float32Array.from({ length: view.getInt16(0) }, (_, d) => view.getFloat32(4 + 4 * d))
+  return rows.map(({ packed, ...fact }) => ({ ...fact, vector: packed && vectorOf(packed) }))
 }

@@ -13,7 +13,8 @@ export async function scanVectors(
     name: 'scan-vectors',
     text: `
       SELECT v.conversation_id AS room,
-             string_agg(int4send(v.seq) || float4send((-(v.embedding <#> (SELECT $3::vector)))::real), ''::bytea) AS packed
+             string_agg(
+               int4send(v.seq) || float4send((-(v.embedding <#> (SELECT $3::vector)))::real), ''::bytea) AS packed
       FROM turn_vector v
       WHERE v.conversation_id = ANY ($2::text[]) AND v.embedder = $1::text
       GROUP BY v.conversation_id`,

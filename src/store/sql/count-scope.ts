@@ -7,7 +7,10 @@ import type { Pool } from 'pg'
 export async function countScope(pool: Pool, rooms: readonly string[]): Promise<number> {
   const { rows } = await pool.query<{ turns: number }>({
     name: 'count-scope',
-    text: `SELECT coalesce(sum(j.turn_count), 0)::bigint AS turns FROM journal j WHERE j.conversation_id = ANY ($1::text[])`,
+    text: `
+      SELECT coalesce(sum(j.turn_count), 0)::bigint AS turns
+      FROM journal j
+      WHERE j.conversation_id = ANY ($1::text[])`,
     values: [rooms],
   })
   return rows[0]!.turns

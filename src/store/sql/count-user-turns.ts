@@ -4,7 +4,7 @@
 import type { Pool } from 'pg'
 import type { Subject } from '../job-queue.ts'
 
-export type CountedTurns = {
+type CountedTurns = {
   /** Users of whom turns were counted. */
   users: Subject[]
   /** Rooms that somebody else holds at this moment: nothing of them was counted. */
@@ -13,9 +13,9 @@ export type CountedTurns = {
 
 /**
  * Counts the turns of each person in those rooms after what is counted already, and moves that mark to the heads of the
- * rooms, in one statement: so each turn is counted once, whoever calls, and wherever a crash falls. A turn counts when it is
- * complete (appended or committed), whoever may see it, while its author is a HUMAN participant; newer versions do not
- * count. Rooms that are being counted, or read for facts, are left out. By the key of entry.
+ * rooms, in one statement: so each turn is counted once, whoever calls, and wherever a crash falls. A turn counts when
+ * it is complete (appended or committed), whoever may see it, while its author is a HUMAN participant; newer versions
+ * do not count. Rooms that are being counted, or read for facts, are left out. By the key of entry.
  */
 export async function countUserTurns(pool: Pool, rooms: readonly string[]): Promise<CountedTurns> {
   if (rooms.length === 0) return { users: [], taken: [] }

@@ -11,7 +11,9 @@ export type EmbedderRow = {
   isOutdated: boolean
 }
 
-/** All processes notice within a sweep, which is 10 s, that a newer embedder serves; what they used stays for so long. */
+/**
+ * All processes notice within a sweep, which is 10 s, that a newer embedder serves; what they used stays for so long.
+ */
 const GRACE = `interval '30 seconds'`
 
 const outdated = (e: string) => `EXISTS (
@@ -43,8 +45,8 @@ export async function readEmbedders(pool: Pool): Promise<EmbedderRow[]> {
 }
 
 /**
- * Notes that the embedder has read every room, if it has: no entry that it has yet to read is older than itself, so that
- * what is said all the time does not put it off. Reads all journals' heads.
+ * Notes that the embedder has read every room, if it has: no entry that it has yet to read is older than itself, so
+ * that what is said all the time does not put it off. Reads all journals' heads.
  * @returns whether it was noted now
  */
 export async function markFilled(pool: Pool, name: string): Promise<boolean> {
@@ -80,7 +82,9 @@ export async function readReading(pool: Pool, name: string): Promise<ReadingProg
   return rows[0]!
 }
 
-/** Before its vectors go: from here on it is not complete, should it be chosen again. False where it is not outdated. */
+/**
+ * Before its vectors go: from here on it is not complete, should it be chosen again. False where it is not outdated.
+ */
 export async function giveUpEmbedder(pool: Pool, name: string): Promise<boolean> {
   const { rowCount } = await pool.query({
     name: 'embed-give-up',
@@ -91,8 +95,8 @@ export async function giveUpEmbedder(pool: Pool, name: string): Promise<boolean>
 }
 
 /**
- * Deletes an outdated embedder's vectors of up to `limit` rooms after `after`, with the cursors, so that what is left is
- * right at any time. By the key of embedding_cursor.
+ * Deletes an outdated embedder's vectors of up to `limit` rooms after `after`, with the cursors, so that what is left
+ * is right at any time. By the key of embedding_cursor.
  * @returns the last of those rooms, or null when there are none, or the embedder was chosen again
  */
 export async function deleteVectors(pool: Pool, name: string, after: string, limit: number): Promise<string | null> {

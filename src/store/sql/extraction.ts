@@ -6,7 +6,7 @@ import type { Tx } from '../db.ts'
 import type { ParticipantKind, Role } from '../generated/enums.ts'
 
 /** `through`: the newest entry that was read; `lastSeq`: the newest there is. */
-export type ExtractionProgress = { tenant: string; through: number; lastSeq: number }
+type ExtractionProgress = { tenant: string; through: number; lastSeq: number }
 
 /** Null where there is no such room. */
 export async function readExtractionProgress(pool: Pool, room: string): Promise<ExtractionProgress | null> {

@@ -2,7 +2,7 @@
 // read says so (fact.embedded_by), whether or not it has a vector since.
 
 import type { Pool } from 'pg'
-import { vectorsParameter } from '../vector.ts'
+import { vectorOf, vectorsParameter } from '../vector.ts'
 
 /** What is embedded of a fact. */
 export type EmbeddableFact = {
@@ -44,7 +44,7 @@ export async function readUnembeddedFacts(
 }
 
 /** Of one dimension, that of the embedder; zeros for what has no direction. */
-export type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
+type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
 
 /**
  * Notes that the embedder has read the facts, and keeps what it made of them; how many are noted. A fact that has its
@@ -88,9 +88,5 @@ export async function readObjectVectors(
            FROM fact_vector x WHERE x.fact_id = ANY ($2::text[]) AND x.embedder = $1::text`,
     values: [embedder, ids],
   })
-  return new Map(rows.map(({ id, object }) => {
-    const vector = new Float32Array(object.readInt16BE(0))
-    for (let d = 0; d < vector.length; d++) vector[d] = object.readFloatBE(4 + 4 * d)
-    return [id, vector]
-  }))
+  return new Map(rows.map(({ id, object }) => [id, vectorOf(object)]))
 }

@@ -9,7 +9,7 @@ import { filterValues, saidAs } from './findable.ts'
 import type { Scope } from './read-scope.ts'
 import { factVisibleIn, views } from './visible.ts'
 
-export type FactSearch = {
+type FactSearch = {
   scope: Scope
   /** The room; of OWNER, one of the owner's, or null for the viewer as the owner. */
   room: string | null
@@ -22,7 +22,7 @@ export type FactSearch = {
   filter: SearchFilter
 }
 
-export type FoundFact = {
+type FoundFact = {
   id: string
   /** Terms of the whole sentence, as they are stored. */
   terms: number[]
@@ -30,7 +30,7 @@ export type FoundFact = {
   similarity: number | null
 }
 
-export type FactFindings = {
+type FactFindings = {
   /** In the scope. */
   facts: number
   /** Of each term, the facts that hold it. */
@@ -41,8 +41,9 @@ export type FactFindings = {
   found: FoundFact[]
 }
 
-/** Facts found by their words. Where more hold any, terms are passed over that more than COMMON of all hold; */
+/** Facts that are found by their words, at most. Where more hold any, */
 const POSTINGS = 2_000
+/** the terms are passed over that more than this share of the scope's facts hold; the last observed are found then. */
 const COMMON = 0.1
 
 const OWNER = `coalesce((SELECT o.owner FROM conversation o WHERE o.id = $3::text AND o.tenant = $1::text), $2::text)`
@@ -101,11 +102,13 @@ const STATEMENTS: Record<Scope, string> = {
 }
 
 /**
- * Facts of a room; of an owner's rooms and about that owner; or of the tenant. `filter`: its times are of when they were
- * observed; its actors, roles and metadata are of the turn that a fact was taken from, without which it meets none.
+ * Facts of a room; of an owner's rooms and about that owner; or of the tenant. `filter`: its times are of when they
+ * were observed; its actors, roles and metadata are of the turn that a fact was taken from, without which it meets
+ * none.
  *
- * Reads all facts in the scope, by fact_room or by tenant, and compares all their vectors: exact, whatever the scope. Of
- * 100,000 with vectors of 100 dimensions that takes 0.3 s on Postgres and 0.45 s embedded; of a room of 2,000, 20 ms.
+ * Reads all facts in the scope, by fact_room or by tenant, and compares all their vectors: exact, whatever the scope.
+ * With vectors of 100 dimensions, a room of 2,000 facts takes 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts
+ * take 0.3 s and 0.45 s.
  */
 export async function findFacts(
   pool: Pool, viewer: { tenant: string; actor: string }, { scope, room, terms, vector, nearest, filter }: FactSearch,

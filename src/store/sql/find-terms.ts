@@ -7,7 +7,7 @@ import { filterValues, meets } from './findable.ts'
 import { newest, views, visible } from './visible.ts'
 
 /** A committed turn, in its newest visible version, that holds a term. */
-export type Posting = {
+type Posting = {
   room: string
   rootSeq: number
   seq: number

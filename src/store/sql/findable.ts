@@ -23,9 +23,9 @@ export const meets = (first: number, t = 't'): string => `(
   AND ($${first + 3}::timestamptz IS NULL OR ${t}.created_at < $${first + 3}::timestamptz))`
 
 /**
- * A lateral subquery of one row where the viewer may find the turn at the place of `x (conversation_id, root_seq, seq)`,
- * else of none. By the keys of conversation and participant and the index turn_place; its LIMIT keeps the planner from
- * turning the join around, so that rows of `x` are asked for in their order, and only as many as needed.
+ * A lateral subquery of one row where the viewer may find the turn at the place of `x (conversation_id, root_seq,
+ * seq)`, else of none. By the keys of conversation and participant and the index turn_place; its LIMIT keeps the
+ * planner from turning the join around, so that rows of `x` are asked for in their order, and only as many as needed.
  */
 export const findableAt = (x: string, tenant: string, actor: string, filter: number): string => `LATERAL (
   SELECT true

@@ -3,7 +3,7 @@
 
 import type { Pool } from 'pg'
 
-export type UnindexedTurn = {
+type UnindexedTurn = {
   id: string
   actor: string
   text: string

@@ -3,7 +3,7 @@
 import type { Pool } from 'pg'
 
 /**
- * Those of the facts that never were, by primary key. One that somebody writes at this moment is passed over, so that
+ * Notes it of those that never were, by primary key. One that somebody writes at this moment is passed over, so that
  * neither waits for the other: it is noted the next time.
  */
 export async function markRecalled(pool: Pool, ids: readonly string[]): Promise<void> {

@@ -8,7 +8,7 @@ import { vectorParameter } from '../vector.ts'
 import { asksAnything, filterValues, findableAt, meets } from './findable.ts'
 import { newest, views, visible } from './visible.ts'
 
-export type Nearest = {
+type Nearest = {
   embedder: string
   viewer: { tenant: string; actor: string }
   rooms: readonly string[]
@@ -17,7 +17,9 @@ export type Nearest = {
   filter: SearchFilter
 }
 
-/** Candidates that HNSW keeps in sight, at least and at most. With 200, of 100,000 x 384 it finds the true ten nearest. */
+/**
+ * Candidates that HNSW keeps in sight, at least and at most. With 200, of 100,000 x 384 it finds the true ten nearest.
+ */
 const EF_SEARCH = { least: 200, most: 1000 }
 
 // Parameters of all statements: $1 tenant, $2 actor, $3 rooms, $4 query, $5 limit, $6 … $10 filter.
@@ -25,7 +27,8 @@ const values = ({ viewer, rooms, query, limit, filter }: Nearest) =>
   [viewer.tenant, viewer.actor, rooms, vectorParameter(query), limit, ...filterValues(filter)]
 
 const columns = (x: string) => `
-  ${x}.conversation_id AS room, ${x}.root_seq AS "rootSeq", ${x}.seq, -(${x}.embedding <#> (SELECT $4::vector)) AS similarity`
+  ${x}.conversation_id AS room, ${x}.root_seq AS "rootSeq", ${x}.seq,
+  -(${x}.embedding <#> (SELECT $4::vector)) AS similarity`
 
 /** By distance, asking of each whether it may be found, until there are enough. */
 const allByDistance = `

@@ -7,9 +7,9 @@ import { TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
 import { among, newest, views, visible, type HowMany } from './visible.ts'
 
 /** A place in a transcript: that of the first version, then the version. */
-export type TurnPlace = { rootSeq: number; seq: number }
+type TurnPlace = { rootSeq: number; seq: number }
 
-export type TurnPage = {
+type TurnPage = {
   /** Turns of each room, at most. */
   limit: number
   /** Where to begin: at the oldest or at the newest. */

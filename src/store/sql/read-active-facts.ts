@@ -29,7 +29,8 @@ export async function readActiveFacts(
       SELECT ${FACT_COLUMNS}
       FROM (
         SELECT f.*, row_number() OVER (
-          PARTITION BY coalesce(f.user_id, f.conversation_id), f.visibility ORDER BY f.created_at DESC, f.id DESC) AS place
+          PARTITION BY coalesce(f.user_id, f.conversation_id), f.visibility
+          ORDER BY f.created_at DESC, f.id DESC) AS place
         FROM fact f
         WHERE f.tenant = $1::text AND f.superseded_at IS NULL AND ${of}
           AND ($4::text IS NULL OR ${factVisible('f', '$1', '$4')})) f

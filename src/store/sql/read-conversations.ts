@@ -77,9 +77,9 @@ export async function findConversation(pool: Pool, tenant: string, key: string):
 export type ConversationOrder = 'CREATED' | 'ACTIVE'
 
 /** A place in a list of rooms: the time it is ordered by, then the id. */
-export type ConversationPlace = { at: Date; id: string }
+type ConversationPlace = { at: Date; id: string }
 
-export type ConversationList = {
+type ConversationList = {
   limit: number
   order: ConversationOrder
   /** Newest first, or from the other end. */

@@ -19,13 +19,13 @@ export async function readFacts(pool: Pool, viewer: Viewer, ids: readonly string
 /** A place in a list of facts. */
 export type FactPlace = { createdAt: Date; id: string }
 
-export type FactsOfRoom = {
+type FactsOfRoom = {
   limit: number
   /** After this one: older. */
   after?: FactPlace | null
   includeSuperseded?: boolean
 }
-export type FactList = FactsOfRoom & {
+type FactList = FactsOfRoom & {
   userId?: string | null
   conversationId?: string | null
   subject?: string | null
@@ -65,6 +65,7 @@ export async function listFactsOfRooms(
   const values: unknown[] = [viewer.tenant, viewer.actor, rooms, limit]
   if (after) values.push(after.createdAt, after.id)
   const { rows } = await pool.query<FactRow>({
+    // No name, for the same reason.
     text: `
       SELECT f.* FROM (${views('$1', '$2', among('$3', rooms.length === 1 ? 'one' : 'many'))}) v
       CROSS JOIN LATERAL (

@@ -44,7 +44,8 @@ const turns = (where: string, order = '') => `
 
 const STATEMENT = `
   SELECT s.place::integer AS place, j.salt, p.*
-  FROM unnest($3::text[], $4::integer[], $5::integer[], $6::integer[]) WITH ORDINALITY AS s(room, first, last, around, place)
+  FROM unnest($3::text[], $4::integer[], $5::integer[], $6::integer[])
+       WITH ORDINALITY AS s(room, first, last, around, place)
   CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = s.room')}) v
   JOIN journal j ON j.conversation_id = v.id
   CROSS JOIN LATERAL (

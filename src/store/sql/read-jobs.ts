@@ -32,7 +32,9 @@ const isMade = async (pool: Pool): Promise<boolean> => {
   return rows[0]!.made
 }
 
-/** The tenant's jobs in those queues: unfinished ones first, the oldest of them first; then finished ones, newest first. */
+/**
+ * The tenant's jobs in those queues: unfinished ones first, the oldest of them first; then finished ones, newest first.
+ */
 export async function readJobs(
   pool: Pool, tenant: string, names: readonly string[], state: JobState | null, limit: number,
 ): Promise<JobRow[]> {

@@ -68,7 +68,8 @@ async function turnsById(pool: Pool, ids: readonly string[]): Promise<Map<string
 
 async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<string, SummaryRow>> {
   const { rows } = await pool.query<SummaryRow>({
-    name: 'journal-summaries', text: `SELECT ${SUMMARY_COLUMNS} FROM summary s WHERE s.id = ANY ($1::text[])`, values: [ids],
+    name: 'journal-summaries', text: `SELECT ${SUMMARY_COLUMNS} FROM summary s WHERE s.id = ANY ($1::text[])`,
+    values: [ids],
   })
   return new Map(rows.map((summary) => [summary.id, summary]))
 }

@@ -2,7 +2,7 @@
 
 import type { Pool } from 'pg'
 
-export type Participation = { actor: string; windows: number[]; addressed: boolean }
+type Participation = { actor: string; windows: number[]; addressed: boolean }
 
 /** Keyed by room; a room none of them was ever in has no key. */
 export async function readParticipations(

@@ -2,7 +2,7 @@
 
 import type { Pool } from 'pg'
 
-export type Speakers = {
+type Speakers = {
   /** Those of the actors who are or were in the room. */
   known: { actor: string; displayName: string | null }[]
   /** People whose words would be said to `as`, tools aside; without an `as`, humans. Counted to two. */

@@ -1,5 +1,5 @@
-// Summaries with the windows of the viewer on their rooms: the current ones of a room (index summary_current), or some by
-// id. Not narrowed to a view: domain/summary/summary.ts does that, because it takes a run of them together.
+// Summaries with the windows of the viewer on their rooms: the current ones of a room (index summary_current), or some
+// by id. Not narrowed to a view: domain/summary/summary.ts does that, because it takes a run of them together.
 
 import type { Pool } from 'pg'
 import { views } from './visible.ts'

@@ -9,7 +9,10 @@ export type Unembedded = { room: string; through: number; turns: { rootSeq: numb
 /** Characters of a text that are handed on: more than any embedder reads. */
 const READ_CHARACTERS = 65_536
 
-/** Up to `limit` committed turns, room after room in the order given; a room that is beyond the limit, or gone, is left out. */
+/**
+ * Up to `limit` committed turns, room after room in the order given; a room that is beyond the limit, or gone, is left
+ * out.
+ */
 export async function readUnembedded(
   pool: Pool, embedder: string, rooms: readonly string[], limit: number,
 ): Promise<Unembedded[]> {

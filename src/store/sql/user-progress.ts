@@ -4,7 +4,7 @@
 import type { Pool } from 'pg'
 import type { Tx } from '../db.ts'
 
-export type UserProgressRow = { turns: number; profiledTurns: number; reconciledTurns: number }
+type UserProgressRow = { turns: number; profiledTurns: number; reconciledTurns: number }
 
 /** Null where no turn of the user was counted. */
 export async function readProgressOf(pool: Pool, tenant: string, userId: string): Promise<UserProgressRow | null> {
@@ -22,7 +22,8 @@ export async function takeReconciliation(
   tx: Tx, tenant: string, userId: string, from: number, turns: number,
 ): Promise<boolean> {
   return 1 === await tx.$executeRaw`
-    UPDATE user_progress SET reconciled_turns = reconciled_turns + ${turns}::bigint, reconciliations = reconciliations + 1
+    UPDATE user_progress
+    SET reconciled_turns = reconciled_turns + ${turns}::bigint, reconciliations = reconciliations + 1
     WHERE tenant = ${tenant}::text AND user_id = ${userId}::text AND reconciled_turns = ${from}::bigint`
 }
 

@@ -38,16 +38,16 @@ export const newest = (t = 't', v = 'v') => `(
                          AND n.seq > ${t}.seq AND width_bucket(n.seq, ${v}.windows) % 2 = 1))`
 
 /**
- * Whether the viewer sees fact `f`: where they see its place, as a turn there, or where it is of no room, as everybody of
- * the tenant does. tenant, actor: parameters of the statement. By the keys of conversation and participant.
+ * Whether the viewer sees fact `f`: where they see its place, as a turn there, or where it is of no room, as everybody
+ * of the tenant does. tenant, actor: parameters of the statement. By the keys of conversation and participant.
  */
 export const factVisible = (f: string, tenant: string, actor: string) => `(
   ${f}.tenant = ${tenant}::text AND (${f}.conversation_id IS NULL OR EXISTS (
     SELECT FROM (${views(tenant, actor, `c.id = ${f}.conversation_id`)}) v WHERE ${visible(f)})))`
 
 /**
- * The same of many facts at once, of the tenant's: `f LEFT JOIN v ON v.id = f.conversation_id`, where `v` holds the views
- * of all their rooms. A room is then looked at once, and not for each of its facts.
+ * The same of many facts at once, of the tenant's: `f LEFT JOIN v ON v.id = f.conversation_id`, where `v` holds the
+ * views of all their rooms. A room is then looked at once, and not for each of its facts.
  */
 export const factVisibleIn = (f: string, v: string) => `(
   ${f}.conversation_id IS NULL OR coalesce(${visible(f, v)}, false))`

@@ -20,11 +20,11 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
   if (facts.length === 0) return []
   // In the order of the hash, so that two who write the same facts cannot wait for each other.
   const rows = await tx.$queryRaw<{ id: string }[]>`
-    INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id, said_by,
-                      subject, predicate, object, confidence, token_count, content_hash, observed_at, terms)
+    INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
+                      said_by, subject, predicate, object, confidence, token_count, content_hash, observed_at, terms)
     SELECT n.id, ${tenant}::text, n."userId", n."conversationId", n."rootSeq", n.seq, n.audience, n.visibility,
-           n."sourceTurnId", n."saidBy", n.subject, n.predicate, n.object, n.confidence, n."tokenCount", n."contentHash",
-           n."observedAt", n.terms
+           n."sourceTurnId", n."saidBy", n.subject, n.predicate, n.object, n.confidence, n."tokenCount",
+           n."contentHash", n."observedAt", n.terms
     FROM jsonb_to_recordset(${JSON.stringify(facts)}::jsonb) AS n(
       id text, "userId" text, "conversationId" text, "rootSeq" integer, seq integer, audience text[], visibility text,
       "sourceTurnId" text, "saidBy" participant_kind, subject text, predicate text, object text,
@@ -56,10 +56,11 @@ export async function lockFactsByKey(tx: Tx, tenant: string, keys: readonly Fact
 
 /** Said again, later or by somebody who is more to be believed: whence it is known, and how surely, from now on. */
 export type Renewal = Pick<
-  FactRow, 'id' | 'conversationId' | 'rootSeq' | 'seq' | 'audience' | 'sourceTurnId' | 'saidBy' | 'confidence' | 'observedAt'
+  FactRow,
+  'id' | 'conversationId' | 'rootSeq' | 'seq' | 'audience' | 'sourceTurnId' | 'saidBy' | 'confidence' | 'observedAt'
 >
 
-/** Facts that are locked. */
+/** Renews facts that the transaction has locked. */
 export async function renewFacts(tx: Tx, renewals: readonly Renewal[]): Promise<void> {
   if (renewals.length === 0) return
   await tx.$executeRaw`
@@ -73,7 +74,7 @@ export async function renewFacts(tx: Tx, renewals: readonly Renewal[]): Promise<
     WHERE f.id = r.id`
 }
 
-export type Supersession = {
+type Supersession = {
   id: string
   /** What holds in its place; null for nothing. */
   by: string | null

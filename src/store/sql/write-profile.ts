@@ -38,7 +38,7 @@ export async function readSupersededAmong(pool: Pool, ids: readonly string[]): P
   return rows
 }
 
-export type NewProfile = Omit<ProfileRow, 'updatedAt'> & { tokenCount: number }
+type NewProfile = Omit<ProfileRow, 'updatedAt'> & { tokenCount: number }
 
 /**
  * Puts the profile in the place of the one that was read; false where another took that place, or a fact that it tells

@@ -4,7 +4,7 @@
 import type { Pool } from 'pg'
 import type { Tx } from '../db.ts'
 
-export type WrittenSummary = {
+type WrittenSummary = {
   tenant: string
   room: string
   id: string

@@ -8,7 +8,7 @@ import { cases, contextOf, faults } from './cases.ts'
 const RUNS = { numRuns: 2_000 }
 
 describe('a context of any room', () => {
-  it('keeps the budget in every rendering, pairs tools, keeps instructions and the newest turn, and tells all', async () => {
+  it('keeps the budget in each rendering, pairs tools, keeps instructions and the newest turn, tells all', async () => {
     let made = 0
     await fc.assert(fc.asyncProperty(cases, async (given) => {
       const context = await contextOf(given)
@@ -28,7 +28,9 @@ describe('a context of any room', () => {
   it('or says what budget it takes, which is then enough', async () => {
     let tooSmall = 0
     await fc.assert(fc.asyncProperty(cases, async ({ material, asked }) => {
-      const given = { material, asked: { ...asked, maxMessages: null, maxChars: null, tokenBudget: Math.min(asked.tokenBudget, 80) } }
+      const given = {
+        material, asked: { ...asked, maxMessages: null, maxChars: null, tokenBudget: Math.min(asked.tokenBudget, 80) },
+      }
       const error = await contextOf(given)
       if (!(error instanceof BudgetTooSmall)) return
       tooSmall += 1
@@ -46,7 +48,9 @@ describe('a context of any room', () => {
   it('or says that fewer messages or characters cannot be', async () => {
     const kinds = new Set<string>()
     await fc.assert(fc.asyncProperty(cases, async ({ material, asked }) => {
-      const context = await contextOf({ material, asked: { ...asked, tokenBudget: 2_000_000, maxMessages: 1, maxChars: 40 } })
+      const context = await contextOf({
+        material, asked: { ...asked, tokenBudget: 2_000_000, maxMessages: 1, maxChars: 40 },
+      })
       if (context instanceof InvalidInput) for (const { path } of context.issues) kinds.add(path.join('.'))
       else if (context instanceof Error) throw context
       else expect(context.messages.length).toBeLessThanOrEqual(1)

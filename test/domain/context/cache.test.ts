@@ -15,12 +15,14 @@ const REMARKS = [
   'were seen again this morning, which nobody expected after the long winter we had here.',
   'should be looked at by somebody who knows more of such things than I do, I am afraid.',
   'is fine.',
-  'came up when I spoke with the neighbours. They say that it was different some years ago, before the fence was built, '
+  'came up when I spoke with the neighbours. They say that it was different some years ago, before the fence was ' +
+  'built, '
   + 'and that we had better ask at the town hall, because there are papers about it.',
 ]
 const words = (n: number) => `On ${SUBJECTS[n % 7]}, number ${n}: it ${REMARKS[(n * 5) % 4]}`
 
-const tokens = (messages: unknown[]) => messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)), 0)
+const tokens = (messages: unknown[]) =>
+  messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)), 0)
 
 type Budget = { tokenBudget: number; recentTurns?: number }
 

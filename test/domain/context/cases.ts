@@ -82,7 +82,8 @@ export const cases: fc.Arbitrary<Case> = fc.record({
   }).filter(({ status, parts, text }) => status === 'ABORTED' || parts !== null || text.trim() !== '')
   return {
     material: {
-      systemPrompt, complete: unread === 0, perspective: { as, several, names: new Map([['ada', 'Ada "the first"\nL.']]) },
+      systemPrompt, complete: unread === 0,
+      perspective: { as, several, names: new Map([['ada', 'Ada "the first"\nL.']]) },
       tooLong: [], areAllFacts,
       profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
       facts: facts.map((each, index) => ({ id: `fact_${index}`, text: factLine(each) })),

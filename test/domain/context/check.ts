@@ -1,5 +1,5 @@
-// `npm run check:context [cases] [seed]`: the invariants of contexts over 100,000 random rooms. Prints how many were over
-// their budget, or wrong in another way, and fails if any was.
+// `npm run check:context [cases] [seed]`: the invariants of contexts over 100,000 random rooms. Prints how many were
+// over their budget, or wrong in another way, and fails if any was.
 
 import fc from 'fast-check'
 import { cases, contextOf, faults } from './cases.ts'
@@ -28,5 +28,7 @@ for (let batch = 0; counts.cases < total; batch++) {
     }
   }
 }
-console.log(`seed ${seed}:`, Object.entries(counts).map(([what, count]) => `${count.toLocaleString('en-US')} ${what}`).join(', '))
+console.log(
+  `seed ${seed}:`, Object.entries(counts).map(([what, count]) => `${count.toLocaleString('en-US')} ${what}`).join(', '),
+)
 process.exit(counts['over budget'] + counts['otherwise wrong'] > 0 ? 1 : 0)

@@ -75,7 +75,7 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
     }
   })
 
-  it('is of the room and of the people who are in it, wherever it was said; what holds no more is left out', async () => {
+  it('is of the room and the people who are in it, wherever it was said; what holds no more is left out', async () => {
     const elsewhere = await tenant.room({ actor: 'ada', displayName: 'Ada' }, 'zoe')
     await told([lives('Rome'), { ...lives('the fence'), subject: 'The dog' }])
     await told([lives('Oslo', { observedAt: day(3) }), { ...lives('Bonn'), subject: 'zoe' }], 'zoe', elsewhere)

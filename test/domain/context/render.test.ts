@@ -23,7 +23,9 @@ const seen = (turns: Said[], as: string | null = 'bot'): Message[] =>
     .map((message) => ({ kind: 'RECENT', reason: '', ...message }))
 
 const call = (callId: string): ContentPart => ({ type: 'toolCall', callId, name: 'find', arguments: { q: callId } })
-const result = (callId: string, value: unknown): ContentPart => ({ type: 'toolResult', callId, name: 'find', result: value })
+const result = (callId: string, value: unknown): ContentPart => ({
+  type: 'toolResult', callId, name: 'find', result: value,
+})
 const thought: ContentPart = { type: 'reasoning', reasoning: 'Hm.', signature: 'c2ln' }
 
 describe('what is rendered', () => {
@@ -149,13 +151,16 @@ describe('what is rendered', () => {
   })
 
   it('begins with a user for Anthropic, and gives back no thought that is not signed', () => {
-    const messages = seen([said('bot', 'ASSISTANT', [{ type: 'reasoning', reasoning: 'Hm.' }, { type: 'text', text: 'Hi.' }])])
+    const messages = seen(
+      [said('bot', 'ASSISTANT', [{ type: 'reasoning', reasoning: 'Hm.' }, { type: 'text', text: 'Hi.' }])],
+    )
     expect(render(messages, 'ANTHROPIC').messages.map(({ role, content }) => [role, content.length]))
       .toEqual([['user', 1], ['assistant', 1]])
   })
 
   it.each([
-    ['Ada Lovelace', 'Ada_Lovelace'], ['bot-1', 'bot-1'], ['李雷', /^speaker_[0-9a-f]{8}$/], ['x'.repeat(99), 'x'.repeat(64)],
+    ['Ada Lovelace', 'Ada_Lovelace'], ['bot-1', 'bot-1'], ['李雷', /^speaker_[0-9a-f]{8}$/],
+    ['x'.repeat(99), 'x'.repeat(64)],
   ])('calls %s what OpenAI takes for a name', (name, taken) => {
     expect(openAiName(name)).toMatch(taken)
   })

@@ -2,7 +2,9 @@
 // room's end is everybody's.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createConversation, deleteConversation, type CreateConversationInput } from '../../../src/domain/conversation.ts'
+import {
+  createConversation, deleteConversation, type CreateConversationInput,
+} from '../../../src/domain/conversation.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { createFeeds } from '../../../src/domain/event/feed.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'

@@ -29,7 +29,8 @@ describe.each(backends)('the memory audit on $name', (backend) => {
 
     // Two say the same, and a third contradicts both: not reconciled yet.
     await record('ada', [
-      fact('ada', 'lives in', 'Oslo', 3), fact('ada', 'lives in', 'Oslo, Norway', 4), fact('ada', 'lives in', 'Rome', 2),
+      fact('ada', 'lives in', 'Oslo', 3), fact('ada', 'lives in', 'Oslo, Norway', 4),
+      fact('ada', 'lives in', 'Rome', 2),
       fact('ada', 'has', 'a boat'),
     ])
     // In dispute: the agent says something newer than the person.
@@ -40,12 +41,15 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     // To the letter: three times.
     await record('ada', [fact('ada', 'has', 'a boat'), fact('ada', 'has', 'a boat'), fact('bob', 'likes', 'TEA')])
     // Of nobody: it is counted, not compared.
-    const { facts: [told, other] } = await record('ada', [fact('the door', 'is', 'open'), fact('the door', 'is', 'red')])
+    const { facts: [told, other] } = await record(
+      'ada', [fact('the door', 'is', 'open'), fact('the door', 'is', 'red')],
+    )
     await retractFact(deps, tenant.as('ada'), { factId: told!.id })
     await deps.db.fact.update({ where: { id: other!.id }, data: { recalledAt: at(9) } })
 
     const expected = {
-      activeFacts: 9, supersededFacts: 1, exactDuplicatesSkipped: 3, exactDuplicateRate: 3 / 13, nearDuplicateRate: 2 / 8,
+      activeFacts: 9, supersededFacts: 1, exactDuplicatesSkipped: 3, exactDuplicateRate: 3 / 13,
+      nearDuplicateRate: 2 / 8,
       openContradictions: 2, neverRecalledRate: 8 / 9, waitingJobs: 0, queueAgeSeconds: null,
     }
     expect(await auditMemory(deps, tenant.as('ada'))).toEqual(expected)

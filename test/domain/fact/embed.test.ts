@@ -42,7 +42,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     await world.deps.factEmbedding.stop()
   })
 
-  it('or at once, for who cannot wait: zeros for an object that says nothing, no key for a fact that does', async () => {
+  it('or at once, when asked: zeros for an object that says nothing, no key for a fact that does', async () => {
     const embedder = fakeEmbedder()
     const ground = await groundOf(embedder)
     const [one, two] = await tell(world.tenant(), 'kittens', 'nothing') as [string, string]

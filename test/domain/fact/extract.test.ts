@@ -1,5 +1,5 @@
-// From turns to facts: each turn is read once, whoever reads it; nothing is learned from questions, instructions, tools,
-// or from what agents say again; and what is private stays so.
+// From turns to facts: each turn is read once, whoever reads it; nothing is learned from questions, instructions,
+// tools, or from what agents say again; and what is private stays so.
 
 import { describe, expect, it } from 'vitest'
 import { extractFacts, extractNext } from '../../../src/domain/fact/extract.ts'
@@ -24,7 +24,9 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     .map(({ subject, predicate, object }) => `${subject} ${predicate} ${object}`).sort()
 
   /** The world's deps with another extractor. */
-  const withExtractor = (extract: (turns: readonly ToldTurn[]) => Promise<ExtractedFact[]> | ExtractedFact[]): Deps => ({
+  const withExtractor = (
+    extract: (turns: readonly ToldTurn[]) => Promise<ExtractedFact[]> | ExtractedFact[],
+  ): Deps => ({
     ...world.deps, knowledge: {
       ...world.deps.knowledge,
       extractor: { name: 'test', extract: async (turns) => ({ facts: await extract(turns) }), close: async () => {} },
@@ -95,7 +97,9 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const room = await tenant.room(ada)
-    for (let i = 0; i < 40; i++) await tenant.say(room, 'ada', `I live in City${String.fromCharCode(65 + (i % 26))}${i}.`)
+    for (let i = 0; i < 40; i++) {
+      await tenant.say(room, 'ada', `I live in City${String.fromCharCode(65 + (i % 26))}${i}.`)
+    }
     const runs = await Promise.all(Array.from({ length: 6 }, async () => {
       let count = 0
       for (let idle = 0; idle < 5;) (await extractNext(deps, room, 4)) ? count++ : idle++
@@ -146,7 +150,8 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     await tenant.say(room, 'ada', 'Ada | likes | tea')
     const { facts } = await extractFacts(deps, viewer, { conversationId: room })
     await retractFact(deps, viewer, { factId: facts.find(({ object }) => object === 'Rome')!.id })
-    for (const text of ['Ada | resides in | Rome', 'ada | lives in | rome', 'Ada | enjoys | tea', 'Ada | likes | tea']) {
+    const texts = ['Ada | resides in | Rome', 'ada | lives in | rome', 'Ada | enjoys | tea', 'Ada | likes | tea']
+    for (const text of texts) {
       await tenant.say(room, 'helper', text, { role: 'ASSISTANT' })
     }
     expect(await extractFacts(deps, viewer, { conversationId: room })).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
@@ -160,7 +165,8 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const turn = await tenant.say(room, 'ada', 'Hello.')
     const good = { subject: 'Ada', predicate: 'says', object: 'hello', confidence: 1, turnId: turn.id }
     const hostile = withExtractor(() => [
-      { ...good, turnId: 'turn_0123456789ABCDEFGHJKMNPQRS' }, { ...good, subject: ' \u0000' }, { ...good, object: 'x'.repeat(9_000) },
+      { ...good, turnId: 'turn_0123456789ABCDEFGHJKMNPQRS' }, { ...good, subject: ' \u0000' },
+      { ...good, object: 'x'.repeat(9_000) },
       { ...good, confidence: 7 }, good,
     ])
     const reply = await extractFacts(hostile, tenant.as('ada'), { conversationId: room })
@@ -201,7 +207,9 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const room = await tenant.room(ada)
     await tenant.say(room, 'ada', 'Ada | opens the door by | 4711-KEY')
     await tenant.say(room, 'ada', 'Ada | writes from | ada@example.org')
-    const deps = { ...withExtractor(outright), redactFacts: true, detectors: [{ kind: 'door code', pattern: /\d{4}-KEY/ }] }
+    const deps = {
+      ...withExtractor(outright), redactFacts: true, detectors: [{ kind: 'door code', pattern: /\d{4}-KEY/ }],
+    }
     const { facts } = await extractFacts(deps, tenant.as('ada'), { conversationId: room })
     expect(facts.map(({ object }) => object)).toEqual(['[DOOR CODE]', '[EMAIL]'])
   })

@@ -51,7 +51,8 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const [home, work] = [
-      await tenant.room({ actor: 'u1', displayName: 'Ada Lovelace' }), await tenant.room({ actor: 'u1', displayName: 'Countess' }),
+      await tenant.room({ actor: 'u1', displayName: 'Ada Lovelace' }),
+      await tenant.room({ actor: 'u1', displayName: 'Countess' }),
     ]
     const u1 = tenant.as('u1')
     await recordFacts(deps, u1, { conversationId: home, facts: [said('Ada | works at | Initech', day(1))] })
@@ -83,7 +84,9 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const room = await tenant.room('ada')
     const ada = tenant.as('ada')
     await recordFacts(deps, ada, { userId: 'ada', facts: [said('ada | is aged | 30', day(1))] })
-    await recordFacts(deps, ada, { conversationId: room, facts: [said('ada | is aged | 31', day(2)), said('ada | likes | tea', day(2))] })
+    await recordFacts(deps, ada, {
+      conversationId: room, facts: [said('ada | is aged | 31', day(2)), said('ada | likes | tea', day(2))],
+    })
     expect(await reconcileFacts(deps, ada, { conversationId: room })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
     expect(await reconcileFacts(deps, ada, { userId: 'ada', n: 2 })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
     expect(await reconcileFacts(deps, ada, { userId: 'ada', n: 3 })).toEqual({ kept: 2, merged: 0, contradicted: 1 })
@@ -93,7 +96,9 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const { deps } = world
     const ada = world.tenant().as('ada')
     const cities = ['Rome', 'Oslo', 'Bern', 'Riga', 'Lima', 'Cork', 'Graz', 'Lyon']
-    const { facts: [first] } = await recordFacts(deps, ada, { userId: 'ada', facts: [said('ada | likes | tea', day(1))] })
+    const { facts: [first] } = await recordFacts(deps, ada, {
+      userId: 'ada', facts: [said('ada | likes | tea', day(1))],
+    })
     await Promise.all([
       ...cities.map((city, i) => recordFacts(deps, ada, {
         userId: 'ada', facts: [said(`ada | lives in | ${city}`, new Date(day(1).getTime() + i * DAY))],

@@ -24,7 +24,9 @@ describe.each(backends)('facts on $name', (backend) => {
     const room = await tenant.room({ actor: 'ada', displayName: 'Ada' })
     const first = await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [rome] })
     expect(first.exactDuplicatesSkipped).toBe(0)
-    expect(first.facts).toMatchObject([{ ...rome, userId: 'ada', confidence: 1, saidBy: 'HUMAN', conversationId: room }])
+    expect(first.facts).toMatchObject([
+      { ...rome, userId: 'ada', confidence: 1, saidBy: 'HUMAN', conversationId: room },
+    ])
     const again = await recordFacts(deps, tenant.as('ada'), {
       conversationId: room, facts: [{ ...rome, object: ' ROME ' }, rome, { ...rome, object: 'Oslo' }],
     })
@@ -139,7 +141,9 @@ describe.each(backends)('facts on $name', (backend) => {
       const [one, two] = [await tenant.say(rooms[0], 'ada', 'Rome'), await tenant.say(rooms[1], 'ada', 'Rome')]
       const facts = [one, two].map(({ id }, n) => ({ ...rome, sourceTurnId: id, observedAt: at(n + 1) }))
       const recorded = await recordFacts(deps, tenant.as('ada'), { facts })
-      expect(recorded).toMatchObject({ exactDuplicatesSkipped: 1, facts: [{ sourceTurnId: two.id, observedAt: at(2) }] })
+      expect(recorded).toMatchObject({
+        exactDuplicatesSkipped: 1, facts: [{ sourceTurnId: two.id, observedAt: at(2) }],
+      })
       expect([await tenant.lastSeq(rooms[0]), await tenant.lastSeq(rooms[1])]).toEqual([3, 4])
     })
 
@@ -176,7 +180,8 @@ describe.each(backends)('facts on $name', (backend) => {
       conversationId: room, participant: { actor: 'late', history: 'SINCE_JOINED' },
     })
     const seen = async (actor: string) =>
-      (await getFactPage(deps, tenant.as(actor), { filter: { conversationId: room } })).items.map(({ object }) => object)
+      (await getFactPage(deps, tenant.as(actor), { filter: { conversationId: room } })).items
+        .map(({ object }) => object)
     expect(await seen('late')).toEqual([])
     expect((await seen('ada')).sort()).toEqual(['Oslo', 'Rome'])
     await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [oslo] })
@@ -229,7 +234,8 @@ describe.each(backends)('facts brought to two processes at once, on $name', (bac
         ...rome, object: `place ${n}`, sourceTurnId: where.endsWith('turns') ? turns[(n + call) % 2]!.id : null,
       }))
       return recordFacts(processes[call % 2]!.deps, ada, {
-        conversationId: where === 'of one room' ? rooms[0] : null, facts: call % 3 ? facts : facts.reverse(), userId: 'ada',
+        conversationId: where === 'of one room' ? rooms[0] : null, facts: call % 3 ? facts : facts.reverse(),
+        userId: 'ada',
       })
     })
     const answers = await Promise.all(calls)

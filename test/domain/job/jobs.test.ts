@@ -54,7 +54,8 @@ describe.each(backends)('jobs on $name', (backend) => {
     }))
     const { pool } = processes[0]!
     const said = new Map((await pool.query(
-      `SELECT actor, count(*)::integer AS turns FROM turn WHERE conversation_id = ANY ($1) AND actor <> 'bot' GROUP BY 1`,
+      `SELECT actor, count(*)::integer AS turns FROM turn
+       WHERE conversation_id = ANY ($1) AND actor <> 'bot' GROUP BY 1`,
       [rooms])).rows.map(({ actor, turns }) => [actor as string, turns as number]))
     const counts = new Map((await pool.query(
       'SELECT conversation_id AS room, turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)', [rooms]))
@@ -94,7 +95,8 @@ describe.each(backends)('jobs on $name', (backend) => {
     const errors = new Set<string>()
     await vi.waitFor(async () => {
       const { rows } = await deps.pool.query(
-        `SELECT output->>'message' AS message, output FROM pgboss.job WHERE name = 'extract-facts' AND output IS NOT NULL`)
+        `SELECT output->>'message' AS message, output FROM pgboss.job
+         WHERE name = 'extract-facts' AND output IS NOT NULL`)
       for (const { message, output } of rows) {
         errors.add(message)
         expect(JSON.stringify(output)).not.toContain('secret')

@@ -24,11 +24,15 @@ describe.each(backends)('profiles on $name', (backend) => {
   it('say what holds of a user, and follow what changes', async () => {
     const { deps } = world
     const viewer = world.tenant().as('ada')
-    await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | lives in | Rome'), said('ada | likes | tea')] })
+    await recordFacts(deps, viewer, {
+      userId: 'ada', facts: [said('ada | lives in | Rome'), said('ada | likes | tea')],
+    })
     const first = await refreshUserProfile(deps, viewer, { userId: 'ada' })
     expect(first.content).toBe('## Preferences\n- likes tea\n\n## Environment\n- lives in Rome')
     expect(first.tokenCount).toBe(await deps.tokens.count(first.content))
-    await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | lives in | Oslo', 2), said('ada | works at | Initech', 2)] })
+    await recordFacts(deps, viewer, {
+      userId: 'ada', facts: [said('ada | lives in | Oslo', 2), said('ada | works at | Initech', 2)],
+    })
     await reconcileFacts(deps, viewer, { userId: 'ada' })
     const next = await refreshUserProfile(deps, viewer, { userId: 'ada' })
     expect(next.content).toBe(
@@ -56,7 +60,8 @@ describe.each(backends)('profiles on $name', (backend) => {
     const secret = await tenant.say(room, 'ada', 'psst', { audience: ['ada'] })
     const open = await tenant.say(room, 'ada', 'hello')
     await recordFacts(deps, tenant.as('ada'), { facts: [
-      { ...said('ada | fears | spiders'), sourceTurnId: secret.id }, { ...said('ada | likes | tea'), sourceTurnId: open.id },
+      { ...said('ada | fears | spiders'), sourceTurnId: secret.id },
+      { ...said('ada | likes | tea'), sourceTurnId: open.id },
     ] })
     const { content } = await refreshUserProfile(deps, tenant.as('ada'), { userId: 'ada' })
     expect(content).toBe('## Preferences\n- likes tea')
@@ -65,7 +70,9 @@ describe.each(backends)('profiles on $name', (backend) => {
     })
     const sees = async (actor: string) => (await getProfiles(deps, tenant.as(actor), ['ada'])).has('ada')
     expect([await sees('bob'), await sees('carl')]).toEqual([true, false])
-    await expect(refreshUserProfile(deps, tenant.as('carl'), { userId: 'ada' })).rejects.toMatchObject({ code: 'NOT_ALLOWED' })
+    await expect(refreshUserProfile(deps, tenant.as('carl'), { userId: 'ada' })).rejects.toMatchObject({
+      code: 'NOT_ALLOWED',
+    })
   })
 
   it('forget a room that is deleted', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { averageSurrounded, bm25, coverage, rarities, type Statistics } from '../../../src/domain/recall/bm25.ts'
 
 const [CAT, DAY] = [0, 1]
-const statistics: Statistics = { turns: 100, holding: [2, 60], averageLength: 10 }
+const statistics: Statistics = { texts: 100, holding: [2, 60], averageLength: 10 }
 const rarity = rarities(statistics)
 const score = (counts: [number, number][], length = 10) => bm25(rarity, new Map(counts), length, 10)
 
@@ -13,7 +13,7 @@ describe('rarity', () => {
     expect(rarity).toEqual([Math.log(1 + 98.5 / 2.5), Math.log(1 + 40.5 / 60.5)])
   })
   it('is never negative, also where more turns hold a term than were counted', () => {
-    expect(rarities({ turns: 5, holding: [5, 9, 0], averageLength: 1 }).every((each) => each >= 0)).toBe(true)
+    expect(rarities({ texts: 5, holding: [5, 9, 0], averageLength: 1 }).every((each) => each >= 0)).toBe(true)
   })
 })
 

@@ -2,7 +2,9 @@
 
 import { describe, expect, it } from 'vitest'
 import { bm25, rarities } from '../../../src/domain/recall/bm25.ts'
-import { SITTING_REACH, statisticsOf, toCandidate, withNeighbours, type Search } from '../../../src/domain/recall/candidate.ts'
+import {
+  SITTING_REACH, statisticsOf, toCandidate, withNeighbours, type Search,
+} from '../../../src/domain/recall/candidate.ts'
 import { Cue } from '../../../src/domain/recall/cues.ts'
 import type { IndexedTurn } from '../../../src/store/sql/read-index.ts'
 
@@ -18,17 +20,17 @@ const turn = (seq: number, terms: number[], more: Partial<IndexedTurn> = {}): In
 })
 const stretchOf = (...turns: IndexedTurn[]) => turns
 
-const scope = { turns: 100, holding: [2, 60], averageLength: 4 }
+const scope = { texts: 100, holding: [2, 60], averageLength: 4 }
 const rarity = rarities(scope)
 const search: Search = { rarity, averageLength: 4, names: () => false, similarity: () => null }
 
 describe('statistics', () => {
   it('sum up a scope: turns that hold a term, and the length of those that match', () => {
     expect(statisticsOf(2, stretchOf(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]), turn(3, [1, 1, 1]))))
-      .toEqual({ turns: 3, holding: [2, 1], averageLength: 4 })
+      .toEqual({ texts: 3, holding: [2, 1], averageLength: 4 })
   })
   it('of nothing are nothing', () => {
-    expect(statisticsOf(2, [])).toEqual({ turns: 0, holding: [0, 0], averageLength: 1 })
+    expect(statisticsOf(2, [])).toEqual({ texts: 0, holding: [0, 0], averageLength: 1 })
   })
 })
 
@@ -38,7 +40,9 @@ describe('what is weighed besides what was found', () => {
     expect(withNeighbours(stretch, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4, 5, 6, 7])
   })
   it('is of the same sitting', () => {
-    const later = [...stretch.slice(0, 5), ...stretchOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE })))]
+    const later = [
+      ...stretch.slice(0, 5), ...stretchOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))),
+    ]
     expect(withNeighbours(later, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4])
   })
   it('is told once where two were found together', () => {

@@ -30,7 +30,9 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
   /** All that there is to read was read. */
   const done = (embedder: FakeEmbedder, room: string, ms = 5_000) => vi.waitFor(async () => {
     const [cursor, journal] = await Promise.all([
-      world.deps.db.embeddingCursor.findUnique({ where: { conversationId_embedder: { conversationId: room, embedder: embedder.name } } }),
+      world.deps.db.embeddingCursor.findUnique({
+        where: { conversationId_embedder: { conversationId: room, embedder: embedder.name } },
+      }),
       world.deps.db.journal.findUniqueOrThrow({ where: { conversationId: room } }),
     ])
     expect(cursor?.throughSeq).toBe(journal.lastSeq)
@@ -53,7 +55,9 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     const { room, say, as } = world.tenant()
     const one = await room('ada')
     const first = await say(one, 'ada', 'first')
-    const newer = await supersedeTurn(world.deps, as('ada'), { turnId: first.id, turn: { role: 'USER', content: 'newer' } })
+    const newer = await supersedeTurn(world.deps, as('ada'), {
+      turnId: first.id, turn: { role: 'USER', content: 'newer' },
+    })
     const open = await openTurn(world.deps, as('ada'), { conversationId: one, turn: { role: 'USER' } })
     await appendDelta(world.deps, as('ada'), { turnId: open.id, start: 0, text: 'streamed' })
     await say(one, 'ada', 'this says nothing')

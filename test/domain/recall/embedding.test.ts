@@ -116,7 +116,9 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   it('one whose vectors have another length than those there are is refused', async () => {
     const embedder = fakeEmbedder()
     await boot(embedder)
-    await expect(boot(fakeEmbedder(embedder.name, { dimension: 5 }))).rejects.toThrow(/4 components, and it now makes 5/)
+    await expect(boot(fakeEmbedder(embedder.name, { dimension: 5 }))).rejects.toThrow(
+      /4 components, and it now makes 5/,
+    )
   })
 })
 

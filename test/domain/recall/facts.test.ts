@@ -52,7 +52,9 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
       conversationId: room,
       turns: Array.from({ length: 200 }, (_, i) => ({
         actor: ['ada', 'bob', 'eve'][i % 3]!, role: 'USER' as const,
-        content: i % 10 ? `We spoke of the ${thing(i)} and the ${thing(3 * i + 1)}` : `Where does the ${thing(i)} live, Ada?`,
+        content: i % 10
+          ? `We spoke of the ${thing(i)} and the ${thing(3 * i + 1)}`
+          : `Where does the ${thing(i)} live, Ada?`,
       })),
     })
     facts.push(...await tell(['Ada | lives in | Rome', "Ada's sister | lives in | Oslo"]))

@@ -56,7 +56,9 @@ describe.each(backends)('gathering, on $name', (backend) => {
     }))
     return { statistics, candidates: [...found].sort(([a], [b]) => (a < b ? -1 : 1)) }
   }
-  /** The same, but for the last digits of cosines: where many are compared at once, they are summed in another order. */
+  /**
+   * The same, but for the last digits of cosines: where many are compared at once, they are summed in another order.
+   */
   const nearly = ({ statistics, candidates }: ReturnType<typeof weighed>) => ({
     statistics,
     candidates: candidates.map(([key, { similarity, beside, ...signals }]) => [key, {

@@ -24,7 +24,9 @@ describe.each(backends.map((backend, n) => ({ ...backend, cases: n === backends.
 
     it(`tell every reader the text that is stored (${backend.cases} cases, seed ${seed})`, async () => {
       await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }), (script) => play(processes, script)),
+        fc.asyncProperty(
+          fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }), (script) => play(processes, script),
+        ),
         { seed, numRuns: backend.cases, endOnFailure: process.env.FC_SHRINK === undefined },
       )
     }, 300_000)

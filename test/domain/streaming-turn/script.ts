@@ -60,7 +60,8 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ type: kind('restore'), by: any }) },
   { weight: 2, arbitrary: fc.record({ type: kind('crash'), by: any, turn: any, pieces }) },
   { weight: 3, arbitrary: fc.record({
-    type: kind('end'), by: any, turn: any, how: fc.constantFrom('commit', 'abort', 'expire'), meanwhile: fc.option(piece),
+    type: kind('end'), by: any, turn: any, how: fc.constantFrom('commit', 'abort', 'expire'),
+    meanwhile: fc.option(piece),
   }) },
 )
 

@@ -2,7 +2,9 @@
 // that a new status or event does not compile before it has its line here.
 
 import { describe, expect, it } from 'vitest'
-import { endOf, join, joins, step, type Event, type State, type Step } from '../../../src/domain/streaming-turn/state.ts'
+import {
+  endOf, join, joins, step, type Event, type State, type Step,
+} from '../../../src/domain/streaming-turn/state.ts'
 import type { TurnStatus } from '../../../src/store/generated/enums.ts'
 
 const FIRST = '\ud83d'

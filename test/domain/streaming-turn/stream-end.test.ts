@@ -229,7 +229,9 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect(await stored()).toMatchObject({ status: 'ABORTED', text: '' })
     })
 
-    it.each([['text', 'x'], ['a heartbeat', '']])('does not come to a writer that sends %s in time', async (_, text) => {
+    it.each([
+      ['text', 'x'], ['a heartbeat', ''],
+    ])('does not come to a writer that sends %s in time', async (_, text) => {
       for (let beats = 0; beats < 4; beats++) {
         await pass(LEASE * 0.6)
         await write(text)

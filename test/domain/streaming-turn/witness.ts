@@ -1,4 +1,5 @@
-// A reader that takes no more than it was made for, and what must hold of all that it was told. For interleaving.test.ts.
+// A reader that takes no more than it was made for, and what must hold of all that it was told. For
+// interleaving.test.ts.
 
 import { expect } from 'vitest'
 import type { ConversationEvent } from '../../../src/domain/event/event.ts'
@@ -29,7 +30,9 @@ export type Place = {
   bound: number
 }
 
-export async function witness(process: Process, viewer: Viewer, { room, after, last, open, bound }: Place): Promise<Witness> {
+export async function witness(
+  process: Process, viewer: Viewer, { room, after, last, open, bound }: Place,
+): Promise<Witness> {
   const events: ConversationEvent[] = []
   let gone = false
   let paused = false

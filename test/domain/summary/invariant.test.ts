@@ -1,5 +1,5 @@
-// After any number of random operations, several at once, with models that fail: each committed turn without audience is
-// covered by exactly one current summary of its very version, or stands verbatim. On real databases.
+// After any number of random operations, several at once, with models that fail: each committed turn without audience
+// is covered by exactly one current summary of its very version, or stands verbatim. On real databases.
 
 import { describe, expect, it } from 'vitest'
 import { abortTurn, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
@@ -58,7 +58,8 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
       const call = async () => {
         const callId = `call-${made++}`
         await appendTurns(deps, ada, {
-          conversationId: room, turns: [{ role: 'ASSISTANT', parts: [{ toolCall: { callId, name: 'f', arguments: {} } }] }],
+          conversationId: room,
+          turns: [{ role: 'ASSISTANT', parts: [{ toolCall: { callId, name: 'f', arguments: {} } }] }],
         })
         calls.add(callId)
       }
@@ -88,10 +89,12 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
         newest.add((await supersedeTurn(deps, ada, { turnId, turn: user() })).id)
       }
       const policy = () => ({
-        triggerTurns: 1 + upTo(12), triggerTokens: 20 + upTo(400), strategy: random() < 0.5 ? 'ROLLING' as const : 'HIERARCHICAL' as const,
+        triggerTurns: 1 + upTo(12), triggerTokens: 20 + upTo(400),
+        strategy: random() < 0.5 ? 'ROLLING' as const : 'HIERARCHICAL' as const,
       })
       const shrink = () => compact(deps, ada, { conversationId: room, policy: policy() })
-      const sum = () => summarize(deps, ada, { conversationId: room, through: random() < 0.3 ? null : pick([...newest]) })
+      const sum = () =>
+        summarize(deps, ada, { conversationId: room, through: random() < 0.3 ? null : pick([...newest]) })
       const chosen = () => {
         const at = random()
         return at < 0.4 ? append : at < 0.45 ? call : at < 0.53 ? answer : at < 0.56 ? stream : at < 0.61 ? end

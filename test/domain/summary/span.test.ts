@@ -50,7 +50,8 @@ describe('a span', () => {
   it('never parts a call from its result, nor passes an open turn, whatever is asked for', () => {
     const word = fc.constantFrom('a', 'a', 'o', '1', '2', '3', '-1', '-2', '-3')
     fc.assert(fc.property(
-      fc.array(word, { minLength: 1, maxLength: 30 }), fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 300 }),
+      fc.array(word, { minLength: 1, maxLength: 30 }), fc.integer({ min: 1, max: 20 }),
+      fc.integer({ min: 1, max: 300 }),
       fc.boolean(), (line, most, tokens, isWaiting) => {
         const all = turns(line.join(' '), isWaiting)
         const length = spanOf(all, new Set(), { ...ALL, most, tokens })
@@ -71,7 +72,8 @@ describe('a span', () => {
 describe('passes', () => {
   it('are as long as allowed, in order; what is longer goes alone', () => {
     const of = (...tokens: number[]) => tokens.map((tokenCount) => ({ tokenCount }))
-    const lengths = (...tokens: number[]) => passes(of(...tokens), 10).map((pass) => pass.map((turn) => turn.tokenCount))
+    const lengths = (...tokens: number[]) =>
+      passes(of(...tokens), 10).map((pass) => pass.map((turn) => turn.tokenCount))
     expect(lengths()).toEqual([])
     expect(lengths(5, 5, 5)).toEqual([[5, 5], [5]])
     expect(lengths(20, 1, 9, 1)).toEqual([[20], [1, 9], [1]])

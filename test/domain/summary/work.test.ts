@@ -18,7 +18,8 @@ describe.each(backends)('compacting by itself on $name', (backend) => {
     const tenant = world.tenant()
     const room = await tenant.room('ada')
     const say = (more: number) => appendTurns(world.deps, tenant.as('ada'), {
-      conversationId: room, turns: Array.from({ length: more }, (_, n) => ({ role: 'USER' as const, content: `turn ${n}` })),
+      conversationId: room,
+      turns: Array.from({ length: more }, (_, n) => ({ role: 'USER' as const, content: `turn ${n}` })),
     })
     await say(count)
     return { tenant, room, say }

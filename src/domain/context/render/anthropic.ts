@@ -8,7 +8,7 @@ type ImageType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp'
 type Url = { type: 'url'; url: string }
 type Inline<Type> = { type: 'base64'; media_type: Type; data: string }
 
-export type AnthropicBlock =
+type AnthropicBlock =
   | Text
   | { type: 'image'; source: Url | Inline<ImageType> }
   | { type: 'document'; source: Url | Inline<'application/pdf'> }
@@ -16,7 +16,7 @@ export type AnthropicBlock =
   | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown> }
   | { type: 'tool_result'; tool_use_id: string; content: string }
 
-export type AnthropicMessage = { role: 'user' | 'assistant'; content: AnthropicBlock[] }
+type AnthropicMessage = { role: 'user' | 'assistant'; content: AnthropicBlock[] }
 
 export type AnthropicPrompt = { system: Text[]; messages: AnthropicMessage[] }
 
