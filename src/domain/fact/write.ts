@@ -9,7 +9,8 @@ import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact-columns.ts'
 import { lockJournal, writeEntry } from '../../store/sql/write-entry.ts'
 import {
-  countSkipped, insertFacts, lockFactsByKey, renewFacts, type ActiveRow, type FactKey, type NewFact, type Renewal,
+  backToMark, countSkipped, insertFacts, lockFactsByKey, markFacts, renewFacts, type ActiveRow, type FactKey,
+  type NewFact, type Renewal,
 } from '../../store/sql/write-facts.ts'
 import type { Ground } from '../deps.ts'
 import type { Growth } from '../event/announce.ts'
@@ -100,6 +101,20 @@ export type Written = {
   repeated: Candidate[]
 }
 
+/** Writes those of the facts that are new, and locks what is known of the others, by their keys. */
+async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
+  for (;;) {
+    await markFacts(tx)
+    const inserted = new Set(await insertFacts(tx, tenant, facts))
+    const known = facts.filter(({ id }) => !inserted.has(id))
+    const active = new Map((await lockFactsByKey(tx, tenant, known)).map((row) => [keyOf(row), row]))
+    if (known.every((fact) => active.has(keyOf(fact)))) return { inserted, known, active }
+    // Between the two statements somebody superseded one, who does not write into these rooms. To go on from here would
+    // be to wait for others out of order, with locks in hand.
+    await backToMark(tx)
+  }
+}
+
 /**
  * Writes the candidates, and counts those for everyone that were known. The journals of their rooms are locked; the
  * entries that tell of it are the caller's to write, by `noteFacts`, right after.
@@ -108,22 +123,14 @@ export async function writeFacts(
   deps: Pick<Ground, 'tokens'>, tx: Tx, tenant: string, heads: Heads, candidates: readonly Candidate[],
 ): Promise<Written> {
   const facts = await Promise.all(candidates.map((candidate) => toNewFact(deps, tenant, heads, candidate)))
-  const inserted = new Set<string>()
-  let left = facts
+  const { inserted, known, active } = await insertOrLock(tx, tenant, facts)
   const renewals = new Map<string, Renewal>()
-  // Again only for what is superseded between the two statements by somebody who does not write into these rooms.
-  while (left.length > 0) {
-    for (const id of await insertFacts(tx, tenant, left)) inserted.add(id)
-    const known = left.filter(({ id }) => !inserted.has(id))
-    const active = new Map((await lockFactsByKey(tx, tenant, known)).map((row) => [keyOf(row), row]))
-    for (const fact of known) {
-      const row = active.get(keyOf(fact))
-      const renewed = row && renewal(row, fact)
-      if (!renewed) continue
-      renewals.set(renewed.id, renewed)
-      active.set(keyOf(fact), { ...row, ...renewed })
-    }
-    left = known.filter((fact) => !active.has(keyOf(fact)))
+  for (const fact of known) {
+    const row = active.get(keyOf(fact))!
+    const renewed = renewal(row, fact)
+    if (!renewed) continue
+    renewals.set(renewed.id, renewed)
+    active.set(keyOf(fact), { ...row, ...renewed })
   }
   await renewFacts(tx, [...renewals.values()])
   const repeated = candidates.filter((_, place) => !inserted.has(facts[place]!.id))
