@@ -70,10 +70,18 @@ async function findSources(
   }]))
 }
 
+/** As what the viewer is in rooms of the tenant: an agent or a tool, in whichever; null where in none. */
+async function knownAs({ db }: Deps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
+  const found = await db.participant.findFirst({
+    where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } }, select: { kind: true },
+  })
+  return found?.kind ?? null
+}
+
 /**
  * Writes the facts down, all or none; those that are known to the letter are counted instead. A fact is seen by those
- * who see its source turn. It is believed as far as who said it, and as who records it; whoever is not known in the
- * room is taken for a person's application.
+ * who see its source turn. It is believed as far as who said it, and as who records it; whoever is not in its room is
+ * believed as in their other rooms, and taken for a person's application where they are in none.
  * @throws InvalidInput @throws NotFound for the room or a source turn
  */
 export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
@@ -84,13 +92,14 @@ export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFacts
   const sources = await findSources(deps, viewer, room, given.facts)
   const rooms = [...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(room ?? []))]
   const people = await readParticipants(deps.pool, viewer.tenant, rooms)
+  const elsewhere = await knownAs(deps, viewer)
   const now = new Date()
 
   const candidates = given.facts.map((fact): Candidate => {
     const source = fact.sourceTurnId == null ? null : sources.get(fact.sourceTurnId)!
     const origin = source ?? (room === null ? null : { conversationId: room, turn: null })
     const known = people.filter(({ conversationId }) => conversationId === origin?.conversationId)
-    const recorder = known.find(({ actor }) => actor === viewer.actor)?.kind ?? null
+    const recorder = known.find(({ actor }) => actor === viewer.actor)?.kind ?? elsewhere
     return {
       subject: fact.subject, predicate: fact.predicate, object: fact.object, confidence: fact.confidence ?? 1,
       userId: given.userId ?? userOf(fact.subject, known), origin,
