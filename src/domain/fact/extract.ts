@@ -23,7 +23,7 @@ import { redactStatement } from './redact.ts'
 import { isSame, toCompared } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
-import { lockRooms, noteFacts, visibilityOf, writeFacts, type Candidate, type Written } from './write.ts'
+import { lockRooms, noteFacts, visibilityOf, weigh, writeFacts, type Candidate, type Written } from './write.ts'
 
 /** Turns that one reading on demand takes on. */
 const TURNS = 50
@@ -124,11 +124,12 @@ async function learn(
     const turn = byId.get(fact.turnId)
     return (turn && toCandidate(deps, room, turn, people, fact)) ?? []
   }))
+  const weighed = await weigh(deps, tenant, candidates)
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockRooms(tx, tenant, [room])
     if (heads.size === 0 || !(await advanceExtraction(tx, room, from, to))) return null
-    const current = await currentTurns(tx, candidates)
-    const written = await writeFacts(deps, tx, tenant, heads, current)
+    const current = await currentTurns(tx, weighed)
+    const written = await writeFacts(tx, tenant, heads, current)
     const grown = await noteFacts(tx, tenant, [...written.facts, ...written.renewed])
     if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
@@ -137,9 +138,9 @@ async function learn(
 }
 
 /** Less those whose turn was edited while the extractor worked: the newer version is read in its turn. */
-async function currentTurns(
-  tx: Parameters<Parameters<typeof withTransaction>[1]>[0], candidates: readonly Candidate[],
-): Promise<Candidate[]> {
+async function currentTurns<C extends Candidate>(
+  tx: Parameters<Parameters<typeof withTransaction>[1]>[0], candidates: readonly C[],
+): Promise<C[]> {
   const ids = [...new Set(candidates.map(({ origin }) => origin!.turn!.id))]
   const turns = await tx.turn.findMany({
     where: { id: { in: ids }, status: 'COMMITTED', supersededBy: null }, select: { id: true },

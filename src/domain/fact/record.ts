@@ -17,7 +17,7 @@ import { getFacts, type Fact } from './fact.ts'
 import { redactStatement } from './redact.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
-import { lockRooms, noteFacts, writeFacts, type Candidate, type Origin } from './write.ts'
+import { lockRooms, noteFacts, weigh, writeFacts, type Candidate, type Origin } from './write.ts'
 
 /** Facts of one call. */
 const FACTS = 1000
@@ -127,12 +127,13 @@ async function keep(
   deps: Deps, viewer: Viewer, rooms: readonly string[], candidates: readonly Candidate[],
 ): Promise<FactExtraction> {
   const { tenant } = viewer
+  const weighed = await weigh(deps, tenant, candidates)
   const { ids, repeated } = await withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockRooms(tx, tenant, rooms)
     const gone = rooms.find((each) => !heads.has(each))
     if (gone !== undefined) throw new NotFound('conversation', gone)
     await checkSources(tx, candidates)
-    const written = await writeFacts(deps, tx, tenant, heads, candidates)
+    const written = await writeFacts(tx, tenant, heads, weighed)
     const grown = await noteFacts(tx, tenant, [...written.facts, ...written.renewed])
     if (grown.length > 0) afterCommit(() => announceEntries(deps, grown))
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())

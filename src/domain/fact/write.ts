@@ -3,6 +3,7 @@
 // written twice. Said by somebody less to be believed, it changes nothing.
 
 import { createHash } from 'node:crypto'
+import { setImmediate as breathe } from 'node:timers/promises'
 import { terms } from '../../providers/words.ts'
 import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
@@ -38,6 +39,30 @@ export type Candidate = Statement & {
   origin: Origin | null
 }
 
+/** One of which is known what it comes to. */
+export type Weighed = Candidate & { tokenCount: number; contentHash: string; terms: number[] }
+
+/** How long requests may have to wait for facts to be weighed, in ms. */
+const SHARE_MS = 10
+
+/** Before any room is locked: a thousand facts take the processor for seconds. */
+export async function weigh(
+  { tokens }: Pick<Ground, 'tokens'>, tenant: string, candidates: readonly Candidate[],
+): Promise<Weighed[]> {
+  const weighed: Weighed[] = []
+  let began = performance.now()
+  for (const candidate of candidates) {
+    weighed.push({
+      ...candidate, tokenCount: await tokens.count(sentenceOf(candidate)), contentHash: contentHash(candidate),
+      terms: factTerms(tenant, candidate),
+    })
+    if (performance.now() - began < SHARE_MS) continue
+    await breathe()
+    began = performance.now()
+  }
+  return weighed
+}
+
 /** The heads of rooms whose journals are locked. */
 export type Heads = ReadonlyMap<string, number>
 
@@ -62,10 +87,8 @@ export const sentenceOf = ({ subject, predicate, object }: Statement): string =>
 export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashed), saltOf(tenant, ''))
 
-async function toNewFact(
-  { tokens }: Pick<Ground, 'tokens'>, tenant: string, heads: Heads, candidate: Candidate,
-): Promise<NewFact> {
-  const { origin, subject, predicate, object, userId, saidBy, confidence, observedAt } = candidate
+function toNewFact(heads: Heads, candidate: Weighed): NewFact {
+  const { origin, userId, saidBy, subject, predicate, object, confidence, observedAt, tokenCount } = candidate
   const turn = origin?.turn ?? null
   // What no turn says stands where its entry will: it is the next, for the journal is locked. A renewal has one too:
   // otherwise whoever joins by the next entry would see what was said before.
@@ -74,8 +97,8 @@ async function toNewFact(
   return {
     id: newId('fact'), userId, conversationId: origin?.conversationId ?? null, rootSeq: turn?.rootSeq ?? next,
     seq: turn?.seq ?? next, audience, visibility: visibilityOf(audience), sourceTurnId: turn?.id ?? null, saidBy,
-    subject, predicate, object, confidence, observedAt, contentHash: contentHash(candidate),
-    tokenCount: await tokens.count(sentenceOf(candidate)), terms: factTerms(tenant, candidate),
+    subject, predicate, object, confidence, observedAt, tokenCount,
+    contentHash: candidate.contentHash, terms: candidate.terms,
   }
 }
 
@@ -120,9 +143,9 @@ async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
  * entries that tell of it are the caller's to write, by `noteFacts`, right after.
  */
 export async function writeFacts(
-  deps: Pick<Ground, 'tokens'>, tx: Tx, tenant: string, heads: Heads, candidates: readonly Candidate[],
+  tx: Tx, tenant: string, heads: Heads, candidates: readonly Weighed[],
 ): Promise<Written> {
-  const facts = await Promise.all(candidates.map((candidate) => toNewFact(deps, tenant, heads, candidate)))
+  const facts = candidates.map((candidate) => toNewFact(heads, candidate))
   const { inserted, known, active } = await insertOrLock(tx, tenant, facts)
   const renewals = new Map<string, Renewal>()
   for (const fact of known) {

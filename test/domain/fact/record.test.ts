@@ -115,6 +115,19 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(held.items).toHaveLength(20)
   })
 
+  it('in great number let others write to their room, and be served, while they are weighed', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const [room, ada] = [await tenant.room('ada'), tenant.as('ada')]
+    const slow: typeof deps = { ...deps, tokens: { ...deps.tokens, count: () => new Promise((done) => setTimeout(done, 40, 9)) } }
+    let isDone = false
+    const facts = Array.from({ length: 50 }, (_, n) => ({ ...rome, object: `Rome ${n}` }))
+    const recording = recordFacts(slow, ada, { conversationId: room, facts }).finally(() => { isDone = true })
+    for (let n = 0; n < 3; n++) await tenant.say(room, 'ada', 'Meanwhile')
+    expect(isDone).toBe(false)
+    expect((await recording).facts).toHaveLength(50)
+  })
+
   it('of an agent are believed as an agent\'s, whatever room it names, or none', async () => {
     const { deps } = world
     const tenant = world.tenant()
