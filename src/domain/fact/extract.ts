@@ -76,8 +76,8 @@ const wasToldTo = (audience: readonly string[] | null, fact: { audience: readonl
 
 /**
  * The candidates without what agents and tools only repeat, in other words or to fewer people, of what is known, or
- * repeat at all of what was: else the memory would learn from itself, and what was superseded would come back. An agent that says of itself
- * what is known of somebody in the room says that person's words again.
+ * repeat at all of what was: else the memory would learn from itself, and what was superseded would come back. An agent
+ * that says of itself what is known of somebody in the room says that person's words again.
  */
 async function withoutEchoes(
   { pool }: Deps, tenant: string, room: string, people: readonly Person[],
