@@ -69,8 +69,8 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))('facts at once
         if (turn) await supersedeTurn(deps, tenant.as(turn.actor), { turnId: turn.id, turn: { role: 'USER', content: content() } })
       },
       async () => {
-        const gone = rooms.pop()!
         rooms.push(await newRoom())
+        const gone = rooms.splice(3, 1)[0]!
         await deleteConversation(deps, tenant.as('ada'), gone)
       },
     ]
