@@ -31,19 +31,24 @@ const PAUSE_MS = 50
 /** How long `embedFacts` may take over a batch, ms. */
 const PATIENCE_MS = 10_000
 
-/** Embeds what is wanting among the facts, and notes of all that the embedder has read them; how many are noted. */
+/**
+ * Embeds what is wanting among the facts, and notes of all that the embedder has read them: how many are noted, and the
+ * vectors of objects that were made, be they noted or not.
+ */
 async function embedBatch(
   { pool, log }: EmbeddingGround, embedder: Embedder, facts: readonly EmbeddableFact[], signal: AbortSignal,
-): Promise<number> {
+): Promise<{ noted: number; objects: [fact: string, vector: Float32Array][] }> {
   const wanting = facts.filter(({ isWanting }) => isWanting)
   const texts = wanting.flatMap((fact) => [fact.object, sentenceOf(fact)])
   const made = await embedTexts(embedder, texts, signal, (place, error) => log.warn(
     { embedder: embedder.name, fact: wanting[place >> 1]!.id, cause: error.message }, 'a fact cannot be embedded'))
   const none = new Float32Array(embedder.dimension)
-  return writeFactVectors(pool, embedder.name, facts.map(({ id }) => id), wanting.flatMap(({ id }, place) => {
+  const vectors = wanting.flatMap(({ id }, place) => {
     const [object, sentence] = [made[2 * place], made[2 * place + 1]]
     return object || sentence ? [{ id, object: object ?? none, sentence: sentence ?? none }] : []
-  }))
+  })
+  const noted = await writeFactVectors(pool, embedder.name, facts.map(({ id }) => id), vectors)
+  return { noted, objects: vectors.map(({ id, object }) => [id, object]) }
 }
 
 /** Looks after all facts of all tenants, with the embedder that searches use at the time. */
@@ -76,7 +81,8 @@ export function createFactEmbedding(ground: EmbeddingGround, { sweepMs = SWEEP_M
     const embedder = embedding.searched()
     const facts = await findUnembeddedFacts(pool, embedder.name, embedder.batch)
     if (facts.length === 0) return false
-    return (await embedBatch(ground, embedder, facts, stopping.signal)) > 0 && facts.length >= embedder.batch
+    const { noted } = await embedBatch(ground, embedder, facts, stopping.signal)
+    return noted > 0 && facts.length >= embedder.batch
   }
 
   async function run(): Promise<void> {
@@ -124,14 +130,16 @@ export async function embedFacts(ground: EmbeddingGround, ids: readonly string[]
   const { pool, log } = ground
   const embedder = ground.embedding.searched()
   const unread = await readUnembeddedFacts(pool, embedder.name, ids)
+  // What somebody else writes at this moment is not written here, but it is known.
+  const made: [string, Float32Array][] = []
   try {
     for (let from = 0; from < unread.length; from += embedder.batch) {
       const batch = unread.slice(from, from + embedder.batch)
-      await embedBatch(ground, embedder, batch, AbortSignal.timeout(PATIENCE_MS))
+      made.push(...(await embedBatch(ground, embedder, batch, AbortSignal.timeout(PATIENCE_MS))).objects)
     }
   } catch (err) {
     if (!(err instanceof EmbedderFailed) && (err as Error).name !== 'TimeoutError') throw err
     log.warn({ err, embedder: embedder.name }, 'facts could not be embedded: they are compared by their words')
   }
-  return readObjectVectors(pool, embedder.name, ids)
+  return new Map([...made, ...await readObjectVectors(pool, embedder.name, ids)])
 }

@@ -23,7 +23,7 @@ import { redactStatement } from './redact.ts'
 import { isSame, toCompared } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
-import { lockRooms, noteFacts, visibilityOf, writeFacts, type Candidate, type Written } from './write.ts'
+import { lockRooms, noteFacts, visibilityOf, weigh, writeFacts, type Candidate, type Written } from './write.ts'
 
 /** Turns that one reading on demand takes on. */
 const TURNS = 50
@@ -33,13 +33,10 @@ const KNOWN = 1000
 /** What an extractor brings. A confidence that is none counts as half. */
 const found = z.object({ ...statementShape, confidence: z.number().min(0).max(1).catch(0.5) })
 
-/** What the extractor finds. @throws ProviderFailed */
+/** What the extractor finds in those turns. @throws ProviderFailed */
 async function find(
-  { knowledge: { extractor }, log }: Deps, turns: readonly UnreadTurn[], people: readonly Person[],
-  signal?: AbortSignal,
+  { knowledge: { extractor }, log }: Deps, told: readonly UnreadTurn[], people: readonly Person[], signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
-  // Instructions tell nothing of anybody.
-  const told = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
   if (told.length === 0) return []
   try {
     const { facts } = await extractor.extract(told.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
@@ -60,8 +57,10 @@ type Told = Candidate & { speaker: string }
 function toCandidate(
   { redactFacts, detectors }: Deps, room: string, turn: UnreadTurn, people: readonly Person[], fact: ExtractedFact,
 ): Told | null {
-  const { data } = found.safeParse(redactFacts ? redactStatement(fact, detectors) : fact)
-  if (!data) return null
+  const { data: parsed } = found.safeParse(fact)
+  if (!parsed) return null
+  // As it would be kept: before, characters that show nothing may hide what is to be found.
+  const data = redactFacts ? redactStatement(parsed, detectors) : parsed
   const saidBy = lessTrusted(turn.kind, kindOfRole(turn.role))!
   return {
     ...data, saidBy, observedAt: turn.createdAt, speaker: turn.actor,
@@ -71,10 +70,14 @@ function toCandidate(
   }
 }
 
+/** Whether all whom a turn is for were told the fact: it was for everyone, or for them and perhaps more. */
+const wasToldTo = (audience: readonly string[] | null, fact: { audience: readonly string[] | null }): boolean =>
+  fact.audience === null || (audience !== null && audience.every((actor) => fact.audience!.includes(actor)))
+
 /**
- * The candidates without what agents and tools only repeat, in other words, of what is known, or repeat at all of what
- * was: else the memory would learn from itself, and what was superseded would come back. An agent that says of itself
- * what is known of somebody in the room says that person's words again.
+ * The candidates without what agents and tools only repeat, in other words or to fewer people, of what is known, or
+ * repeat at all of what was: else the memory would learn from itself, and what was superseded would come back. An agent
+ * that says of itself what is known of somebody in the room says that person's words again.
  */
 async function withoutEchoes(
   { pool }: Deps, tenant: string, room: string, people: readonly Person[], candidates: readonly Told[],
@@ -91,12 +94,14 @@ async function withoutEchoes(
     if (candidate.saidBy === 'HUMAN') return true
     const { userId, speaker } = candidate
     const own = compare(candidate)
-    const visibility = visibilityOf(candidate.origin!.turn!.audience)
-    const echoed = compared.filter(({ fact, own: other }) => fact.visibility === visibility && (userId === speaker
+    const { audience } = candidate.origin!.turn!
+    const visibility = visibilityOf(audience)
+    const echoed = compared.filter(({ fact, own: other }) => wasToldTo(audience, fact) && (userId === speaker
       ? isSame({ ...own, subject: other.subject }, other) : fact.userId === userId && isSame(own, other)))
     // To the letter what holds: that is counted as a repeat, where it is written.
     const hash = contentHash(candidate)
-    return echoed.length === 0 || echoed.some(({ fact }) => fact.supersededAt === null && fact.contentHash === hash)
+    return echoed.length === 0 || echoed.some(({ fact }) =>
+      fact.supersededAt === null && fact.contentHash === hash && fact.visibility === visibility)
   })
 }
 
@@ -110,16 +115,19 @@ async function learn(
   const [turns, people] = await Promise.all([
     readUnreadTurns(deps.pool, room, from, to), readParticipants(deps.pool, tenant, [room]),
   ])
-  const byId = new Map(turns.map((turn) => [turn.id, turn]))
-  const facts = await find(deps, turns, people, signal)
+  // Instructions tell nothing of anybody.
+  const told = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
+  const byId = new Map(told.map((turn) => [turn.id, turn]))
+  const facts = await find(deps, told, people, signal)
   const candidates = await withoutEchoes(deps, tenant, room, people, facts.flatMap((fact) => {
     const turn = byId.get(fact.turnId)
     return (turn && toCandidate(deps, room, turn, people, fact)) ?? []
   }))
+  const weighed = await weigh(deps, tenant, candidates)
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockRooms(tx, tenant, [room])
     if (heads.size === 0 || !(await advanceExtraction(tx, room, from, to))) return null
-    const written = await writeFacts(deps, tx, tenant, heads, await stillSaid(tx, candidates))
+    const written = await writeFacts(tx, tenant, heads, await stillSaid(tx, weighed))
     await noteFacts(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return written
@@ -127,7 +135,7 @@ async function learn(
 }
 
 /** Less those whose turn was edited while the extractor worked: the newer version is read in its turn. */
-async function stillSaid(tx: Tx, candidates: readonly Candidate[]): Promise<Candidate[]> {
+async function stillSaid<C extends Candidate>(tx: Tx, candidates: readonly C[]): Promise<C[]> {
   const ids = [...new Set(candidates.map(({ origin }) => origin!.turn!.id))]
   const turns = await tx.turn.findMany({
     where: { id: { in: ids }, status: 'COMMITTED', supersededBy: null }, select: { id: true },

@@ -130,8 +130,9 @@ async function settle(
     const done = await withTransaction(deps.db, async (tx, afterCommit) => {
       const facts = busy.flatMap((outcome) => outcome.facts)
       await lockRooms(tx, scope.tenant, facts.flatMap(({ conversationId }) => conversationId ?? []))
-      const wanted = [...new Set(busy.flatMap(touched))]
-      if ((await lockFacts(tx, wanted)).length < wanted.length) return 'changed'
+      const wanted = new Set(busy.flatMap(touched))
+      const locked = await lockFacts(tx, facts.filter((fact) => wanted.has(fact.id)))
+      if (locked.length < wanted.size) return 'changed'
       if (!(await take(tx))) return 'taken'
       const written: FactRow[] = []
       for (const outcome of busy) written.push(...(await write(tx, scope.tenant, outcome)))

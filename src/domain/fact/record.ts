@@ -17,7 +17,7 @@ import { getFacts, type Fact } from './fact.ts'
 import { redactStatement } from './redact.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
-import { lockRooms, noteFacts, writeFacts, type Candidate, type Origin } from './write.ts'
+import { lockRooms, noteFacts, weigh, writeFacts, type Candidate, type Origin } from './write.ts'
 
 /** Facts of one call. */
 const FACTS = 1000
@@ -70,10 +70,18 @@ async function findSources(
   }]))
 }
 
+/** As what the viewer is in rooms of the tenant: an agent or a tool, in whichever; null where in none. */
+async function knownAs({ db }: Deps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
+  const found = await db.participant.findFirst({
+    where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } }, select: { kind: true },
+  })
+  return found?.kind ?? null
+}
+
 /**
  * Writes the facts down, all or none; those that are known to the letter are counted instead. A fact is seen by those
- * who see its source turn. It is believed as far as who said it, and as who records it; whoever is not known in the
- * room is taken for a person's application.
+ * who see its source turn. It is believed as far as who said it, and as who records it; whoever is not in its room is
+ * believed as in their other rooms, and taken for a person's application where they are in none.
  * @throws InvalidInput @throws NotFound for the room or a source turn
  */
 export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
@@ -86,13 +94,14 @@ export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFacts
   const sources = await findSources(deps, viewer, room, given.facts)
   const rooms = [...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(room ?? []))]
   const people = await readParticipants(deps.pool, viewer.tenant, rooms)
+  const elsewhere = await knownAs(deps, viewer)
   const now = new Date()
 
   const candidates = given.facts.map((fact): Candidate => {
     const source = fact.sourceTurnId == null ? null : sources.get(fact.sourceTurnId)!
     const origin = source ?? (room === null ? null : { conversationId: room, turn: null })
     const known = people.filter(({ conversationId }) => conversationId === origin?.conversationId)
-    const recorder = known.find(({ actor }) => actor === viewer.actor)?.kind ?? null
+    const recorder = known.find(({ actor }) => actor === viewer.actor)?.kind ?? elsewhere
     return {
       subject: fact.subject, predicate: fact.predicate, object: fact.object, confidence: fact.confidence ?? 1,
       userId: given.userId ?? userOf(fact.subject, known), origin,
@@ -124,12 +133,13 @@ async function keep(
   deps: Deps, viewer: Viewer, rooms: readonly string[], candidates: readonly Candidate[],
 ): Promise<FactExtraction> {
   const { tenant } = viewer
+  const weighed = await weigh(deps, tenant, candidates)
   const { ids, repeated } = await withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockRooms(tx, tenant, rooms)
     const gone = rooms.find((each) => !heads.has(each))
     if (gone !== undefined) throw new NotFound('conversation', gone)
     await checkSources(tx, candidates)
-    const written = await writeFacts(deps, tx, tenant, heads, candidates)
+    const written = await writeFacts(tx, tenant, heads, weighed)
     await noteFacts(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return { ids: written.facts.map((fact) => fact.id), repeated: written.repeated }

@@ -3,13 +3,15 @@
 // written twice. Said by somebody less to be believed, it changes nothing.
 
 import { createHash } from 'node:crypto'
+import { setImmediate as breathe } from 'node:timers/promises'
 import { terms } from '../../providers/words.ts'
 import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact-columns.ts'
 import { lockJournal, writeEntry } from '../../store/sql/write-entry.ts'
 import {
-  countSkipped, insertFacts, lockFactsByKey, renewFacts, type ActiveRow, type FactKey, type NewFact, type Renewal,
+  backToMark, countSkipped, insertFacts, lockFactsByKey, markFacts, renewFacts, type ActiveRow, type FactKey,
+  type NewFact, type Renewal,
 } from '../../store/sql/write-facts.ts'
 import type { AfterCommit } from '../../store/tx.ts'
 import type { Ground } from '../deps.ts'
@@ -38,6 +40,30 @@ export type Candidate = Statement & {
   origin: Origin | null
 }
 
+/** One of which is known what it comes to. */
+export type Weighed = Candidate & { tokenCount: number; contentHash: string; terms: number[] }
+
+/** How long requests may have to wait for facts to be weighed, in ms. */
+const SHARE_MS = 10
+
+/** Before any room is locked: a thousand facts take the processor for seconds. */
+export async function weigh(
+  { tokens }: Pick<Ground, 'tokens'>, tenant: string, candidates: readonly Candidate[],
+): Promise<Weighed[]> {
+  const weighed: Weighed[] = []
+  let began = performance.now()
+  for (const candidate of candidates) {
+    weighed.push({
+      ...candidate, tokenCount: await tokens.count(sentenceOf(candidate)), contentHash: contentHash(candidate),
+      terms: factTerms(tenant, candidate),
+    })
+    if (performance.now() - began < SHARE_MS) continue
+    await breathe()
+    began = performance.now()
+  }
+  return weighed
+}
+
 /** The heads of rooms whose journals are locked. */
 type Heads = ReadonlyMap<string, number>
 
@@ -62,10 +88,8 @@ export const sentenceOf = ({ subject, predicate, object }: Statement): string =>
 export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashed), saltOf(tenant, ''))
 
-async function toNewFact(
-  { tokens }: Pick<Ground, 'tokens'>, tenant: string, heads: Heads, candidate: Candidate,
-): Promise<NewFact> {
-  const { origin, subject, predicate, object, userId, saidBy, confidence, observedAt } = candidate
+function toNewFact(heads: Heads, candidate: Weighed): NewFact {
+  const { origin, userId, saidBy, subject, predicate, object, confidence, observedAt, tokenCount } = candidate
   const turn = origin?.turn ?? null
   // What no turn says stands where its entry will: it is the next, for the journal is locked. A renewal has one too:
   // otherwise whoever joins by the next entry would see what was said before.
@@ -74,8 +98,8 @@ async function toNewFact(
   return {
     id: newId('fact'), userId, conversationId: origin?.conversationId ?? null, rootSeq: turn?.rootSeq ?? next,
     seq: turn?.seq ?? next, audience, visibility: visibilityOf(audience), sourceTurnId: turn?.id ?? null, saidBy,
-    subject, predicate, object, confidence, observedAt, contentHash: contentHash(candidate),
-    tokenCount: await tokens.count(sentenceOf(candidate)), terms: factTerms(tenant, candidate),
+    subject, predicate, object, confidence, observedAt, tokenCount,
+    contentHash: candidate.contentHash, terms: candidate.terms,
   }
 }
 
@@ -101,30 +125,36 @@ export type Written = {
   repeated: Candidate[]
 }
 
+/** Writes those of the facts that are new, and locks what is known of the others, by their keys. */
+async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
+  for (;;) {
+    await markFacts(tx)
+    const inserted = new Set(await insertFacts(tx, tenant, facts))
+    const known = facts.filter(({ id }) => !inserted.has(id))
+    const active = new Map((await lockFactsByKey(tx, tenant, known)).map((row) => [keyOf(row), row]))
+    if (known.every((fact) => active.has(keyOf(fact)))) return { inserted, known, active }
+    // Between the two statements somebody superseded one, who does not write into these rooms. To go on from here would
+    // be to wait for others out of order, with locks in hand.
+    await backToMark(tx)
+  }
+}
+
 /**
  * Writes the candidates, and counts those for everyone that were known. The journals of their rooms are locked; to
  * tell these of it is the caller's, by `noteFacts`, right after.
  */
 export async function writeFacts(
-  deps: Pick<Ground, 'tokens'>, tx: Tx, tenant: string, heads: Heads, candidates: readonly Candidate[],
+  tx: Tx, tenant: string, heads: Heads, candidates: readonly Weighed[],
 ): Promise<Written> {
-  const facts = await Promise.all(candidates.map((candidate) => toNewFact(deps, tenant, heads, candidate)))
-  const inserted = new Set<string>()
-  let left = facts
+  const facts = candidates.map((candidate) => toNewFact(heads, candidate))
+  const { inserted, known, active } = await insertOrLock(tx, tenant, facts)
   const renewals = new Map<string, Renewal>()
-  // Again only for what is superseded between the two statements by somebody who does not write into these rooms.
-  while (left.length > 0) {
-    for (const id of await insertFacts(tx, tenant, left)) inserted.add(id)
-    const known = left.filter(({ id }) => !inserted.has(id))
-    const active = new Map((await lockFactsByKey(tx, tenant, known)).map((row) => [keyOf(row), row]))
-    for (const fact of known) {
-      const row = active.get(keyOf(fact))
-      const renewed = row && renewal(row, fact)
-      if (!renewed) continue
-      renewals.set(renewed.id, renewed)
-      active.set(keyOf(fact), { ...row, ...renewed })
-    }
-    left = known.filter((fact) => !active.has(keyOf(fact)))
+  for (const fact of known) {
+    const row = active.get(keyOf(fact))!
+    const renewed = renewal(row, fact)
+    if (!renewed) continue
+    renewals.set(renewed.id, renewed)
+    active.set(keyOf(fact), { ...row, ...renewed })
   }
   await renewFacts(tx, [...renewals.values()])
   const repeated = candidates.filter((_, place) => !inserted.has(facts[place]!.id))

@@ -85,13 +85,14 @@ async function make(
     const madeOf = [...known].filter((id) => !gone.has(id))
     const tokenCount = await deps.tokens.count(made.content)
     const done = await withTransaction(deps.db, async (tx) => {
-      if (!(await take(tx))) return 'taken'
+      // Its facts are locked before the user's progress, as everywhere.
       const written = await writeProfile(
         tx, tenant, userId, previous?.updatedAt ?? null, { ...made, madeOf, tokenCount })
-      if (!written) throw new Moved()
+      if (!written) return 'moved'
+      if (!(await take(tx))) throw new Taken()
       return 'written'
     }).catch((error) => {
-      if (error instanceof Moved) return 'moved'
+      if (error instanceof Taken) return 'taken'
       throw error
     })
     if (done !== 'moved') return done === 'written'
@@ -99,8 +100,8 @@ async function make(
   throw new Error(`the profile of a user changed ${ATTEMPTS} times while it was made`)
 }
 
-/** Rolls back: somebody else wrote the profile, or deleted what it tells of. */
-class Moved extends Error {}
+/** Rolls back: somebody else did it. */
+class Taken extends Error {}
 
 const refreshInput = z.object({
   userId: name,

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import { lockJournal, writeEntry } from '../../store/sql/write-entry.ts'
-import { readFactsOf, supersedeFacts } from '../../store/sql/write-facts.ts'
+import { lockFactsOf, supersedeFacts } from '../../store/sql/write-facts.ts'
 import { takeBackSummaries } from '../../store/sql/write-summary.ts'
 import type { Prisma } from '../../store/generated/client.ts'
 import { withTransaction } from '../../store/tx.ts'
@@ -115,7 +115,7 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
     // What was summarised from here on was of the older version: it stands verbatim until it is summarised anew.
     if (!audience) await takeBackSummaries(tx, room, older.rootSeq)
     // What was learned from the older version does not hold any more; the newer one may say it again.
-    const told = await supersedeFacts(tx, (await readFactsOf(tx, turnId)).map((fact) =>
+    const told = await supersedeFacts(tx, (await lockFactsOf(tx, turnId)).map((fact) =>
       ({ id: fact, by: null, reason: 'UPDATE' })))
     const changed = told.length ? [await writeEntry(tx, room, 'FACTS_CHANGED', { factIds: told })] : []
     const last = changed[0] ?? seq

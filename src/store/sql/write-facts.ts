@@ -1,5 +1,6 @@
 // Writes facts, inside a transaction: new ones where none says the same, renewals of those that do, and what supersedes
-// what. Whoever writes into rooms has locked their journals before, in the order of their ids.
+// what. Whoever writes into rooms has locked their journals before, in the order of their ids. Facts of any rooms are
+// locked in the order of their hashes, then of their ids, by everybody: so nobody waits in a circle.
 
 import type { Tx } from '../db.ts'
 import type { FactRow } from './fact-columns.ts'
@@ -18,7 +19,7 @@ export type FactKey = Pick<FactRow, 'userId' | 'conversationId' | 'visibility' |
  */
 export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFact[]): Promise<string[]> {
   if (facts.length === 0) return []
-  // In the order of the hash, so that two who write the same facts cannot wait for each other.
+  // In the order of what they are told by, so that two who write the same facts cannot wait for each other.
   const rows = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
                       said_by, subject, predicate, object, confidence, token_count, content_hash, observed_at, terms)
@@ -29,11 +30,20 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
       id text, "userId" text, "conversationId" text, "rootSeq" integer, seq integer, audience text[], visibility text,
       "sourceTurnId" text, "saidBy" participant_kind, subject text, predicate text, object text,
       confidence double precision, "tokenCount" integer, "contentHash" text, "observedAt" timestamptz, terms integer[])
-    ORDER BY n."contentHash", n.id
+    ORDER BY n."contentHash", coalesce(n."userId", n."conversationId", ''), n.visibility, n.id
     ON CONFLICT (tenant, (coalesce(user_id, conversation_id, '')), visibility, content_hash)
       WHERE superseded_at IS NULL DO NOTHING
     RETURNING id`
   return rows.map(({ id }) => id)
+}
+
+/** Takes note of where the writing of facts begins, for `backToMark` to undo it and give its locks back. */
+export async function markFacts(tx: Tx): Promise<void> {
+  await tx.$executeRaw`SAVEPOINT facts`
+}
+
+export async function backToMark(tx: Tx): Promise<void> {
+  await tx.$executeRaw`ROLLBACK TO SAVEPOINT facts`
 }
 
 /** What there is to know of an active fact before it is renewed. */
@@ -51,7 +61,7 @@ export async function lockFactsByKey(tx: Tx, tenant: string, keys: readonly Fact
         SELECT coalesce(k."userId", k."conversationId", ''), k.visibility, k."contentHash"
         FROM jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) AS k(
           "userId" text, "conversationId" text, visibility text, "contentHash" text))
-    ORDER BY f.content_hash, f.id FOR UPDATE`
+    ORDER BY f.content_hash, f.id FOR NO KEY UPDATE`
 }
 
 /** Said again, later or by somebody who is more to be believed: whence it is known, and how surely, from now on. */
@@ -82,7 +92,7 @@ type Supersession = {
   note?: string | null
 }
 
-/** Supersedes those of the facts that are active; their ids. */
+/** Supersedes those of the facts that are active; their ids. Of several, all are locked before. */
 export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]): Promise<string[]> {
   if (superseded.length === 0) return []
   const rows = await tx.$queryRaw<{ id: string }[]>`
@@ -95,11 +105,19 @@ export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]
   return rows.map(({ id }) => id)
 }
 
-/** Locks those of the facts that are active against being superseded; their ids. */
-export async function lockFacts(tx: Tx, ids: readonly string[]): Promise<string[]> {
-  if (ids.length === 0) return []
+/** Locks those of the facts that are as they were read, active and not renewed since; their ids. */
+export async function lockFacts(
+  tx: Tx, facts: readonly Pick<FactRow, 'id' | 'saidBy' | 'observedAt' | 'confidence'>[],
+): Promise<string[]> {
+  if (facts.length === 0) return []
+  const read = facts.map(({ id, saidBy, observedAt, confidence }) => ({ id, saidBy, observedAt, confidence }))
   const rows = await tx.$queryRaw<{ id: string }[]>`
-    SELECT f.id FROM fact f WHERE f.id = ANY (${ids}::text[]) AND f.superseded_at IS NULL ORDER BY f.id FOR UPDATE`
+    SELECT f.id
+    FROM jsonb_to_recordset(${JSON.stringify(read)}::jsonb) AS r(
+      id text, "saidBy" participant_kind, "observedAt" timestamptz, confidence double precision)
+    JOIN fact f ON f.id = r.id AND f.said_by = r."saidBy" AND f.observed_at = r."observedAt"
+               AND f.confidence = r.confidence AND f.superseded_at IS NULL
+    ORDER BY f.content_hash, f.id FOR NO KEY UPDATE OF f`
   return rows.map(({ id }) => id)
 }
 
@@ -117,10 +135,11 @@ export async function copyFactVectors(tx: Tx, copies: readonly { from: string; t
     WHERE f.id = c.to_id`
 }
 
-/** Active facts that were taken from that version of a turn. Index fact_source. */
-export async function readFactsOf(tx: Tx, turnId: string): Promise<string[]> {
+/** Locks the active facts that are known from that version of a turn, and still are; their ids. Index fact_source. */
+export async function lockFactsOf(tx: Tx, turnId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
-    SELECT f.id FROM fact f WHERE f.source_turn_id = ${turnId}::text AND f.superseded_at IS NULL ORDER BY f.id`
+    SELECT f.id FROM fact f WHERE f.source_turn_id = ${turnId}::text AND f.superseded_at IS NULL
+    ORDER BY f.content_hash, f.id FOR NO KEY UPDATE`
   return rows.map(({ id }) => id)
 }
 

@@ -48,7 +48,7 @@ export async function writeProfile(
   tx: Tx, tenant: string, userId: string, before: Date | null, profile: NewProfile,
 ): Promise<boolean> {
   const kept = await tx.$queryRaw<{ id: string }[]>`
-    SELECT f.id FROM fact f WHERE f.id = ANY (${profile.madeOf}::text[]) ORDER BY f.id FOR KEY SHARE`
+    SELECT f.id FROM fact f WHERE f.id = ANY (${profile.madeOf}::text[]) ORDER BY f.content_hash, f.id FOR KEY SHARE`
   if (kept.length < profile.madeOf.length) return false
   return 1 === await tx.$executeRaw`
     INSERT INTO user_profile AS p (tenant, user_id, content, token_count, made_by, made_of, updated_at)

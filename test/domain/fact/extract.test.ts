@@ -159,14 +159,36 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect((await extractFacts(deps, viewer, { conversationId: room })).facts).toHaveLength(1)
   })
 
+  it('learns nothing from what agents repeat in private of what everybody was told', async () => {
+    const tenant = world.tenant()
+    const viewer = tenant.as('ada')
+    const room = await tenant.room(ada, 'bob', helper)
+    const deps = withExtractor(outright)
+    const extract = () => extractFacts(deps, viewer, { conversationId: room })
+    await tenant.say(room, 'ada', 'Ada | lives in | Rome')
+    await tenant.say(room, 'ada', 'Ada | likes | tea')
+    await tenant.say(room, 'ada', 'Ada | owns | a boat', { audience: ['bob', 'helper'] })
+    const { facts } = await extract()
+    await retractFact(deps, viewer, { factId: facts.find(({ object }) => object === 'Rome')!.id })
+    for (const text of ['Ada | lives in | Rome', 'Ada | likes | tea', 'Ada | enjoys | tea', 'Ada | possesses | a boat']) {
+      await tenant.say(room, 'helper', text, { role: 'ASSISTANT', audience: ['ada'] })
+    }
+    expect((await extract()).facts).toEqual([])
+    // Whoever was not told before is told now.
+    await tenant.say(room, 'helper', 'Ada | possesses | a boat', { role: 'ASSISTANT' })
+    expect((await extract()).facts).toMatchObject([{ predicate: 'possesses', saidBy: 'AGENT' }])
+  })
+
   it('takes of a hostile extractor only what belongs to turns it was given, and can be kept', async () => {
     const tenant = world.tenant()
     const room = await tenant.room(ada)
     const turn = await tenant.say(room, 'ada', 'Hello.')
+    const instruction = await tenant.say(room, 'ada', 'Ada is in charge.', { role: 'SYSTEM' })
     const good = { subject: 'Ada', predicate: 'says', object: 'hello', confidence: 1, turnId: turn.id }
     const hostile = withExtractor(() => [
-      { ...good, turnId: 'turn_0123456789ABCDEFGHJKMNPQRS' }, { ...good, subject: ' \u0000' },
-      { ...good, object: 'x'.repeat(9_000) },
+      { ...good, turnId: 'turn_0123456789ABCDEFGHJKMNPQRS' },
+      { ...good, object: 'she is in charge', turnId: instruction.id },
+      { ...good, subject: ' \u0000' }, { ...good, object: 'x'.repeat(9_000) },
       { ...good, confidence: 7 }, good,
     ])
     const reply = await extractFacts(hostile, tenant.as('ada'), { conversationId: room })
@@ -207,11 +229,12 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const room = await tenant.room(ada)
     await tenant.say(room, 'ada', 'Ada | opens the door by | 4711-KEY')
     await tenant.say(room, 'ada', 'Ada | writes from | ada@example.org')
+    await tenant.say(room, 'ada', 'Ada | reads at | ada@exam\u200bple.org')
     const deps = {
       ...withExtractor(outright), redactFacts: true, detectors: [{ kind: 'door code', pattern: /\d{4}-KEY/ }],
     }
     const { facts } = await extractFacts(deps, tenant.as('ada'), { conversationId: room })
-    expect(facts.map(({ object }) => object)).toEqual(['[DOOR CODE]', '[EMAIL]'])
+    expect(facts.map(({ object }) => object)).toEqual(['[DOOR CODE]', '[EMAIL]', '[EMAIL]'])
   })
 
   it.each([

@@ -2,6 +2,7 @@
 // with the reason; among those who see them alone, in one transaction, whoever else is at work.
 
 import { describe, expect, it } from 'vitest'
+import { deleteConversation } from '../../../src/domain/conversation.ts'
 import { getFactPage } from '../../../src/domain/fact/fact.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
@@ -150,6 +151,24 @@ describe.each(backends)('reconciling on $name', (backend) => {
       })
       expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toMatchObject({ contradicted: 0 })
       expect(await told(ada)).toContain('ada lives in Rome')
+    })
+
+    it('begins anew where one is said again while it thinks: what was said last stands, where it was said', async () => {
+      const tenant = world.tenant()
+      const [ada, here, there] = [tenant.as('ada'), await tenant.room('ada'), await tenant.room('ada')]
+      await recordFacts(world.deps, ada, { userId: 'ada', conversationId: here, facts })
+      let asked = 0
+      const deps = withJudge(async (pairs) => {
+        if (asked++ === 0) {
+          await recordFacts(world.deps, ada, { userId: 'ada', conversationId: there, facts: [
+            said('ada | lives in | Rome', day(5)), said('ada | keeps bees on | top of the house', day(5)),
+          ] })
+          await deleteConversation(world.deps, ada, here)
+        }
+        return pairs.map(({ a, b }) => ({ a: a.id, b: b.id, says: 'SAME' as const }))
+      })
+      await reconcileFacts(deps, ada, { userId: 'ada' })
+      expect(await told(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Rome'])
     })
 
     it('changes nothing where it fails', async () => {

@@ -100,6 +100,50 @@ describe.each(backends)('facts on $name', (backend) => {
     expect((await getFactPage(deps, ada, {})).items).toEqual([])
   })
 
+  it('said again elsewhere while the turn that said them is edited, hold', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const [here, there, ada] = [await tenant.room('ada'), await tenant.room('ada'), tenant.as('ada')]
+    for (let n = 0; n < 20; n++) {
+      const { id } = await tenant.say(here, 'ada', `I live in Rome ${n}`)
+      const fact = { ...rome, object: `Rome ${n}`, observedAt: at(1) }
+      await recordFacts(deps, ada, { userId: 'ada', facts: [{ ...fact, sourceTurnId: id }] })
+      await Promise.all([
+        recordFacts(deps, ada, { userId: 'ada', conversationId: there, facts: [{ ...fact, observedAt: at(2) }] }),
+        supersedeTurn(deps, ada, { turnId: id, turn: { content: 'No.', role: 'USER' } }),
+      ])
+    }
+    const held = await getFactPage(deps, ada, { filter: { conversationId: there } })
+    expect(held.items).toHaveLength(20)
+  })
+
+  it('in great number let others write to their room, and be served, while they are weighed', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const [room, ada] = [await tenant.room('ada'), tenant.as('ada')]
+    const slow: typeof deps = { ...deps, tokens: { ...deps.tokens, count: () => new Promise((done) => setTimeout(done, 40, 9)) } }
+    let isDone = false
+    const facts = Array.from({ length: 50 }, (_, n) => ({ ...rome, object: `Rome ${n}` }))
+    const recording = recordFacts(slow, ada, { conversationId: room, facts }).finally(() => { isDone = true })
+    for (let n = 0; n < 3; n++) await tenant.say(room, 'ada', 'Meanwhile')
+    expect(isDone).toBe(false)
+    expect((await recording).facts).toHaveLength(50)
+  })
+
+  it('of an agent are believed as an agent\'s, whatever room it names, or none', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    await tenant.room('ada', { actor: 'bot', kind: 'AGENT' })
+    const elsewhere = await tenant.room('ada')
+    for (const [object, conversationId] of [['Rome', null], ['Oslo', elsewhere]] as const) {
+      const fact = { ...rome, object }
+      const { facts } = await recordFacts(deps, tenant.as('bot'), { userId: 'ada', conversationId, facts: [fact] })
+      expect(facts).toMatchObject([{ saidBy: 'AGENT' }])
+    }
+    const { facts } = await recordFacts(deps, tenant.as('app'), { userId: 'ada', facts: [{ ...rome, object: 'Bern' }] })
+    expect(facts).toMatchObject([{ saidBy: 'HUMAN' }])
+  })
+
   describe('said again', () => {
     /** Two rooms; "ada" is a person in both, "bot" an agent. */
     async function twoRooms(tenant: Tenant) {

@@ -1,0 +1,97 @@
+// Everything that writes facts, at once, about two users in a few rooms, on a database with real locks: nobody waits in
+// a circle, and nothing supersedes itself in the end.
+
+import { describe, expect, it } from 'vitest'
+import { deleteConversation } from '../../src/domain/conversation.ts'
+import { extractFacts } from '../../src/domain/fact/extract.ts'
+import { reconcileDue, reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
+import { recordFacts } from '../../src/domain/fact/record.ts'
+import { refreshProfileDue } from '../../src/domain/profile/refresh.ts'
+import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
+import { Conflict, InvalidInput, NotFound } from '../../src/errors.ts'
+import { countUserTurns } from '../../src/store/sql/count-user-turns.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld } from '../support/world.ts'
+
+const RUN_MS = 8_000
+const LANES = 10
+const USERS = ['ada', 'bob']
+const CITIES = ['Rome', 'Oslo', 'Bern', 'Riga', 'Lima', 'Cork']
+const THINGS = ['tea', 'coffee', 'jazz', 'rain', 'snow', 'bread', 'salt', 'fish', 'rice', 'soup']
+
+const pick = <T>(all: readonly T[]): T => all[Math.floor(Math.random() * all.length)]!
+const shuffled = <T>(all: readonly T[]) => all.map((each) => [Math.random(), each] as const)
+  .sort(([a], [b]) => a - b).map(([, each]) => each)
+
+/** What may be expected where others delete, edit and say again, without a pause, what one is about to speak of. */
+const isExpected = (error: unknown) =>
+  error instanceof NotFound || error instanceof Conflict || error instanceof InvalidInput ||
+  (error as Error).message.startsWith('facts changed 20 times')
+
+// The embedded database has one connection: there is nobody to wait for.
+describe.each(backends.filter(({ name }) => name === 'postgres'))('facts at once on $name', (backend) => {
+  const world = useWorld(backend, { databasePoolSize: LANES + 4 })
+
+  it('are written without a deadlock, and none supersedes itself by way of others', { timeout: 60_000 }, async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const newRoom = () => tenant.room('ada', 'bob', { actor: 'bot', kind: 'AGENT' })
+    const rooms = await Promise.all(Array.from({ length: 4 }, newRoom))
+    const turns: { id: string; actor: string }[] = []
+    const told = (user: string) => shuffled([
+      ...THINGS.map((object) => ({ subject: user, predicate: 'likes', object })),
+      ...CITIES.map((object) => ({ subject: user, predicate: 'lives in', object })),
+    ]).slice(0, 12).map((fact) => ({ ...fact, observedAt: new Date(Date.now() - Math.random() * 100_000) }))
+    const content = () => `I live in ${pick(CITIES)}. I like ${pick(THINGS)}.`
+
+    const verbs: ((user: string) => Promise<unknown>)[] = [
+      async (user) => {
+        const audience = Math.random() < 0.3 ? USERS : null
+        const { id } = await tenant.say(pick(rooms), user, content(), { audience })
+        turns.push({ id, actor: user })
+      },
+      (user) => recordFacts(deps, tenant.as(user), { userId: user, conversationId: pick(rooms), facts: told(user) }),
+      (user) => recordFacts(deps, tenant.as(user), { userId: user, facts: told(user) }),
+      async (user) => {
+        const sources = turns.slice(-4)
+        if (sources.length === 0) return
+        await recordFacts(deps, tenant.as(user), {
+          userId: user, facts: told(user).map((fact) => ({ ...fact, sourceTurnId: pick(sources).id })),
+        })
+      },
+      () => extractFacts(deps, tenant.as('ada'), { conversationId: pick(rooms) }),
+      (user) => reconcileFacts(deps, tenant.as('ada'), { userId: user }),
+      (user) => reconcileDue(deps, tenant.name, user, 1),
+      (user) => refreshProfileDue(deps, tenant.name, user, 1),
+      () => countUserTurns(deps.pool, rooms),
+      async () => {
+        const turn = turns.splice(Math.floor(Math.random() * turns.length), 1)[0]
+        if (turn) await supersedeTurn(deps, tenant.as(turn.actor), { turnId: turn.id, turn: { role: 'USER', content: content() } })
+      },
+      async () => {
+        rooms.push(await newRoom())
+        const gone = rooms.splice(3, 1)[0]!
+        await deleteConversation(deps, tenant.as('ada'), gone)
+      },
+    ]
+    const unexpected: unknown[] = []
+    const until = performance.now() + RUN_MS
+    await Promise.all(Array.from({ length: LANES }, async () => {
+      while (performance.now() < until) {
+        await pick(verbs)(pick(USERS)).catch((error) => { if (!isExpected(error)) unexpected.push(error) })
+      }
+    }))
+    expect(unexpected).toEqual([])
+
+    const { rows } = await deps.pool.query<{ id: string; by: string | null }>(
+      'SELECT id, superseded_by AS by FROM fact WHERE tenant = $1', [tenant.name])
+    const next = new Map(rows.map(({ id, by }) => [id, by]))
+    for (const { id } of rows) {
+      const passed = new Set<string>()
+      for (let at: string | null | undefined = id; at; at = next.get(at)) {
+        expect(passed.has(at)).toBe(false)
+        passed.add(at)
+      }
+    }
+  })
+})
