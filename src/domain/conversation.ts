@@ -3,7 +3,9 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../errors.ts'
 import type { Prisma } from '../store/generated/client.ts'
-import { deleteProfilesOfRoom, lockFactsOfRoom } from '../store/sql/erase-facts.ts'
+import {
+  deleteProfilesOfRoom, lockFactsOfRoom, readRoomsGivenWay, reviveFacts,
+} from '../store/sql/erase-facts.ts'
 import {
   findConversation, listConversations, readConversations, type ConversationOrder, type ConversationRow,
 } from '../store/sql/read-conversations.ts'
@@ -11,6 +13,7 @@ import { lockJournal, writeEntry } from '../store/sql/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
 import type { Deps, Ground } from './deps.ts'
 import { announceDeleted, announceEntries } from './event/announce.ts'
+import { lockRooms, noteFacts } from './fact/write.ts'
 import { kindOf, newId } from './id.ts'
 import { id, metadata, name, parse, storable, text, time } from './input.ts'
 import { paging, slice, type Page, type Paging } from './page.ts'
@@ -192,20 +195,25 @@ export type ErasureReceipt = {
 }
 
 /**
- * Deletes the room with all that is in it, and the profiles that tell of its facts, in one transaction. Its readers are
- * told, and end.
+ * Deletes the room with all that is in it, and the profiles that tell of its facts, in one transaction; facts of other
+ * rooms that gave way to its own hold again. Its readers are told, and end.
  * @throws NotFound
  */
 export async function deleteConversation(deps: Deps, viewer: Viewer, room: string): Promise<ErasureReceipt> {
+  if (kindOf(room) !== 'conversation') throw new NotFound('conversation', room)
+  const others = await readRoomsGivenWay(deps.pool, room)
   return withTransaction(deps.db, async (tx, afterCommit) => {
-    const known = kindOf(room) === 'conversation'
-    if (!known || (await lockJournal(tx, viewer.tenant, room)) === null) throw new NotFound('conversation', room)
+    const heads = await lockRooms(tx, viewer.tenant, [room, ...others])
+    if (!heads.has(room)) throw new NotFound('conversation', room)
     const turns = await tx.turn.count({ where: { conversationId: room } })
     const summaries = await tx.summary.count({ where: { conversationId: room } })
-    const facts = await lockFactsOfRoom(tx, room)
+    const { facts, gaveWay } = await lockFactsOfRoom(tx, room)
     const profiles = facts === 0 ? 0 : await deleteProfilesOfRoom(tx, viewer.tenant, room)
     const participants = await tx.participant.findMany({ where: { conversationId: room }, select: { actor: true } })
     await tx.conversation.delete({ where: { id: room } })
+    const revived = await reviveFacts(tx, gaveWay)
+    await noteFacts(deps, tx, afterCommit, viewer.tenant, revived.filter(({ conversationId }) =>
+      conversationId !== null && heads.has(conversationId)))
     afterCommit(() => {
       deps.vectors.forget(room)
       announceDeleted(deps, viewer.tenant, room, participants.map(({ actor }) => actor))

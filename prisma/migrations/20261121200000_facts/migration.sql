@@ -45,6 +45,7 @@ CREATE INDEX fact_newest ON fact (tenant, created_at DESC, id DESC);
 CREATE INDEX fact_user ON fact (tenant, user_id, created_at DESC, id DESC);
 CREATE INDEX fact_room ON fact (conversation_id, created_at DESC, id DESC);
 CREATE INDEX fact_source ON fact (source_turn_id);
+CREATE INDEX fact_superseded_by ON fact (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX fact_terms ON fact USING gin (terms);
 CREATE INDEX fact_embedded ON fact (embedded_by);
 

@@ -26,8 +26,8 @@ import { factTerms, lockRooms, noteFacts } from './write.ts'
 /** Facts of one set that are looked at, unless another number is asked for, and at most. */
 export const FACTS = 50
 const MOST = 500
-/** Attempts where facts change while they are compared. */
-const ATTEMPTS = 20
+/** Attempts where facts change while they are compared; the last one settles what did not. */
+const ATTEMPTS = 5
 
 /** What reconciling came to. */
 export type Reconciliation = {
@@ -105,6 +105,15 @@ async function write(tx: Tx, tenant: string, { facts, plan }: Outcome): Promise<
   return [...merged.map(({ fact }) => fact), ...superseded.map((each) => byId.get(each.id)!)]
 }
 
+/** Of the plan, what rests on facts that are as they were read; the rest is for the next time. */
+function resting({ facts, plan }: Outcome, locked: ReadonlySet<string>): Outcome {
+  const merged = plan.merged.filter(({ originals }) => originals.every((original) => locked.has(original)))
+  const keys = new Set(merged.map(({ into }) => into.key))
+  const contradicted = plan.contradicted.filter(({ loser, winner }) =>
+    locked.has(loser) && (keys.has(winner) || locked.has(winner)))
+  return { facts, plan: { ...plan, merged, contradicted } }
+}
+
 const changes = ({ plan }: Outcome) => plan.merged.length + plan.contradicted.length > 0
 
 /** What the plan rests on: what it changes, and what wins by it. */
@@ -131,17 +140,17 @@ async function settle(
       const facts = busy.flatMap((outcome) => outcome.facts)
       await lockRooms(tx, scope.tenant, facts.flatMap(({ conversationId }) => conversationId ?? []))
       const wanted = new Set(busy.flatMap(touched))
-      const locked = await lockFacts(tx, facts.filter((fact) => wanted.has(fact.id)))
-      if (locked.length < wanted.size) return 'changed'
+      const locked = new Set(await lockFacts(tx, facts.filter((fact) => wanted.has(fact.id))))
+      if (locked.size < wanted.size && attempt < ATTEMPTS) return 'changed'
       if (!(await take(tx))) return 'taken'
+      const settled = outcomes.map((outcome) => resting(outcome, locked))
       const written: FactRow[] = []
-      for (const outcome of busy) written.push(...(await write(tx, scope.tenant, outcome)))
+      for (const outcome of settled) written.push(...(await write(tx, scope.tenant, outcome)))
       await noteFacts(deps, tx, afterCommit, scope.tenant, written)
-      return 'written'
+      return summed(settled)
     })
     if (done === 'taken') return null
-    if (done === 'written') return summed(outcomes)
-    if (attempt === ATTEMPTS) throw new Error(`facts changed ${ATTEMPTS} times while they were compared`)
+    if (done !== 'changed') return done
   }
 }
 

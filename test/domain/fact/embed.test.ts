@@ -56,19 +56,22 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   })
 
   // The embedded database has one connection: there, nobody writes at the same moment.
-  it.runIf(backend.name === 'postgres')('or at once, also while somebody else writes the fact', async () => {
-    const ground = await groundOf(fakeEmbedder())
-    const [id] = await tell(world.tenant(), 'kittens') as [string]
-    const client = await world.deps.pool.connect()
-    try {
-      await client.query('BEGIN')
-      await client.query('SELECT FROM fact WHERE id = $1 FOR NO KEY UPDATE', [id])
-      expect([...(await embedFacts(ground, [id])).keys()]).toEqual([id])
-    } finally {
-      await client.query('ROLLBACK')
-      client.release()
-    }
-  })
+  // The embedded database has one connection: there is nobody else.
+  if (backend.name === 'postgres') {
+    it('or at once, also while somebody else writes the fact', async () => {
+      const ground = await groundOf(fakeEmbedder())
+      const [id] = await tell(world.tenant(), 'kittens') as [string]
+      const client = await world.deps.pool.connect()
+      try {
+        await client.query('BEGIN')
+        await client.query('SELECT FROM fact WHERE id = $1 FOR NO KEY UPDATE', [id])
+        expect([...(await embedFacts(ground, [id])).keys()]).toEqual([id])
+      } finally {
+        await client.query('ROLLBACK')
+        client.release()
+      }
+    })
+  }
 
   it('a superseded one needs none', async () => {
     const embedder = fakeEmbedder()

@@ -170,7 +170,9 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     await tenant.say(room, 'ada', 'Ada | owns | a boat', { audience: ['bob', 'helper'] })
     const { facts } = await extract()
     await retractFact(deps, viewer, { factId: facts.find(({ object }) => object === 'Rome')!.id })
-    for (const text of ['Ada | lives in | Rome', 'Ada | likes | tea', 'Ada | enjoys | tea', 'Ada | possesses | a boat']) {
+    for (const text of [
+      'Ada | lives in | Rome', 'Ada | likes | tea', 'Ada | enjoys | tea', 'Ada | possesses | a boat',
+    ]) {
       await tenant.say(room, 'helper', text, { role: 'ASSISTANT', audience: ['ada'] })
     }
     expect((await extract()).facts).toEqual([])

@@ -121,6 +121,28 @@ describe.each(backends)('reconciling on $name', (backend) => {
     }
   })
 
+  it('is undone where what won is deleted with its room: what gave way holds again', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const [ada, kept, gone] = [tenant.as('ada'), await tenant.room('ada'), await tenant.room('ada')]
+    const record = (conversationId: string, ...facts: string[]) => recordFacts(deps, ada, {
+      conversationId, userId: 'ada', facts: facts.map((text) => said(text, day(conversationId === kept ? 1 : 2))),
+    })
+    await record(kept, 'ada | lives in | Rome', 'ada | likes | tea', 'ada | is aged | 30', 'ada | age | 30')
+    await record(gone, 'ada | lives in | Oslo', 'ada | likes | the tea', 'ada | age | 31')
+    await reconcileFacts(deps, ada, { userId: 'ada' })
+    expect(await told(ada)).toEqual(['ada age 31', 'ada likes tea', 'ada lives in Oslo'])
+    // Said once more, where it stays: then it holds beside what won.
+    await record(kept, 'ada | lives in | Rome')
+    const before = (await tenant.lastSeq(kept))!
+    expect(await deleteConversation(deps, ada, gone)).toMatchObject({ facts: 3 })
+    expect(await told(ada)).toEqual(['ada age 30', 'ada is aged 30', 'ada likes tea', 'ada lives in Rome'])
+    const ids = new Set((await all(ada)).map((fact) => fact.id))
+    for (const { supersededBy } of await all(ada)) if (supersededBy) expect(ids).toContain(supersededBy)
+    const { events } = await readEvents(deps, ada.tenant, kept, before, 10)
+    expect(events).toMatchObject([{ type: 'FactsChanged' }])
+  })
+
   describe('with a model that judges', () => {
     const withJudge = (judge: FactJudge['judge']): Deps => ({
       ...world.deps, knowledge: { ...world.deps.knowledge, judge: { name: 'test', judge, close: async () => {} } },
@@ -153,7 +175,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
       expect(await told(ada)).toContain('ada lives in Rome')
     })
 
-    it('begins anew where one is said again while it thinks: what was said last stands, where it was said', async () => {
+    it('begins anew where one is said again while it thinks: what was said last stands, there', async () => {
       const tenant = world.tenant()
       const [ada, here, there] = [tenant.as('ada'), await tenant.room('ada'), await tenant.room('ada')]
       await recordFacts(world.deps, ada, { userId: 'ada', conversationId: here, facts })

@@ -121,7 +121,8 @@ describe.each(backends)('facts on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const [room, ada] = [await tenant.room('ada'), tenant.as('ada')]
-    const slow: typeof deps = { ...deps, tokens: { ...deps.tokens, count: () => new Promise((done) => setTimeout(done, 40, 9)) } }
+    const count = () => new Promise<number>((done) => setTimeout(done, 40, 9))
+    const slow: typeof deps = { ...deps, tokens: { ...deps.tokens, count } }
     let isDone = false
     const facts = Array.from({ length: 50 }, (_, n) => ({ ...rome, object: `Rome ${n}` }))
     const recording = recordFacts(slow, ada, { conversationId: room, facts }).finally(() => { isDone = true })
