@@ -55,7 +55,6 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     expect(embedder.calls).toHaveLength(1)
   })
 
-  // The embedded database has one connection: there, nobody writes at the same moment.
   // The embedded database has one connection: there is nobody else.
   if (backend.name === 'postgres') {
     it('or at once, also while somebody else writes the fact', async () => {
