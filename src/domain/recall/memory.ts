@@ -28,9 +28,12 @@ export type Chosen = {
   neighbours: TurnCandidate['turn'][]
 }
 
-/** All kinds in one order: best first; of equal ones the newer first. */
-export const merge = (...kinds: readonly Found[][]): Found[] =>
-  kinds.flat().sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
+/** All kinds, each in this order, in one: best first; of equal ones the newer first. */
+export function merge(...kinds: readonly Found[][]): Found[] {
+  const found = kinds.filter(({ length }) => length > 0)
+  if (found.length < 2) return found[0] ?? []
+  return found.flat().sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
+}
 
 /** A hit and the turns around it, up to `reach` on each side; each by a key, with its tokens. */
 function shownWith(

@@ -92,6 +92,8 @@ export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Pro
   const [rooms, vector] = await Promise.all([
     findRooms(deps, viewer, scope, room), kinds.has('TURN') || kinds.has('FACT') ? directionOf(deps, query) : null,
   ])
+  // Most rooms have none: then nothing is looked for. Of other scopes, users have facts without rooms.
+  const mayHaveFacts = scope !== 'CONVERSATION' || rooms.some(({ hasFacts }) => hasFacts)
   const k = given.k ?? 10
   const asked: Asked = {
     terms: termsOf(query), vector, k,
@@ -102,7 +104,7 @@ export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Pro
   if (asked.terms.size === 0 && vector === null) return { hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } }
   const [turns, facts, summaries] = await Promise.all([
     kinds.has('TURN') ? recallTurns(deps, viewer, rooms, query, asked) : { found: [], vectorSearch: 'NONE' as const },
-    kinds.has('FACT') ? recallFacts(deps, viewer, { scope, room }, query, asked) : [],
+    kinds.has('FACT') && mayHaveFacts ? recallFacts(deps, viewer, { scope, room }, query, asked) : [],
     kinds.has('SUMMARY') ? recallSummaries(deps, viewer, rooms, query, asked) : [],
   ])
   const ranked = merge(turns.found, facts, summaries)

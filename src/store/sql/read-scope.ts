@@ -4,8 +4,13 @@ import type { Pool } from 'pg'
 
 export type Scope = 'CONVERSATION' | 'OWNER' | 'TENANT'
 
-/** A room, and its newest entry: it has no more turns than entries. */
-export type ScopeRoom = { id: string; lastSeq: number }
+export type ScopeRoom = {
+  id: string
+  /** Its newest entry: it has no more turns than entries. */
+  lastSeq: number
+  /** Whether any active fact, seen or not, is known from it; looked up for one room only, of many it is taken to be so. */
+  hasFacts: boolean
+}
 
 const WHERE: Record<Scope, string> = {
   CONVERSATION: 'c.id = $2::text AND $3::text IS NOT NULL',
@@ -14,13 +19,16 @@ const WHERE: Record<Scope, string> = {
   TENANT: '($2::text IS NULL OR true) AND $3::text IS NOT NULL',
 }
 
+const ONE_HAS_FACTS = 'EXISTS (SELECT FROM fact f WHERE f.conversation_id = c.id AND f.superseded_at IS NULL)'
+const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
+
 /** Rooms of the tenant: that one, those of its owner (without `room`, of `actor`), or all; in no order. */
 export async function readScope(
   pool: Pool, { tenant, actor }: { tenant: string; actor: string }, scope: Scope, room: string | null,
 ): Promise<ScopeRoom[]> {
   const { rows } = await pool.query<ScopeRoom>({
     name: `read-scope-${scope.toLowerCase()}`,
-    text: `SELECT c.id, j.last_seq AS "lastSeq"
+    text: `SELECT c.id, j.last_seq AS "lastSeq", ${HAS_FACTS[scope]} AS "hasFacts"
            FROM conversation c JOIN journal j ON j.conversation_id = c.id
            WHERE c.tenant = $1::text AND ${WHERE[scope]}`,
     values: [tenant, room, actor],
