@@ -8,7 +8,7 @@ export type ScopeRoom = {
   id: string
   /** Its newest entry: it has no more turns than entries. */
   lastSeq: number
-  /** Whether any active fact, seen or not, is known from it; looked up for one room only, of many it is taken to be so. */
+  /** Whether any active fact, seen or not, is known from it. Looked up for one room only: of many, it is taken so. */
   hasFacts: boolean
 }
 
