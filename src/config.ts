@@ -38,8 +38,9 @@ const environment = z.object({
   ...extractorVariables,
   PROMPTS_DIR: directory.describe('Directory of your own prompts, which go before those in `src/providers/prompts`.'),
   REDACT_FACTS: flag('false').describe(
-    'Whether e-mail addresses, numbers of cards, accounts and phones, IP addresses and credentials are taken out of ' +
-    'facts before they are kept.'),
+    'Whether e-mail addresses, numbers of cards, accounts and phones, IP addresses and credentials are taken out of '
+      + 'facts before they are kept.',
+  ),
   ...automaticVariables,
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent')
     .prefault('info')
@@ -57,8 +58,10 @@ const environment = z.object({
 })
 
 /** For checks of several variables: asked even when others are wrong, so that all problems show at once. */
-const unlessWrong = (...names: string[]) =>
-  ({ issues }: { issues: { path?: PropertyKey[] }[] }) => !issues.some(({ path }) => names.includes(String(path?.[0])))
+const unlessWrong =
+  (...names: string[]) =>
+  ({ issues }: { issues: { path?: PropertyKey[] }[] }) =>
+    !issues.some(({ path }) => names.includes(String(path?.[0])))
 
 const schema = environment
   .refine(({ HOST, ALLOW_UNAUTHENTICATED }) => isLoopback(HOST) || ALLOW_UNAUTHENTICATED, {
@@ -66,15 +69,24 @@ const schema = environment
     error: 'binding to a network without authentication needs ALLOW_UNAUTHENTICATED=1',
     when: unlessWrong('HOST', 'ALLOW_UNAUTHENTICATED'),
   })
-  .superRefine((env, { addIssue }) => {
-    for (const [name, message] of embedderProblems(env)) addIssue({ code: 'custom', path: [name], message })
-  }, { when: unlessWrong(...EMBEDDER_VARIABLES) })
-  .superRefine((env, { addIssue }) => {
-    for (const [name, message] of summarizerProblems(env)) addIssue({ code: 'custom', path: [name], message })
-  }, { when: unlessWrong(...SUMMARIZER_VARIABLES) })
-  .superRefine((env, { addIssue }) => {
-    for (const [name, message] of extractorProblems(env)) addIssue({ code: 'custom', path: [name], message })
-  }, { when: unlessWrong(...EXTRACTOR_VARIABLES) })
+  .superRefine(
+    (env, { addIssue }) => {
+      for (const [name, message] of embedderProblems(env)) addIssue({ code: 'custom', path: [name], message })
+    },
+    { when: unlessWrong(...EMBEDDER_VARIABLES) },
+  )
+  .superRefine(
+    (env, { addIssue }) => {
+      for (const [name, message] of summarizerProblems(env)) addIssue({ code: 'custom', path: [name], message })
+    },
+    { when: unlessWrong(...SUMMARIZER_VARIABLES) },
+  )
+  .superRefine(
+    (env, { addIssue }) => {
+      for (const [name, message] of extractorProblems(env)) addIssue({ code: 'custom', path: [name], message })
+    },
+    { when: unlessWrong(...EXTRACTOR_VARIABLES) },
+  )
   .transform((env) => ({
     port: env.PORT,
     host: env.HOST,

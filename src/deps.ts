@@ -45,8 +45,19 @@ const LANES = 2
 
 export type DepsConfig = Pick<
   Config,
-  | 'databaseUrl' | 'databasePoolSize' | 'redisUrl' | 'embedder' | 'summarizer' | 'extractor' | 'promptsDir'
-  | 'redactFacts' | 'automatic' | 'limits' | 'streamLeaseMs' | 'presenceTtlMs' | 'logLevel'
+  | 'databaseUrl'
+  | 'databasePoolSize'
+  | 'redisUrl'
+  | 'embedder'
+  | 'summarizer'
+  | 'extractor'
+  | 'promptsDir'
+  | 'redactFacts'
+  | 'automatic'
+  | 'limits'
+  | 'streamLeaseMs'
+  | 'presenceTtlMs'
+  | 'logLevel'
 > & {
   /** null keeps the embedded database in memory. */
   dataDir: string | null
@@ -93,16 +104,19 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     undo.push(() => summarizers.close())
     const knowledge = await createKnowledge(config.extractor, tokens, config.promptsDir)
     undo.push(() => knowledge.close())
-    const jobs = createJobQueue(
-      pool, (err) => log.warn({ err }, 'the job queue could not do something; it tries again'),
+    const jobs = createJobQueue(pool, (err) =>
+      log.warn({ err }, 'the job queue could not do something; it tries again'),
     )
     undo.push(() => jobs.close())
 
     const vectors = embedded ? createEmbeddedVectors(pool) : createPostgresVectors(pool)
-    const embedding = createEmbedding({ pool, vectors, embedder, log }, {
-      find: (known) => findEmbedder(known, config.embedder, log),
-      indexes: embedded ? null : vectorIndexes(pool, config.databaseUrl!),
-    })
+    const embedding = createEmbedding(
+      { pool, vectors, embedder, log },
+      {
+        find: (known) => findEmbedder(known, config.embedder, log),
+        indexes: embedded ? null : vectorIndexes(pool, config.databaseUrl!),
+      },
+    )
     undo.push(() => embedding.stop())
     const factEmbedding = createFactEmbedding({ pool, embedding, log })
     undo.push(() => factEmbedding.stop())
@@ -111,13 +125,28 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
 
     const growths = createGrowths()
     const ground: Ground = {
-      pool, db, bus, presence, tokens, embedder, vectors, summarizers, knowledge, jobs, growths, log,
+      pool,
+      db,
+      bus,
+      presence,
+      tokens,
+      embedder,
+      vectors,
+      summarizers,
+      knowledge,
+      jobs,
+      growths,
+      log,
       onGrowth(grown) {
         embedding.nudge(grown.map(({ room }) => room))
         for (const { room } of grown) growths.grew(room)
       },
-      redactFacts: config.redactFacts, detectors: config.detectors ?? [], automatic: config.automatic,
-      limits: config.limits, streamLeaseMs: config.streamLeaseMs, presenceTtlMs: config.presenceTtlMs,
+      redactFacts: config.redactFacts,
+      detectors: config.detectors ?? [],
+      automatic: config.automatic,
+      limits: config.limits,
+      streamLeaseMs: config.streamLeaseMs,
+      presenceTtlMs: config.presenceTtlMs,
     }
     const feeds = createFeeds(ground)
     undo.push(() => feeds.close())
@@ -125,20 +154,25 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       ...ground,
       feeds,
       inboxes: createInboxes(ground),
-      embedding, factEmbedding, recalledFacts,
+      embedding,
+      factEmbedding,
+      recalledFacts,
       appends: createAppendQueue(pool, embedded ? 1 : LANES, (answered) =>
-        announceEntries(ground, answered.flatMap(growthOf))),
+        announceEntries(ground, answered.flatMap(growthOf)),
+      ),
       deltas: createDeltaQueue(pool, config.limits.turnBytes, (room, turnId, start, text) =>
-        announceDelta(ground, room, turnId, start, text)),
+        announceDelta(ground, room, turnId, start, text),
+      ),
     }
     await embedding.start()
     factEmbedding.start()
     return {
-      deps, close,
+      deps,
+      close,
       failed: embedded ? embedded.died : new Promise(() => {}),
       durability: embedded
-        ? 'Embedded database: what is acknowledged survives the end of this process, ' +
-          'not a power cut (DATABASE_URL does).'
+        ? 'Embedded database: what is acknowledged survives the end of this process, '
+          + 'not a power cut (DATABASE_URL does).'
         : 'Postgres: what is acknowledged survives a power cut.',
     }
   } catch (error) {
@@ -153,5 +187,6 @@ type Answered = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
 function growthOf({ call, rows }: Answered): Growth[] {
   const { tenant, room } = call
   return rows.flatMap(({ outcome, detail, seq }) =>
-    outcome === 'written' ? [{ tenant, room, first: detail === 'joined' ? seq - 1 : seq, last: seq }] : [])
+    outcome === 'written' ? [{ tenant, room, first: detail === 'joined' ? seq - 1 : seq, last: seq }] : [],
+  )
 }

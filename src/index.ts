@@ -6,8 +6,13 @@ export * from './errors.ts'
 export type { Deps } from './domain/deps.ts'
 export type { Viewer } from './domain/view.ts'
 export {
-  createConversation, deleteConversation, getConversationByKey, getConversationPage, getConversations,
-  updateConversation, type Conversation,
+  createConversation,
+  deleteConversation,
+  getConversationByKey,
+  getConversationPage,
+  getConversations,
+  updateConversation,
+  type Conversation,
 } from './domain/conversation.ts'
 export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './domain/fact/fact.ts'
 export { recordFacts, retractFact, type FactExtraction } from './domain/fact/record.ts'

@@ -13,11 +13,10 @@ async function run(config: Config): Promise<void> {
   const log = pino({ level: config.logLevel })
   // The embedded database starts in its thread while this one reads the rest of the code.
   const [{ deps, durability, failed, close }, { createServer }] = await Promise.all([
-    createDeps(config, log), import('./server/http.ts'),
+    createDeps(config, log),
+    import('./server/http.ts'),
   ])
-  const server = createServer(deps, config, {
-    database: () => ping(deps.pool), bus: () => deps.bus.ping(), durability,
-  })
+  const server = createServer(deps, config, { database: () => ping(deps.pool), bus: () => deps.bus.ping(), durability })
   const stopSweeping = startSweeping(deps)
   let jobs: ReturnType<typeof startJobs> | null = null
 

@@ -56,7 +56,13 @@ const inner = ({ path, imports }: File) =>
 const outer = ({ imports }: File) =>
   imports
     .filter(({ from }) => !/^(\.|node:)/.test(from))
-    .map(({ from, isType }) => ({ to: from.split('/').slice(0, from.startsWith('@') ? 2 : 1).join('/'), isType }))
+    .map(({ from, isType }) => ({
+      to: from
+        .split('/')
+        .slice(0, from.startsWith('@') ? 2 : 1)
+        .join('/'),
+      isType,
+    }))
 
 /** The folder under src, or the file's own name for those that lie beside main.ts. */
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
@@ -110,7 +116,9 @@ describe('imports', () => {
 
   it('make no cycle', () => {
     const loadedBy = (file: File) =>
-      inner(file).filter(({ isType, isThread }) => !isType && !isThread).map(({ to }) => to)
+      inner(file)
+        .filter(({ isType, isThread }) => !isType && !isThread)
+        .map(({ to }) => to)
     const next = new Map(files.map((file) => [file.path, loadedBy(file)]))
     const done = new Set<string>()
     const cycles: string[] = []
@@ -129,7 +137,8 @@ describe('imports', () => {
       outer(file).flatMap(({ to, isType }) => {
         const home = HOMES.find(([packages]) => packages.test(to))
         return !home || isType || home[1].includes(layerOf(file.path)) ? [] : [`${file.path} imports ${to}`]
-      }))
+      }),
+    )
     expect(wrong).toEqual([])
   })
 
@@ -146,8 +155,9 @@ const matching = (pattern: RegExp, among = files) =>
 
 describe('what is touched', () => {
   it('in the environment, only by config.ts', () => {
-    expect(matching(/\bprocess\s*(\.|\?\.|\[\s*['"])env\b|import \{[^}]*\benv\b[^}]*\} from 'node:process'/))
-      .toEqual(['src/config.ts'])
+    expect(matching(/\bprocess\s*(\.|\?\.|\[\s*['"])env\b|import \{[^}]*\benv\b[^}]*\} from 'node:process'/)).toEqual([
+      'src/config.ts',
+    ])
   })
 
   it('in SQL, only by store/', () => {
@@ -168,7 +178,8 @@ describe('files', () => {
 
   it('are narrow: 120 characters a line at most', () => {
     const long = [...files, ...tests].flatMap(({ path, text }) =>
-      text.split('\n').flatMap((line, i) => ([...line].length > 120 ? [`${path}:${i + 1}`] : [])))
+      text.split('\n').flatMap((line, i) => ([...line].length > 120 ? [`${path}:${i + 1}`] : [])),
+    )
     expect(long).toEqual([])
   })
 
@@ -182,7 +193,12 @@ describe('files', () => {
   })
 
   it('are of this repository: nothing imports a test from src', () => {
-    expect(files.flatMap(inner).map(({ to }) => to).filter((to) => !to.startsWith('src/'))).toEqual([])
+    expect(
+      files
+        .flatMap(inner)
+        .map(({ to }) => to)
+        .filter((to) => !to.startsWith('src/')),
+    ).toEqual([])
   })
 })
 

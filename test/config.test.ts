@@ -84,7 +84,11 @@ describe('loadConfig', () => {
       databaseUrl: 'postgres://u:p@db/colloquy?sslmode=require',
       redisUrl: 'rediss://cache:6380',
       embedder: {
-        kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'nomic-embed-text', dimension: 768,
+        kind: 'openai',
+        baseUrl: 'http://ollama:11434/v1',
+        apiKey: 'sk-key',
+        model: 'nomic-embed-text',
+        dimension: 768,
         shortens: false,
       },
       summarizer: { kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'llama3.2' },
@@ -155,17 +159,25 @@ describe('EMBEDDER', () => {
 
   it('has a model and a dimension by default', () => {
     expect(loadConfig({ EMBEDDER: 'openai', ...KEY }).embedder).toEqual({
-      kind: 'openai', baseUrl: 'https://api.openai.com/v1', apiKey: 'sk-key', model: 'text-embedding-3-small',
-      dimension: 1536, shortens: true,
+      kind: 'openai',
+      baseUrl: 'https://api.openai.com/v1',
+      apiKey: 'sk-key',
+      model: 'text-embedding-3-small',
+      dimension: 1536,
+      shortens: true,
     })
     expect(loadConfig({ EMBEDDER: 'transformers' }).embedder).toEqual({
-      kind: 'transformers', model: 'Xenova/all-MiniLM-L6-v2', dimension: 384,
+      kind: 'transformers',
+      model: 'Xenova/all-MiniLM-L6-v2',
+      dimension: 384,
     })
   })
 
   it.each([
-    ['openai', 'text-embedding-3-large', 3072], ['openai', 'text-embedding-ada-002', 1536],
-    ['openai', 'openai/text-embedding-3-small', 1536], ['transformers', '/models/all-MiniLM-L6-v2/', 384],
+    ['openai', 'text-embedding-3-large', 3072],
+    ['openai', 'text-embedding-ada-002', 1536],
+    ['openai', 'openai/text-embedding-3-small', 1536],
+    ['transformers', '/models/all-MiniLM-L6-v2/', 384],
   ])('%s knows the dimension of %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
     expect(loadConfig({ EMBEDDER, EMBEDDING_MODEL, ...KEY }).embedder).toMatchObject({ dimension })
   })
@@ -176,29 +188,63 @@ describe('EMBEDDER', () => {
   })
 
   it.each<[string, Record<string, string>, string[]]>([
-    ['an unknown embedder', { EMBEDDER: 'word2vec' },
-      ['EMBEDDER is "word2vec": must be one of static, openai, transformers']],
-    ['a model nobody knows the dimension of', { EMBEDDER: 'openai', EMBEDDING_MODEL: 'constructor', ...KEY },
-      ['EMBEDDING_DIMENSIONS: set it to the length of the vectors that "constructor" makes']],
-    ['OpenAI without a key', { EMBEDDER: 'openai', OPENAI_BASE_URL: 'https://API.openai.com/v1/' },
-      ['OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL']],
-    ['more dimensions than the index takes', { EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '4001', ...KEY },
-      ['EMBEDDING_DIMENSIONS is "4001": must be a whole number from 1 to 4000']],
-    ['more dimensions than the model has', { EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '1537', ...KEY },
-      ['EMBEDDING_DIMENSIONS is "1537": text-embedding-3-small makes vectors of 1536 at most']],
-    ['other dimensions than the model has', { EMBEDDER: 'transformers', EMBEDDING_DIMENSIONS: '256' },
-      ['EMBEDDING_DIMENSIONS is "256": Xenova/all-MiniLM-L6-v2 makes vectors of 384']],
-    ['settings for an embedder that was not chosen', { EMBEDDING_MODEL: 'm', EMBEDDING_DIMENSIONS: '5', ...KEY },
-      ['EMBEDDING_MODEL is "m": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this',
-        'EMBEDDING_DIMENSIONS is "5": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this']],
-    ['a summarizer without its key', { SUMMARIZER: 'openai' },
-      ['OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL']],
-    ['a model for the summarizer that has none', { SUMMARIZER_MODEL: 'm' },
-      ['SUMMARIZER_MODEL is "m": is for SUMMARIZER=openai: set that too, or unset this']],
-    ['all of it at once, with other variables', { PORT: 'x', EMBEDDER: 'openai', EMBEDDING_MODEL: 'm' },
-      ['PORT is "x": must be a whole number from 0 to 65535',
+    [
+      'an unknown embedder',
+      { EMBEDDER: 'word2vec' },
+      ['EMBEDDER is "word2vec": must be one of static, openai, transformers'],
+    ],
+    [
+      'a model nobody knows the dimension of',
+      { EMBEDDER: 'openai', EMBEDDING_MODEL: 'constructor', ...KEY },
+      ['EMBEDDING_DIMENSIONS: set it to the length of the vectors that "constructor" makes'],
+    ],
+    [
+      'OpenAI without a key',
+      { EMBEDDER: 'openai', OPENAI_BASE_URL: 'https://API.openai.com/v1/' },
+      ['OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL'],
+    ],
+    [
+      'more dimensions than the index takes',
+      { EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '4001', ...KEY },
+      ['EMBEDDING_DIMENSIONS is "4001": must be a whole number from 1 to 4000'],
+    ],
+    [
+      'more dimensions than the model has',
+      { EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '1537', ...KEY },
+      ['EMBEDDING_DIMENSIONS is "1537": text-embedding-3-small makes vectors of 1536 at most'],
+    ],
+    [
+      'other dimensions than the model has',
+      { EMBEDDER: 'transformers', EMBEDDING_DIMENSIONS: '256' },
+      ['EMBEDDING_DIMENSIONS is "256": Xenova/all-MiniLM-L6-v2 makes vectors of 384'],
+    ],
+    [
+      'settings for an embedder that was not chosen',
+      { EMBEDDING_MODEL: 'm', EMBEDDING_DIMENSIONS: '5', ...KEY },
+      [
+        'EMBEDDING_MODEL is "m": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this',
+        'EMBEDDING_DIMENSIONS is "5": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this',
+      ],
+    ],
+    [
+      'a summarizer without its key',
+      { SUMMARIZER: 'openai' },
+      ['OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL'],
+    ],
+    [
+      'a model for the summarizer that has none',
+      { SUMMARIZER_MODEL: 'm' },
+      ['SUMMARIZER_MODEL is "m": is for SUMMARIZER=openai: set that too, or unset this'],
+    ],
+    [
+      'all of it at once, with other variables',
+      { PORT: 'x', EMBEDDER: 'openai', EMBEDDING_MODEL: 'm' },
+      [
+        'PORT is "x": must be a whole number from 0 to 65535',
         'OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL',
-        'EMBEDDING_DIMENSIONS: set it to the length of the vectors that "m" makes']],
+        'EMBEDDING_DIMENSIONS: set it to the length of the vectors that "m" makes',
+      ],
+    ],
   ])('refuses %s', (_, env, expected) => {
     expect(problemsOf(env)).toEqual(expected)
   })
@@ -209,16 +255,19 @@ describe('EMBEDDER', () => {
   })
 
   it.each(['localhost:11434', 'ftp://a', 'http://u:hunter2@a', 'http://a/v1?key=hunter2', 'http://a b', 'http://a:x'])(
-    'has no base URL %s', (url) => {
+    'has no base URL %s',
+    (url) => {
       const [problem, ...others] = problemsOf({ OPENAI_BASE_URL: url })
       expect(problem).toMatch(/^OPENAI_BASE_URL: must be a URL like/)
       expect(problem).not.toContain('hunter2')
       expect(others).toEqual([])
-    })
+    },
+  )
 
   it('never repeats a bad key', () => {
-    expect(problemsOf({ OPENAI_API_KEY: 'sk-hunter2\n' }))
-      .toEqual(['OPENAI_API_KEY: must be printable ASCII without spaces or line breaks'])
+    expect(problemsOf({ OPENAI_API_KEY: 'sk-hunter2\n' })).toEqual([
+      'OPENAI_API_KEY: must be printable ASCII without spaces or line breaks',
+    ])
   })
 })
 

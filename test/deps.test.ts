@@ -11,9 +11,15 @@ const open = (settings: Partial<DepsConfig>) =>
 
 describe('createDeps', () => {
   it('takes a Config as it is: rules, nothing redacted, and no facts by themselves', async () => {
-    const { deps: { knowledge, redactFacts, detectors, automatic }, close } = await open({})
+    const {
+      deps: { knowledge, redactFacts, detectors, automatic },
+      close,
+    } = await open({})
     expect({ extractor: knowledge.extractor.name, judge: knowledge.judge, redactFacts, detectors, automatic }).toEqual({
-      extractor: 'rules-2', judge: null, redactFacts: false, detectors: [],
+      extractor: 'rules-2',
+      judge: null,
+      redactFacts: false,
+      detectors: [],
       automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 },
     })
     await close()
@@ -24,10 +30,15 @@ describe('createDeps', () => {
     const detectors = [{ kind: 'badge', pattern: /B-\d{4}/ }]
     const automatic = { threadSummaryEvery: 1, factExtractionEvery: 2, userSummaryEvery: 3, dedupEvery: 4 }
     const { deps, close } = await open({
-      ...OFFLINE, automatic, redactFacts: true, detectors,
+      ...OFFLINE,
+      automatic,
+      redactFacts: true,
+      detectors,
       extractor: { kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', apiKey: undefined, model: 'far-away' },
     })
-    const { knowledge: { extractor, judge, profileWriter } } = deps
+    const {
+      knowledge: { extractor, judge, profileWriter },
+    } = deps
     expect([extractor, judge!, profileWriter!].map(({ name }) => name)).toEqual(Array(3).fill('openai:far-away'))
     expect(deps).toMatchObject({ redactFacts: true, detectors, automatic })
     await close()

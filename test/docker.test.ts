@@ -46,7 +46,8 @@ describe('docker-compose.yml', () => {
 
   it('starts the server once both services say they are healthy', () => {
     expect(server.depends_on).toEqual({
-      postgres: { condition: 'service_healthy' }, redis: { condition: 'service_healthy' },
+      postgres: { condition: 'service_healthy' },
+      redis: { condition: 'service_healthy' },
     })
     for (const { healthcheck } of [postgres, redis]) {
       expect(healthcheck).toMatchObject({ interval: expect.stringMatching(/^\d+s$/), retries: expect.any(Number) })
@@ -92,7 +93,11 @@ describe('Dockerfile', () => {
   const all = (verb: string) => steps.filter((step) => step.verb === verb).map(({ rest }) => rest)
   const place = (verb: string, part: string) =>
     steps.findIndex((step) => step.verb === verb && step.rest.includes(part))
-  const env = Object.fromEntries(all('ENV')[0]!.split(' ').map((pair) => pair.split('=') as [string, string]))
+  const env = Object.fromEntries(
+    all('ENV')[0]!
+      .split(' ')
+      .map((pair) => pair.split('=') as [string, string]),
+  )
 
   it('starts from Node 24, which package.json allows', () => {
     expect(all('FROM')).toEqual(['node:24-slim'])
@@ -109,7 +114,9 @@ describe('Dockerfile', () => {
   })
 
   it('copies files that exist and that .dockerignore lets through', () => {
-    const allowed = read('.dockerignore').split('\n').flatMap((line) => (line.startsWith('!') ? line.slice(1) : []))
+    const allowed = read('.dockerignore')
+      .split('\n')
+      .flatMap((line) => (line.startsWith('!') ? line.slice(1) : []))
     for (const copied of all('COPY')) {
       for (const source of copied.split(' ').slice(0, -1)) {
         expect(existsSync(path(source)), source).toBe(true)
@@ -139,7 +146,10 @@ describe('Dockerfile', () => {
     expect(read('.production.env')).toMatch(/^NODE_ENV=production$/m)
   })
 
-  it.each([[200, 0], [503, 1]])('asks /health how it is: %i ends with %i', async (status, code) => {
+  it.each([
+    [200, 0],
+    [503, 1],
+  ])('asks /health how it is: %i ends with %i', async (status, code) => {
     const [healthcheck] = all('HEALTHCHECK')
     const [command, ...args] = JSON.parse(healthcheck!.slice(healthcheck!.indexOf('['))) as string[]
     const asked: (string | undefined)[] = []

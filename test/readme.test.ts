@@ -30,8 +30,16 @@ function table(head: string): string[][] {
   expect(start, head).toBeGreaterThan(-1)
   const rest = lines.slice(start + 2)
   return rest
-    .slice(0, rest.findIndex((line) => !line.startsWith('|')))
-    .map((row) => row.split('|').slice(1, -1).map((cell) => cell.trim()))
+    .slice(
+      0,
+      rest.findIndex((line) => !line.startsWith('|')),
+    )
+    .map((row) =>
+      row
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
 }
 
 const unquoted = (cell: string) => cell.replace(/^`|`$/g, '')
@@ -39,26 +47,39 @@ const unquoted = (cell: string) => cell.replace(/^`|`$/g, '')
 describe('the README', () => {
   it('lists every setting, with its default and meaning, in the order of config.ts', () => {
     const rows = table('| Variable |').map(([name, value, meaning]) => ({
-      name: unquoted(name!), default: unquoted(value!) || undefined, meaning,
+      name: unquoted(name!),
+      default: unquoted(value!) || undefined,
+      meaning,
     }))
     expect(rows).toEqual(variables)
   })
 
   it('lists every script, and names no other', () => {
     const listed = table('| Script |').map(([script]) => unquoted(script!).replace(/^npm (run )?/, ''))
-    expect(listed.sort()).toEqual(Object.keys(scripts).filter((name) => name !== 'postinstall').sort())
+    expect(listed.sort()).toEqual(
+      Object.keys(scripts)
+        .filter((name) => name !== 'postinstall')
+        .sort(),
+    )
     const named = [...readme.matchAll(/npm (?:run ([\w-]+)|(start|test)\b)/g)].map(([, run, own]) => run ?? own!)
     expect(named.filter((name) => !scripts[name])).toEqual([])
   })
 
   it('lists every expected failure by its code', () => {
     const made: errors.DomainError[] = [
-      errors.InvalidInput.at('x', 'y'), new errors.NotFound('x', 'y'), new errors.NotAllowed('x'),
-      new errors.Conflict('x'), new errors.StreamClosed('x', 'y'), new errors.ProviderFailed('x', true),
+      errors.InvalidInput.at('x', 'y'),
+      new errors.NotFound('x', 'y'),
+      new errors.NotAllowed('x'),
+      new errors.Conflict('x'),
+      new errors.StreamClosed('x', 'y'),
+      new errors.ProviderFailed('x', true),
       new errors.BudgetTooSmall(1, 2),
     ]
-    expect(made.map(({ constructor }) => constructor.name).sort())
-      .toEqual(Object.keys(errors).filter((name) => name !== 'DomainError').sort())
+    expect(made.map(({ constructor }) => constructor.name).sort()).toEqual(
+      Object.keys(errors)
+        .filter((name) => name !== 'DomainError')
+        .sort(),
+    )
     const rows = table('| Code |').map(([code, type]) => [unquoted(code!), unquoted(type!)])
     expect(rows).toEqual(made.map(({ code, constructor }) => [code, constructor.name]))
   })
@@ -101,14 +122,17 @@ describe('what the README shows, on a server as it starts by itself', () => {
 
   const ask = async (body: string, headers: Record<string, string> = {}) => {
     const response = await fetch(server.url, {
-      method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
     })
     return (await response.text()).trim()
   }
 
   it('answers each curl command with what stands below it', async () => {
     const pairs = blocks('sh', 'json').flatMap(({ language, text }, index, all) =>
-      language === 'sh' && text.startsWith('curl') ? [{ command: text, answer: all[index + 1]! }] : [])
+      language === 'sh' && text.startsWith('curl') ? [{ command: text, answer: all[index + 1]! }] : [],
+    )
     expect(pairs).toHaveLength(3)
     // What was printed once is another id now.
     const ids = new Map<string, string>()
@@ -132,20 +156,25 @@ describe('what the README shows, on a server as it starts by itself', () => {
     const create = 'mutation { createConversation(input: { key: "garden" }) { ... on Conversation { id } } }'
     const [room] = /conv_\w{26}/.exec(await ask(JSON.stringify({ query: create })))!
     for (const { actor, text } of [hit.neighbours[0], hit.memory, hit.neighbours[1]]) {
-      await ask(JSON.stringify({
-        query: 'mutation Say($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn { seq } } }',
-        variables: { input: { conversationId: room, turn: { actor, role: 'USER', content: text } } },
-      }))
+      await ask(
+        JSON.stringify({
+          query: 'mutation Say($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn { seq } } }',
+          variables: { input: { conversationId: room, turn: { actor, role: 'USER', content: text } } },
+        }),
+      )
     }
     // Until the vectors are made, similarity is null.
-    await vi.waitFor(async () => {
-      const got = JSON.parse(await ask(JSON.stringify({ query: all[at]!.text, variables: { room } })))
-      for (const figure of ['score', 'similarity', 'textScore']) {
-        expect(got.data.recall.hits[0][figure], figure).toBeCloseTo(hit[figure], 1)
-        got.data.recall.hits[0][figure] = hit[figure]
-      }
-      expect(got).toEqual(printed)
-    }, { timeout: 20_000, interval: 200 })
+    await vi.waitFor(
+      async () => {
+        const got = JSON.parse(await ask(JSON.stringify({ query: all[at]!.text, variables: { room } })))
+        for (const figure of ['score', 'similarity', 'textScore']) {
+          expect(got.data.recall.hits[0][figure], figure).toBeCloseTo(hit[figure], 1)
+          got.data.recall.hits[0][figure] = hit[figure]
+        }
+        expect(got).toEqual(printed)
+      },
+      { timeout: 20_000, interval: 200 },
+    )
   })
 
   it('has a client that goes on after every drop, and gets each entry once', async () => {
@@ -163,10 +192,13 @@ describe('what the README shows, on a server as it starts by itself', () => {
     try {
       const query = 'mutation { createConversation(input: { key: "followed" }) { ... on Conversation { id } } }'
       const [room] = /conv_\w{26}/.exec(await ask(JSON.stringify({ query })))!
-      const say = (content: string) => ask(JSON.stringify({
-        query: 'mutation Say($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn { seq } } }',
-        variables: { input: { conversationId: room, turn: { role: 'USER', content } } },
-      }))
+      const say = (content: string) =>
+        ask(
+          JSON.stringify({
+            query: 'mutation Say($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn { seq } } }',
+            variables: { input: { conversationId: room, turn: { role: 'USER', content } } },
+          }),
+        )
       const seqs: number[] = []
       const following = (async () => {
         for await (const { seq } of follow(room)) if (seq !== null) seqs.push(seq)

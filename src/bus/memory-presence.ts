@@ -39,7 +39,10 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
     async takeExpired(limit) {
       // A look at every mark: one process holds thousands at most.
       const marks = [...rooms.values()].flatMap((room) => [...room.values()])
-      const taken = marks.filter(expired).slice(0, limit).map((held) => held.mark)
+      const taken = marks
+        .filter(expired)
+        .slice(0, limit)
+        .map((held) => held.mark)
       taken.forEach(forget)
       return taken
     },

@@ -69,7 +69,10 @@ function watch(client: RedisClient): void {
   const timer = setInterval(async () => {
     if (!client.isOpen) return clearInterval(timer)
     if (!client.isReady) return
-    const error = await answered(client.ping(), HEARTBEAT_MS - 100).then(() => undefined, (error: Error) => error)
+    const error = await answered(client.ping(), HEARTBEAT_MS - 100).then(
+      () => undefined,
+      (error: Error) => error,
+    )
     // A refusal is an answer too; and a connection that broke meanwhile is being made anew already.
     if (!error || error instanceof ErrorReply || !client.isReady) return
     client.emit('error', error)

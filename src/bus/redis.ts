@@ -82,7 +82,9 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
   }
 
   for (const client of [publisher, subscriber]) {
-    client.on('error', () => { missed = true })
+    client.on('error', () => {
+      missed = true
+    })
     client.on('ready', restore)
   }
 
@@ -91,7 +93,12 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
       if (!publisher.isReady || unconfirmed > UNCONFIRMED_LIMIT) return
       const weight = UNCONFIRMED_LEAST + message.length
       unconfirmed += weight
-      publisher.publish(PREFIX + topic, message).catch(refusal).finally(() => { unconfirmed -= weight })
+      publisher
+        .publish(PREFIX + topic, message)
+        .catch(refusal)
+        .finally(() => {
+          unconfirmed -= weight
+        })
     },
     async subscribe(topic, receive) {
       const channel = PREFIX + topic

@@ -46,7 +46,7 @@ export const embedderVariables = {
   ),
   EMBEDDING_DIMENSIONS: number(1, MOST_DIMENSIONS)
     .optional()
-    .describe('Components of the vectors. Needed for models other than those and OpenAI\'s.'),
+    .describe("Components of the vectors. Needed for models other than those and OpenAI's."),
 }
 
 const environment = z.object(embedderVariables)
@@ -80,7 +80,11 @@ export function* embedderProblems(env: Environment): Generator<[variable: string
 }
 
 export const EMBEDDER_VARIABLES = [
-  'EMBEDDER', 'OPENAI_BASE_URL', 'OPENAI_API_KEY', 'EMBEDDING_MODEL', 'EMBEDDING_DIMENSIONS',
+  'EMBEDDER',
+  'OPENAI_BASE_URL',
+  'OPENAI_API_KEY',
+  'EMBEDDING_MODEL',
+  'EMBEDDING_DIMENSIONS',
 ]
 
 /** Which embedder, and what it needs. */

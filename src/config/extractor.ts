@@ -44,7 +44,9 @@ type ExtractorConfig =
 export function extractorOf(env: Environment): ExtractorConfig {
   if (env.EXTRACTOR === 'rules') return { kind: 'rules' }
   return {
-    kind: 'openai', baseUrl: env.OPENAI_BASE_URL, apiKey: env.OPENAI_API_KEY,
+    kind: 'openai',
+    baseUrl: env.OPENAI_BASE_URL,
+    apiKey: env.OPENAI_API_KEY,
     model: env.EXTRACTOR_MODEL ?? DEFAULT_MODEL,
   }
 }

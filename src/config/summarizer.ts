@@ -44,7 +44,9 @@ type SummarizerConfig =
 export function summarizerOf(env: Environment): SummarizerConfig {
   if (env.SUMMARIZER === 'extractive') return { kind: 'extractive' }
   return {
-    kind: 'openai', baseUrl: env.OPENAI_BASE_URL, apiKey: env.OPENAI_API_KEY,
+    kind: 'openai',
+    baseUrl: env.OPENAI_BASE_URL,
+    apiKey: env.OPENAI_API_KEY,
     model: env.SUMMARIZER_MODEL ?? DEFAULT_MODEL,
   }
 }

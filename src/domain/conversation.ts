@@ -3,11 +3,13 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../errors.ts'
 import type { Prisma } from '../store/generated/client.ts'
+import { deleteProfilesOfRoom, lockFactsOfRoom, readRoomsGivenWay, reviveFacts } from '../store/sql/erase-facts.ts'
 import {
-  deleteProfilesOfRoom, lockFactsOfRoom, readRoomsGivenWay, reviveFacts,
-} from '../store/sql/erase-facts.ts'
-import {
-  findConversation, listConversations, readConversations, type ConversationOrder, type ConversationRow,
+  findConversation,
+  listConversations,
+  readConversations,
+  type ConversationOrder,
+  type ConversationRow,
 } from '../store/sql/read-conversations.ts'
 import { lockJournal, writeEntry } from '../store/sql/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
@@ -25,7 +27,10 @@ import type { Viewer } from './view.ts'
 /** A room as `viewer` sees it. */
 export type Conversation = ConversationRow & { viewer: Viewer }
 
-const seenBy = (viewer: Viewer) => (row: ConversationRow): Conversation => Object.assign(row, { viewer })
+const seenBy =
+  (viewer: Viewer) =>
+  (row: ConversationRow): Conversation =>
+    Object.assign(row, { viewer })
 
 /** Participants a room may be made with. */
 const PARTICIPANTS = 1000
@@ -48,7 +53,9 @@ export type CreateConversationInput = z.input<typeof createConversationInput>
  * @throws InvalidInput @throws Conflict when that room is deleted at this moment
  */
 export async function createConversation(
-  deps: Deps, viewer: Viewer, input: CreateConversationInput,
+  deps: Deps,
+  viewer: Viewer,
+  input: CreateConversationInput,
 ): Promise<Conversation> {
   const given = parse(createConversationInput, input)
   const participants = given.participants ?? []
@@ -61,12 +68,20 @@ export async function createConversation(
   const owner = given.owner ?? viewer.actor
   const isNew = await withTransaction(deps.db, async (tx, afterCommit) => {
     const { count } = await tx.conversation.createMany({
-      data: [{
-        id: created, tenant, key: given.key, owner, agentName: given.agentName,
-        title: given.title, systemPrompt: given.systemPrompt,
-        metadata: (given.metadata ?? {}) as Prisma.InputJsonObject, factExtraction: given.factExtraction ?? false,
-        ...policy,
-      }],
+      data: [
+        {
+          id: created,
+          tenant,
+          key: given.key,
+          owner,
+          agentName: given.agentName,
+          title: given.title,
+          systemPrompt: given.systemPrompt,
+          metadata: (given.metadata ?? {}) as Prisma.InputJsonObject,
+          factExtraction: given.factExtraction ?? false,
+          ...policy,
+        },
+      ],
       skipDuplicates: true,
     })
     if (count === 0) return false
@@ -74,19 +89,26 @@ export async function createConversation(
     await tx.journal.create({ data: { conversationId: created, tenant, lastSeq: last, salt: saltOf(tenant, owner) } })
     await tx.participant.createMany({
       data: participants.map(({ actor, kind, displayName, history }, index) => ({
-        conversationId: created, actor, kind: kind ?? 'HUMAN', displayName, history: history ?? 'ALL',
+        conversationId: created,
+        actor,
+        kind: kind ?? 'HUMAN',
+        displayName,
+        history: history ?? 'ALL',
         windows: windowsAfterJoining([], history ?? 'ALL', index + 1),
       })),
     })
     await tx.entry.createMany({
       data: participants.map(({ actor }, index) => ({
-        conversationId: created, seq: index + 1, kind: 'JOINED' as const, actor,
+        conversationId: created,
+        seq: index + 1,
+        kind: 'JOINED' as const,
+        actor,
       })),
     })
     if (last > 0) afterCommit(() => announceEntries(deps, [{ tenant, room: created, first: 1, last }]))
     return true
   })
-  const room = isNew ? created : (await findConversation(deps.pool, tenant, given.key!))
+  const room = isNew ? created : await findConversation(deps.pool, tenant, given.key!)
   const found = room && (await getConversations(deps, viewer, [room])).get(room)
   if (!found) throw new Conflict('The room was deleted at this very moment. Try again.')
   return found
@@ -94,9 +116,15 @@ export async function createConversation(
 
 /** Those of the rooms that the viewer sees, keyed by id. */
 export async function getConversations(
-  deps: Pick<Ground, 'pool'>, viewer: Viewer, ids: readonly string[],
+  deps: Pick<Ground, 'pool'>,
+  viewer: Viewer,
+  ids: readonly string[],
 ): Promise<Map<string, Conversation>> {
-  const rows = await readConversations(deps.pool, viewer, ids.filter((each) => kindOf(each) === 'conversation'))
+  const rows = await readConversations(
+    deps.pool,
+    viewer,
+    ids.filter((each) => kindOf(each) === 'conversation'),
+  )
   return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
 }
 
@@ -140,13 +168,18 @@ function toPlace(cursor: string, order: ConversationOrder, argument: string): { 
  * @throws InvalidInput
  */
 export async function getConversationPage(
-  deps: Ground, viewer: Viewer, args: ConversationsArgs,
+  deps: Ground,
+  viewer: Viewer,
+  args: ConversationsArgs,
 ): Promise<Page<Conversation>> {
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(conversationFilter, args.filter ?? {})
   const order = args.orderBy ?? 'CREATED'
   const rows = await listConversations(deps.pool, viewer, {
-    ...filter, order, limit: page.size + 1, from: page.backwards ? 'oldest' : 'newest',
+    ...filter,
+    order,
+    limit: page.size + 1,
+    from: page.backwards ? 'oldest' : 'newest',
     after: page.after == null ? null : toPlace(page.after, order, 'after'),
     before: page.before == null ? null : toPlace(page.before, order, 'before'),
   })
@@ -168,7 +201,9 @@ export type UpdateConversationInput = z.input<typeof updateConversationInput>
  * @throws InvalidInput @throws NotFound
  */
 export async function updateConversation(
-  deps: Deps, viewer: Viewer, input: UpdateConversationInput,
+  deps: Deps,
+  viewer: Viewer,
+  input: UpdateConversationInput,
 ): Promise<Conversation> {
   const { id: room, metadata: data, factExtraction, compaction, ...texts } = parse(updateConversationInput, input)
   const policy = policyColumns(deps, compaction)
@@ -177,8 +212,10 @@ export async function updateConversation(
     await tx.conversation.update({
       where: { id: room },
       data: {
-        ...texts, metadata: data === null ? {} : (data as Prisma.InputJsonObject | undefined),
-        factExtraction: factExtraction === null ? false : factExtraction, ...policy,
+        ...texts,
+        metadata: data === null ? {} : (data as Prisma.InputJsonObject | undefined),
+        factExtraction: factExtraction === null ? false : factExtraction,
+        ...policy,
       },
     })
     const seq = await writeEntry(tx, room, 'UPDATED', {})
@@ -191,7 +228,12 @@ export async function updateConversation(
 
 /** What was erased, counted. */
 export type ErasureReceipt = {
-  conversations: number; turns: number; facts: number; summaries: number; profiles: number; completedAt: Date
+  conversations: number
+  turns: number
+  facts: number
+  summaries: number
+  profiles: number
+  completedAt: Date
 }
 
 /**
@@ -212,11 +254,21 @@ export async function deleteConversation(deps: Deps, viewer: Viewer, room: strin
     const participants = await tx.participant.findMany({ where: { conversationId: room }, select: { actor: true } })
     await tx.conversation.delete({ where: { id: room } })
     const revived = await reviveFacts(tx, gaveWay)
-    await noteFacts(deps, tx, afterCommit, viewer.tenant, revived.filter(({ conversationId }) =>
-      conversationId !== null && heads.has(conversationId)))
+    await noteFacts(
+      deps,
+      tx,
+      afterCommit,
+      viewer.tenant,
+      revived.filter(({ conversationId }) => conversationId !== null && heads.has(conversationId)),
+    )
     afterCommit(() => {
       deps.vectors.forget(room)
-      announceDeleted(deps, viewer.tenant, room, participants.map(({ actor }) => actor))
+      announceDeleted(
+        deps,
+        viewer.tenant,
+        room,
+        participants.map(({ actor }) => actor),
+      )
     })
     return { conversations: 1, turns, facts, summaries, profiles, completedAt: new Date() }
   })

@@ -24,8 +24,7 @@ export const text = (max: number) => checked.max(max, `must be at most ${max} ch
 export const name = text(200).min(1, 'must not be empty')
 
 /** An id of that kind, well-formed. Whether it exists is another question. */
-export const id = (kind: Kind) =>
-  z.string().refine((value) => kindOf(value) === kind, `is not the id of a ${kind}`)
+export const id = (kind: Kind) => z.string().refine((value) => kindOf(value) === kind, `is not the id of a ${kind}`)
 
 /** Bytes of the caller's own JSON on one row. */
 const JSON_BYTES = 64 * 1024
@@ -61,17 +60,20 @@ export const json = z.unknown().superRefine((value, context) => {
 })
 
 /** A JSON object of at most 64 KiB. */
-export const metadata = json.pipe(z.unknown().superRefine((value, context) => {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    return context.addIssue({ code: 'custom', message: 'must be a JSON object' })
-  }
-  if (Buffer.byteLength(JSON.stringify(value)) > JSON_BYTES) {
-    context.addIssue({ code: 'custom', message: `must be at most ${JSON_BYTES} bytes of JSON` })
-  }
-})) as unknown as z.ZodType<Record<string, unknown>>
+export const metadata = json.pipe(
+  z.unknown().superRefine((value, context) => {
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+      return context.addIssue({ code: 'custom', message: 'must be a JSON object' })
+    }
+    if (Buffer.byteLength(JSON.stringify(value)) > JSON_BYTES) {
+      context.addIssue({ code: 'custom', message: `must be at most ${JSON_BYTES} bytes of JSON` })
+    }
+  }),
+) as unknown as z.ZodType<Record<string, unknown>>
 
 /** A time that Postgres, ISO 8601 and JavaScript all can say. */
-export const time = z.date()
+export const time = z
+  .date()
   .min(new Date('0001-01-01T00:00:00Z'), 'must not be before the year 1')
   .max(new Date('9999-12-31T23:59:59.999Z'), 'must not be after the year 9999')
 
@@ -94,7 +96,5 @@ export const share = z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1'
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input)
   if (result.success) return result.data
-  throw new InvalidInput(
-    result.error.issues.map(({ path, message }) => ({ path: path.map(String), message })),
-  )
+  throw new InvalidInput(result.error.issues.map(({ path, message }) => ({ path: path.map(String), message })))
 }

@@ -26,7 +26,9 @@ export type ParticipantInput = z.input<typeof participantInput>
 
 /** The participants of each room, those who have left included; by joining. A room without any gets an empty list. */
 export async function getParticipants(
-  deps: Pick<Ground, 'pool'>, viewer: Viewer, rooms: readonly string[],
+  deps: Pick<Ground, 'pool'>,
+  viewer: Viewer,
+  rooms: readonly string[],
 ): Promise<Map<string, Participant[]>> {
   const found = new Map<string, Participant[]>(rooms.map((room) => [room, []]))
   for (const row of await readParticipants(deps.pool, viewer.tenant, rooms)) {
@@ -43,9 +45,15 @@ async function getParticipant(deps: Ground, viewer: Viewer, room: string, actor:
 
 /** For each participant, the committed turns of others that it has not read and that the viewer sees too. */
 export async function getUnreadCounts(
-  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, participants: readonly { conversationId: string; actor: string }[],
+  { pool }: Pick<Ground, 'pool'>,
+  viewer: Viewer,
+  participants: readonly { conversationId: string; actor: string }[],
 ): Promise<number[]> {
-  const counts = await countUnread(pool, viewer, participants.map((p) => ({ room: p.conversationId, actor: p.actor })))
+  const counts = await countUnread(
+    pool,
+    viewer,
+    participants.map((p) => ({ room: p.conversationId, actor: p.actor })),
+  )
   return participants.map((p) => counts.get(participantKey(p.conversationId, p.actor)) ?? 0)
 }
 
@@ -78,7 +86,10 @@ export async function addParticipant(deps: Deps, viewer: Viewer, input: AddParti
     const seq = await writeEntry(tx, conversationId, isIn ? 'UPDATED' : 'JOINED', { actor: given.actor })
     const history = given.history ?? 'ALL'
     const joined = {
-      kind: given.kind ?? 'HUMAN', history, leftAt: null, joinedAt: new Date(),
+      kind: given.kind ?? 'HUMAN',
+      history,
+      leftAt: null,
+      joinedAt: new Date(),
       windows: windowsAfterJoining(known?.windows ?? [], history, seq),
     }
     await tx.participant.upsert({
@@ -96,7 +107,9 @@ export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
 /** The participant, out of the room: their history ends with their leaving. @throws NotFound */
 export async function removeParticipant(
-  deps: Deps, viewer: Viewer, input: RemoveParticipantInput,
+  deps: Deps,
+  viewer: Viewer,
+  input: RemoveParticipantInput,
 ): Promise<Participant> {
   const { conversationId, actor } = parse(removeParticipantInput, input)
   const key = { conversationId_actor: { conversationId, actor } }
@@ -108,7 +121,8 @@ export async function removeParticipant(
     if (!known || known.leftAt !== null) throw new NotFound('participant', actor)
     const seq = await writeEntry(tx, conversationId, 'LEFT', { actor })
     await tx.participant.update({
-      where: key, data: { leftAt: new Date(), windows: windowsAfterLeaving(known.windows, seq) },
+      where: key,
+      data: { leftAt: new Date(), windows: windowsAfterLeaving(known.windows, seq) },
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room: conversationId, first: seq, last: seq }]))
   })
@@ -137,7 +151,8 @@ export async function markRead(deps: Deps, viewer: Viewer, input: MarkReadInput)
   const last = (await readLastSeq(deps.pool, viewer.tenant, conversationId)) ?? 0
   if (seq > last) throw InvalidInput.at('seq', `is ${seq}, but the newest entry of the room is ${last}`)
   const { count: moved } = await deps.db.participant.updateMany({
-    where: { conversationId, actor: reader.actor, lastReadSeq: { lt: seq } }, data: { lastReadSeq: seq },
+    where: { conversationId, actor: reader.actor, lastReadSeq: { lt: seq } },
+    data: { lastReadSeq: seq },
   })
   // Somebody else may have marked more meanwhile.
   if (moved === 0) return (await getParticipant(deps, reader, conversationId, reader.actor)) ?? participant

@@ -12,7 +12,9 @@ import { participantIn, type Participant } from './participant.ts'
 import { actAs, type Viewer } from './view.ts'
 
 const setPresenceInput = z.object({
-  conversationId: id('conversation'), state: z.enum(PRESENCE_STATES), as: name.nullish(),
+  conversationId: id('conversation'),
+  state: z.enum(PRESENCE_STATES),
+  as: name.nullish(),
 })
 export type SetPresenceInput = z.input<typeof setPresenceInput>
 
@@ -32,7 +34,10 @@ const NOBODY = 'http'
  * @throws InvalidInput @throws NotFound @throws NotAllowed for somebody who is not in the room
  */
 export async function setPresence(
-  deps: Ground, viewer: Viewer, input: SetPresenceInput, holder: PresenceHolder | null,
+  deps: Ground,
+  viewer: Viewer,
+  input: SetPresenceInput,
+  holder: PresenceHolder | null,
 ): Promise<Participant> {
   const { conversationId, state, as } = parse(setPresenceInput, input)
   const actor = actAs(viewer, as)
@@ -53,7 +58,8 @@ async function announce(deps: Ground, { room, actor }: PresenceMark): Promise<vo
 
 /** The presence of each participant, in their order. While the broker is away everybody is OFFLINE. */
 export async function getPresence(
-  deps: Ground, participants: readonly { conversationId: string; actor: string }[],
+  deps: Ground,
+  participants: readonly { conversationId: string; actor: string }[],
 ): Promise<PresenceState[]> {
   const rooms = [...new Set(participants.map((p) => p.conversationId))]
   const states = await deps.presence.states(rooms).catch((error) => {

@@ -23,7 +23,9 @@ export function startSweeping(deps: Deps): () => Promise<void> {
       if (busy) return
       busy = true
       const done = run(deps)
-        .then((count) => { if (count > 0) deps.log.info({ count }, name) })
+        .then((count) => {
+          if (count > 0) deps.log.info({ count }, name)
+        })
         .catch((error) => deps.log.warn({ err: error }, `could not ${name}`))
         .finally(() => {
           busy = false

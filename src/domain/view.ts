@@ -32,9 +32,9 @@ export function isOpenAt(windows: readonly number[], seq: number): boolean {
 /** Whether the view contains that version of a turn: it and its place lie in a window, and it is meant for them. */
 export function sees(view: View, turn: Placed): boolean {
   return (
-    isOpenAt(view.windows, turn.seq) &&
-    (turn.rootSeq === turn.seq || isOpenAt(view.windows, turn.rootSeq)) &&
-    (turn.audience === null || (view.actor !== null && turn.audience.includes(view.actor)))
+    isOpenAt(view.windows, turn.seq)
+    && (turn.rootSeq === turn.seq || isOpenAt(view.windows, turn.rootSeq))
+    && (turn.audience === null || (view.actor !== null && turn.audience.includes(view.actor)))
   )
 }
 

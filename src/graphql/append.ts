@@ -43,13 +43,13 @@ export const TurnInput = builder.inputType('TurnInput', {
     }),
     clientId: t.string({
       description:
-        "Makes sending it again safe: the same actor's same id in the same room returns the first turn if the " +
-        'content is the same, and a Conflict if not.',
+        "Makes sending it again safe: the same actor's same id in the same room returns the first turn if the "
+        + 'content is the same, and a Conflict if not.',
     }),
     audience: t.stringList({
       description:
-        'The participants it is meant for, at most 1,000; the author is added. Nobody else ever sees it. Everybody ' +
-        'when left out.',
+        'The participants it is meant for, at most 1,000; the author is added. Nobody else ever sees it. Everybody '
+        + 'when left out.',
     }),
     pinned: t.boolean({ description: 'Whether every context is to keep it, however old it gets; no when left out.' }),
     tokens: t.field({ type: TokenCountsInput, description: 'Tokens as the provider billed them.' }),
@@ -58,7 +58,8 @@ export const TurnInput = builder.inputType('TurnInput', {
     traceId: t.string({ description: 'The trace, in your own tracing, that made it.' }),
     sources: t.field({ type: [SourceInput], description: 'What it was drawn from, at most 100 passages.' }),
     metadata: t.field({
-      type: 'JSON', description: 'Data of your own: a JSON object of at most 64 KiB, nested at most 32 deep.',
+      type: 'JSON',
+      description: 'Data of your own: a JSON object of at most 64 KiB, nested at most 32 deep.',
     }),
     createdAt: t.field({
       type: 'DateTime',
@@ -84,30 +85,37 @@ builder.mutationField('appendTurn', (t) =>
     type: 'Turn',
     description: 'Says something. What is answered is committed: it has its place in the room, and will not be lost.',
     errors: orErrors('AppendTurn', 'The turn as it stands in the room, or why nothing was written.', [
-      InvalidInput, NotFound, NotAllowed, Conflict,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      Conflict,
     ]),
     args: { input: t.arg({ type: AppendTurnInput, required: true, description: 'The room, and what is said there.' }) },
     resolve: (_, { input }, { deps, viewer }) => appendTurn(deps, viewer, input),
-  }))
-
-const AppendTurnsPayload = builder.objectRef<{ turns: Turn[] }>('AppendTurnsPayload').implement({
-  description: 'Turns that were written together.',
-  fields: (t) => ({
-    turns: t.field({
-      type: ['Turn'],
-      description:
-        'In the order given, one after the other in the room; those of a known clientId where they stood already.',
-      resolve: ({ turns }) => turns,
-    }),
   }),
-})
+)
+
+const AppendTurnsPayload = builder
+  .objectRef<{ turns: Turn[] }>('AppendTurnsPayload')
+  .implement({
+    description: 'Turns that were written together.',
+    fields: (t) => ({
+      turns: t.field({
+        type: ['Turn'],
+        description:
+          'In the order given, one after the other in the room; those of a known clientId where they stood already.',
+        resolve: ({ turns }) => turns,
+      }),
+    }),
+  })
 
 const AppendTurnsInput = builder.inputType('AppendTurnsInput', {
   description: 'Several things said in one room at once.',
   fields: (t) => ({
     conversationId: t.id({ required: true, description: 'The room they are said in.' }),
     turns: t.field({
-      type: [TurnInput], required: true,
+      type: [TurnInput],
+      required: true,
       description: "What is said, oldest first: one up to the server's batch size, 1,000 by default.",
     }),
   }),
@@ -118,7 +126,10 @@ builder.mutationField('appendTurns', (t) =>
     type: AppendTurnsPayload,
     description: 'Says several things in one room: all of them, with nothing in between, or none.',
     errors: orErrors('AppendTurns', 'The turns as they stand in the room, or why none was written.', [
-      InvalidInput, NotFound, NotAllowed, Conflict,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      Conflict,
     ]),
     args: {
       input: t.arg({ type: AppendTurnsInput, required: true, description: 'The room, and what is said there.' }),
@@ -126,7 +137,8 @@ builder.mutationField('appendTurns', (t) =>
     async resolve(_, { input }, { deps, viewer }) {
       return { turns: await appendTurns(deps, viewer, input) }
     },
-  }))
+  }),
+)
 
 const SupersedeTurnInput = builder.inputType('SupersedeTurnInput', {
   description: 'What takes the place of which turn.',
@@ -149,10 +161,14 @@ builder.mutationField('supersedeTurn', (t) =>
     type: 'Turn',
     description: 'Edits or regenerates a turn: a newer version stands in its place, the older ones can still be read.',
     errors: orErrors('SupersedeTurn', 'The newer version, or why the older one still stands.', [
-      InvalidInput, NotFound, NotAllowed, Conflict,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      Conflict,
     ]),
     args: {
       input: t.arg({ type: SupersedeTurnInput, required: true, description: 'The turn, and what takes its place.' }),
     },
     resolve: (_, { input }, { deps, viewer }) => supersedeTurn(deps, viewer, input),
-  }))
+  }),
+)

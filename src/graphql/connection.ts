@@ -7,59 +7,68 @@ import { builder } from './builder.ts'
 
 type Edge<Item, Of extends Page<Item>> = { node: Item; page: Of }
 
-const PageInfo = builder.objectRef<PageShape>('PageInfo').implement({
-  description: 'Where a page lies in its list, and how to ask for the next one.',
-  fields: (t) => ({
-    hasNextPage: t.boolean({
-      description: 'Whether more follows this page: ask with `after: endCursor`.',
-      resolve: ({ page }) => page.hasNextPage,
+const PageInfo = builder
+  .objectRef<PageShape>('PageInfo')
+  .implement({
+    description: 'Where a page lies in its list, and how to ask for the next one.',
+    fields: (t) => ({
+      hasNextPage: t.boolean({
+        description: 'Whether more follows this page: ask with `after: endCursor`.',
+        resolve: ({ page }) => page.hasNextPage,
+      }),
+      hasPreviousPage: t.boolean({
+        description:
+          'Whether something lies before this page: ask with `before: startCursor`, where the list takes it.',
+        resolve: ({ page }) => page.hasPreviousPage,
+      }),
+      startCursor: t.string({
+        nullable: true,
+        description: "Cursor of the page's first item; null when the page is empty.",
+        resolve: ({ page, cursorOf }) => (page.items.length ? cursorOf(page.items[0], page) : null),
+      }),
+      endCursor: t.string({
+        nullable: true,
+        description: "Cursor of the page's last item; null when the page is empty.",
+        resolve: ({ page, cursorOf }) => (page.items.length ? cursorOf(page.items.at(-1), page) : null),
+      }),
     }),
-    hasPreviousPage: t.boolean({
-      description: 'Whether something lies before this page: ask with `before: startCursor`, where the list takes it.',
-      resolve: ({ page }) => page.hasPreviousPage,
-    }),
-    startCursor: t.string({
-      nullable: true,
-      description: "Cursor of the page's first item; null when the page is empty.",
-      resolve: ({ page, cursorOf }) => (page.items.length ? cursorOf(page.items[0], page) : null),
-    }),
-    endCursor: t.string({
-      nullable: true,
-      description: "Cursor of the page's last item; null when the page is empty.",
-      resolve: ({ page, cursorOf }) => (page.items.length ? cursorOf(page.items.at(-1), page) : null),
-    }),
-  }),
-})
+  })
 type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
 
 /** `<name>Connection` and `<name>Edge`, over pages of objects of that name. `items` says what they are. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
-  name: 'Conversation' | 'Fact' | 'Turn', items: string, cursorOf: (item: Item, page: Of) => string,
+  name: 'Conversation' | 'Fact' | 'Turn',
+  items: string,
+  cursorOf: (item: Item, page: Of) => string,
 ): ObjectRef<(typeof builder)['$inferSchemaTypes'], Of> {
-  const EdgeType = builder.objectRef<Edge<Item, Of>>(`${name}Edge`).implement({
-    description: `One of the ${items} on a page, with its place.`,
-    fields: (t) => ({
-      cursor: t.string({
-        description:
-          'Its place in the list, opaque: give it as `after`, or `before` where there is one, to go on from here.',
-        resolve: ({ node, page }) => cursorOf(node, page),
+  const EdgeType = builder
+    .objectRef<Edge<Item, Of>>(`${name}Edge`)
+    .implement({
+      description: `One of the ${items} on a page, with its place.`,
+      fields: (t) => ({
+        cursor: t.string({
+          description:
+            'Its place in the list, opaque: give it as `after`, or `before` where there is one, to go on from here.',
+          resolve: ({ node, page }) => cursorOf(node, page),
+        }),
+        node: t.expose('node' as never, { type: name, description: `The ${name.toLowerCase()} at this place.` }),
       }),
-      node: t.expose('node' as never, { type: name, description: `The ${name.toLowerCase()} at this place.` }),
-    }),
-  })
-  return builder.objectRef<Of>(`${name}Connection`).implement({
-    description: `A page of ${items}.`,
-    fields: (t) => ({
-      edges: t.field({
-        type: [EdgeType],
-        description: `The ${items} of this page, in the order of the list, whichever way it was asked for.`,
-        resolve: (page) => page.items.map((node) => ({ node, page })),
+    })
+  return builder
+    .objectRef<Of>(`${name}Connection`)
+    .implement({
+      description: `A page of ${items}.`,
+      fields: (t) => ({
+        edges: t.field({
+          type: [EdgeType],
+          description: `The ${items} of this page, in the order of the list, whichever way it was asked for.`,
+          resolve: (page) => page.items.map((node) => ({ node, page })),
+        }),
+        pageInfo: t.field({
+          type: PageInfo,
+          description: 'What lies around this page.',
+          resolve: (page) => ({ page, cursorOf: cursorOf as PageShape['cursorOf'] }),
+        }),
       }),
-      pageInfo: t.field({
-        type: PageInfo,
-        description: 'What lies around this page.',
-        resolve: (page) => ({ page, cursorOf: cursorOf as PageShape['cursorOf'] }),
-      }),
-    }),
-  })
+    })
 }

@@ -5,59 +5,78 @@ import { builder } from './builder.ts'
 
 type Of<Type extends Part['type']> = Extract<Part, { type: Type }>
 
-const TextPart = builder.objectRef<Of<'text'>>('TextPart').implement({
-  description: 'Words for people and models.',
-  fields: (t) => ({ text: t.exposeString('text', { description: 'Plain text or Markdown, as the author wrote it.' }) }),
-})
-
-const ToolCallPart = builder.objectRef<Of<'toolCall'>>('ToolCallPart').implement({
-  description: 'A model asks for a tool.',
-  fields: (t) => ({
-    callId: t.exposeString('callId', {
-      description: "The caller's or provider's id of the call, by which a result answers it.",
+const TextPart = builder
+  .objectRef<Of<'text'>>('TextPart')
+  .implement({
+    description: 'Words for people and models.',
+    fields: (t) => ({
+      text: t.exposeString('text', { description: 'Plain text or Markdown, as the author wrote it.' }),
     }),
-    name: t.exposeString('name', { description: 'The tool that is asked for.' }),
-    arguments: t.expose('arguments', { type: 'JSON', description: 'What the tool is given, as the model wrote it.' }),
-  }),
-})
+  })
 
-const ToolResultPart = builder.objectRef<Of<'toolResult'>>('ToolResultPart').implement({
-  description: 'What a tool answered.',
-  fields: (t) => ({
-    callId: t.exposeString('callId', { description: 'The call that this answers; it stands in the room before.' }),
-    name: t.exposeString('name', { description: 'The tool that answered.' }),
-    result: t.expose('result', { type: 'JSON', description: 'What came of the call, errors included.' }),
-  }),
-})
-
-const FilePart = builder.objectRef<Of<'file'>>('FilePart').implement({
-  description: 'A reference to a file or a picture. The bytes are not stored here.',
-  fields: (t) => ({
-    mediaType: t.exposeString('mediaType', { description: 'What it is, like `image/png`.' }),
-    url: t.exposeString('url', { description: 'Where the bytes are. The server never fetches it.' }),
-    fileName: t.exposeString('fileName', { nullable: true, description: 'A name to show; null if not given.' }),
-  }),
-})
-
-const ReasoningPart = builder.objectRef<Of<'reasoning'>>('ReasoningPart').implement({
-  description: 'What a model thought before it spoke. Some providers want it back together with its tool calls.',
-  fields: (t) => ({
-    reasoning: t.exposeString('reasoning', {
-      description: "The thoughts, or what the provider shows of them. Not part of the turn's text.",
+const ToolCallPart = builder
+  .objectRef<Of<'toolCall'>>('ToolCallPart')
+  .implement({
+    description: 'A model asks for a tool.',
+    fields: (t) => ({
+      callId: t.exposeString('callId', {
+        description: "The caller's or provider's id of the call, by which a result answers it.",
+      }),
+      name: t.exposeString('name', { description: 'The tool that is asked for.' }),
+      arguments: t.expose('arguments', { type: 'JSON', description: 'What the tool is given, as the model wrote it.' }),
     }),
-    signature: t.exposeString('signature', {
-      nullable: true, description: "The provider's proof that the thoughts are its own; null where it gives none.",
-    }),
-  }),
-})
+  })
 
-const DataPart = builder.objectRef<Of<'data'>>('DataPart').implement({
-  description: "Structured content of the caller's own making, such as a form or a card.",
-  fields: (t) => ({ data: t.expose('data', { type: 'JSON', description: 'Any JSON value but null.' }) }),
-})
+const ToolResultPart = builder
+  .objectRef<Of<'toolResult'>>('ToolResultPart')
+  .implement({
+    description: 'What a tool answered.',
+    fields: (t) => ({
+      callId: t.exposeString('callId', { description: 'The call that this answers; it stands in the room before.' }),
+      name: t.exposeString('name', { description: 'The tool that answered.' }),
+      result: t.expose('result', { type: 'JSON', description: 'What came of the call, errors included.' }),
+    }),
+  })
+
+const FilePart = builder
+  .objectRef<Of<'file'>>('FilePart')
+  .implement({
+    description: 'A reference to a file or a picture. The bytes are not stored here.',
+    fields: (t) => ({
+      mediaType: t.exposeString('mediaType', { description: 'What it is, like `image/png`.' }),
+      url: t.exposeString('url', { description: 'Where the bytes are. The server never fetches it.' }),
+      fileName: t.exposeString('fileName', { nullable: true, description: 'A name to show; null if not given.' }),
+    }),
+  })
+
+const ReasoningPart = builder
+  .objectRef<Of<'reasoning'>>('ReasoningPart')
+  .implement({
+    description: 'What a model thought before it spoke. Some providers want it back together with its tool calls.',
+    fields: (t) => ({
+      reasoning: t.exposeString('reasoning', {
+        description: "The thoughts, or what the provider shows of them. Not part of the turn's text.",
+      }),
+      signature: t.exposeString('signature', {
+        nullable: true,
+        description: "The provider's proof that the thoughts are its own; null where it gives none.",
+      }),
+    }),
+  })
+
+const DataPart = builder
+  .objectRef<Of<'data'>>('DataPart')
+  .implement({
+    description: "Structured content of the caller's own making, such as a form or a card.",
+    fields: (t) => ({ data: t.expose('data', { type: 'JSON', description: 'Any JSON value but null.' }) }),
+  })
 
 const TYPES = {
-  text: TextPart, toolCall: ToolCallPart, toolResult: ToolResultPart, file: FilePart, reasoning: ReasoningPart,
+  text: TextPart,
+  toolCall: ToolCallPart,
+  toolResult: ToolResultPart,
+  file: FilePart,
+  reasoning: ReasoningPart,
   data: DataPart,
 } as const
 
@@ -73,7 +92,8 @@ builder.objectField('Turn', 'parts', (t) =>
     description:
       'All that it says, in order; a plain turn is one text part. Empty while nothing is written, and once erased.',
     resolve: (turn) => partsOf(turn as { text: string; parts: Part[] | null }),
-  }))
+  }),
+)
 
 const call = "By which call and result belong together: 1 to 200 characters, the provider's own id where there is one."
 
@@ -83,7 +103,9 @@ const ToolCallInput = builder.inputType('ToolCallInput', {
     callId: t.string({ required: true, description: call }),
     name: t.string({ required: true, description: 'The tool that is asked for.' }),
     arguments: t.field({
-      type: 'JSON', required: true, description: 'What the tool is given; an empty object for nothing.',
+      type: 'JSON',
+      required: true,
+      description: 'What the tool is given; an empty object for nothing.',
     }),
   }),
 })
@@ -94,7 +116,9 @@ const ToolResultInput = builder.inputType('ToolResultInput', {
     callId: t.string({ required: true, description: call }),
     name: t.string({ required: true, description: 'The tool that answers.' }),
     result: t.field({
-      type: 'JSON', required: true, description: 'What came of the call, errors included; an empty string for nothing.',
+      type: 'JSON',
+      required: true,
+      description: 'What came of the call, errors included; an empty string for nothing.',
     }),
   }),
 })
@@ -104,7 +128,8 @@ const FileInput = builder.inputType('FileInput', {
   fields: (t) => ({
     mediaType: t.string({ required: true, description: 'What it is, like `image/png`.' }),
     url: t.string({
-      required: true, description: 'Where the bytes are, at most 8,192 characters. The server never fetches it.',
+      required: true,
+      description: 'Where the bytes are, at most 8,192 characters. The server never fetches it.',
     }),
     fileName: t.string({ description: 'A name to show.' }),
   }),
@@ -114,7 +139,8 @@ const ReasoningInput = builder.inputType('ReasoningInput', {
   description: 'What a model thought before it spoke.',
   fields: (t) => ({
     reasoning: t.string({
-      required: true, description: 'The thoughts, or what the provider shows of them. May be empty beside a signature.',
+      required: true,
+      description: 'The thoughts, or what the provider shows of them. May be empty beside a signature.',
     }),
     signature: t.string({ description: "The provider's proof that the thoughts are its own, which it may want back." }),
   }),

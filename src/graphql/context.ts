@@ -3,7 +3,10 @@
 
 import { buildContext, type BuildContextInput as Input } from '../domain/context/build.ts'
 import type {
-  Context as Built, ContextItem as Item, ContextMessage as Message, ItemKind,
+  Context as Built,
+  ContextItem as Item,
+  ContextMessage as Message,
+  ItemKind,
 } from '../domain/context/message.ts'
 import { render, type Format } from '../domain/context/render.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
@@ -15,8 +18,8 @@ import { RoleEnum } from './turn.ts'
 
 const ContextStrategyEnum = builder.enumType('ContextStrategy', {
   description:
-    'What a context is made of. Instructions, pinned turns and the newest turn are in each, and so is what is known ' +
-    'where it is asked for.',
+    'What a context is made of. Instructions, pinned turns and the newest turn are in each, and so is what is known '
+    + 'where it is asked for.',
   values: {
     SIMPLE: { description: 'The newest turns that fit, whatever their number, all in their own words.' },
     SUMMARIZATION: { description: 'What the oldest turns come to, then the recent turns in their own words.' },
@@ -32,7 +35,7 @@ const MessageFormatEnum = builder.enumType('MessageFormat', {
     OPENAI: { description: "The messages of OpenAI's chat completions, and of all servers that speak like it." },
     ANTHROPIC: {
       description:
-        '`{system, messages}` of Anthropic\'s messages: roles alternate, and of several people in a row each is named.',
+        "`{system, messages}` of Anthropic's messages: roles alternate, and of several people in a row each is named.",
     },
     AI_SDK: { description: "The `ModelMessage`s of Vercel's AI SDK." },
   } as const,
@@ -49,107 +52,118 @@ const KINDS = {
 } as const satisfies Record<ItemKind, object>
 
 const ContextItemKindEnum = builder.enumType('ContextItemKind', {
-  description: 'The sections of a context, which stand in a fixed order.', values: KINDS,
+  description: 'The sections of a context, which stand in a fixed order.',
+  values: KINDS,
 })
 
-const ContextMessage = builder.objectRef<Message>('ContextMessage').implement({
-  description: 'One message to a model, before it takes the shape of a provider.',
-  fields: (t) => ({
-    role: t.field({
-      type: RoleEnum,
-      description: 'In whose part it is: ASSISTANT is the model, or the participant that the context is built `as`.',
-      resolve: ({ role }) => role,
+const ContextMessage = builder
+  .objectRef<Message>('ContextMessage')
+  .implement({
+    description: 'One message to a model, before it takes the shape of a provider.',
+    fields: (t) => ({
+      role: t.field({
+        type: RoleEnum,
+        description: 'In whose part it is: ASSISTANT is the model, or the participant that the context is built `as`.',
+        resolve: ({ role }) => role,
+      }),
+      name: t.exposeString('name', {
+        nullable: true,
+        description:
+          'Who speaks, by display name or else by actor; `profile`, `facts` and `recall` for what is known or was '
+          + 'recalled. Null for instructions, and for the words of the one it is built `as`.',
+      }),
+      content: t.exposeString('content', {
+        description: 'Its text parts joined. Calls and results of tools are not in it.',
+      }),
+      parts: t.field({
+        type: [ContentPart],
+        description: 'All that it says, in order. What others did with tools is told in words here.',
+        resolve: ({ parts }) => parts,
+      }),
+      tokens: t.exposeInt('tokens', {
+        description: 'What it takes in the rendering that takes most for it, marks and overhead included.',
+      }),
+      sources: t.field({
+        type: ['ID'],
+        description:
+          'Ids of the turns or facts it was made of, or of the summary that it is; of profiles, the users. Empty for '
+          + "the room's system prompt alone.",
+        resolve: ({ sources }) => sources,
+      }),
     }),
-    name: t.exposeString('name', {
-      nullable: true,
-      description:
-        'Who speaks, by display name or else by actor; `profile`, `facts` and `recall` for what is known or was ' +
-        'recalled. Null for instructions, and for the words of the one it is built `as`.',
-    }),
-    content: t.exposeString('content', {
-      description: 'Its text parts joined. Calls and results of tools are not in it.',
-    }),
-    parts: t.field({
-      type: [ContentPart],
-      description: 'All that it says, in order. What others did with tools is told in words here.',
-      resolve: ({ parts }) => parts,
-    }),
-    tokens: t.exposeInt('tokens', {
-      description: 'What it takes in the rendering that takes most for it, marks and overhead included.',
-    }),
-    sources: t.field({
-      type: ['ID'],
-      description:
-        'Ids of the turns or facts it was made of, or of the summary that it is; of profiles, the users. Empty for ' +
-        "the room's system prompt alone.",
-      resolve: ({ sources }) => sources,
-    }),
-  }),
-})
+  })
 
-const ContextItem = builder.objectRef<Item>('ContextItem').implement({
-  description: 'A line of the manifest: a message that is in the context, or a group of things that is not.',
-  fields: (t) => ({
-    kind: t.field({
-      type: ContextItemKindEnum, description: 'The section that it is of.', resolve: ({ kind }) => kind,
+const ContextItem = builder
+  .objectRef<Item>('ContextItem')
+  .implement({
+    description: 'A line of the manifest: a message that is in the context, or a group of things that is not.',
+    fields: (t) => ({
+      kind: t.field({
+        type: ContextItemKindEnum,
+        description: 'The section that it is of.',
+        resolve: ({ kind }) => kind,
+      }),
+      sourceIds: t.field({
+        type: ['ID'],
+        description:
+          'The turns, facts or summaries it stands for; of profiles, the users. Of turns and facts that were left out, '
+          + 'those that were read: the reason says whether there are more before them.',
+        resolve: ({ sourceIds }) => sourceIds,
+      }),
+      tokens: t.exposeInt('tokens', { description: 'What they take, or would have taken.' }),
+      included: t.exposeBoolean('included', { description: 'Whether they are in the context.' }),
+      reason: t.exposeString('reason', { description: 'Why they are, or are not; for people.' }),
     }),
-    sourceIds: t.field({
-      type: ['ID'],
-      description:
-        'The turns, facts or summaries it stands for; of profiles, the users. Of turns and facts that were left out, ' +
-        'those that were read: the reason says whether there are more before them.',
-      resolve: ({ sourceIds }) => sourceIds,
-    }),
-    tokens: t.exposeInt('tokens', { description: 'What they take, or would have taken.' }),
-    included: t.exposeBoolean('included', { description: 'Whether they are in the context.' }),
-    reason: t.exposeString('reason', { description: 'Why they are, or are not; for people.' }),
-  }),
-})
+  })
 
-const Context = builder.objectRef<Built>('Context').implement({
-  description: 'What a model is given of a room: as much as fits, and an account of it.',
-  fields: (t) => ({
-    messages: t.field({
-      type: [ContextMessage],
-      description:
-        "In the order of the sections: the room's system prompt, profiles, facts, summaries, instructions, pinned " +
-        'and recent turns, what was recalled, the newest turn.',
-      resolve: ({ messages }) => messages,
+const Context = builder
+  .objectRef<Built>('Context')
+  .implement({
+    description: 'What a model is given of a room: as much as fits, and an account of it.',
+    fields: (t) => ({
+      messages: t.field({
+        type: [ContextMessage],
+        description:
+          "In the order of the sections: the room's system prompt, profiles, facts, summaries, instructions, pinned "
+          + 'and recent turns, what was recalled, the newest turn.',
+        resolve: ({ messages }) => messages,
+      }),
+      rendered: t.field({
+        type: 'JSON',
+        description:
+          "The messages, ready for a provider's API. Tool results stand right after their calls, and a call that "
+          + 'nobody answered is answered so. Summaries stand before profiles and facts, so that what is the '
+          + "system's stands first.",
+        args: {
+          format: t.arg({
+            type: MessageFormatEnum,
+            defaultValue: 'OPENAI',
+            description: 'The provider or library that will take them.',
+          }),
+        },
+        resolve: ({ messages }, { format }) => render(messages, (format ?? 'OPENAI') as Format),
+      }),
+      tokens: t.exposeInt('tokens', {
+        description:
+          'Of the rendering that takes most, counted as the JSON that is sent and 4 for each message. Never above the '
+          + 'budget.',
+      }),
+      tokenBudget: t.exposeInt('tokenBudget', { description: 'What was asked for.' }),
+      truncated: t.exposeBoolean('truncated', {
+        description: 'Whether anything was left out that is in view and was asked for. `items` says what, and why.',
+      }),
+      items: t.field({
+        type: [ContextItem],
+        description: 'The manifest: one for each message, in their order, then one for each group that was left out.',
+        resolve: ({ items }) => items,
+      }),
+      stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
+        description:
+          "Tokens of the messages that the next call is expected to begin with, unchanged: what a provider's cache "
+          + 'holds.',
+      }),
     }),
-    rendered: t.field({
-      type: 'JSON',
-      description:
-        "The messages, ready for a provider's API. Tool results stand right after their calls, and a call that " +
-        'nobody answered is answered so. Summaries stand before profiles and facts, so that what is the ' +
-        "system's stands first.",
-      args: {
-        format: t.arg({
-          type: MessageFormatEnum, defaultValue: 'OPENAI', description: 'The provider or library that will take them.',
-        }),
-      },
-      resolve: ({ messages }, { format }) => render(messages, (format ?? 'OPENAI') as Format),
-    }),
-    tokens: t.exposeInt('tokens', {
-      description:
-        'Of the rendering that takes most, counted as the JSON that is sent and 4 for each message. Never above the ' +
-        'budget.',
-    }),
-    tokenBudget: t.exposeInt('tokenBudget', { description: 'What was asked for.' }),
-    truncated: t.exposeBoolean('truncated', {
-      description: 'Whether anything was left out that is in view and was asked for. `items` says what, and why.',
-    }),
-    items: t.field({
-      type: [ContextItem],
-      description: 'The manifest: one for each message, in their order, then one for each group that was left out.',
-      resolve: ({ items }) => items,
-    }),
-    stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
-      description:
-        "Tokens of the messages that the next call is expected to begin with, unchanged: what a provider's cache " +
-        'holds.',
-    }),
-  }),
-})
+  })
 
 const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
   description: 'What to recall for a context, beside the turns that are in it anyway.',
@@ -168,49 +182,53 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
   fields: (t) => ({
     conversationId: t.id({ required: true, description: 'The room.' }),
     tokenBudget: t.int({
-      required: true, description: 'Tokens that the messages may take in any rendering: 1 to 2,000,000.',
+      required: true,
+      description: 'Tokens that the messages may take in any rendering: 1 to 2,000,000.',
     }),
     recentTurns: t.int({
       description:
-        'How many of the newest turns to keep in their own words, if they fit. So that the beginning of the context ' +
-        'stays the same from call to call, up to twice as many may stand; never more with SIMPLE. As many as fit ' +
-        'when left out.',
+        'How many of the newest turns to keep in their own words, if they fit. So that the beginning of the context '
+        + 'stays the same from call to call, up to twice as many may stand; never more with SIMPLE. As many as fit '
+        + 'when left out.',
     }),
     semanticRecall: t.field({
-      type: SemanticRecallInput, description: 'Quotes turns that bear on the query; without it nothing is recalled.',
+      type: SemanticRecallInput,
+      description: 'Quotes turns that bear on the query; without it nothing is recalled.',
     }),
     includeFacts: t.boolean({
       defaultValue: false,
       description:
-        'Tells the facts that hold, of the room and about the people in it: of the 500 last observed, as many as fit ' +
-        'a tenth of the budget. They come as quoted data, and what an agent or a tool said as a claim.',
+        'Tells the facts that hold, of the room and about the people in it: of the 500 last observed, as many as fit '
+        + 'a tenth of the budget. They come as quoted data, and what an agent or a tool said as a claim.',
     }),
     includeProfile: t.boolean({
       defaultValue: false,
       description:
-        'Tells what is known of the people in the room, `as` aside: at most 10 profiles, of the owner first, in a ' +
-        'tenth of the budget. One is told only to who sees all facts that it was made of.',
+        'Tells what is known of the people in the room, `as` aside: at most 10 profiles, of the owner first, in a '
+        + 'tenth of the budget. One is told only to who sees all facts that it was made of.',
     }),
     filterParticipants: t.stringList({
       description:
-        'Only turns by these actors, what tools answered them, and instructions. Summaries, which are of everybody, ' +
-        'are left out then; facts and profiles that are asked for are not.',
+        'Only turns by these actors, what tools answered them, and instructions. Summaries, which are of everybody, '
+        + 'are left out then; facts and profiles that are asked for are not.',
     }),
     as: t.string({
       description:
-        "The participant whose view it is: its own turns become ASSISTANT, everyone else's USER with a name. Without " +
-        'it, the view is the viewer\'s, and each turn has its own role.',
+        "The participant whose view it is: its own turns become ASSISTANT, everyone else's USER with a name. Without "
+        + "it, the view is the viewer's, and each turn has its own role.",
     }),
     sinceSeq: t.int({
       description:
-        'Only turns whose place lies after this journal entry, such as the `lastReadSeq` of a participant; ' +
-        'instructions and pinned turns stand nevertheless.',
+        'Only turns whose place lies after this journal entry, such as the `lastReadSeq` of a participant; '
+        + 'instructions and pinned turns stand nevertheless.',
     }),
     query: t.string({
       description: 'What to recall for: 1 to 10,000 characters. The words of the newest USER message when left out.',
     }),
     strategy: t.field({
-      type: ContextStrategyEnum, defaultValue: 'HYBRID', description: 'Which sections the context may have.',
+      type: ContextStrategyEnum,
+      defaultValue: 'HYBRID',
+      description: 'Which sections the context may have.',
     }),
     maxMessages: t.int({ description: 'Messages at most, beside the budget.' }),
     maxChars: t.int({ description: 'Characters that the messages may say at most, beside the budget.' }),
@@ -221,13 +239,17 @@ builder.queryField('buildContext', (t) =>
   t.field({
     type: Context,
     description:
-      'The messages to give a model, never above the budget. Nothing is stored by it: of the same room, the same ' +
-      'input makes the same context.',
+      'The messages to give a model, never above the budget. Nothing is stored by it: of the same room, the same '
+      + 'input makes the same context.',
     errors: orErrors('BuildContext', 'The context, or why none could be built.', [
-      InvalidInput, NotFound, NotAllowed, BudgetTooSmall,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      BudgetTooSmall,
     ]),
     args: {
       input: t.arg({ type: BuildContextInput, required: true, description: 'Of which room, for whom, how large.' }),
     },
     resolve: (_, { input }, { deps, viewer }) => buildContext(deps, viewer, input as Input),
-  }))
+  }),
+)

@@ -1,8 +1,13 @@
 // Rooms: what the viewer knows of one, finding and listing them, making and changing one.
 
 import {
-  conversationCursor, createConversation, getConversationByKey, getConversationPage, updateConversation,
-  type Conversation, type ConversationsArgs,
+  conversationCursor,
+  createConversation,
+  getConversationByKey,
+  getConversationPage,
+  updateConversation,
+  type Conversation,
+  type ConversationsArgs,
 } from '../domain/conversation.ts'
 import type { Page } from '../domain/page.ts'
 import { seesAllPublic } from '../domain/view.ts'
@@ -34,13 +39,16 @@ builder.objectType('Conversation', {
       description: 'The user or agent that the room belongs to: its maker, unless another was named.',
     }),
     agentName: t.exposeString('agentName', {
-      nullable: true, description: 'Which agent handles the room; null where nobody said so.',
+      nullable: true,
+      description: 'Which agent handles the room; null where nobody said so.',
     }),
     title: t.exposeString('title', {
-      nullable: true, description: 'What lists show, and search looks through; null for an untitled room.',
+      nullable: true,
+      description: 'What lists show, and search looks through; null for an untitled room.',
     }),
     systemPrompt: t.exposeString('systemPrompt', {
-      nullable: true, description: 'Instructions that open every context built from the room; null for none.',
+      nullable: true,
+      description: 'Instructions that open every context built from the room; null for none.',
     }),
     metadata: t.expose('metadata', {
       type: 'JSON',
@@ -72,7 +80,8 @@ builder.objectType('Conversation', {
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the room was made.' }),
     updatedAt: t.expose('updatedAt', {
-      type: 'DateTime', description: 'When the newest journal entry was written, whatever it was.',
+      type: 'DateTime',
+      description: 'When the newest journal entry was written, whatever it was.',
     }),
   }),
 })
@@ -91,12 +100,15 @@ builder.queryField('conversation', (t) =>
       if (id == null && key != null) return getConversationByKey(context.deps, context.viewer, key)
       throw InvalidInput.at('', 'give id or key, exactly one of them')
     },
-  }))
+  }),
+)
 
 type ConversationPage = Page<Conversation> & { order: NonNullable<ConversationsArgs['orderBy']> }
 
 const ConversationConnection = connectionOf<Conversation, ConversationPage>(
-  'Conversation', 'rooms', (room, { order }) => conversationCursor(room, order),
+  'Conversation',
+  'rooms',
+  (room, { order }) => conversationCursor(room, order),
 )
 
 const ConversationOrderEnum = builder.enumType('ConversationOrder', {
@@ -133,7 +145,8 @@ builder.queryField('conversations', (t) =>
     description: "The rooms of the viewer's tenant, newest first; 50 a page unless `first` or `last` says otherwise.",
     args: {
       filter: t.arg({
-        type: ConversationFilter, description: 'Leaves out the rooms that do not meet it; all rooms without it.',
+        type: ConversationFilter,
+        description: 'Leaves out the rooms that do not meet it; all rooms without it.',
       }),
       first: t.arg.int({
         description: "Rooms from the front of the list, at most; up to the server's page size, 200 by default.",
@@ -142,7 +155,8 @@ builder.queryField('conversations', (t) =>
       last: t.arg.int({ description: 'Rooms from the end of the list, at most. Not together with `first`.' }),
       before: t.arg.string({ description: 'A cursor of this list: only what lies before it.' }),
       orderBy: t.arg({
-        type: ConversationOrderEnum, defaultValue: 'CREATED',
+        type: ConversationOrderEnum,
+        defaultValue: 'CREATED',
         description: 'What decides the order. Cursors only fit the order they come from.',
       }),
     },
@@ -150,7 +164,8 @@ builder.queryField('conversations', (t) =>
       const page = await getConversationPage(deps, viewer, args)
       return { ...page, order: args.orderBy ?? 'CREATED' }
     },
-  }))
+  }),
+)
 
 const CreateConversationInput = builder.inputType('CreateConversationInput', {
   description: 'What a room is made with. Everything may be left out.',
@@ -166,19 +181,21 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
       description: 'Instructions that open every context built from the room; at most 65,536 characters.',
     }),
     metadata: t.field({
-      type: 'JSON', description: 'Data of your own: a JSON object of at most 64 KiB, nested at most 32 deep.',
+      type: 'JSON',
+      description: 'Data of your own: a JSON object of at most 64 KiB, nested at most 32 deep.',
     }),
     factExtraction: t.boolean({
       description: 'Whether facts are taken from what is said without being asked for; no when left out.',
     }),
     compaction: t.field({
-      type: CompactionPolicyInput, description: 'When and how old turns are summarised; the defaults when left out.',
+      type: CompactionPolicyInput,
+      description: 'When and how old turns are summarised; the defaults when left out.',
     }),
     participants: t.field({
       type: [ParticipantInput],
       description:
-        'Who is in the room from the start, at most 1,000, each actor once. Nobody is added unasked, the owner ' +
-        'included.',
+        'Who is in the room from the start, at most 1,000, each actor once. Nobody is added unasked, the owner '
+        + 'included.',
     }),
   }),
 })
@@ -189,13 +206,16 @@ builder.mutationField('createConversation', (t) =>
     description:
       'Makes a room. With a key that the tenant has used before it makes none, and answers with the room that has it.',
     errors: orErrors('CreateConversation', 'The room, new or found by its key, or why none was made.', [
-      InvalidInput, Conflict, NotAllowed,
+      InvalidInput,
+      Conflict,
+      NotAllowed,
     ]),
     args: {
       input: t.arg({ type: CreateConversationInput, required: true, description: 'What the room is made with.' }),
     },
     resolve: (_, { input }, { deps, viewer }) => createConversation(deps, viewer, input),
-  }))
+  }),
+)
 
 const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
   description: 'What changes in a room: null clears a field, a field that is left out stays.',
@@ -204,13 +224,15 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     title: t.string({ description: 'What lists show from now on; at most 1,000 characters.' }),
     systemPrompt: t.string({ description: 'Opens the contexts built from now on; at most 65,536 characters.' }),
     metadata: t.field({
-      type: 'JSON', description: 'Takes the place of all the metadata there is: an object of at most 64 KiB.',
+      type: 'JSON',
+      description: 'Takes the place of all the metadata there is: an object of at most 64 KiB.',
     }),
     factExtraction: t.boolean({
       description: 'Whether facts are taken from what is said from now on; null sets the default, no, again.',
     }),
     compaction: t.field({
-      type: CompactionPolicyInput, description: 'When and how old turns are summarised; null sets the defaults again.',
+      type: CompactionPolicyInput,
+      description: 'When and how old turns are summarised; null sets the defaults again.',
     }),
   }),
 })
@@ -220,10 +242,13 @@ builder.mutationField('updateConversation', (t) =>
     type: 'Conversation',
     description: 'Changes what is said about a room. Its readers are told by ConversationUpdated.',
     errors: orErrors('UpdateConversation', 'The room as changed, or why it was not.', [
-      InvalidInput, NotFound, NotAllowed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
     ]),
     args: {
       input: t.arg({ type: UpdateConversationInput, required: true, description: 'The room, and what changes in it.' }),
     },
     resolve: (_, { input }, { deps, viewer }) => updateConversation(deps, viewer, input),
-  }))
+  }),
+)

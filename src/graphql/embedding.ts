@@ -4,8 +4,8 @@ import { builder } from './builder.ts'
 
 builder.objectType('EmbeddingProgress', {
   description:
-    'How far the turns of all rooms have vectors. An embedder that was newly chosen has to read every room before ' +
-    'searches use it.',
+    'How far the turns of all rooms have vectors. An embedder that was newly chosen has to read every room before '
+    + 'searches use it.',
   fields: (t) => ({
     embedder: t.exposeString('embedder', { description: 'The model that was chosen, by its settings.' }),
     serving: t.exposeString('serving', {
@@ -28,4 +28,5 @@ builder.queryField('embedding', (t) =>
     type: 'EmbeddingProgress',
     description: 'How far turns can be found by what they mean, over all rooms of the server.',
     resolve: (_, __, { deps }) => deps.embedding.progress(),
-  }))
+  }),
+)

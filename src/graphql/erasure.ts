@@ -25,4 +25,5 @@ builder.mutationField('deleteConversation', (t) =>
     errors: orErrors('DeleteConversation', 'What was erased, or why the room is still there.', [NotFound, NotAllowed]),
     args: { id: t.arg.id({ required: true, description: 'The room to delete.' }) },
     resolve: (_, { id }, { deps, viewer }) => deleteConversation(deps, viewer, id),
-  }))
+  }),
+)

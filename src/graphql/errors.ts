@@ -4,32 +4,43 @@
 import { GraphQLError } from 'graphql'
 import type { Turn } from '../domain/turn/turn.ts'
 import {
-  BudgetTooSmall, Conflict, DomainError, InvalidInput, NotAllowed, NotFound, ProviderFailed, StreamClosed,
+  BudgetTooSmall,
+  Conflict,
+  DomainError,
+  InvalidInput,
+  NotAllowed,
+  NotFound,
+  ProviderFailed,
+  StreamClosed,
   type InputIssue,
 } from '../errors.ts'
 import { builder } from './builder.ts'
 import { TurnStatusEnum } from './turn.ts'
 
-const ErrorInterface = builder.interfaceRef<DomainError>('Error').implement({
-  description:
-    'Why a mutation wrote nothing, or a search was not made. Select it in any result to get all failures alike.',
-  fields: (t) => ({
-    code: t.exposeString('code', { description: 'For programs: stable, upper case, one for each type of error.' }),
-    message: t.exposeString('message', { description: 'For people: names the cause, and what to do about it.' }),
-  }),
-})
-
-const InputIssueType = builder.objectRef<InputIssue>('InputIssue').implement({
-  description: 'One thing that is wrong with what was sent.',
-  fields: (t) => ({
-    path: t.exposeStringList('path', {
-      description:
-        "Leads to the value from the input's root: names of fields, positions in lists. Empty for the input as a " +
-        'whole.',
+const ErrorInterface = builder
+  .interfaceRef<DomainError>('Error')
+  .implement({
+    description:
+      'Why a mutation wrote nothing, or a search was not made. Select it in any result to get all failures alike.',
+    fields: (t) => ({
+      code: t.exposeString('code', { description: 'For programs: stable, upper case, one for each type of error.' }),
+      message: t.exposeString('message', { description: 'For people: names the cause, and what to do about it.' }),
     }),
-    message: t.exposeString('message', { description: 'What the value must be instead.' }),
-  }),
-})
+  })
+
+const InputIssueType = builder
+  .objectRef<InputIssue>('InputIssue')
+  .implement({
+    description: 'One thing that is wrong with what was sent.',
+    fields: (t) => ({
+      path: t.exposeStringList('path', {
+        description:
+          "Leads to the value from the input's root: names of fields, positions in lists. Empty for the input as a "
+          + 'whole.',
+      }),
+      message: t.exposeString('message', { description: 'What the value must be instead.' }),
+    }),
+  })
 
 const interfaces = [ErrorInterface]
 
@@ -109,7 +120,11 @@ export function toGraphQLError(error: unknown): GraphQLError | null {
   if (!(cause instanceof DomainError)) return null
   const issues = cause instanceof InvalidInput ? { issues: cause.issues } : {}
   return new GraphQLError(cause.message, {
-    nodes: at?.nodes, source: at?.source, positions: at?.positions, path: at?.path, originalError: cause,
+    nodes: at?.nodes,
+    source: at?.source,
+    positions: at?.positions,
+    path: at?.path,
+    originalError: cause,
     extensions: { code: cause.code, ...issues },
   })
 }

@@ -2,8 +2,17 @@
 // objects carry the view of whoever is told. Rows are shared between readers, so they are copied, never written to.
 
 import type {
-  ConversationEvent as Event, ConversationUpdated, FactsChanged, Gap, ParticipantEvent, ParticipantRead,
-  PresenceChanged, SummaryWritten, TurnDelta, TurnEvent, TurnSuperseded,
+  ConversationEvent as Event,
+  ConversationUpdated,
+  FactsChanged,
+  Gap,
+  ParticipantEvent,
+  ParticipantRead,
+  PresenceChanged,
+  SummaryWritten,
+  TurnDelta,
+  TurnEvent,
+  TurnSuperseded,
 } from '../domain/event/event.ts'
 import { readEventsOf, type Told } from '../domain/event/reader.ts'
 import type { Fact } from '../domain/fact/fact.ts'
@@ -15,27 +24,31 @@ import { builder } from './builder.ts'
 import { loadFact, loadPreviousVersion, loadRoomOf } from './loaders.ts'
 import { PresenceStateEnum } from './presence.ts'
 
-const ConversationEvent = builder.interfaceRef<Told>('ConversationEvent').implement({
-  description: 'Something that happened in a room. What an event names is shown as it is now, not as it was then.',
-  resolveType: ({ event }) => event.type,
-  fields: (t) => ({
-    conversationId: t.id({ description: 'The room it happened in.', resolve: ({ event }) => event.conversationId }),
-    seq: t.int({
-      nullable: true,
-      description:
-        "Its number in the room's journal, ascending; resume with `after`. Null for what passes and is not kept.",
-      resolve: ({ event }) => event.seq,
+const ConversationEvent = builder
+  .interfaceRef<Told>('ConversationEvent')
+  .implement({
+    description: 'Something that happened in a room. What an event names is shown as it is now, not as it was then.',
+    resolveType: ({ event }) => event.type,
+    fields: (t) => ({
+      conversationId: t.id({ description: 'The room it happened in.', resolve: ({ event }) => event.conversationId }),
+      seq: t.int({
+        nullable: true,
+        description:
+          "Its number in the room's journal, ascending; resume with `after`. Null for what passes and is not kept.",
+        resolve: ({ event }) => event.seq,
+      }),
+      at: t.field({ type: 'DateTime', description: 'When it happened.', resolve: ({ event }) => event.at }),
     }),
-    at: t.field({ type: 'DateTime', description: 'When it happened.', resolve: ({ event }) => event.at }),
-  }),
-})
+  })
 
 type ToldOf<E extends Event> = { event: E; viewer: Viewer }
 const interfaces = [ConversationEvent]
 
 const turnAs = (turn: TurnEvent['turn'], viewer: Viewer): Turn => ({ ...turn, viewer })
-const participantAs = (participant: ParticipantEvent['participant'], viewer: Viewer): Participant =>
-  ({ ...participant, viewer })
+const participantAs = (participant: ParticipantEvent['participant'], viewer: Viewer): Participant => ({
+  ...participant,
+  viewer,
+})
 
 const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]> = {
   TurnAppended: ['Somebody said something.', 'What was said.'],
@@ -48,13 +61,15 @@ const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]
 }
 
 for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
-  builder.objectRef<ToldOf<TurnEvent>>(name).implement({
-    description,
-    interfaces,
-    fields: (t) => ({
-      turn: t.field({ type: 'Turn', description: turn, resolve: ({ event, viewer }) => turnAs(event.turn, viewer) }),
-    }),
-  })
+  builder
+    .objectRef<ToldOf<TurnEvent>>(name)
+    .implement({
+      description,
+      interfaces,
+      fields: (t) => ({
+        turn: t.field({ type: 'Turn', description: turn, resolve: ({ event, viewer }) => turnAs(event.turn, viewer) }),
+      }),
+    })
 }
 
 builder.objectRef<ToldOf<TurnSuperseded>>('TurnSuperseded').implement({
@@ -73,25 +88,30 @@ builder.objectRef<ToldOf<TurnSuperseded>>('TurnSuperseded').implement({
       },
     }),
     by: t.field({
-      type: 'Turn', description: 'The newer version.', resolve: ({ event, viewer }) => turnAs(event.by, viewer),
+      type: 'Turn',
+      description: 'The newer version.',
+      resolve: ({ event, viewer }) => turnAs(event.by, viewer),
     }),
   }),
 })
 
-builder.objectRef<ToldOf<TurnDelta>>('TurnDelta').implement({
-  description:
-    'More text of a turn that is being written. A reader who joins gets one from 0 to what is there, then the rest; ' +
-    "joined, they are the turn's text.",
-  interfaces,
-  fields: (t) => ({
-    turnId: t.id({ description: 'The turn that is being written.', resolve: ({ event }) => event.turnId }),
-    start: t.int({
-      description: "Where the text begins in the turn's, in UTF-16 units.", resolve: ({ event }) => event.start,
+builder
+  .objectRef<ToldOf<TurnDelta>>('TurnDelta')
+  .implement({
+    description:
+      'More text of a turn that is being written. A reader who joins gets one from 0 to what is there, then the rest; '
+      + "joined, they are the turn's text.",
+    interfaces,
+    fields: (t) => ({
+      turnId: t.id({ description: 'The turn that is being written.', resolve: ({ event }) => event.turnId }),
+      start: t.int({
+        description: "Where the text begins in the turn's, in UTF-16 units.",
+        resolve: ({ event }) => event.start,
+      }),
+      end: t.int({ description: 'Where it ends: `start` of the next one.', resolve: ({ event }) => event.end }),
+      text: t.string({ description: 'The text from `start` up to `end`.', resolve: ({ event }) => event.text }),
     }),
-    end: t.int({ description: 'Where it ends: `start` of the next one.', resolve: ({ event }) => event.end }),
-    text: t.string({ description: 'The text from `start` up to `end`.', resolve: ({ event }) => event.text }),
-  }),
-})
+  })
 
 type AboutParticipant = ParticipantEvent | ParticipantRead
 
@@ -102,56 +122,67 @@ const PARTICIPANT_EVENTS: Record<AboutParticipant['type'], [description: string,
 }
 
 for (const [name, [description, participant]] of Object.entries(PARTICIPANT_EVENTS)) {
-  builder.objectRef<ToldOf<AboutParticipant>>(name).implement({
-    description,
+  builder
+    .objectRef<ToldOf<AboutParticipant>>(name)
+    .implement({
+      description,
+      interfaces,
+      fields: (t) => ({
+        participant: t.field({
+          type: 'Participant',
+          description: participant,
+          resolve: ({ event, viewer }) => participantAs(event.participant, viewer),
+        }),
+      }),
+    })
+}
+
+builder
+  .objectRef<ToldOf<PresenceChanged>>('PresenceChanged')
+  .implement({
+    description: 'A participant is doing something else now, or is gone.',
     interfaces,
     fields: (t) => ({
       participant: t.field({
         type: 'Participant',
-        description: participant, resolve: ({ event, viewer }) => participantAs(event.participant, viewer),
+        description: 'Whose presence it is.',
+        resolve: ({ event, viewer }) => participantAs(event.participant, viewer),
+      }),
+      state: t.field({
+        type: PresenceStateEnum,
+        description: 'What they are doing since this event.',
+        resolve: ({ event }) => event.state,
       }),
     }),
   })
-}
 
-builder.objectRef<ToldOf<PresenceChanged>>('PresenceChanged').implement({
-  description: 'A participant is doing something else now, or is gone.',
-  interfaces,
-  fields: (t) => ({
-    participant: t.field({
-      type: 'Participant',
-      description: 'Whose presence it is.', resolve: ({ event, viewer }) => participantAs(event.participant, viewer),
+builder
+  .objectRef<ToldOf<ConversationUpdated>>('ConversationUpdated')
+  .implement({
+    description: 'Something about the room itself, or about a participant, was changed.',
+    interfaces,
+    fields: (t) => ({
+      conversation: t.field({
+        type: 'Conversation',
+        description: 'The room as it is now.',
+        resolve: ({ event: { conversationId }, viewer }, _, context) => loadRoomOf(context, { conversationId, viewer }),
+      }),
     }),
-    state: t.field({
-      type: PresenceStateEnum,
-      description: 'What they are doing since this event.', resolve: ({ event }) => event.state,
-    }),
-  }),
-})
+  })
 
-builder.objectRef<ToldOf<ConversationUpdated>>('ConversationUpdated').implement({
-  description: 'Something about the room itself, or about a participant, was changed.',
-  interfaces,
-  fields: (t) => ({
-    conversation: t.field({
-      type: 'Conversation',
-      description: 'The room as it is now.',
-      resolve: ({ event: { conversationId }, viewer }, _, context) => loadRoomOf(context, { conversationId, viewer }),
+builder
+  .objectRef<ToldOf<SummaryWritten>>('SummaryWritten')
+  .implement({
+    description: 'Old turns stand in a summary from now on. Told to those alone who see all that it was made of.',
+    interfaces,
+    fields: (t) => ({
+      summary: t.field({
+        type: 'Summary',
+        description: 'What was written. Another one may have taken its place since.',
+        resolve: ({ event, viewer }) => ({ ...event.summary, viewer }),
+      }),
     }),
-  }),
-})
-
-builder.objectRef<ToldOf<SummaryWritten>>('SummaryWritten').implement({
-  description: 'Old turns stand in a summary from now on. Told to those alone who see all that it was made of.',
-  interfaces,
-  fields: (t) => ({
-    summary: t.field({
-      type: 'Summary',
-      description: 'What was written. Another one may have taken its place since.',
-      resolve: ({ event, viewer }) => ({ ...event.summary, viewer }),
-    }),
-  }),
-})
+  })
 
 builder.objectRef<ToldOf<FactsChanged>>('FactsChanged').implement({
   description: 'Facts were written down, said again or superseded. Told to those alone who see one of them.',
@@ -160,8 +191,8 @@ builder.objectRef<ToldOf<FactsChanged>>('FactsChanged').implement({
     facts: t.field({
       type: ['Fact'],
       description:
-        'Those of them that the viewer sees, as they are now: `supersededAt` tells which hold. One that was said ' +
-        'again in another room since is left out, as it is known from there.',
+        'Those of them that the viewer sees, as they are now: `supersededAt` tells which hold. One that was said '
+        + 'again in another room since is left out, as it is known from there.',
       async resolve({ event, viewer }, _, context) {
         const facts = await Promise.all(event.facts.map(({ id }) => loadFact(context, viewer, id)))
         // What is of another room by now may not be for everybody who is told the same here.
@@ -171,23 +202,27 @@ builder.objectRef<ToldOf<FactsChanged>>('FactsChanged').implement({
   }),
 })
 
-builder.objectRef<Told>('ConversationDeleted').implement({
-  description: 'The room is gone with all that was in it. It is the last event: the subscription completes.',
-  interfaces,
-})
+builder
+  .objectRef<Told>('ConversationDeleted')
+  .implement({
+    description: 'The room is gone with all that was in it. It is the last event: the subscription completes.',
+    interfaces,
+  })
 
-builder.objectRef<ToldOf<Gap>>('Gap').implement({
-  description:
-    'Entries were left out: they cannot be had any more, or the reader was hopelessly behind. Read history, then go ' +
-    'on.',
-  interfaces,
-  fields: (t) => ({
-    resumeAfter: t.int({
-      description: 'The last entry that was left out: events go on after it.',
-      resolve: ({ event }) => event.resumeAfter,
+builder
+  .objectRef<ToldOf<Gap>>('Gap')
+  .implement({
+    description:
+      'Entries were left out: they cannot be had any more, or the reader was hopelessly behind. Read history, then go '
+      + 'on.',
+    interfaces,
+    fields: (t) => ({
+      resumeAfter: t.int({
+        description: 'The last entry that was left out: events go on after it.',
+        resolve: ({ event }) => event.resumeAfter,
+      }),
     }),
-  }),
-})
+  })
 
 builder.subscriptionField('conversationEvents', (t) =>
   t.field({
@@ -204,4 +239,5 @@ builder.subscriptionField('conversationEvents', (t) =>
     },
     subscribe: (_, args, { deps, viewer }) => readEventsOf(deps, viewer, args),
     resolve: (told) => told,
-  }))
+  }),
+)

@@ -26,8 +26,8 @@ const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
 
 builder.objectType('Fact', {
   description:
-    'One statement, as subject, predicate and object. It holds until something supersedes it, and stays to be read. ' +
-    'Who sees the turn it was taken from sees it, and nobody else.',
+    'One statement, as subject, predicate and object. It holds until something supersedes it, and stays to be read. '
+    + 'Who sees the turn it was taken from sees it, and nobody else.',
   interfaces: [Node],
   fields: (t) => ({
     sourceConversation: t.field({
@@ -40,8 +40,8 @@ builder.objectType('Fact', {
     userId: t.exposeString('userId', {
       nullable: true,
       description:
-        'Whom it is about: named when it was recorded, or else the participant whom the subject names. Null for ' +
-        'nobody.',
+        'Whom it is about: named when it was recorded, or else the participant whom the subject names. Null for '
+        + 'nobody.',
     }),
     subject: t.exposeString('subject', { description: 'Who or what is spoken of: "Ada", "the harbour".' }),
     predicate: t.exposeString('predicate', { description: 'What is said of the subject: "lives in", "is".' }),
@@ -50,8 +50,8 @@ builder.objectType('Fact', {
     saidBy: t.field({
       type: ParticipantKindEnum,
       description:
-        'Who said it, or recorded it, whichever is to be believed less: a person is believed before an agent, an ' +
-        'agent before a tool. One that is less trusted never displaces another.',
+        'Who said it, or recorded it, whichever is to be believed less: a person is believed before an agent, an '
+        + 'agent before a tool. One that is less trusted never displaces another.',
       resolve: ({ saidBy }) => saidBy,
     }),
     sourceTurn: t.field({
@@ -63,14 +63,16 @@ builder.objectType('Fact', {
     }),
     contentHash: t.exposeString('contentHash', {
       description:
-        'Tells a repeat: the first 32 hex digits of SHA-256 over "subject predicate object", in lower case, with ' +
-        'single spaces.',
+        'Tells a repeat: the first 32 hex digits of SHA-256 over "subject predicate object", in lower case, with '
+        + 'single spaces.',
     }),
     observedAt: t.expose('observedAt', {
-      type: 'DateTime', description: 'When it was said, the last time that it was.',
+      type: 'DateTime',
+      description: 'When it was said, the last time that it was.',
     }),
     createdAt: t.expose('createdAt', {
-      type: 'DateTime', description: 'When it was written down first. Lists are ordered by it.',
+      type: 'DateTime',
+      description: 'When it was written down first. Lists are ordered by it.',
     }),
     supersededBy: t.field({
       type: 'Fact',
@@ -82,7 +84,9 @@ builder.objectType('Fact', {
         supersededBy === null ? null : loadFact(context, viewer, supersededBy),
     }),
     supersededAt: t.expose('supersededAt', {
-      type: 'DateTime', nullable: true, description: 'When it ceased to hold; null while it does.',
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it ceased to hold; null while it does.',
     }),
     supersedeReason: t.field({
       type: SupersedeReasonEnum,
@@ -91,7 +95,8 @@ builder.objectType('Fact', {
       resolve: ({ supersedeReason }) => supersedeReason,
     }),
     supersedeNote: t.exposeString('supersedeNote', {
-      nullable: true, description: 'The same in the words of whoever took it back; null where they gave none.',
+      nullable: true,
+      description: 'The same in the words of whoever took it back; null where they gave none.',
     }),
   }),
 })
@@ -106,7 +111,8 @@ const FactFilter = builder.inputType('FactFilter', {
     subject: t.string({ description: 'Facts with exactly this subject, in upper or lower case.' }),
     predicate: t.string({ description: 'Facts with exactly this predicate, in upper or lower case.' }),
     includeSuperseded: t.boolean({
-      defaultValue: false, description: 'Whether facts that do not hold any more are listed too.',
+      defaultValue: false,
+      description: 'Whether facts that do not hold any more are listed too.',
     }),
   }),
 })
@@ -115,51 +121,59 @@ builder.queryField('facts', (t) =>
   t.field({
     type: FactConnection,
     description:
-      "What is known in the viewer's tenant, as far as the viewer sees it: newest first, by when it was written; 50 " +
-      'a page unless `first` says otherwise.',
+      "What is known in the viewer's tenant, as far as the viewer sees it: newest first, by when it was written; 50 "
+      + 'a page unless `first` says otherwise.',
     args: {
       filter: t.arg({
-        type: FactFilter, description: 'Leaves out the facts that do not meet it; all that hold without it.',
+        type: FactFilter,
+        description: 'Leaves out the facts that do not meet it; all that hold without it.',
       }),
       first: t.arg.int({ description: "Facts at most; up to the server's page size, 200 by default." }),
       after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
     },
     resolve: (_, args, { deps, viewer }) => getFactPage(deps, viewer, args),
-  }))
+  }),
+)
 
 builder.objectField('Conversation', 'facts', (t) =>
   t.field({
     type: FactConnection,
     description:
-      'What is known from this room, as far as the viewer sees it: newest first, by when it was written; 50 a ' +
-      'page unless `first` says otherwise.',
+      'What is known from this room, as far as the viewer sees it: newest first, by when it was written; 50 a '
+      + 'page unless `first` says otherwise.',
     extensions: PER_VIEWER,
     args: {
       first: t.arg.int({ description: "Facts at most; up to the server's page size, 200 by default." }),
       after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
       includeSuperseded: t.arg.boolean({
-        defaultValue: false, description: 'Whether facts that do not hold any more are listed too.',
+        defaultValue: false,
+        description: 'Whether facts that do not hold any more are listed too.',
       }),
     },
     resolve: (room, args, context) => loadPageOfFacts(context, room.viewer, room.id, args),
-  }))
-
-const FactExtraction = builder.objectRef<Extracted>('FactExtraction').implement({
-  description: 'What became of facts that were brought.',
-  fields: (t) => ({
-    facts: t.field({
-      type: ['Fact'], description: 'Those that were new, in the order given.', resolve: ({ facts }) => facts,
-    }),
-    exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
-      description: 'How many were known to the letter, among the same people. They are renewed, not written twice.',
-    }),
   }),
-})
+)
+
+const FactExtraction = builder
+  .objectRef<Extracted>('FactExtraction')
+  .implement({
+    description: 'What became of facts that were brought.',
+    fields: (t) => ({
+      facts: t.field({
+        type: ['Fact'],
+        description: 'Those that were new, in the order given.',
+        resolve: ({ facts }) => facts,
+      }),
+      exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
+        description: 'How many were known to the letter, among the same people. They are renewed, not written twice.',
+      }),
+    }),
+  })
 
 const FactInput = builder.inputType('FactInput', {
   description:
-    'A statement to be remembered. Of its texts, runs of white space become one space, and what shows nothing is ' +
-    'dropped.',
+    'A statement to be remembered. Of its texts, runs of white space become one space, and what shows nothing is '
+    + 'dropped.',
   fields: (t) => ({
     subject: t.string({ required: true, description: 'Who or what is spoken of; at most 200 characters.' }),
     predicate: t.string({ required: true, description: 'What is said of the subject; at most 200 characters.' }),
@@ -169,7 +183,8 @@ const FactInput = builder.inputType('FactInput', {
       description: 'The turn that says so, in its newest version: those who see it will see the fact.',
     }),
     observedAt: t.field({
-      type: 'DateTime', description: "When it was said; the source turn's time when left out, or else now.",
+      type: 'DateTime',
+      description: "When it was said; the source turn's time when left out, or else now.",
     }),
   }),
 })
@@ -179,8 +194,8 @@ const RecordFactsInput = builder.inputType('RecordFactsInput', {
   fields: (t) => ({
     conversationId: t.id({
       description:
-        'The room they are known from, for those who see what is said there now. Left out, it is that of the source ' +
-        'turn; facts without either are seen by everybody in the tenant.',
+        'The room they are known from, for those who see what is said there now. Left out, it is that of the source '
+        + 'turn; facts without either are seen by everybody in the tenant.',
     }),
     userId: t.string({
       description: 'Whom all of them are about; for each, the participant whom its subject names when left out.',
@@ -193,15 +208,18 @@ builder.mutationField('recordFacts', (t) =>
   t.field({
     type: FactExtraction,
     description:
-      'Writes facts down as they are given, all or none. What is known to the letter, of the same user or room and ' +
-      'for the same people, is not written again: it is renewed if it was said later, or by somebody more to be ' +
-      'believed.',
+      'Writes facts down as they are given, all or none. What is known to the letter, of the same user or room and '
+      + 'for the same people, is not written again: it is renewed if it was said later, or by somebody more to be '
+      + 'believed.',
     errors: orErrors('RecordFacts', 'What became of the facts, or why none was written.', [
-      InvalidInput, NotFound, NotAllowed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
     ]),
     args: { input: t.arg({ type: RecordFactsInput, required: true, description: 'What is to be remembered.' }) },
     resolve: (_, { input }, { deps, viewer }) => recordFacts(deps, viewer, input),
-  }))
+  }),
+)
 
 const RetractFactInput = builder.inputType('RetractFactInput', {
   description: 'Which fact is taken back.',
@@ -215,14 +233,17 @@ builder.mutationField('retractFact', (t) =>
   t.field({
     type: 'Fact',
     description:
-      'Takes a fact back: it holds no more, and stays to be read with the reason. One that was superseded before ' +
-      'stays as it is.',
+      'Takes a fact back: it holds no more, and stays to be read with the reason. One that was superseded before '
+      + 'stays as it is.',
     errors: orErrors('RetractFact', 'The fact as it is now, or why it was not taken back.', [
-      InvalidInput, NotFound, NotAllowed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
     ]),
     args: { input: t.arg({ type: RetractFactInput, required: true, description: 'The fact, and why it is wrong.' }) },
     resolve: (_, { input }, { deps, viewer }) => retractFact(deps, viewer, input),
-  }))
+  }),
+)
 
 const ExtractFactsInput = builder.inputType('ExtractFactsInput', {
   description: 'Which room is read for facts, and how far.',
@@ -236,34 +257,38 @@ builder.mutationField('extractFacts', (t) =>
   t.field({
     type: FactExtraction,
     description:
-      'Reads the turns of a room that were not read before, and writes down the facts they tell. Questions, ' +
-      'quotations and what tools answer tell none; what agents only repeat is not learned again.',
+      'Reads the turns of a room that were not read before, and writes down the facts they tell. Questions, '
+      + 'quotations and what tools answer tell none; what agents only repeat is not learned again.',
     errors: orErrors('ExtractFacts', 'What was learned, or why not all was read. What was read stays read.', [
-      InvalidInput, NotFound, NotAllowed, ProviderFailed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      ProviderFailed,
     ]),
     args: { input: t.arg({ type: ExtractFactsInput, required: true, description: 'Which room, and how far.' }) },
     resolve: (_, { input }, { deps, viewer }) => extractFacts(deps, viewer, input),
-  }))
-
-const Reconciliation = builder.objectRef<Reconciled>('Reconciliation').implement({
-  description: 'What reconciling facts came to.',
-  fields: (t) => ({
-    kept: t.exposeInt('kept', { description: 'Facts that stay as they were.' }),
-    merged: t.exposeInt('merged', { description: 'New facts, each in the place of several that said the same.' }),
-    contradicted: t.exposeInt('contradicted', {
-      description: 'Facts that gave way to others that hold in their place.',
-    }),
   }),
-})
+)
+
+const Reconciliation = builder
+  .objectRef<Reconciled>('Reconciliation')
+  .implement({
+    description: 'What reconciling facts came to.',
+    fields: (t) => ({
+      kept: t.exposeInt('kept', { description: 'Facts that stay as they were.' }),
+      merged: t.exposeInt('merged', { description: 'New facts, each in the place of several that said the same.' }),
+      contradicted: t.exposeInt('contradicted', {
+        description: 'Facts that gave way to others that hold in their place.',
+      }),
+    }),
+  })
 
 const ReconcileFactsInput = builder.inputType('ReconcileFactsInput', {
   description: 'Which facts are compared: those of a user, of a room, or of a user in a room.',
   fields: (t) => ({
     userId: t.string({ description: 'Facts about this user, from whatever room.' }),
     conversationId: t.id({ description: 'Facts that are known from this room.' }),
-    n: t.int({
-      defaultValue: 50, description: 'The newest so many of those that the same people see: 1 to 500.',
-    }),
+    n: t.int({ defaultValue: 50, description: 'The newest so many of those that the same people see: 1 to 500.' }),
   }),
 })
 
@@ -271,11 +296,15 @@ builder.mutationField('reconcileFacts', (t) =>
   t.field({
     type: Reconciliation,
     description:
-      'Makes one fact of those that say the same, and of two that cannot both hold lets the one stand that was ' +
-      'said last. The others stay, superseded. What is less to be believed displaces nothing that is more so.',
+      'Makes one fact of those that say the same, and of two that cannot both hold lets the one stand that was '
+      + 'said last. The others stay, superseded. What is less to be believed displaces nothing that is more so.',
     errors: orErrors('ReconcileFacts', 'What it came to, or why nothing was changed.', [
-      InvalidInput, NotFound, NotAllowed, ProviderFailed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      ProviderFailed,
     ]),
     args: { input: t.arg({ type: ReconcileFactsInput, required: true, description: 'Which facts are compared.' }) },
     resolve: (_, { input }, { deps, viewer }) => reconcileFacts(deps, viewer, input),
-  }))
+  }),
+)

@@ -18,23 +18,24 @@ builder.objectField('Conversation', 'history', (t) =>
   t.field({
     type: [HistoryEntry],
     description:
-      'The newest turns as the viewer sees them, newest versions only, oldest first; with `includeSummaries`, ' +
-      'summaries too.',
+      'The newest turns as the viewer sees them, newest versions only, oldest first; with `includeSummaries`, '
+      + 'summaries too.',
     extensions: PER_VIEWER,
     args: {
       limit: t.arg.int({
-        defaultValue: 50, description: "Turns at most: 1 up to the server's page size, 200 by default.",
+        defaultValue: 50,
+        description: "Turns at most: 1 up to the server's page size, 200 by default.",
       }),
       before: t.arg.int({
         description:
-          "Only what stands before this journal entry's number: the `seq` of the oldest turn at hand, or the " +
-          '`fromSeq` of a summary.',
+          "Only what stands before this journal entry's number: the `seq` of the oldest turn at hand, or the "
+          + '`fromSeq` of a summary.',
       }),
       includeSummaries: t.arg.boolean({
         defaultValue: false,
         description:
-          'Whether summaries stand in the place of the turns that they cover. They count towards `limit`, the turns ' +
-          'do not.',
+          'Whether summaries stand in the place of the turns that they cover. They count towards `limit`, the turns '
+          + 'do not.',
       }),
       as: t.arg.string({
         description: "In whose view; the viewer's when left out. It holds for all that is selected below.",
@@ -42,4 +43,5 @@ builder.objectField('Conversation', 'history', (t) =>
     },
     resolve: (room, { as, includeSummaries, ...args }, context): Promise<(Turn | Summary)[]> =>
       (includeSummaries ? loadHistoryWithSummaries : loadHistory)(context, viewAs(room.viewer, as), room.id, args),
-  }))
+  }),
+)

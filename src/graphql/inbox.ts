@@ -42,9 +42,10 @@ builder.subscriptionField('inbox', (t) =>
   t.field({
     type: 'InboxEvent',
     description:
-      "What changes in a participant's list of rooms, from now on. Nothing is kept for later: read `conversations` " +
-      "first.",
+      "What changes in a participant's list of rooms, from now on. Nothing is kept for later: read `conversations` "
+      + 'first.',
     args: { as: t.arg.string({ description: "Whose list; the viewer's when left out." }) },
     subscribe: (_, args, { deps, viewer }) => readInbox(deps, viewer, args),
     resolve: (event) => event,
-  }))
+  }),
+)

@@ -26,47 +26,54 @@ const JobStateEnum = builder.enumType('JobState', {
   } satisfies Record<JobState, object>,
 })
 
-const Job = builder.objectRef<Row>('Job').implement({
-  description:
-    'Something that is done in the background, about one room or one user. What is to be done is looked up when it ' +
-    'runs, so it may find that there is nothing left to do.',
-  fields: (t) => ({
-    id: t.exposeID('id', { description: "The queue's own; not that of a Node." }),
-    name: t.field({ type: JobNameEnum, description: 'What it does.', resolve: ({ name }) => name }),
-    state: t.field({ type: JobStateEnum, description: 'How far it is.', resolve: ({ state }) => state }),
-    conversation: t.field({
-      type: 'Conversation', nullable: true,
-      description: 'The room that it is about; null where it is about a user, or the room is gone.',
-      resolve: (job, _, context) =>
-        job.conversationId === null ? null : loadConversation(context, job.viewer, job.conversationId),
+const Job = builder
+  .objectRef<Row>('Job')
+  .implement({
+    description:
+      'Something that is done in the background, about one room or one user. What is to be done is looked up when it '
+      + 'runs, so it may find that there is nothing left to do.',
+    fields: (t) => ({
+      id: t.exposeID('id', { description: "The queue's own; not that of a Node." }),
+      name: t.field({ type: JobNameEnum, description: 'What it does.', resolve: ({ name }) => name }),
+      state: t.field({ type: JobStateEnum, description: 'How far it is.', resolve: ({ state }) => state }),
+      conversation: t.field({
+        type: 'Conversation',
+        nullable: true,
+        description: 'The room that it is about; null where it is about a user, or the room is gone.',
+        resolve: (job, _, context) =>
+          job.conversationId === null ? null : loadConversation(context, job.viewer, job.conversationId),
+      }),
+      userId: t.exposeString('userId', {
+        nullable: true,
+        description: 'Whom it is about; null where it is about a room.',
+      }),
+      createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was found that there is work.' }),
+      startedAt: t.expose('startedAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When the newest try began; null before the first one.',
+      }),
+      ageSeconds: t.exposeFloat('ageSeconds', {
+        description: 'Time since `createdAt`, up to its end or until now. Great in an ACTIVE one, that is stuck.',
+      }),
+      attempts: t.exposeInt('attempts', { description: 'Tries that were begun, the one that runs included.' }),
+      lastError: t.exposeString('lastError', {
+        nullable: true,
+        description: 'Why the newest try that is over failed, without a word of what was said; null where none failed.',
+      }),
     }),
-    userId: t.exposeString('userId', {
-      nullable: true, description: 'Whom it is about; null where it is about a room.',
-    }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was found that there is work.' }),
-    startedAt: t.expose('startedAt', {
-      type: 'DateTime', nullable: true, description: 'When the newest try began; null before the first one.',
-    }),
-    ageSeconds: t.exposeFloat('ageSeconds', {
-      description: 'Time since `createdAt`, up to its end or until now. Great in an ACTIVE one, that is stuck.',
-    }),
-    attempts: t.exposeInt('attempts', { description: 'Tries that were begun, the one that runs included.' }),
-    lastError: t.exposeString('lastError', {
-      nullable: true,
-      description: 'Why the newest try that is over failed, without a word of what was said; null where none failed.',
-    }),
-  }),
-})
+  })
 
 builder.queryField('jobs', (t) =>
   t.field({
     type: [Job],
     description:
-      "Background work of the viewer's tenant: what is not finished, the oldest first, then what ended within the " +
-      'last hour, newest first. Empty where none has been done yet.',
+      "Background work of the viewer's tenant: what is not finished, the oldest first, then what ended within the "
+      + 'last hour, newest first. Empty where none has been done yet.',
     args: {
       first: t.arg.int({ defaultValue: 50, description: 'So many at most.' }),
       state: t.arg({ type: JobStateEnum, description: 'Only jobs that are so far; all of them when left out.' }),
     },
     resolve: (_, args, { deps, viewer }) => getJobs(deps, viewer, args),
-  }))
+  }),
+)

@@ -34,10 +34,13 @@ function inOrder<Key, Args, Value>(
     const group = `${name}\0${viewer.tenant}\0${viewer.actor}\0${args === undefined ? '' : JSON.stringify(args)}`
     let loader = loaders.get(group) as DataLoader<Key, Value, string> | undefined
     if (!loader) {
-      const made: DataLoader<Key, Value, string> = new DataLoader<Key, Value, string>((keys) => {
-        made.clearAll()
-        return load(deps, viewer, keys, args)
-      }, { cacheKeyFn: keyOf })
+      const made: DataLoader<Key, Value, string> = new DataLoader<Key, Value, string>(
+        (keys) => {
+          made.clearAll()
+          return load(deps, viewer, keys, args)
+        },
+        { cacheKeyFn: keyOf },
+      )
       loaders.set(group, (loader = made))
     }
     return loader.load(key)
@@ -50,21 +53,28 @@ const byId = <Args, Value, Missing>(
   load: (deps: Deps, viewer: Viewer, ids: readonly string[], args: Args) => Promise<ReadonlyMap<string, Value>>,
   missing: Missing,
 ): Load<string, Args, Value | Missing> =>
-  inOrder<string, Args, Value | Missing>(name, async (deps, viewer, ids, args) => {
-    const found = await load(deps, viewer, ids, args)
-    return ids.map((id) => found.get(id) ?? missing)
-  }, (id) => id)
+  inOrder<string, Args, Value | Missing>(
+    name,
+    async (deps, viewer, ids, args) => {
+      const found = await load(deps, viewer, ids, args)
+      return ids.map((id) => found.get(id) ?? missing)
+    },
+    (id) => id,
+  )
 
 type Simple<Value> = (context: RequestContext, viewer: Viewer, id: string) => Promise<Value>
-const simple = <Value>(load: Load<string, undefined, Value>): Simple<Value> =>
-  (context, viewer, id) => load(context, viewer, id, undefined)
+const simple =
+  <Value>(load: Load<string, undefined, Value>): Simple<Value> =>
+  (context, viewer, id) =>
+    load(context, viewer, id, undefined)
 
 /** The room, or null where the viewer sees none. */
 export const loadConversation = simple<Conversation | null>(byId('conversation', getConversations, null))
 
 /** The room that something is in. @throws NotFound when it has been deleted meanwhile */
 export async function loadRoomOf(
-  context: RequestContext, { conversationId, viewer }: { conversationId: string; viewer: Viewer },
+  context: RequestContext,
+  { conversationId, viewer }: { conversationId: string; viewer: Viewer },
 ): Promise<Conversation> {
   const room = await loadConversation(context, viewer, conversationId)
   if (!room) throw new NotFound('conversation', conversationId)
@@ -96,7 +106,9 @@ export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', hi
 
 /** The room's newest turns and the summaries of what came before them, oldest first. */
 export const loadHistoryWithSummaries: Load<string, HistoryArgs, (Turn | Summary)[]> = byId(
-  'history with summaries', historyWithSummaries, [],
+  'history with summaries',
+  historyWithSummaries,
+  [],
 )
 
 /** The summary, or null where the viewer may have none. */
@@ -119,7 +131,9 @@ const placeKey = ({ conversationId, actor }: Place) => `${conversationId} ${acto
 
 const unreadCounts = inOrder<Place, undefined, number>('unread count', getUnreadCounts, placeKey)
 const presences = inOrder<Place, undefined, PresenceState>(
-  'presence', (deps, _, places) => getPresence(deps, places), placeKey,
+  'presence',
+  (deps, _, places) => getPresence(deps, places),
+  placeKey,
 )
 
 /** Turns of others that the participant has not read, and that the viewer sees too. */

@@ -4,17 +4,18 @@ import { kindOf } from '../domain/id.ts'
 import { builder } from './builder.ts'
 import { loadConversation, loadFact, loadSummary, loadTurn } from './loaders.ts'
 
-export const Node = builder.interfaceRef<{ id: string }>('Node').implement({
-  description: 'Anything that can be read again by its id.',
-  fields: (t) => ({
-    id: t.exposeID('id', {
-      description: 'Unique over all types and tenants: a prefix that tells the type, and a ULID. Not a cursor.',
+export const Node = builder
+  .interfaceRef<{ id: string }>('Node')
+  .implement({
+    description: 'Anything that can be read again by its id.',
+    fields: (t) => ({
+      id: t.exposeID('id', {
+        description: 'Unique over all types and tenants: a prefix that tells the type, and a ULID. Not a cursor.',
+      }),
     }),
-  }),
-  resolveType: ({ id }) => ({
-    turn: 'Turn', summary: 'Summary', fact: 'Fact', conversation: 'Conversation',
-  })[kindOf(id)!],
-})
+    resolveType: ({ id }) =>
+      ({ turn: 'Turn', summary: 'Summary', fact: 'Fact', conversation: 'Conversation' })[kindOf(id)!],
+  })
 
 builder.queryField('node', (t) =>
   t.field({
@@ -26,11 +27,17 @@ builder.queryField('node', (t) =>
     },
     resolve(_, { id }, context) {
       switch (kindOf(id)) {
-        case 'conversation': return loadConversation(context, context.viewer, id)
-        case 'turn': return loadTurn(context, context.viewer, id)
-        case 'summary': return loadSummary(context, context.viewer, id)
-        case 'fact': return loadFact(context, context.viewer, id)
-        case null: return null
+        case 'conversation':
+          return loadConversation(context, context.viewer, id)
+        case 'turn':
+          return loadTurn(context, context.viewer, id)
+        case 'summary':
+          return loadSummary(context, context.viewer, id)
+        case 'fact':
+          return loadFact(context, context.viewer, id)
+        case null:
+          return null
       }
     },
-  }))
+  }),
+)

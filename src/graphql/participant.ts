@@ -36,7 +36,8 @@ builder.objectType('Participant', {
       resolve: ({ kind }) => kind,
     }),
     displayName: t.exposeString('displayName', {
-      nullable: true, description: 'A name to show; null where `actor` has to do.',
+      nullable: true,
+      description: 'A name to show; null where `actor` has to do.',
     }),
     history: t.field({
       type: HistoryVisibilityEnum,
@@ -45,7 +46,9 @@ builder.objectType('Participant', {
     }),
     joinedAt: t.expose('joinedAt', { type: 'DateTime', description: 'When they joined, the last time that they did.' }),
     leftAt: t.expose('leftAt', {
-      type: 'DateTime', nullable: true, description: 'When they left; null while they are in the room.',
+      type: 'DateTime',
+      nullable: true,
+      description: 'When they left; null while they are in the room.',
     }),
     lastReadSeq: t.exposeInt('lastReadSeq', {
       description: 'They have read up to this journal entry, by `markRead`; 0 when they never said so.',
@@ -63,18 +66,21 @@ builder.objectField('Conversation', 'participants', (t) =>
     type: ['Participant'],
     description: 'Who is in the room and who has left it (`leftAt` tells), in the order of joining.',
     resolve: (room, _, context) => loadParticipants(context, room.viewer, room.id),
-  }))
+  }),
+)
 
 export const ParticipantInput = builder.inputType('ParticipantInput', {
   description: 'Somebody who is to be in a room.',
   fields: (t) => ({
     actor: t.string({
-      required: true, description: 'The user, agent or tool: an id of your own, 1 to 200 characters.',
+      required: true,
+      description: 'The user, agent or tool: an id of your own, 1 to 200 characters.',
     }),
     kind: t.field({ type: ParticipantKindEnum, defaultValue: 'HUMAN', description: 'What sort of actor it is.' }),
     displayName: t.string({ description: 'A name to show, at most 200 characters.' }),
     history: t.field({
-      type: HistoryVisibilityEnum, defaultValue: 'ALL',
+      type: HistoryVisibilityEnum,
+      defaultValue: 'ALL',
       description: 'How much of what was said before they will see. It counts when they join, not while they are in.',
     }),
   }),
@@ -85,7 +91,9 @@ const AddParticipantInput = builder.inputType('AddParticipantInput', {
   fields: (t) => ({
     conversationId: t.id({ required: true, description: 'The room to join.' }),
     participant: t.field({
-      type: ParticipantInput, required: true, description: 'Who joins, and how much of the past they see.',
+      type: ParticipantInput,
+      required: true,
+      description: 'Who joins, and how much of the past they see.',
     }),
   }),
 })
@@ -94,14 +102,17 @@ builder.mutationField('addParticipant', (t) =>
   t.field({
     type: 'Participant',
     description:
-      'Puts somebody into a room, again if they have left. Who is in it already keeps their history; kind and name ' +
-      'are taken over.',
+      'Puts somebody into a room, again if they have left. Who is in it already keeps their history; kind and name '
+      + 'are taken over.',
     errors: orErrors('AddParticipant', 'Whoever is in the room now, or why they are not.', [
-      InvalidInput, NotFound, NotAllowed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
     ]),
     args: { input: t.arg({ type: AddParticipantInput, required: true, description: 'The room, and who joins it.' }) },
     resolve: (_, { input }, { deps, viewer }) => addParticipant(deps, viewer, input),
-  }))
+  }),
+)
 
 const RemoveParticipantInput = builder.inputType('RemoveParticipantInput', {
   description: 'Who leaves which room.',
@@ -117,13 +128,16 @@ builder.mutationField('removeParticipant', (t) =>
     description:
       'Takes somebody out of a room. What they said stays, and so does their sight of what was said until then.',
     errors: orErrors('RemoveParticipant', 'Whoever has left, or why they have not.', [
-      InvalidInput, NotFound, NotAllowed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
     ]),
     args: {
       input: t.arg({ type: RemoveParticipantInput, required: true, description: 'The room, and who leaves it.' }),
     },
     resolve: (_, { input }, { deps, viewer }) => removeParticipant(deps, viewer, input),
-  }))
+  }),
+)
 
 const MarkReadInput = builder.inputType('MarkReadInput', {
   description: 'Who has read a room, and how far.',
@@ -143,8 +157,11 @@ builder.mutationField('markRead', (t) =>
     description:
       'Says how far a participant has read. Their other devices are told by the inbox, the room by ParticipantRead.',
     errors: orErrors('MarkRead', 'The reader with the mark, or why it was not set.', [
-      InvalidInput, NotFound, NotAllowed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
     ]),
     args: { input: t.arg({ type: MarkReadInput, required: true, description: 'The room, and how far it was read.' }) },
     resolve: (_, { input }, { deps, viewer }) => markRead(deps, viewer, input),
-  }))
+  }),
+)

@@ -2,8 +2,14 @@
 // see the same, so a subscription's event is executed once for all of them.
 
 import {
-  BREAK, getOperationAST, separateOperations, TypeInfo, visit, visitWithTypeInfo,
-  type DocumentNode, type GraphQLSchema,
+  BREAK,
+  getOperationAST,
+  separateOperations,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+  type DocumentNode,
+  type GraphQLSchema,
 } from 'graphql'
 
 /** The mark of such a field: its `extensions`. */
@@ -18,12 +24,15 @@ export function selectsPerViewer(schema: GraphQLSchema, document: DocumentNode, 
   if (!operation) return false
   const types = new TypeInfo(schema)
   let found = false
-  visit(separateOperations(document)[operation.name?.value ?? '']!, visitWithTypeInfo(types, {
-    Field() {
-      if (!types.getFieldDef()?.extensions.perViewer) return
-      found = true
-      return BREAK
-    },
-  }))
+  visit(
+    separateOperations(document)[operation.name?.value ?? '']!,
+    visitWithTypeInfo(types, {
+      Field() {
+        if (!types.getFieldDef()?.extensions.perViewer) return
+        found = true
+        return BREAK
+      },
+    }),
+  )
   return found
 }

@@ -4,10 +4,28 @@
 // gives up, and the query, which changes nothing, is executed again by the executor, which says what is wrong.
 
 import {
-  defaultFieldResolver, getArgumentValues, getNullableType, getOperationAST, getVariableValues, isAbstractType,
-  isLeafType, isListType, isNonNullType, isObjectType, Kind, OperationTypeNode, type DocumentNode, type FieldNode,
-  type FragmentDefinitionNode, type GraphQLField, type GraphQLFieldResolver, type GraphQLObjectType,
-  type GraphQLOutputType, type GraphQLResolveInfo, type GraphQLSchema, type OperationDefinitionNode,
+  defaultFieldResolver,
+  getArgumentValues,
+  getNullableType,
+  getOperationAST,
+  getVariableValues,
+  isAbstractType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  OperationTypeNode,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLFieldResolver,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
@@ -36,7 +54,14 @@ type Step = {
 const NOT_PLAIN = new Error('this query is not as plain as its plan')
 const NONE: Variables = Object.freeze({})
 /** There is no info about a field: whoever looks at it has the plan given up. */
-const NO_INFO = new Proxy({}, { get() { throw NOT_PLAIN } }) as GraphQLResolveInfo
+const NO_INFO = new Proxy(
+  {},
+  {
+    get() {
+      throw NOT_PLAIN
+    },
+  },
+) as GraphQLResolveInfo
 
 const isPromise = (value: unknown): value is Promise<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as Promise<unknown>).then === 'function'
@@ -55,56 +80,72 @@ function gathering() {
 }
 type Gathering = ReturnType<typeof gathering>
 
-const listOf = (item: Complete): Complete => (value, run) => {
-  if (value == null) return null
-  if (!Array.isArray(value)) throw NOT_PLAIN
-  const result = new Array<unknown>(value.length)
-  let waiting: Gathering | null = null
-  for (let index = 0; index < value.length; index++) {
-    const given: unknown = value[index]
-    const done = isPromise(given) ? given.then((each) => item(each, run)) : item(given, run)
-    if (isPromise(done)) (waiting ??= gathering()).add(done, (each) => { result[index] = each })
-    else result[index] = done
+const listOf =
+  (item: Complete): Complete =>
+  (value, run) => {
+    if (value == null) return null
+    if (!Array.isArray(value)) throw NOT_PLAIN
+    const result = new Array<unknown>(value.length)
+    let waiting: Gathering | null = null
+    for (let index = 0; index < value.length; index++) {
+      const given: unknown = value[index]
+      const done = isPromise(given) ? given.then((each) => item(each, run)) : item(given, run)
+      if (isPromise(done))
+        (waiting ??= gathering()).add(done, (each) => {
+          result[index] = each
+        })
+      else result[index] = done
+    }
+    return waiting ? waiting.then(result) : result
   }
-  return waiting ? waiting.then(result) : result
-}
 
-const objectOf = (steps: readonly Step[]): Complete => (source, run) => {
-  if (source == null) return null
-  if (typeof source === 'function' || source instanceof Error) throw NOT_PLAIN
-  const result: Source = {}
-  let waiting: Gathering | null = null
-  for (const { key, property, resolve, argsOf, complete } of steps) {
-    const value = property === null
-      ? resolve(source, argsOf(run), run.contextValue, NO_INFO) : (source as Source)[property]
-    const done = isPromise(value) ? value.then((each) => complete(each, run)) : complete(value, run)
-    // Fields stand in the order in which they are asked for.
-    result[key] = done
-    if (isPromise(done)) (waiting ??= gathering()).add(done, (each) => { result[key] = each })
+const objectOf =
+  (steps: readonly Step[]): Complete =>
+  (source, run) => {
+    if (source == null) return null
+    if (typeof source === 'function' || source instanceof Error) throw NOT_PLAIN
+    const result: Source = {}
+    let waiting: Gathering | null = null
+    for (const { key, property, resolve, argsOf, complete } of steps) {
+      const value =
+        property === null ? resolve(source, argsOf(run), run.contextValue, NO_INFO) : (source as Source)[property]
+      const done = isPromise(value) ? value.then((each) => complete(each, run)) : complete(value, run)
+      // Fields stand in the order in which they are asked for.
+      result[key] = done
+      if (isPromise(done))
+        (waiting ??= gathering()).add(done, (each) => {
+          result[key] = each
+        })
+    }
+    return waiting ? waiting.then(result) : result
   }
-  return waiting ? waiting.then(result) : result
-}
 
-const leafOf = (serialize: (value: unknown) => unknown, required: boolean): Complete => (value) => {
-  if (value == null) {
-    if (required) throw NOT_PLAIN
-    return null
+const leafOf =
+  (serialize: (value: unknown) => unknown, required: boolean): Complete =>
+  (value) => {
+    if (value == null) {
+      if (required) throw NOT_PLAIN
+      return null
+    }
+    if (typeof value === 'function' || value instanceof Error) throw NOT_PLAIN
+    const done = serialize(value)
+    if (done == null) throw NOT_PLAIN
+    return done
   }
-  if (typeof value === 'function' || value instanceof Error) throw NOT_PLAIN
-  const done = serialize(value)
-  if (done == null) throw NOT_PLAIN
-  return done
-}
 
-const present = (complete: Complete): Complete => (value, run) => {
-  const done = complete(value, run)
-  if (done === null) throw NOT_PLAIN
-  return done
-}
+const present =
+  (complete: Complete): Complete =>
+  (value, run) => {
+    const done = complete(value, run)
+    if (done === null) throw NOT_PLAIN
+    return done
+  }
 
 /** The plan of an operation of the document, which is valid; null for one that is not plain. */
 export function planQuery(
-  schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode,
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
 ): Plan | null {
   if (operation.operation !== OperationTypeNode.QUERY || operation.directives?.length) return null
   const fragments = new Map<string, FragmentDefinitionNode>()
@@ -116,7 +157,10 @@ export function planQuery(
 
   /** The fields that are selected of an object of that type, by their names in the answer. */
   function collect(
-    type: GraphQLObjectType, { selections }: SelectionSetNode, into: Map<string, FieldNode[]>, seen: Set<string>,
+    type: GraphQLObjectType,
+    { selections }: SelectionSetNode,
+    into: Map<string, FieldNode[]>,
+    seen: Set<string>,
   ): void {
     for (const selection of selections) {
       if (selection.directives?.length) throw NOT_PLAIN
@@ -155,8 +199,11 @@ export function planQuery(
     if (!field) throw NOT_PLAIN
     const resolve = field.resolve ?? defaultFieldResolver
     return {
-      key, property: resolve === defaultFieldResolver ? field.name : null, resolve,
-      argsOf: argumentsOf(field, node), complete: completionOf(field.type, nodes),
+      key,
+      property: resolve === defaultFieldResolver ? field.name : null,
+      resolve,
+      argsOf: argumentsOf(field, node),
+      complete: completionOf(field.type, nodes),
     }
   }
 
@@ -175,7 +222,10 @@ export function planQuery(
     if (required) return present(completionOf(nullable, nodes))
     if (isListType(nullable)) return listOf(completionOf(nullable.ofType, nodes))
     if (!isObjectType(nullable)) throw NOT_PLAIN
-    return selectionOf(nullable, nodes.map(({ selectionSet }) => selectionSet!))
+    return selectionOf(
+      nullable,
+      nodes.map(({ selectionSet }) => selectionSet!),
+    )
   }
 
   try {

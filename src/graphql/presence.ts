@@ -22,14 +22,17 @@ builder.objectField('Participant', 'presence', (t) =>
     type: PresenceStateEnum,
     description: 'What they are doing right now; OFFLINE for whoever never said.',
     resolve: (participant, _, context) => loadPresence(context, participant.viewer, participant),
-  }))
+  }),
+)
 
 const SetPresenceInput = builder.inputType('SetPresenceInput', {
   description: 'Who is doing what in which room.',
   fields: (t) => ({
     conversationId: t.id({ required: true, description: 'The room they are in.' }),
     state: t.field({
-      type: PresenceStateEnum, required: true, description: 'What they are doing; OFFLINE takes back what was set.',
+      type: PresenceStateEnum,
+      required: true,
+      description: 'What they are doing; OFFLINE takes back what was set.',
     }),
     as: t.string({ description: "Whose presence it is; the viewer's when left out." }),
   }),
@@ -39,13 +42,16 @@ builder.mutationField('setPresence', (t) =>
   t.field({
     type: 'Participant',
     description:
-      'Says what a participant is doing. Over a WebSocket it holds until the socket closes; over HTTP for a minute ' +
-      '(by default), unless it is set again.',
+      'Says what a participant is doing. Over a WebSocket it holds until the socket closes; over HTTP for a minute '
+      + '(by default), unless it is set again.',
     errors: orErrors('SetPresence', 'The participant with that presence, or why it was not set.', [
-      InvalidInput, NotFound, NotAllowed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
     ]),
     args: {
       input: t.arg({ type: SetPresenceInput, required: true, description: 'The room, and what they are doing there.' }),
     },
     resolve: (_, { input }, { deps, viewer, holder }) => setPresence(deps, viewer, input, holder),
-  }))
+  }),
+)

@@ -8,14 +8,14 @@ import { orErrors } from './result.ts'
 
 builder.objectType('UserProfile', {
   description:
-    'What is known of a user across all rooms of the tenant: preferences, work, environment, constraints. Made of ' +
-    'facts for everyone alone, and shown to those alone who see all of these.',
+    'What is known of a user across all rooms of the tenant: preferences, work, environment, constraints. Made of '
+    + 'facts for everyone alone, and shown to those alone who see all of these.',
   fields: (t) => ({
     userId: t.exposeString('userId', { description: 'The user, as participants are called by.' }),
     content: t.exposeString('content', {
       description:
-        'The text, in sections. What an agent or a tool said of the user stands in it as a claim. It was learned ' +
-        'from turns: data, not instructions.',
+        'The text, in sections. What an agent or a tool said of the user stands in it as a claim. It was learned '
+        + 'from turns: data, not instructions.',
     }),
     tokenCount: t.exposeInt('tokenCount', { description: 'Tokens of the content, as the server counts them.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was brought up to date last.' }),
@@ -27,11 +27,12 @@ builder.queryField('userProfile', (t) =>
     type: 'UserProfile',
     nullable: true,
     description:
-      'The profile of a user; null where none was made, or it tells of a fact that the viewer does not see. It is ' +
-      'made by `refreshUserProfile`, or by itself where the server is set to do so.',
+      'The profile of a user; null where none was made, or it tells of a fact that the viewer does not see. It is '
+      + 'made by `refreshUserProfile`, or by itself where the server is set to do so.',
     args: { userId: t.arg.string({ required: true, description: 'The user, as participants are called by.' }) },
     resolve: async (_, { userId }, { deps, viewer }) => (await getProfiles(deps, viewer, [userId])).get(userId) ?? null,
-  }))
+  }),
+)
 
 const RefreshUserProfileInput = builder.inputType('RefreshUserProfileInput', {
   description: 'Whose profile is to be brought up to date, and with how much.',
@@ -45,11 +46,14 @@ builder.mutationField('refreshUserProfile', (t) =>
   t.field({
     type: 'UserProfile',
     description:
-      'Merges what was learned of a user since into the profile, and strikes what does not hold any more. Where a ' +
-      'model is set, it writes the text.',
+      'Merges what was learned of a user since into the profile, and strikes what does not hold any more. Where a '
+      + 'model is set, it writes the text.',
     errors: orErrors('RefreshUserProfile', 'The profile, up to date, or why it is not.', [
-      InvalidInput, NotAllowed, ProviderFailed,
+      InvalidInput,
+      NotAllowed,
+      ProviderFailed,
     ]),
     args: { input: t.arg({ type: RefreshUserProfileInput, required: true, description: 'Whose profile.' }) },
     resolve: (_, { input }, { deps, viewer }) => refreshUserProfile(deps, viewer, input),
-  }))
+  }),
+)

@@ -37,8 +37,7 @@ const VectorSearchEnum = builder.enumType('VectorSearch', {
     EXACT: { description: 'All vectors in scope were compared: none that is near was missed.' },
     APPROXIMATE: { description: 'By an index that may miss some, as is done for many rooms together.' },
     NONE: {
-      description:
-        'Not at all: the embedder knows no word of the query, or could not be reached. Words alone decided.',
+      description: 'Not at all: the embedder knows no word of the query, or could not be reached. Words alone decided.',
     },
   } as const,
 })
@@ -49,66 +48,77 @@ const Memory = builder.unionType('Memory', {
   resolveType: ({ id }) => ({ turn: 'Turn', fact: 'Fact', summary: 'Summary' } as Record<string, string>)[kindOf(id)!],
 })
 
-const RecallHit = builder.objectRef<Hit>('RecallHit').implement({
-  description: 'A memory that bears on the query, and how well.',
-  fields: (t) => ({
-    memory: t.field({
-      type: Memory, description: 'What was found, in the view that was asked for.',
-      resolve: ({ memory }) =>
-        memory.kind === 'TURN' ? memory.turn : memory.kind === 'FACT' ? memory.fact : memory.summary,
+const RecallHit = builder
+  .objectRef<Hit>('RecallHit')
+  .implement({
+    description: 'A memory that bears on the query, and how well.',
+    fields: (t) => ({
+      memory: t.field({
+        type: Memory,
+        description: 'What was found, in the view that was asked for.',
+        resolve: ({ memory }) =>
+          memory.kind === 'TURN' ? memory.turn : memory.kind === 'FACT' ? memory.fact : memory.summary,
+      }),
+      score: t.exposeFloat('score', {
+        description:
+          'What the order is by: the sum of all that speaks for it. It compares hits of one answer, not of two.',
+      }),
+      similarity: t.exposeFloat('similarity', {
+        nullable: true,
+        description:
+          'How near its meaning is to that of the query: the cosine of their vectors, −1 to 1, of a fact the greater '
+          + 'of that of its object and that of the whole. Null while it has no vector; a summary never has one.',
+      }),
+      textScore: t.exposeFloat('textScore', {
+        nullable: true,
+        description:
+          'How well its words, and less so those around it, match those of the query: 0 to 1, 1 being the best match '
+          + 'among the candidates of its kind. The best fact or summary has 1 only where it holds all that is asked for. '
+          + 'Null where not one matches.',
+      }),
+      neighbours: t.field({
+        type: ['Turn'],
+        description:
+          'The turns that stand before and after it in its room, oldest first and without itself; as many as were '
+          + 'asked for, where there are so many. None beside what is no turn.',
+        resolve: ({ neighbours }) => neighbours,
+      }),
     }),
-    score: t.exposeFloat('score', {
-      description:
-        'What the order is by: the sum of all that speaks for it. It compares hits of one answer, not of two.',
-    }),
-    similarity: t.exposeFloat('similarity', {
-      nullable: true,
-      description:
-        'How near its meaning is to that of the query: the cosine of their vectors, −1 to 1, of a fact the greater ' +
-        'of that of its object and that of the whole. Null while it has no vector; a summary never has one.',
-    }),
-    textScore: t.exposeFloat('textScore', {
-      nullable: true,
-      description:
-        'How well its words, and less so those around it, match those of the query: 0 to 1, 1 being the best match ' +
-        'among the candidates of its kind. The best fact or summary has 1 only where it holds all that is asked for. ' +
-        'Null where not one matches.',
-    }),
-    neighbours: t.field({
-      type: ['Turn'],
-      description:
-        'The turns that stand before and after it in its room, oldest first and without itself; as many as were ' +
-        'asked for, where there are so many. None beside what is no turn.',
-      resolve: ({ neighbours }) => neighbours,
-    }),
-  }),
-})
+  })
 
-const RecallPlan = builder.objectRef<Found['plan']>('RecallPlan').implement({
-  description: 'How an answer was come by.',
-  fields: (t) => ({
-    vectorSearch: t.field({
-      type: VectorSearchEnum,
-      description: 'How meaning was compared; it depends on how much there is to search.',
-      resolve: ({ vectorSearch }) => vectorSearch,
+const RecallPlan = builder
+  .objectRef<Found['plan']>('RecallPlan')
+  .implement({
+    description: 'How an answer was come by.',
+    fields: (t) => ({
+      vectorSearch: t.field({
+        type: VectorSearchEnum,
+        description: 'How meaning was compared; it depends on how much there is to search.',
+        resolve: ({ vectorSearch }) => vectorSearch,
+      }),
+      candidates: t.exposeInt('candidates', {
+        description: 'Memories that were ranked; the hits are the best of them.',
+      }),
     }),
-    candidates: t.exposeInt('candidates', { description: 'Memories that were ranked; the hits are the best of them.' }),
-  }),
-})
+  })
 
-const Recall = builder.objectRef<Found>('Recall').implement({
-  description: 'What was recalled for a query.',
-  fields: (t) => ({
-    hits: t.field({
-      type: [RecallHit],
-      description: 'The best memories, best first: `k` of them where as many fit what was asked for.',
-      resolve: ({ hits }) => hits,
+const Recall = builder
+  .objectRef<Found>('Recall')
+  .implement({
+    description: 'What was recalled for a query.',
+    fields: (t) => ({
+      hits: t.field({
+        type: [RecallHit],
+        description: 'The best memories, best first: `k` of them where as many fit what was asked for.',
+        resolve: ({ hits }) => hits,
+      }),
+      plan: t.field({
+        type: RecallPlan,
+        description: 'How they were found, for whoever wonders why.',
+        resolve: ({ plan }) => plan,
+      }),
     }),
-    plan: t.field({
-      type: RecallPlan, description: 'How they were found, for whoever wonders why.', resolve: ({ plan }) => plan,
-    }),
-  }),
-})
+  })
 
 const RecallInput = builder.inputType('RecallInput', {
   description: 'What to recall, and where. Of what is given beside the query, a memory has to meet all.',
@@ -116,21 +126,22 @@ const RecallInput = builder.inputType('RecallInput', {
     query: t.string({
       required: true,
       description:
-        'A question, or whatever the memories are to be about, in plain words; at most 10,000 characters. It may ' +
-        'name a speaker or a time.',
+        'A question, or whatever the memories are to be about, in plain words; at most 10,000 characters. It may '
+        + 'name a speaker or a time.',
     }),
     k: t.int({ defaultValue: 10, description: 'Hits at most: 1 to 100.' }),
     conversationId: t.id({ description: 'The room to search, or one of the owner whose rooms are searched.' }),
     scope: t.field({
-      type: RecallScopeEnum, defaultValue: 'CONVERSATION',
+      type: RecallScopeEnum,
+      defaultValue: 'CONVERSATION',
       description: 'How far to search. CONVERSATION needs a `conversationId`.',
     }),
     kinds: t.field({
-      type: [MemoryKindEnum], defaultValue: ['TURN', 'FACT'], description: 'Which kinds of memories to look among.',
+      type: [MemoryKindEnum],
+      defaultValue: ['TURN', 'FACT'],
+      description: 'Which kinds of memories to look among.',
     }),
-    threshold: t.float({
-      description: 'The least similarity of a hit, 0 to 1. What has no vector yet fails it.',
-    }),
+    threshold: t.float({ description: 'The least similarity of a hit, 0 to 1. What has no vector yet fails it.' }),
     actors: t.stringList({
       description: 'Turns by any of these actors, and facts taken from such turns; an empty list matches none.',
     }),
@@ -139,19 +150,22 @@ const RecallInput = builder.inputType('RecallInput', {
       description: 'Turns in any of these roles, and facts taken from such turns; an empty list matches none.',
     }),
     after: t.field({
-      type: 'DateTime', description: 'Turns said, facts observed and summaries written at this time or later.',
+      type: 'DateTime',
+      description: 'Turns said, facts observed and summaries written at this time or later.',
     }),
     before: t.field({
-      type: 'DateTime', description: 'Turns said, facts observed and summaries written earlier than this.',
+      type: 'DateTime',
+      description: 'Turns said, facts observed and summaries written earlier than this.',
     }),
     metadata: t.field({
       type: 'JSON',
       description:
-        'An object: turns whose metadata contains it, that is, has all its keys with these values, at any depth; and ' +
-        'facts taken from such turns.',
+        'An object: turns whose metadata contains it, that is, has all its keys with these values, at any depth; and '
+        + 'facts taken from such turns.',
     }),
     neighbours: t.int({
-      defaultValue: 0, description: 'Turns to show before, and as many after, each hit: 0 to 10. They are no hits.',
+      defaultValue: 0,
+      description: 'Turns to show before, and as many after, each hit: 0 to 10. They are no hits.',
     }),
     maxTokens: t.int({
       description:
@@ -167,11 +181,14 @@ builder.queryField('recall', (t) =>
   t.field({
     type: Recall,
     description:
-      'Finds again what was said and what is known: by its words, by its meaning, and by who said it when. What the ' +
-      'viewer does not see is not found, and shifts no score.',
+      'Finds again what was said and what is known: by its words, by its meaning, and by who said it when. What the '
+      + 'viewer does not see is not found, and shifts no score.',
     errors: orErrors('Recall', 'What was found, or why nothing could be looked for.', [
-      InvalidInput, NotFound, NotAllowed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
     ]),
     args: { input: t.arg({ type: RecallInput, required: true, description: 'What to recall, and where.' }) },
     resolve: (_, { input }, { deps, viewer }) => recall(deps, viewer, input),
-  }))
+  }),
+)

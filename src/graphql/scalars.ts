@@ -22,8 +22,8 @@ function parseDateTime(value: unknown): Date {
 
 builder.scalarType('DateTime', {
   description:
-    'A moment: ISO 8601 with its zone, like `2026-03-01T09:30:00.000Z`. Taken in any zone, to the millisecond; ' +
-    'answered in UTC.',
+    'A moment: ISO 8601 with its zone, like `2026-03-01T09:30:00.000Z`. Taken in any zone, to the millisecond; '
+    + 'answered in UTC.',
   serialize: (date) => date.toISOString(),
   parseValue: parseDateTime,
 })

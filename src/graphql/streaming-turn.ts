@@ -13,7 +13,8 @@ const OpenTurnInput = builder.inputType('OpenTurnInput', {
   fields: (t) => ({
     conversationId: t.id({ required: true, description: 'The room it is said in.' }),
     turn: t.field({
-      type: TurnInput, required: true,
+      type: TurnInput,
+      required: true,
       description: 'Everything about the turn but what it says: no `content`, no `parts`.',
     }),
   }),
@@ -23,14 +24,18 @@ builder.mutationField('openTurn', (t) =>
   t.field({
     type: 'Turn',
     description:
-      'Begins a turn whose text is still to come. It takes its place in the room at once; a writer who is silent for ' +
-      'longer than the lease (30 s by default) loses it.',
+      'Begins a turn whose text is still to come. It takes its place in the room at once; a writer who is silent for '
+      + 'longer than the lease (30 s by default) loses it.',
     errors: orErrors('OpenTurn', 'The open turn, or why there is none.', [
-      InvalidInput, NotFound, NotAllowed, Conflict,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      Conflict,
     ]),
     args: { input: t.arg({ type: OpenTurnInput, required: true, description: 'The room, and who speaks there.' }) },
     resolve: (_, { input }, { deps, viewer }) => openTurn(deps, viewer, input),
-  }))
+  }),
+)
 
 builder.objectType('DeltaReceipt', {
   description: 'Text of an open turn that is stored, and told to its readers.',
@@ -47,8 +52,8 @@ const AppendDeltaInput = builder.inputType('AppendDeltaInput', {
     text: t.string({ required: true, description: 'The text. Empty, it only says that the writer is alive.' }),
     start: t.int({
       description:
-        "Where the text begins, in UTF-16 units; the turn's end when left out. It makes sending again safe: what is " +
-        'there already, and equal, is dropped; a hole or other text is a Conflict.',
+        "Where the text begins, in UTF-16 units; the turn's end when left out. It makes sending again safe: what is "
+        + 'there already, and equal, is dropped; a hole or other text is a Conflict.',
     }),
   }),
 })
@@ -58,18 +63,24 @@ builder.mutationField('appendDelta', (t) =>
     type: 'DeltaReceipt',
     description: "Goes on writing an open turn. What is answered is stored, and renews the writer's lease.",
     errors: orErrors('AppendDelta', 'Where the text ends now, or why it does not go on.', [
-      InvalidInput, NotFound, NotAllowed, Conflict, StreamClosed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      Conflict,
+      StreamClosed,
     ]),
     args: { input: t.arg({ type: AppendDeltaInput, required: true, description: 'The turn, and how it goes on.' }) },
     resolve: (_, { input }, { deps, viewer }) => appendDelta(deps, viewer, input),
-  }))
+  }),
+)
 
 const CommitTurnInput = builder.inputType('CommitTurnInput', {
   description: 'How an open turn ends well.',
   fields: (t) => ({
     turnId: t.id({ required: true, description: 'The open turn.' }),
     parts: t.field({
-      type: [ContentPartInput], description: 'What follows the streamed text, such as tool calls. No text parts.',
+      type: [ContentPartInput],
+      description: 'What follows the streamed text, such as tool calls. No text parts.',
     }),
     tokens: t.field({
       type: TokenCountsInput,
@@ -77,7 +88,8 @@ const CommitTurnInput = builder.inputType('CommitTurnInput', {
     }),
     model: t.string({ description: 'The model that wrote it; the one given on opening stays when left out.' }),
     metadata: t.field({
-      type: 'JSON', description: 'Takes the place of the metadata given on opening, which stays when left out.',
+      type: 'JSON',
+      description: 'Takes the place of the metadata given on opening, which stays when left out.',
     }),
   }),
 })
@@ -87,13 +99,17 @@ builder.mutationField('commitTurn', (t) =>
     type: 'Turn',
     description: 'Ends an open turn: what was streamed, and the parts given here, is what it says from now on.',
     errors: orErrors('CommitTurn', 'The turn as committed, or why it is not.', [
-      InvalidInput, NotFound, NotAllowed, StreamClosed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      StreamClosed,
     ]),
     args: {
       input: t.arg({ type: CommitTurnInput, required: true, description: 'The turn, and what follows its text.' }),
     },
     resolve: (_, { input }, { deps, viewer }) => commitTurn(deps, viewer, input),
-  }))
+  }),
+)
 
 const AbortTurnInput = builder.inputType('AbortTurnInput', {
   description: 'How an open turn is broken off.',
@@ -108,8 +124,12 @@ builder.mutationField('abortTurn', (t) =>
     type: 'Turn',
     description: 'Breaks an open turn off. It keeps its place and the text it has.',
     errors: orErrors('AbortTurn', 'The turn as it was broken off, or why it was not.', [
-      InvalidInput, NotFound, NotAllowed, StreamClosed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      StreamClosed,
     ]),
     args: { input: t.arg({ type: AbortTurnInput, required: true, description: 'The turn, and why it ends.' }) },
     resolve: (_, { input }, { deps, viewer }) => abortTurn(deps, viewer, input),
-  }))
+  }),
+)

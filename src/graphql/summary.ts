@@ -13,8 +13,8 @@ import { orErrors } from './result.ts'
 
 builder.objectType('Summary', {
   description:
-    'Stands for a run of old turns: all committed ones without an audience from one place to another. The turns ' +
-    'stay, and can be read. Only who sees all that it was made of sees it.',
+    'Stands for a run of old turns: all committed ones without an audience from one place to another. The turns '
+    + 'stay, and can be read. Only who sees all that it was made of sees it.',
   interfaces: [Node],
   fields: (t) => ({
     conversation: t.field({
@@ -22,9 +22,7 @@ builder.objectType('Summary', {
       description: 'The room it sums up, in the same view as the summary.',
       resolve: (summary, _, context) => loadRoomOf(context, summary),
     }),
-    level: t.exposeInt('level', {
-      description: 'What it sums up: 0 for turns, 1 for such summaries, and so on.',
-    }),
+    level: t.exposeInt('level', { description: 'What it sums up: 0 for turns, 1 for such summaries, and so on.' }),
     fromSeq: t.exposeInt('fromSeq', { description: '`seq` of the first turn that it covers.' }),
     toSeq: t.exposeInt('toSeq', {
       description: '`seq` of the last one. A newer version of a turn lies in the place of the first one.',
@@ -34,7 +32,8 @@ builder.objectType('Summary', {
     }),
     tokenCount: t.exposeInt('tokenCount', { description: 'Tokens of the content, as the server counts them.' }),
     model: t.exposeString('model', {
-      nullable: true, description: 'What wrote it: a model, or `extractive` for sentences taken from the turns.',
+      nullable: true,
+      description: 'What wrote it: a model, or `extractive` for sentences taken from the turns.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was written.' }),
   }),
@@ -49,24 +48,26 @@ const CompactionStrategyEnum = builder.enumType('CompactionStrategy', {
   } as const,
 })
 
-const CompactionPolicy = builder.objectRef<Policy>('CompactionPolicy').implement({
-  description:
-    'When old turns are summarised: beyond either trigger, the oldest half of what no summary covers yet. Nothing is ' +
-    'deleted by it.',
-  fields: (t) => ({
-    triggerTurns: t.exposeInt('triggerTurns', { description: 'So many turns may stand without a summary.' }),
-    triggerTokens: t.exposeInt('triggerTokens', { description: 'So many tokens of turns may.' }),
-    summarizerModel: t.exposeString('summarizerModel', {
-      description:
-        'What writes them: a model that the server knows, its own where the room names none, or `extractive`.',
+const CompactionPolicy = builder
+  .objectRef<Policy>('CompactionPolicy')
+  .implement({
+    description:
+      'When old turns are summarised: beyond either trigger, the oldest half of what no summary covers yet. Nothing is '
+      + 'deleted by it.',
+    fields: (t) => ({
+      triggerTurns: t.exposeInt('triggerTurns', { description: 'So many turns may stand without a summary.' }),
+      triggerTokens: t.exposeInt('triggerTokens', { description: 'So many tokens of turns may.' }),
+      summarizerModel: t.exposeString('summarizerModel', {
+        description:
+          'What writes them: a model that the server knows, its own where the room names none, or `extractive`.',
+      }),
+      strategy: t.field({
+        type: CompactionStrategyEnum,
+        description: 'Whether one summary grows, several are kept, or none is written by itself.',
+        resolve: ({ strategy }) => strategy,
+      }),
     }),
-    strategy: t.field({
-      type: CompactionStrategyEnum,
-      description: 'Whether one summary grows, several are kept, or none is written by itself.',
-      resolve: ({ strategy }) => strategy,
-    }),
-  }),
-})
+  })
 
 export const CompactionPolicyInput = builder.inputType('CompactionPolicyInput', {
   description: 'When and how old turns are summarised. Null sets the default again, what is left out stays as it is.',
@@ -90,8 +91,8 @@ builder.objectFields('Conversation', (t) => ({
     type: 'Summary',
     nullable: true,
     description:
-      'The one summary that stands for all the oldest turns; null where there is none that the viewer may see, or ' +
-      'several: see `summaries`.',
+      'The one summary that stands for all the oldest turns; null where there is none that the viewer may see, or '
+      + 'several: see `summaries`.',
     extensions: PER_VIEWER,
     async resolve(room, _, context) {
       const summaries = await loadSummaries(context, room.viewer, room.id)
@@ -108,9 +109,9 @@ builder.objectFields('Conversation', (t) => ({
   summaries: t.field({
     type: ['Summary'],
     description:
-      'The summaries that stand for the oldest turns at present, oldest first: each of these turns is covered by ' +
-      'exactly one. Those for which the viewer does not see all that was summed up are left out, and what follows ' +
-      'them.',
+      'The summaries that stand for the oldest turns at present, oldest first: each of these turns is covered by '
+      + 'exactly one. Those for which the viewer does not see all that was summed up are left out, and what follows '
+      + 'them.',
     extensions: PER_VIEWER,
     resolve: (room, _, context) => loadSummaries(context, room.viewer, room.id),
   }),
@@ -120,9 +121,7 @@ const SummarizeInput = builder.inputType('SummarizeInput', {
   description: 'What is to be summarised.',
   fields: (t) => ({
     conversationId: t.id({ required: true, description: 'The room.' }),
-    through: t.id({
-      description: 'The last turn that a summary is to stand for; the newest one when left out.',
-    }),
+    through: t.id({ description: 'The last turn that a summary is to stand for; the newest one when left out.' }),
   }),
 })
 
@@ -130,30 +129,36 @@ builder.mutationField('summarize', (t) =>
   t.field({
     type: 'Summary',
     description:
-      'Has everything up to a turn stand in a summary, at once: the one that then covers the last of it. It ends ' +
-      'earlier where a tool call would be parted from its result, or something is still being written.',
+      'Has everything up to a turn stand in a summary, at once: the one that then covers the last of it. It ends '
+      + 'earlier where a tool call would be parted from its result, or something is still being written.',
     errors: orErrors('Summarize', 'The summary, new or there already, or why there is none.', [
-      InvalidInput, NotFound, NotAllowed, ProviderFailed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      ProviderFailed,
     ]),
     args: { input: t.arg({ type: SummarizeInput, required: true, description: 'Which room, and how far.' }) },
     resolve: (_, { input }, { deps, viewer }) => summarize(deps, viewer, input),
-  }))
-
-const Compaction = builder.objectRef<Done>('Compaction').implement({
-  description: 'What compacting a room did.',
-  fields: (t) => ({
-    summaries: t.field({
-      type: ['Summary'],
-      description: 'The summaries it wrote that stand at present and that the viewer may see, oldest first.',
-      resolve: ({ summaries }) => summaries,
-    }),
-    turnsCovered: t.exposeInt('turnsCovered', { description: 'Turns that stand in a summary since.' }),
-    tokensBefore: t.exposeInt('tokensBefore', {
-      description: 'Tokens of summaries and of turns that none covers, before.',
-    }),
-    tokensAfter: t.exposeInt('tokensAfter', { description: 'The same tokens, counted after.' }),
   }),
-})
+)
+
+const Compaction = builder
+  .objectRef<Done>('Compaction')
+  .implement({
+    description: 'What compacting a room did.',
+    fields: (t) => ({
+      summaries: t.field({
+        type: ['Summary'],
+        description: 'The summaries it wrote that stand at present and that the viewer may see, oldest first.',
+        resolve: ({ summaries }) => summaries,
+      }),
+      turnsCovered: t.exposeInt('turnsCovered', { description: 'Turns that stand in a summary since.' }),
+      tokensBefore: t.exposeInt('tokensBefore', {
+        description: 'Tokens of summaries and of turns that none covers, before.',
+      }),
+      tokensAfter: t.exposeInt('tokensAfter', { description: 'The same tokens, counted after.' }),
+    }),
+  })
 
 const CompactInput = builder.inputType('CompactInput', {
   description: 'Which room is to be compacted, and how far.',
@@ -162,8 +167,8 @@ const CompactInput = builder.inputType('CompactInput', {
     policy: t.field({
       type: CompactionPolicyInput,
       description:
-        "Held to this once, in the place of the room's own, which fills in what is left out. Without it the oldest " +
-        'half of the turns that no summary covers is summarised in any case.',
+        "Held to this once, in the place of the room's own, which fills in what is left out. Without it the oldest "
+        + 'half of the turns that no summary covers is summarised in any case.',
     }),
   }),
 })
@@ -173,8 +178,12 @@ builder.mutationField('compact', (t) =>
     type: Compaction,
     description: 'Does at once what the policy of a room does by and by.',
     errors: orErrors('Compact', 'What was done, or why not all of it was.', [
-      InvalidInput, NotFound, NotAllowed, ProviderFailed,
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      ProviderFailed,
     ]),
     args: { input: t.arg({ type: CompactInput, required: true, description: 'Which room, and by which policy.' }) },
     resolve: (_, { input }, { deps, viewer }) => compact(deps, viewer, input),
-  }))
+  }),
+)

@@ -32,43 +32,54 @@ export const TurnStatusEnum = builder.enumType('TurnStatus', {
   } as const,
 })
 
-const TokenCounts = builder.objectRef<{ prompt: number; completion: number }>('TokenCounts').implement({
-  description: 'Tokens as a provider billed them for making a turn.',
-  fields: (t) => ({
-    prompt: t.exposeInt('prompt', { description: 'Tokens the model was shown.' }),
-    completion: t.exposeInt('completion', { description: 'Tokens the model wrote.' }),
-  }),
-})
+const TokenCounts = builder
+  .objectRef<{ prompt: number; completion: number }>('TokenCounts')
+  .implement({
+    description: 'Tokens as a provider billed them for making a turn.',
+    fields: (t) => ({
+      prompt: t.exposeInt('prompt', { description: 'Tokens the model was shown.' }),
+      completion: t.exposeInt('completion', { description: 'Tokens the model wrote.' }),
+    }),
+  })
 
 type SourceShape = {
-  documentId?: string | null; documentName?: string | null; chunk?: string | null; score?: number | null,
+  documentId?: string | null
+  documentName?: string | null
+  chunk?: string | null
+  score?: number | null
 }
 
-const Source = builder.objectRef<SourceShape>('Source').implement({
-  description: 'A piece of a document that a turn was drawn from. Kept as the caller gave it.',
-  fields: (t) => ({
-    documentId: t.exposeString('documentId', {
-      nullable: true, description: "The document, by the caller's own id; null if not given.",
+const Source = builder
+  .objectRef<SourceShape>('Source')
+  .implement({
+    description: 'A piece of a document that a turn was drawn from. Kept as the caller gave it.',
+    fields: (t) => ({
+      documentId: t.exposeString('documentId', {
+        nullable: true,
+        description: "The document, by the caller's own id; null if not given.",
+      }),
+      documentName: t.exposeString('documentName', {
+        nullable: true,
+        description: 'A name to cite the document by; null if not given.',
+      }),
+      chunk: t.exposeString('chunk', {
+        nullable: true,
+        description: "The passage itself, or the caller's id of it; null if not given.",
+      }),
+      score: t.exposeFloat('score', {
+        nullable: true,
+        description: "How well it matched, on the caller's own scale; null if not given.",
+      }),
     }),
-    documentName: t.exposeString('documentName', {
-      nullable: true, description: 'A name to cite the document by; null if not given.',
-    }),
-    chunk: t.exposeString('chunk', {
-      nullable: true, description: "The passage itself, or the caller's id of it; null if not given.",
-    }),
-    score: t.exposeFloat('score', {
-      nullable: true, description: "How well it matched, on the caller's own scale; null if not given.",
-    }),
-  }),
-})
+  })
 
 const NOTHING = Object.freeze({})
 const NO_SOURCES: SourceShape[] = []
 
 builder.objectType('Turn', {
   description:
-    'Something said in a room, by one actor. It never changes once it is committed: an edit is a newer version ' +
-    'beside it.',
+    'Something said in a room, by one actor. It never changes once it is committed: an edit is a newer version '
+    + 'beside it.',
   interfaces: [Node],
   fields: (t) => ({
     conversation: t.field({
@@ -78,16 +89,19 @@ builder.objectType('Turn', {
     }),
     seq: t.exposeInt('seq', {
       description:
-        'Number of the journal entry that created it, ascending in the room. A newer version is listed in the place ' +
-        'of the first one.',
+        'Number of the journal entry that created it, ascending in the room. A newer version is listed in the place '
+        + 'of the first one.',
     }),
     actor: t.exposeString('actor', { description: 'Who said it: the user, agent or tool.' }),
     role: t.field({
-      type: RoleEnum, description: 'In whose part it is said, as models know it.', resolve: ({ role }) => role,
+      type: RoleEnum,
+      description: 'In whose part it is said, as models know it.',
+      resolve: ({ role }) => role,
     }),
     status: t.field({
       type: TurnStatusEnum,
-      description: 'Whether it stands, is being written, was broken off or erased.', resolve: ({ status }) => status,
+      description: 'Whether it stands, is being written, was broken off or erased.',
+      resolve: ({ status }) => status,
     }),
     text: t.exposeString('text', {
       description: 'Its text parts joined; what is there so far while it is being written. May be empty.',
@@ -104,19 +118,21 @@ builder.objectType('Turn', {
       nullable: true,
       description: 'Tokens as the provider billed them; null where nobody said.',
       resolve: ({ promptTokens, completionTokens }) =>
-        promptTokens === null && completionTokens === null ? null : {
-          prompt: promptTokens ?? 0, completion: completionTokens ?? 0,
-        },
+        promptTokens === null && completionTokens === null
+          ? null
+          : { prompt: promptTokens ?? 0, completion: completionTokens ?? 0 },
     }),
     model: t.exposeString('model', {
       nullable: true,
       description: "The model that wrote it, by its provider's name; null where none did or nobody said.",
     }),
     adapter: t.exposeString('adapter', {
-      nullable: true, description: 'The program that called the model; null if not given.',
+      nullable: true,
+      description: 'The program that called the model; null if not given.',
     }),
     traceId: t.exposeString('traceId', {
-      nullable: true, description: "The trace, in the caller's own tracing, that made it; null if not given.",
+      nullable: true,
+      description: "The trace, in the caller's own tracing, that made it; null if not given.",
     }),
     sources: t.field({
       type: [Source],
@@ -138,10 +154,12 @@ builder.objectType('Turn', {
         supersededBy === null ? null : loadNextVersion(context, viewer, id),
     }),
     abortReason: t.exposeString('abortReason', {
-      nullable: true, description: 'Why it was broken off; null for other turns, or where no reason was given.',
+      nullable: true,
+      description: 'Why it was broken off; null for other turns, or where no reason was given.',
     }),
     createdAt: t.expose('createdAt', {
-      type: 'DateTime', description: 'When it was said; imported turns keep the time they bring.',
+      type: 'DateTime',
+      description: 'When it was said; imported turns keep the time they bring.',
     }),
   }),
 })
@@ -175,14 +193,17 @@ builder.objectField('Conversation', 'turns', (t) =>
       last: t.arg.int({ description: 'Turns up to the newest, at most. Not together with `first`.' }),
       before: t.arg.string({ description: 'A cursor of this list: only what lies before it.' }),
       filter: t.arg({
-        type: TurnFilter, description: 'Leaves out the turns that do not meet it; all turns without it.',
+        type: TurnFilter,
+        description: 'Leaves out the turns that do not meet it; all turns without it.',
       }),
       includeSuperseded: t.arg.boolean({
-        defaultValue: false, description: 'Whether older versions are listed too, before the newer ones.',
+        defaultValue: false,
+        description: 'Whether older versions are listed too, before the newer ones.',
       }),
       as: t.arg.string({
         description: "In whose view; the viewer's when left out. It holds for all that is selected below.",
       }),
     },
     resolve: (room, { as, ...args }, context) => loadPageOfTurns(context, viewAs(room.viewer, as), room.id, args),
-  }))
+  }),
+)

@@ -22,7 +22,8 @@ builder.queryField('viewer', (t) =>
     type: 'Viewer',
     description: 'Whom the server takes the caller for, by headers or connection parameters.',
     resolve: (_, __, { viewer }) => viewer,
-  }))
+  }),
+)
 
 const asArgument = z.object({ as: name })
 

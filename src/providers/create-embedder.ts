@@ -51,18 +51,25 @@ async function tryOut(embedder: Embedder, log: Log): Promise<void> {
  * told from names: `static-1`, `openai:MODEL:DIMENSION`, `transformers:MODEL`.
  */
 export async function findEmbedder(
-  { name, dimension }: { name: string; dimension: number }, settings: EmbedderSettings, log: Log,
+  { name, dimension }: { name: string; dimension: number },
+  settings: EmbedderSettings,
+  log: Log,
 ): Promise<Embedder | null> {
   const [kind, ...rest] = name.split(':')
   const wanted: EmbedderSettings | null =
-    kind === 'transformers' ? { kind, model: rest.join(':'), dimension }
-    : kind === 'openai' && settings.kind === 'openai' ? { ...settings, ...openAiModel(rest, dimension) }
-    : name.startsWith('static-') ? { kind: 'static' }
-    : null
-  const found = wanted && (await createEmbedder(wanted, log).catch((error: unknown) => {
-    if (error instanceof EmbedderFailed) return null
-    throw error
-  }))
+    kind === 'transformers'
+      ? { kind, model: rest.join(':'), dimension }
+      : kind === 'openai' && settings.kind === 'openai'
+        ? { ...settings, ...openAiModel(rest, dimension) }
+        : name.startsWith('static-')
+          ? { kind: 'static' }
+          : null
+  const found =
+    wanted
+    && (await createEmbedder(wanted, log).catch((error: unknown) => {
+      if (error instanceof EmbedderFailed) return null
+      throw error
+    }))
   if (!found || (found.name === name && found.dimension === dimension)) return found
   await found.close()
   return null

@@ -22,7 +22,9 @@ export type Knowledge = {
 
 /** `promptsDir`: where the operator's own prompts lie. */
 export async function createKnowledge(
-  settings: KnowledgeSettings, tokens: TokenCounter, promptsDir?: string,
+  settings: KnowledgeSettings,
+  tokens: TokenCounter,
+  promptsDir?: string,
 ): Promise<Knowledge> {
   if (settings.kind === 'rules') {
     const { createRulesExtractor } = await import('./rules-extractor.ts')
@@ -30,7 +32,9 @@ export async function createKnowledge(
     return { extractor, judge: null, profileWriter: null, close: () => extractor.close() }
   }
   const [{ createOpenAiExtractor }, { createOpenAiJudge }, { createOpenAiProfileWriter }] = await Promise.all([
-    import('./openai-extractor.ts'), import('./openai-judge.ts'), import('./openai-profile-writer.ts'),
+    import('./openai-extractor.ts'),
+    import('./openai-judge.ts'),
+    import('./openai-profile-writer.ts'),
   ])
   const { baseUrl, apiKey, model } = settings
   const chat = { baseUrl, apiKey, model, promptsDir }
@@ -38,7 +42,9 @@ export async function createKnowledge(
   const judge = createOpenAiJudge(chat)
   const profileWriter = createOpenAiProfileWriter(chat, tokens)
   return {
-    extractor, judge, profileWriter,
+    extractor,
+    judge,
+    profileWriter,
     async close() {
       for (const each of [extractor, judge, profileWriter]) await each.close()
     },

@@ -22,7 +22,10 @@ export type Summarizers = {
  * where the operator's own prompts lie.
  */
 export async function createSummarizers(
-  settings: SummarizerSettings, words: Embedder, tokens: TokenCounter, promptsDir?: string,
+  settings: SummarizerSettings,
+  words: Embedder,
+  tokens: TokenCounter,
+  promptsDir?: string,
 ): Promise<Summarizers> {
   const extractive = createExtractiveSummarizer(words, tokens)
   const byModel = new Map<string, Summarizer>([[EXTRACTIVE, extractive]])
@@ -33,7 +36,8 @@ export async function createSummarizers(
     byModel.set(standard.model, standard)
   }
   return {
-    standard, byModel,
+    standard,
+    byModel,
     async close() {
       for (const each of byModel.values()) await each.close()
     },

@@ -39,10 +39,14 @@ function* sentencesOf(text: string): Generator<string> {
 }
 
 function candidatesOf(previous: string | null, turns: readonly Said[]): Candidate[] {
-  const kept = (previous ?? '').split('\n').map(oneLine).filter(Boolean)
+  const kept = (previous ?? '')
+    .split('\n')
+    .map(oneLine)
+    .filter(Boolean)
     .map((line) => ({ line, weight: KEPT_WEIGHT }))
   const said = turns.flatMap(({ speaker, text }) =>
-    [...sentencesOf(text)].map((sentence) => ({ line: `${oneLine(speaker)}: ${sentence}`, weight: 1 })))
+    [...sentencesOf(text)].map((sentence) => ({ line: `${oneLine(speaker)}: ${sentence}`, weight: 1 })),
+  )
   return [...kept, ...said.slice(-MOST)]
 }
 
@@ -64,7 +68,9 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
 
   /** The candidates' places, best first, as far as they fit. */
   async function choose(
-    candidates: readonly Candidate[], vectors: Float32Array[], maxTokens: number,
+    candidates: readonly Candidate[],
+    vectors: Float32Array[],
+    maxTokens: number,
   ): Promise<number[]> {
     const centrality = centralities(candidates, vectors)
     const sameness = candidates.map(() => 0)
@@ -80,7 +86,7 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
       }
       open.delete(best)
       // The line, and its break.
-      const cost = await tokens.count(candidates[best]!.line) + 1
+      const cost = (await tokens.count(candidates[best]!.line)) + 1
       if (cost > room) continue
       room -= cost
       chosen.push(best)
@@ -99,11 +105,18 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
       if (closed) throw closedSummarizer(EXTRACTIVE)
       const candidates = candidatesOf(previous, turns)
       // Of a line, the words after the speaker's name.
-      const vectors = await embedder.embed(candidates.map(({ line }) => line.slice(line.indexOf(': ') + 1)), signal)
+      const vectors = await embedder.embed(
+        candidates.map(({ line }) => line.slice(line.indexOf(': ') + 1)),
+        signal,
+      )
       const chosen = await choose(candidates, vectors, maxTokens)
-      const joined = () => chosen.toSorted((a, b) => a - b).map((i) => candidates[i]!.line).join('\n')
+      const joined = () =>
+        chosen
+          .toSorted((a, b) => a - b)
+          .map((i) => candidates[i]!.line)
+          .join('\n')
       let content = joined()
-      while (chosen.length > 0 && await tokens.count(content) > maxTokens) {
+      while (chosen.length > 0 && (await tokens.count(content)) > maxTokens) {
         chosen.pop()
         content = joined()
       }

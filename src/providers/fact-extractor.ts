@@ -64,9 +64,11 @@ export function acceptable(facts: readonly ExtractedFact[], turns: readonly Told
     const own = byTurn.get(fact.turnId)
     const { subject, predicate, object } = fact
     const key = [subject, predicate, object].join('\n').toLowerCase()
-    const fits = [subject, predicate, object].every((text) => text !== '') &&
-      subject.length <= LONGEST_TEXT.subject && predicate.length <= LONGEST_TEXT.predicate &&
-      object.length <= LONGEST_TEXT.object
+    const fits =
+      [subject, predicate, object].every((text) => text !== '')
+      && subject.length <= LONGEST_TEXT.subject
+      && predicate.length <= LONGEST_TEXT.predicate
+      && object.length <= LONGEST_TEXT.object
     if (own && fits && own.size < MOST_FACTS && !own.has(key)) own.set(key, fact)
   }
   return [...byTurn.values()].flatMap((own) => [...own.values()])

@@ -46,12 +46,17 @@ type ChatUse<Failure extends Error> = Use<Failure> & {
 }
 
 export const chatUse = <Failure extends Error>(
-  Failed: new (message: string, retryable: boolean) => Failure, closed: () => Failure, noun: string,
+  Failed: new (message: string, retryable: boolean) => Failure,
+  closed: () => Failure,
+  noun: string,
   modelVariable: string,
 ): ChatUse<Failure> => ({
   failed: (message, retryable) => new Failed(message, retryable),
   isFailure: (error): error is Failure => error instanceof Failed,
-  closed, noun, modelVariable, advice: `Check ${modelVariable}.`,
+  closed,
+  noun,
+  modelVariable,
+  advice: `Check ${modelVariable}.`,
 })
 
 type Chat = {
@@ -67,7 +72,9 @@ type Chat = {
 }
 
 export function createChat<Failure extends Error>(
-  { model, baseUrl, apiKey }: ChatSettings, use: ChatUse<Failure>, patience: Patience = PATIENT,
+  { model, baseUrl, apiKey }: ChatSettings,
+  use: ChatUse<Failure>,
+  patience: Patience = PATIENT,
 ): Chat {
   const who = `openai:${model} at ${baseUrl}`
   const client = createClient(baseUrl, apiKey)
@@ -83,7 +90,7 @@ export function createChat<Failure extends Error>(
   /** With retries; a bad reply has one. */
   async function insist<T>(messages: Message[], read: (value: unknown) => T, stop: AbortSignal): Promise<T> {
     let bad = 0
-    for (let retry = 0; ; ) {
+    for (let retry = 0; ;) {
       try {
         return read(await attempt(messages, stop))
       } catch (error) {
@@ -91,8 +98,11 @@ export function createChat<Failure extends Error>(
         if (error instanceof BadReply || error instanceof SyntaxError) {
           if (++bad <= 1) continue
           const why = error.message.replace(/\s+/g, ' ').trim().slice(0, 200)
-          throw use.failed(`${who} answered twice with something that is not ${use.noun}: ${why}. ` +
-            `Try again, or set a model that answers with JSON as ${use.modelVariable}.`, true)
+          throw use.failed(
+            `${who} answered twice with something that is not ${use.noun}: ${why}. `
+              + `Try again, or set a model that answers with JSON as ${use.modelVariable}.`,
+            true,
+          )
         }
         const explained = explain(error, who, apiKey, use)
         const pause = explained.pauseMs ?? patience.pauseMs * 2 ** retry * (1 - Math.random() / 4)

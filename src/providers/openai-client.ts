@@ -4,20 +4,28 @@
 import OpenAI from 'openai'
 import { Unreachable } from './openai-failure.ts'
 
-export const createClient = (baseUrl: string, apiKey: string | undefined): OpenAI => new OpenAI({
-  baseURL: baseUrl,
-  apiKey: apiKey ?? 'none',
-  // Nothing from the environment; no retries but ours, which a signal can end.
-  organization: null, project: null, adminAPIKey: null, webhookSecret: null, logLevel: 'off', maxRetries: 0,
-  ...(!apiKey && { defaultHeaders: { Authorization: null } }),
-})
+export const createClient = (baseUrl: string, apiKey: string | undefined): OpenAI =>
+  new OpenAI({
+    baseURL: baseUrl,
+    apiKey: apiKey ?? 'none',
+    // Nothing from the environment; no retries but ours, which a signal can end.
+    organization: null,
+    project: null,
+    adminAPIKey: null,
+    webhookSecret: null,
+    logLevel: 'off',
+    maxRetries: 0,
+    ...(!apiKey && { defaultHeaders: { Authorization: null } }),
+  })
 
 /**
  * One request, from the first byte out to the last one in.
  * @throws Unreachable where that takes longer than `timeoutMs`, or `stop` ends it; or what the request throws
  */
 export async function inTime<T>(
-  timeoutMs: number, stop: AbortSignal, request: (signal: AbortSignal) => Promise<T>,
+  timeoutMs: number,
+  stop: AbortSignal,
+  request: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   stop.throwIfAborted()
   const controller = new AbortController()

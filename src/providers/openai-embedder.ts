@@ -83,7 +83,7 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
     if (Array.isArray(made)) return made
     const half = Math.ceil(texts.length / 2)
     if (texts.length > 1) {
-      return [...await embedAll(texts.slice(0, half), stop), ...await embedAll(texts.slice(half), stop)]
+      return [...(await embedAll(texts.slice(0, half), stop)), ...(await embedAll(texts.slice(half), stop))]
     }
     const [text = ''] = texts
     if (text.length < 2 * SHORTEST_CUT) throw made.failure
@@ -91,15 +91,21 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
   }
 
   return {
-    name, dimension, batch: REQUEST_TEXTS,
-    embed: (texts, signal) => calls.run(async (stop) => {
-      const vectors: Float32Array[] = texts.map(() => new Float32Array(dimension))
-      for (const part of requestsFor(texts)) {
-        const made = await embedAll(part.map(({ text }) => text), stop)
-        part.forEach(({ at }, i) => vectors[at] = made[i]!)
-      }
-      return vectors
-    }, signal),
+    name,
+    dimension,
+    batch: REQUEST_TEXTS,
+    embed: (texts, signal) =>
+      calls.run(async (stop) => {
+        const vectors: Float32Array[] = texts.map(() => new Float32Array(dimension))
+        for (const part of requestsFor(texts)) {
+          const made = await embedAll(
+            part.map(({ text }) => text),
+            stop,
+          )
+          part.forEach(({ at }, i) => (vectors[at] = made[i]!))
+        }
+        return vectors
+      }, signal),
     async close() {
       calls.close()
     },
@@ -141,8 +147,10 @@ function readVectors(reply: unknown, count: number, dimension: number, who: stri
     const vector = decode(item?.embedding)
     if (vector && vector.length !== dimension) {
       throw new EmbedderFailed(
-        `${who} makes vectors of ${vector.length} components, not of ${dimension}. ` +
-        `Set EMBEDDING_DIMENSIONS=${vector.length}, or another EMBEDDING_MODEL.`, false)
+        `${who} makes vectors of ${vector.length} components, not of ${dimension}. `
+          + `Set EMBEDDING_DIMENSIONS=${vector.length}, or another EMBEDDING_MODEL.`,
+        false,
+      )
     }
     if (!vector?.every(Number.isFinite)) {
       throw new EmbedderFailed(`${who} made a vector with components that are no numbers. Look at its log.`, true)
@@ -151,7 +159,9 @@ function readVectors(reply: unknown, count: number, dimension: number, who: stri
   })
   if (data.length !== count || vectors.length !== count || vectors.includes(undefined as never)) {
     throw new EmbedderFailed(
-      `${who} made ${data.length} vectors of ${count} texts, or numbered them wrongly. Look at its log.`, true)
+      `${who} made ${data.length} vectors of ${count} texts, or numbered them wrongly. Look at its log.`,
+      true,
+    )
   }
   return vectors
 }

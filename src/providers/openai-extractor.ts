@@ -4,10 +4,22 @@
 
 import { z } from 'zod'
 import {
-  acceptable, closedExtractor, ExtractorFailed, type ExtractedFact, type FactExtractor, type ToldTurn,
+  acceptable,
+  closedExtractor,
+  ExtractorFailed,
+  type ExtractedFact,
+  type FactExtractor,
+  type ToldTurn,
 } from './fact-extractor.ts'
 import {
-  BadReply, chatUse, createChat, fenced, requestsOf, type Message, type Patience, type PromptedSettings,
+  BadReply,
+  chatUse,
+  createChat,
+  fenced,
+  requestsOf,
+  type Message,
+  type Patience,
+  type PromptedSettings,
 } from './openai-chat.ts'
 import { readPrompt } from './prompt.ts'
 
@@ -18,7 +30,10 @@ const REQUEST_UNITS = 24 * 1024
 const REPLY_FACTS = 400
 
 const fact = z.object({
-  subject: z.string(), predicate: z.string(), object: z.coerce.string(), turnId: z.string(),
+  subject: z.string(),
+  predicate: z.string(),
+  object: z.coerce.string(),
+  turnId: z.string(),
   confidence: z.number().min(0).max(1).catch(0.5),
 })
 const replySchema = z.object({ facts: z.array(fact).max(REPLY_FACTS) })
@@ -70,6 +85,10 @@ const clean = (text: string) => text.replaceAll('\0', '').toWellFormed().replace
 function readReply(value: unknown): ExtractedFact[] {
   const { data, error } = replySchema.safeParse(value)
   if (error) throw new BadReply(z.prettifyError(error))
-  return data.facts.map(({ subject, predicate, object, ...rest }) =>
-    ({ ...rest, subject: clean(subject), predicate: clean(predicate), object: clean(object) }))
+  return data.facts.map(({ subject, predicate, object, ...rest }) => ({
+    ...rest,
+    subject: clean(subject),
+    predicate: clean(predicate),
+    object: clean(object),
+  }))
 }

@@ -20,7 +20,9 @@ export type Use<Failure extends Error = Error> = {
 const EMBEDDINGS: Use<EmbedderFailed> = {
   failed: (message, retryable) => new EmbedderFailed(message, retryable),
   isFailure: (error) => error instanceof EmbedderFailed,
-  noun: 'embeddings', modelVariable: 'EMBEDDING_MODEL', advice: 'Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS.',
+  noun: 'embeddings',
+  modelVariable: 'EMBEDDING_MODEL',
+  advice: 'Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS.',
 }
 
 export type Explained<Failure extends Error = EmbedderFailed> = {
@@ -50,19 +52,33 @@ const somethingElse = <Failure extends Error>(who: string, { failed, noun }: Use
 export const notEmbeddings = (who: string) => somethingElse(who, EMBEDDINGS)
 
 const nextStep = (status: number, { modelVariable, advice }: Use): string =>
-  status === 401 || status === 403 ? 'Check OPENAI_API_KEY.'
-    : status === 404 ? `Check ${modelVariable}. ${CHECK_URL}`
-      : status === 405 ? CHECK_URL : advice
+  status === 401 || status === 403
+    ? 'Check OPENAI_API_KEY.'
+    : status === 404
+      ? `Check ${modelVariable}. ${CHECK_URL}`
+      : status === 405
+        ? CHECK_URL
+        : advice
 
 /** Explains what an attempt threw; `who` begins the text. What is no failure of the exchange is thrown again. */
 export function explain(error: unknown, who: string, apiKey: string | undefined): Explained
 export function explain<Failure extends Error>(
-  error: unknown, who: string, apiKey: string | undefined, use: Use<Failure>,
+  error: unknown,
+  who: string,
+  apiKey: string | undefined,
+  use: Use<Failure>,
 ): Explained<Failure>
 export function explain(
-  error: unknown, who: string, apiKey: string | undefined, use: Use = EMBEDDINGS,
+  error: unknown,
+  who: string,
+  apiKey: string | undefined,
+  use: Use = EMBEDDINGS,
 ): Explained<Error> {
-  const said = (text: string) => text.replaceAll(apiKey || '\0', '***').replace(/\s+/g, ' ').slice(0, 300)
+  const said = (text: string) =>
+    text
+      .replaceAll(apiKey || '\0', '***')
+      .replace(/\s+/g, ' ')
+      .slice(0, 300)
   const lasting = (failure: Error) => ({ failure, isPassing: false, isTooMuch: false, pauseMs: null })
   // An answer that is no good is not asked for twice.
   if (use.isFailure(error)) return lasting(error)
@@ -87,8 +103,9 @@ export function explain(
 
 /** Also where it broke after the headers: fetch then says "terminated", and why. */
 const isConnection = (error: unknown) =>
-  error instanceof Unreachable || error instanceof APIConnectionError ||
-  (error instanceof TypeError && error.cause instanceof Error)
+  error instanceof Unreachable
+  || error instanceof APIConnectionError
+  || (error instanceof TypeError && error.cause instanceof Error)
 
 /** Retry-After in seconds or as a date, or the finer retry-after-ms of OpenAI and Azure. */
 function pauseOf(headers: Headers | undefined): number | null {

@@ -5,7 +5,14 @@
 import { z } from 'zod'
 import { closedJudge, JudgeFailed, MOST_PAIRS, type FactJudge, type FactPair, type Verdict } from './fact-judge.ts'
 import {
-  BadReply, chatUse, createChat, fenced, requestsOf, type Message, type Patience, type PromptedSettings,
+  BadReply,
+  chatUse,
+  createChat,
+  fenced,
+  requestsOf,
+  type Message,
+  type Patience,
+  type PromptedSettings,
 } from './openai-chat.ts'
 import { readPrompt } from './prompt.ts'
 
@@ -15,8 +22,17 @@ const REQUEST_UNITS = 24 * 1024
 const REPLY_VERDICTS = 2
 
 /** Some models write numbers as text, and labels in lower case. */
-const number = z.union([z.int(), z.string().regex(/^\d{1,9}$/).transform(Number)])
-const says = z.string().toUpperCase().pipe(z.enum(['SAME', 'CONTRADICTORY', 'BOTH_HOLD']))
+const number = z.union([
+  z.int(),
+  z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .transform(Number),
+])
+const says = z
+  .string()
+  .toUpperCase()
+  .pipe(z.enum(['SAME', 'CONTRADICTORY', 'BOTH_HOLD']))
 const verdict = z.object({ pair: number, says })
 
 export function createOpenAiJudge(settings: PromptedSettings, patience?: Patience): FactJudge {
@@ -55,8 +71,11 @@ type Asked = { number: number; pair: FactPair; line: string }
 
 /** Numbers run through all requests: a verdict that strays from one into another names nothing there. */
 function requestsFor(pairs: readonly FactPair[]): Asked[][] {
-  const asked = pairs.map((pair, i): Asked =>
-    ({ number: i + 1, pair, line: JSON.stringify({ pair: i + 1, a: told(pair.a), b: told(pair.b) }) }))
+  const asked = pairs.map((pair, i): Asked => ({
+    number: i + 1,
+    pair,
+    line: JSON.stringify({ pair: i + 1, a: told(pair.a), b: told(pair.b) }),
+  }))
   return requestsOf(asked, ({ line }) => line.length, REQUEST_UNITS)
 }
 

@@ -4,10 +4,22 @@
 
 import { z } from 'zod'
 import {
-  BadReply, chatUse, createChat, fenced, requestsOf, type Message, type Patience, type PromptedSettings,
+  BadReply,
+  chatUse,
+  createChat,
+  fenced,
+  requestsOf,
+  type Message,
+  type Patience,
+  type PromptedSettings,
 } from './openai-chat.ts'
 import {
-  closedProfileWriter, presentable, ProfileWriterFailed, type LearntFact, type ProfileRequest, type ProfileWriter,
+  closedProfileWriter,
+  presentable,
+  ProfileWriterFailed,
+  type LearntFact,
+  type ProfileRequest,
+  type ProfileWriter,
 } from './profile-writer.ts'
 import { readPrompt } from './prompt.ts'
 import { beginningOf } from './summarizer.ts'
@@ -22,7 +34,9 @@ const replySchema = z.object({ profile: z.string() })
 type Change = { added: string[]; removed: string[] }
 
 export function createOpenAiProfileWriter(
-  settings: PromptedSettings, tokens: Pick<TokenCounter, 'count'>, patience?: Patience,
+  settings: PromptedSettings,
+  tokens: Pick<TokenCounter, 'count'>,
+  patience?: Patience,
 ): ProfileWriter {
   const name = `openai:${settings.model}`
   const use = chatUse(ProfileWriterFailed, () => closedProfileWriter(name), 'a profile', 'EXTRACTOR_MODEL')
@@ -58,8 +72,10 @@ export function createOpenAiProfileWriter(
 function changesOf({ added, removed }: ProfileRequest, isOld: boolean): Change[] {
   const oldestFirst = [...added].sort((a, b) => Date.parse(a.observedAt) - Date.parse(b.observedAt))
   const lines = [
-    ...(isOld ? removed : []).map(({ subject, predicate, object }) =>
-      ({ kind: 'removed' as const, line: JSON.stringify({ subject, predicate, object }) })),
+    ...(isOld ? removed : []).map(({ subject, predicate, object }) => ({
+      kind: 'removed' as const,
+      line: JSON.stringify({ subject, predicate, object }),
+    })),
     ...oldestFirst.map((fact) => ({ kind: 'added' as const, line: lineOf(fact) })),
   ]
   return requestsOf(lines, ({ line }) => line.length, REQUEST_UNITS).map((part): Change => {
@@ -83,13 +99,15 @@ function told({ userId, names }: ProfileRequest, profile: string, { added, remov
 }
 
 /** Throws BadReply where it is none, or empty though there are facts to tell. */
-const readReplyOn = ({ added }: Change) => (value: unknown): string => {
-  const { data, error } = replySchema.safeParse(value)
-  if (error) throw new BadReply(z.prettifyError(error))
-  const profile = presentable(data.profile)
-  if (profile === '' && added.length > 0) throw new BadReply('the profile is empty')
-  return profile
-}
+const readReplyOn =
+  ({ added }: Change) =>
+  (value: unknown): string => {
+    const { data, error } = replySchema.safeParse(value)
+    if (error) throw new BadReply(z.prettifyError(error))
+    const profile = presentable(data.profile)
+    if (profile === '' && added.length > 0) throw new BadReply('the profile is empty')
+    return profile
+  }
 
 /**
  * At most so many tokens of it, in whole lines: half a line may say the contrary. Of a single line, its beginning.

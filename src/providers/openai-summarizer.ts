@@ -4,11 +4,22 @@
 
 import { z } from 'zod'
 import {
-  BadReply, chatUse, createChat, fenced, type Message, type Patience, type PromptedSettings,
+  BadReply,
+  chatUse,
+  createChat,
+  fenced,
+  type Message,
+  type Patience,
+  type PromptedSettings,
 } from './openai-chat.ts'
 import { readPrompt } from './prompt.ts'
 import {
-  beginningOf, closedSummarizer, oneLine, SummarizerFailed, type Summarizer, type SummaryRequest,
+  beginningOf,
+  closedSummarizer,
+  oneLine,
+  SummarizerFailed,
+  type Summarizer,
+  type SummaryRequest,
 } from './summarizer.ts'
 import type { TokenCounter } from './tokens.ts'
 
@@ -17,7 +28,9 @@ const replySchema = z.object({ topic: z.string(), keyDecisions: list, openIssues
 type Reply = z.output<typeof replySchema>
 
 export function createOpenAiSummarizer(
-  settings: PromptedSettings, tokens: Pick<TokenCounter, 'count'>, patience?: Patience,
+  settings: PromptedSettings,
+  tokens: Pick<TokenCounter, 'count'>,
+  patience?: Patience,
 ): Summarizer {
   const { model } = settings
   const use = chatUse(SummarizerFailed, () => closedSummarizer(model), 'a summary', 'SUMMARIZER_MODEL')
@@ -38,7 +51,8 @@ export function createOpenAiSummarizer(
 
 /** The instructions, then what was said, as data. */
 async function messagesFor(
-  { previous, turns, maxTokens }: SummaryRequest, promptsDir: string | undefined,
+  { previous, turns, maxTokens }: SummaryRequest,
+  promptsDir: string | undefined,
 ): Promise<Message[]> {
   const rules = (await readPrompt('summarize', promptsDir)).replaceAll('{{maxTokens}}', String(maxTokens))
   const said = turns.map(({ speaker, at, text }) => JSON.stringify({ speaker, at: at.toISOString(), text })).join('\n')
@@ -58,7 +72,9 @@ function readReply(value: unknown): Reply {
   const items = (all: string[]) => all.map(storable).filter(Boolean)
   const { topic, keyDecisions, openIssues, nextSteps } = data
   const read = {
-    topic: storable(topic), keyDecisions: items(keyDecisions), openIssues: items(openIssues),
+    topic: storable(topic),
+    keyDecisions: items(keyDecisions),
+    openIssues: items(openIssues),
     nextSteps: items(nextSteps),
   }
   if (!read.topic) throw new BadReply('its topic is empty')
@@ -67,18 +83,23 @@ function readReply(value: unknown): Reply {
 
 /** As text of at most `maxTokens`: what is too much is taken from the end of the longest list. */
 async function render(
-  { topic, ...lists }: Reply, maxTokens: number, tokens: Pick<TokenCounter, 'count'>,
+  { topic, ...lists }: Reply,
+  maxTokens: number,
+  tokens: Pick<TokenCounter, 'count'>,
 ): Promise<string> {
   const sections: [string, string[]][] = [
-    ['Decisions', lists.keyDecisions], ['Open', lists.openIssues], ['Next', lists.nextSteps],
+    ['Decisions', lists.keyDecisions],
+    ['Open', lists.openIssues],
+    ['Next', lists.nextSteps],
   ]
   for (;;) {
     const content = [
       `Topic: ${topic}`,
-      ...sections.filter(([, items]) => items.length > 0)
+      ...sections
+        .filter(([, items]) => items.length > 0)
         .map(([title, items]) => `${title}:\n${items.map((item) => `- ${item}`).join('\n')}`),
     ].join('\n')
-    if (await tokens.count(content) <= maxTokens) return content
+    if ((await tokens.count(content)) <= maxTokens) return content
     const longest = sections.map(([, items]) => items).reduce((a, b) => (b.length > a.length ? b : a))
     if (longest.length === 0) return beginningOf(content, maxTokens, tokens.count)
     longest.pop()

@@ -105,9 +105,7 @@ export function pack(entries: readonly Entry[], total: number): Buffer {
     vector.forEach((x, d) => (rows[i * DIMENSION + d] = largest === 0 ? 0 : Math.round((x / largest) * 127)))
   })
   const common = commonComponent(entries, probabilities)
-  return Buffer.concat([
-    header, ...[common, scales, probabilities].map(littleEndian), Buffer.from(rows.buffer), text,
-  ])
+  return Buffer.concat([header, ...[common, scales, probabilities].map(littleEndian), Buffer.from(rows.buffer), text])
 }
 
 function littleEndian(numbers: Float32Array): Buffer {

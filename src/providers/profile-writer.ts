@@ -61,7 +61,13 @@ const INVISIBLE = /[^\P{Cf}\u200c\u200d]+/gu
 
 /** What Postgres can hold and people can see: whole characters, single spaces, one empty line at most. Linear time. */
 export function presentable(text: string): string {
-  const lines = text.toWellFormed().replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n').replace(/[^\S\n]+/g, ' ')
-  const shown = lines.replace(CONTROLS, '').replace(INVISIBLE, '').replace(/ *\n */g, '\n')
+  const lines = text
+    .toWellFormed()
+    .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
+    .replace(/[^\S\n]+/g, ' ')
+  const shown = lines
+    .replace(CONTROLS, '')
+    .replace(INVISIBLE, '')
+    .replace(/ *\n */g, '\n')
   return shown.replace(/\n{3,}/g, '\n\n').trim()
 }

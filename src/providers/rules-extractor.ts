@@ -2,9 +2,7 @@
 // one up; what it says of a clause it says of that clause alone, so the same turn gives the same facts, always.
 
 import { setImmediate as nextRound } from 'node:timers/promises'
-import {
-  acceptable, closedExtractor, type ExtractedFact, type FactExtractor, type ToldTurn,
-} from './fact-extractor.ts'
+import { acceptable, closedExtractor, type ExtractedFact, type FactExtractor, type ToldTurn } from './fact-extractor.ts'
 import { ACTIVITIES, NAMED_RELATIVE } from './rules-activities.ts'
 import { clausesOf, type Clause } from './rules-clauses.ts'
 import { eventOf } from './rules-events.ts'
@@ -23,12 +21,48 @@ const HEARSAY = 0.7
 
 /** Verbs of the third person, as the rules know them. */
 const FIRST_PERSON: Record<string, string> = {
-  lives: 'live', resides: 'reside', works: 'work', likes: 'like', loves: 'love', enjoys: 'enjoy', hates: 'hate',
-  dislikes: 'dislike', prefers: 'prefer', speaks: 'speak', plays: 'play', owns: 'own', runs: 'run', drives: 'drive',
-  studies: 'study', uses: 'use', collects: 'collect', is: 'am', was: 'was', has: 'have', "doesn't": "don't", does: 'do',
-  moved: 'moved', got: 'got', joined: 'joined', quit: 'quit', left: 'left', grew: 'grew', decided: 'decided', no: 'no',
-  used: 'used', graduated: 'graduated', went: 'went', bought: 'bought', adopted: 'adopted', visited: 'visited',
-  volunteers: 'volunteer', comes: 'come', turned: 'turned', started: 'started', never: 'never', "can't": "can't",
+  lives: 'live',
+  resides: 'reside',
+  works: 'work',
+  likes: 'like',
+  loves: 'love',
+  enjoys: 'enjoy',
+  hates: 'hate',
+  dislikes: 'dislike',
+  prefers: 'prefer',
+  speaks: 'speak',
+  plays: 'play',
+  owns: 'own',
+  runs: 'run',
+  drives: 'drive',
+  studies: 'study',
+  uses: 'use',
+  collects: 'collect',
+  is: 'am',
+  was: 'was',
+  has: 'have',
+  "doesn't": "don't",
+  does: 'do',
+  moved: 'moved',
+  got: 'got',
+  joined: 'joined',
+  quit: 'quit',
+  left: 'left',
+  grew: 'grew',
+  decided: 'decided',
+  no: 'no',
+  used: 'used',
+  graduated: 'graduated',
+  went: 'went',
+  bought: 'bought',
+  adopted: 'adopted',
+  visited: 'visited',
+  volunteers: 'volunteer',
+  comes: 'come',
+  turned: 'turned',
+  started: 'started',
+  never: 'never',
+  "can't": "can't",
 }
 
 export function createRulesExtractor(): FactExtractor {
@@ -72,16 +106,25 @@ function factsOf(turn: ToldTurn, names: readonly string[]): ExtractedFact[] {
     if (kin) {
       const said = tellings({ ...clause, text: kin.text }, kin.subject, turn.at).filter(({ object }) => object !== null)
       const ofThem = { subject: kin.subject, turnId: turn.id }
-      facts.push(...said.map(({ predicate, object, confidence }) =>
-        ({ ...ofThem, predicate, object: object!, confidence: Math.round(confidence * 90) / 100 })))
+      facts.push(
+        ...said.map(({ predicate, object, confidence }) => ({
+          ...ofThem,
+          predicate,
+          object: object!,
+          confidence: Math.round(confidence * 90) / 100,
+        })),
+      )
     }
     if (subject === speaker) told = [...told, ...relatives(clause.text, names)]
     if (told.length === 0 && clause.isToRemember) told = asked(clause.text, speaker)
     for (const { predicate, object, confidence } of told) {
       if (object === null) continue
       facts.push({
-        subject, predicate, object: object.replace(/\s+/g, ' ').trim(),
-        confidence: Math.round(confidence * sureness * 100) / 100, turnId: turn.id,
+        subject,
+        predicate,
+        object: object.replace(/\s+/g, ' ').trim(),
+        confidence: Math.round(confidence * sureness * 100) / 100,
+        turnId: turn.id,
       })
     }
   }
@@ -128,7 +171,10 @@ function firstOf(rules: readonly Rule[], clause: Clause, name: string): Told[] {
   for (const [pattern, read] of rules) {
     const match = pattern.exec(clause.text)
     if (!match) continue
-    const said = read([...match].map((group) => group?.trim() ?? ''), { name, isGreeting: clause.isGreeting })
+    const said = read(
+      [...match].map((group) => group?.trim() ?? ''),
+      { name, isGreeting: clause.isGreeting },
+    )
     const list = (Array.isArray(said) ? said : [said]).filter((each): each is Told => !!each && each.object !== null)
     if (list.length > 0) return list
   }
@@ -138,8 +184,10 @@ function firstOf(rules: readonly Rule[], clause: Clause, name: string): Told[] {
 /** "My sister Anna" has a name, whatever is said of her. One who takes part may be the one spoken to. */
 function relatives(text: string, names: readonly string[]): Told[] {
   const before = [...text.matchAll(NAMED_RELATIVE)].map(([, name, kin]) => ({ kin, found: properName(name!) }))
-  const after = [...text.matchAll(RELATIVE_NAMED)].map(({ 0: whole, 1: kin, index }) =>
-    ({ kin, found: properName(text.slice(index + whole.length))?.split(' ')[0] ?? null }))
+  const after = [...text.matchAll(RELATIVE_NAMED)].map(({ 0: whole, 1: kin, index }) => ({
+    kin,
+    found: properName(text.slice(index + whole.length))?.split(' ')[0] ?? null,
+  }))
   return [...before, ...after].flatMap(({ kin, found }) => {
     if (found === null || names.some((name) => name.split(' ')[0] === found)) return []
     return [{ predicate: `has a ${kin!.toLowerCase()} named`, object: found, confidence: 0.85 }]

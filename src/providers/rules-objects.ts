@@ -11,44 +11,55 @@ const PLACE = new RegExp(`^(?:the )?${WORD}(?:(?:,? ${LINK}){0,2},? ${WORD}){0,4
 
 /** Capitalised words that name nobody and no place. */
 const NO_NAME = new RegExp(
-  "^(?:i|i'm|god|mom|dad|mum|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|" +
-    'june|july|august|september|october|november|december|christmas|easter|halloween|thanksgiving|happy|sorry|fine|' +
-    'good|great|ok|so|not|very|and|but|just|the|here|there|back|home|now|ready|done|in|at|on|a|an)$', 'i')
+  "^(?:i|i'm|god|mom|dad|mum|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|"
+    + 'june|july|august|september|october|november|december|christmas|easter|halloween|thanksgiving|happy|sorry|fine|'
+    + 'good|great|ok|so|not|very|and|but|just|the|here|there|back|home|now|ready|done|in|at|on|a|an)$',
+  'i',
+)
 
 /** Where the next thought begins. */
 const STOP = new RegExp(
-  '(?:[,;:(\\[]|\\s[-–—]\\s|—|-+\\s|\\s(?:because|since|but|so|which|who|whom|when|where|while|whereas|although|' +
-    "though|as|until|till|that|thanks|'cause|cuz|to be|especially|even|like when|just|" +
-    "and (?:\\p{L}{3,}ed (?:to|the|an?|my|our|some|in|on|for|\\p{L}+s)\\b|i|i'm|it|it's|he|she|they|we|this|" +
-    'that|has|have|am|is|are|was|were|just|then|now|also|so|got|had|would|will|can|how|what|loved|really|ended|' +
-    'started|' +
-    "it'll|there))(?=\\s|$)).*$", 'iu')
+  '(?:[,;:(\\[]|\\s[-–—]\\s|—|-+\\s|\\s(?:because|since|but|so|which|who|whom|when|where|while|whereas|although|'
+    + "though|as|until|till|that|thanks|'cause|cuz|to be|especially|even|like when|just|"
+    + "and (?:\\p{L}{3,}ed (?:to|the|an?|my|our|some|in|on|for|\\p{L}+s)\\b|i|i'm|it|it's|he|she|they|we|this|"
+    + 'that|has|have|am|is|are|was|were|just|then|now|also|so|got|had|would|will|can|how|what|loved|really|ended|'
+    + 'started|'
+    + "it'll|there))(?=\\s|$)).*$",
+  'iu',
+)
 
 /** What adds nothing at the end. */
 const FILLER = new RegExp(
-  '(?:[\\s,]+(?:too|as well|also|a lot|so much|very much|right now|now|these days|nowadays|at the moment|currently|' +
-    'again|anyway|haha|lol|actually|really|the most|of course|already|here|together|any ?more|though|btw|instead|' +
-    'for sure|today|for now|in general|more than anything|to death|at all|either|the best|yet|myself|ourselves|' +
-    'over there|by the way|lately|recently))+$',
-  'i')
+  '(?:[\\s,]+(?:too|as well|also|a lot|so much|very much|right now|now|these days|nowadays|at the moment|currently|'
+    + 'again|anyway|haha|lol|actually|really|the most|of course|already|here|together|any ?more|though|btw|instead|'
+    + 'for sure|today|for now|in general|more than anything|to death|at all|either|the best|yet|myself|ourselves|'
+    + 'over there|by the way|lately|recently))+$',
+  'i',
+)
 
 /** Words that point elsewhere. */
 const DANGLING = new RegExp(
-  `${CUT}|\\b(?:it|it's|its|this|that|that's|these|those|them|they|their|theirs|him|his|her|hers|he|she|you|your|` +
-    "yours|i|i'm|i've|i'd|i'll|we|we're|there|here|one|ones|something|anything|everything|nothing|someone|somebody|" +
-    'everyone|stuff|things?|what|how|why|who|whatever|same|both|such|another|others?|somewhere|more|way|most|' +
-    'lot|lots|all|any|kind|yourself|yourselves|themselves|himself|herself|itself|' +
-    'sort|bit)\\b', 'iu')
+  `${CUT}|\\b(?:it|it's|its|this|that|that's|these|those|them|they|their|theirs|him|his|her|hers|he|she|you|your|`
+    + "yours|i|i'm|i've|i'd|i'll|we|we're|there|here|one|ones|something|anything|everything|nothing|someone|somebody|"
+    + 'everyone|stuff|things?|what|how|why|who|whatever|same|both|such|another|others?|somewhere|more|way|most|'
+    + 'lot|lots|all|any|kind|yourself|yourselves|themselves|himself|herself|itself|'
+    + 'sort|bit)\\b',
+  'iu',
+)
 
 /** What is cut in the middle of a thought. */
 const UNFINISHED = new RegExp(
-  String.raw`\b(?:and|or|with|for|to|of|in|at|on|by|from|a|an|the|my|not|very|so|really|been|is|are|was|were|few|` +
-    String.raw`several|couple)$`, 'i')
+  String.raw`\b(?:and|or|with|for|to|of|in|at|on|by|from|a|an|the|my|not|very|so|really|been|is|are|was|were|few|`
+    + String.raw`several|couple)$`,
+  'i',
+)
 
 /** "a warm, quiet kitchen", cut at its comma. */
 const ADJECTIVE = new RegExp(
-  String.raw`\ban? (?:very |really )?(?:safe|quiet|warm|nice|big|small|new|old|good|great|cozy|happy|better|` +
-    String.raw`beautiful|long|short|simple|calm|kind|stable|healthy|fun|cool|huge|tiny|\p{L}+(?:ful|ous))$`, 'iu')
+  String.raw`\ban? (?:very |really )?(?:safe|quiet|warm|nice|big|small|new|old|good|great|cozy|happy|better|`
+    + String.raw`beautiful|long|short|simple|calm|kind|stable|healthy|fun|cool|huge|tiny|\p{L}+(?:ful|ous))$`,
+  'iu',
+)
 
 const MOST_WORDS = 10
 
@@ -58,8 +69,10 @@ const PEOPLE =
 
 /** Where "myself" is not a mere emphasis. */
 const SELF = new RegExp(
-  '\\b((?:express|expressing|accept|accepting|understand|understanding|push|pushing|challenge|challenging|to|of|for|' +
-    'with|in|be|being) )(?:myself|ourselves)\\b', 'gi')
+  '\\b((?:express|expressing|accept|accepting|understand|understanding|push|pushing|challenge|challenging|to|of|for|'
+    + 'with|in|be|being) )(?:myself|ourselves)\\b',
+  'gi',
+)
 
 /** "a warm, welcoming kitchen" is one thing. */
 const PAIRED = /(\ban? [\p{L}-]+), (?=[\p{L}-]+(?:ing|ful|al|ive|ous|ic|ed|able) \p{L}+)/giu
@@ -70,7 +83,10 @@ export function thing(text: string, speaker: string): string | null {
   if (/^\S+(?: \S+)? that\b/i.test(text.trim())) return null
   const bare = text.trim().replace(/^(?:(?:a lot|lots|tons|loads|plenty) of|both) /i, '')
   let cut = bare.replace(SELF, '$1oneself').replace(PAIRED, '$1 and ').replace(STOP, '')
-  cut = cut.replace(FILLER, '').replace(/[\s.,!'"-]+$/, '').replace(/^(?:to|on|at|in) (?=(?:my|our)\b)/i, '')
+  cut = cut
+    .replace(FILLER, '')
+    .replace(/[\s.,!'"-]+$/, '')
+    .replace(/^(?:to|on|at|in) (?=(?:my|our)\b)/i, '')
   const own = cut.replace(/\b(?:my|our)(?: own)?\b/gi, `${speaker}'s`).replace(/\b(?:me|us)\b(?![-'])/gi, speaker)
   const count = own.split(/\s+/).length
   if (!/\p{L}|\d/u.test(own) || count > MOST_WORDS) return null

@@ -13,13 +13,37 @@ type Timed = {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 export const MONTHS = [
-  'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November',
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
   'December',
 ]
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 const NUMBERS: Record<string, number> = {
-  a: 1, an: 1, one: 1, two: 2, 'a couple of': 2, 'couple of': 2, three: 3, four: 4, five: 5, six: 6, seven: 7, eight: 8,
-  nine: 9, ten: 10, eleven: 11, twelve: 12,
+  a: 1,
+  an: 1,
+  one: 1,
+  two: 2,
+  'a couple of': 2,
+  'couple of': 2,
+  three: 3,
+  four: 4,
+  five: 5,
+  six: 6,
+  seven: 7,
+  eight: 8,
+  nine: 9,
+  ten: 10,
+  eleven: 11,
+  twelve: 12,
 }
 const NUMBER = `(?:\\d{1,3}|${Object.keys(NUMBERS).join('|')})`
 
@@ -44,11 +68,16 @@ const onDay = (day: Date, today: Date): Found => ({ when: `on ${iso(day)}`, isFu
 function away(unit: string, n: number, today: Date): Found {
   const isFuture = n > 0
   switch (unit) {
-    case 'day': return onDay(shift(today, n), today)
-    case 'week': return { when: `in the week of ${iso(monday(shift(today, 7 * n)))}`, isFuture }
-    case 'weekend': return { when: `on the weekend of ${iso(shift(monday(shift(today, 7 * n)), 5))}`, isFuture: n >= 0 }
-    case 'month': return { when: month(today, n), isFuture }
-    default: return { when: `in ${today.getUTCFullYear() + n}`, isFuture }
+    case 'day':
+      return onDay(shift(today, n), today)
+    case 'week':
+      return { when: `in the week of ${iso(monday(shift(today, 7 * n)))}`, isFuture }
+    case 'weekend':
+      return { when: `on the weekend of ${iso(shift(monday(shift(today, 7 * n)), 5))}`, isFuture: n >= 0 }
+    case 'month':
+      return { when: month(today, n), isFuture }
+    default:
+      return { when: `in ${today.getUTCFullYear() + n}`, isFuture }
   }
 }
 
@@ -81,31 +110,52 @@ const READERS: Reader[] = [
   [`(?:yesterday${PART}|last night)`, (_, today) => onDay(shift(today, -1), today)],
   ['the day after tomorrow', (_, today) => onDay(shift(today, 2), today)],
   [`tomorrow${PART}`, (_, today) => onDay(shift(today, 1), today)],
-  [`(?:about |around )?(${NUMBER}) (day|week|weekend|month|year)s? ago`, ([, n, unit], today) =>
-    away(unit!.toLowerCase(), -numberOf(n!)!, today)],
-  [`in (${NUMBER}) (day|week|month|year)s?(?: time)?`, ([, n, unit], today) =>
-    away(unit!.toLowerCase(), numberOf(n!)!, today)],
+  [
+    `(?:about |around )?(${NUMBER}) (day|week|weekend|month|year)s? ago`,
+    ([, n, unit], today) => away(unit!.toLowerCase(), -numberOf(n!)!, today),
+  ],
+  [
+    `in (${NUMBER}) (day|week|month|year)s?(?: time)?`,
+    ([, n, unit], today) => away(unit!.toLowerCase(), numberOf(n!)!, today),
+  ],
   ['(?:last|this past|the past) (week|weekend|month|year)', ([, unit], today) => away(unit!.toLowerCase(), -1, today)],
   ['next (week|weekend|month|year)', ([, unit], today) => away(unit!.toLowerCase(), 1, today)],
-  ['this (weekend|week|month|year)', ([, unit], today, isPast) =>
-    ({ ...away(unit!.toLowerCase(), 0, today), isFuture: !isPast })],
-  [`(?:last|this past) (${WEEKDAYS.join('|')}|mon|tues?|wed|thurs?|fri|sat|sun)${PART}`, ([, day], today) =>
-    weekday(day!, -1, today)],
-  [`(?:on|this|this coming|coming) (${WEEKDAYS.join('|')})${PART}`, ([, day], today, isPast) =>
-    weekday(day!, isPast ? -1 : 1, today)],
-  [`(?:on )?(?:the )?(\\d{1,2})(?:st|nd|rd|th)?(?: of)? (${MONTH})(?:,? ${YEAR})?`,
-    ([, day, name, year], today, isPast) =>
-    dated(day!, name!, year, isPast, today)],
-  [`(?:on )?(${MONTH}) (\\d{1,2})(?:st|nd|rd|th)?(?:,? ${YEAR})?(?!\\d)`, ([, name, day, year], today, isPast) =>
-    dated(day!, name!, year, isPast, today)],
-  [`(?:on )?${YEAR}-(\\d\\d)-(\\d\\d)`, ([, year, number, day], today) =>
-    (MONTHS[Number(number) - 1] ? dated(day!, MONTHS[Number(number) - 1]!, year, true, today) : null)],
-  [`(?:back )?in (${MONTH}),? (?:of )?${YEAR}`, ([, name, year], today) => {
-    const first = new Date(Date.UTC(Number(year), monthIndex(name!), 1))
-    return { when: month(first, 0), isFuture: first > today }
-  }],
-  [`(?:back )?in ${YEAR}`, ([, year], today) =>
-    ({ when: `in ${year}`, isFuture: Number(year) > today.getUTCFullYear() })],
+  [
+    'this (weekend|week|month|year)',
+    ([, unit], today, isPast) => ({ ...away(unit!.toLowerCase(), 0, today), isFuture: !isPast }),
+  ],
+  [
+    `(?:last|this past) (${WEEKDAYS.join('|')}|mon|tues?|wed|thurs?|fri|sat|sun)${PART}`,
+    ([, day], today) => weekday(day!, -1, today),
+  ],
+  [
+    `(?:on|this|this coming|coming) (${WEEKDAYS.join('|')})${PART}`,
+    ([, day], today, isPast) => weekday(day!, isPast ? -1 : 1, today),
+  ],
+  [
+    `(?:on )?(?:the )?(\\d{1,2})(?:st|nd|rd|th)?(?: of)? (${MONTH})(?:,? ${YEAR})?`,
+    ([, day, name, year], today, isPast) => dated(day!, name!, year, isPast, today),
+  ],
+  [
+    `(?:on )?(${MONTH}) (\\d{1,2})(?:st|nd|rd|th)?(?:,? ${YEAR})?(?!\\d)`,
+    ([, name, day, year], today, isPast) => dated(day!, name!, year, isPast, today),
+  ],
+  [
+    `(?:on )?${YEAR}-(\\d\\d)-(\\d\\d)`,
+    ([, year, number, day], today) =>
+      MONTHS[Number(number) - 1] ? dated(day!, MONTHS[Number(number) - 1]!, year, true, today) : null,
+  ],
+  [
+    `(?:back )?in (${MONTH}),? (?:of )?${YEAR}`,
+    ([, name, year], today) => {
+      const first = new Date(Date.UTC(Number(year), monthIndex(name!), 1))
+      return { when: month(first, 0), isFuture: first > today }
+    },
+  ],
+  [
+    `(?:back )?in ${YEAR}`,
+    ([, year], today) => ({ when: `in ${year}`, isFuture: Number(year) > today.getUTCFullYear() }),
+  ],
 ]
 const compiled = READERS.map(([pattern, read]) => [new RegExp(`(?:^|,? )\\b${pattern}\\b`, 'i'), read] as const)
 
@@ -125,6 +175,8 @@ export function readTime(text: string, at: Date, isPast: boolean): Timed | null 
 
 /** A time that is not resolved: what holds one is no fact that outlives its day. */
 export const RELATIVE = new RegExp(
-  String.raw`\b(?:ago|yesterday|today|tonight|tomorrow|(?:last|next|this|the other) (?:time|day|week|weekend|month|` +
-    String.raw`year|morning|night|evening|spring|summer|autumn|fall|winter|\w+day)|soon|later|earlier|recently|` +
-    String.raw`lately|just now|upcoming)\b`, 'i')
+  String.raw`\b(?:ago|yesterday|today|tonight|tomorrow|(?:last|next|this|the other) (?:time|day|week|weekend|month|`
+    + String.raw`year|morning|night|evening|spring|summer|autumn|fall|winter|\w+day)|soon|later|earlier|recently|`
+    + String.raw`lately|just now|upcoming)\b`,
+  'i',
+)

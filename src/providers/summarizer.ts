@@ -42,7 +42,9 @@ export const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** The text's beginning, in whole words where it has any, of at most that many tokens. */
 export async function beginningOf(
-  text: string, maxTokens: number, count: (text: string) => number | Promise<number>,
+  text: string,
+  maxTokens: number,
+  count: (text: string) => number | Promise<number>,
 ): Promise<string> {
   if (maxTokens < 1) return ''
   // A token is seldom over 16 characters; what is beyond is not worth counting.

@@ -76,7 +76,9 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
   }
 
   return {
-    name, dimension, batch: BATCH,
+    name,
+    dimension,
+    batch: BATCH,
     async embed(texts, signal) {
       signal?.throwIfAborted()
       if (closed) throw closedEmbedder(name)
@@ -87,8 +89,11 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
       })
       for (let begin = 0; begin < said.length; begin += BATCH) {
         const part = said.slice(begin, begin + BATCH)
-        const made = await ask(part.map(({ text }) => text), signal)
-        part.forEach(({ at }, i) => vectors[at] = made[i]!)
+        const made = await ask(
+          part.map(({ text }) => text),
+          signal,
+        )
+        part.forEach(({ at }, i) => (vectors[at] = made[i]!))
       }
       return vectors
     },
@@ -107,8 +112,10 @@ function split({ dims, data }: { dims: number[]; data: Float32Array }, count: nu
   }
   if (made !== dimension) {
     throw new EmbedderFailed(
-      `${name} makes vectors of ${made} components, not of ${dimension}. ` +
-      `Set EMBEDDING_DIMENSIONS=${made}, or another EMBEDDING_MODEL.`, false)
+      `${name} makes vectors of ${made} components, not of ${dimension}. `
+        + `Set EMBEDDING_DIMENSIONS=${made}, or another EMBEDDING_MODEL.`,
+      false,
+    )
   }
   if (!data.every(Number.isFinite)) {
     throw new EmbedderFailed(`${name} made a vector with components that are no numbers.`, false)

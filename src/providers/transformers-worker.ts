@@ -21,8 +21,11 @@ export type Answered =
 type Extractor = (texts: string[], options: { pooling: 'mean'; normalize: true }) => Promise<Tensor>
 type Tensor = { dims: number[]; data: Float32Array }
 type Library = {
-  pipeline(task: 'feature-extraction', model: string, options: { dtype: 'fp32'; local_files_only: boolean }):
-    Promise<Extractor>
+  pipeline(
+    task: 'feature-extraction',
+    model: string,
+    options: { dtype: 'fp32'; local_files_only: boolean },
+  ): Promise<Extractor>
 }
 
 const { library, model, isLocal } = workerData as WorkerData
@@ -31,7 +34,7 @@ const { library, model, isLocal } = workerData as WorkerData
 let loading: Promise<Extractor> | null = null
 
 async function load(): Promise<Extractor> {
-  const { pipeline } = await import(library) as Library
+  const { pipeline } = (await import(library)) as Library
   // Quantised models differ from processor to processor; these do not, to speak of.
   return pipeline('feature-extraction', model, { dtype: 'fp32', local_files_only: isLocal })
 }

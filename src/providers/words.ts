@@ -59,8 +59,9 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   oh ok okay on once only or other our ours ourselves out over own per quite rather re really s same shall she should
   since so some such t than that the their theirs them themselves then there these they thing things this those though
   through to too toward towards u under until up upon us ve very via was we well were what when where whether which
-  while who whom whose why will with within without wo would yeah yes yet you your yours yourself yourselves`
-    .split(/\s+/),
+  while who whom whose why will with within without wo would yeah yes yet you your yours yourself yourselves`.split(
+    /\s+/,
+  ),
 )
 
 /** What the index holds of a text: the stems of its words, in order, stop words left out. */

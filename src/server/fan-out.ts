@@ -3,8 +3,18 @@
 
 import { createHash } from 'node:crypto'
 import {
-  execute, getOperationAST, Kind, print, visit, type DocumentNode, type ExecutionArgs,
-  type ExecutionResult, type FieldNode, type GraphQLError, type GraphQLSchema, type OperationDefinitionNode,
+  execute,
+  getOperationAST,
+  Kind,
+  print,
+  visit,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type FieldNode,
+  type GraphQLError,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
 } from 'graphql'
 import type { ConversationEvent } from '../domain/event/event.ts'
 import type { Told } from '../domain/event/reader.ts'
@@ -31,7 +41,9 @@ const analysed = new WeakMap<DocumentNode, Map<string, SharedDocument | null>>()
 
 /** The document's one field, if it is a plain subscription to a room's events; else null. */
 export function sharedDocument(
-  schema: GraphQLSchema, document: DocumentNode, operationName: string | null | undefined,
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
 ): SharedDocument | null {
   const name = operationName ?? ''
   let known = analysed.get(document)
@@ -41,7 +53,9 @@ export function sharedDocument(
 }
 
 function analyse(
-  schema: GraphQLSchema, document: DocumentNode, operationName: string | null | undefined,
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
 ): SharedDocument | null {
   const operation = getOperationAST(document, operationName)
   const [field] = operation?.selectionSet.selections ?? []
@@ -63,26 +77,30 @@ function analyse(
   })
   for (const name of elsewhere) positional.delete(name)
 
-  const key = createHash('sha256').update(`${operationName ?? ''}\n${print(document)}`).digest('base64url')
+  const key = createHash('sha256')
+    .update(`${operationName ?? ''}\n${print(document)}`)
+    .digest('base64url')
   return {
-    document, operation, field, positions: positional, key,
+    document,
+    operation,
+    field,
+    positions: positional,
+    key,
     perViewer: selectsPerViewer(schema, document, operationName ?? undefined),
   }
 }
 
 /** What one subscription asks for of each event. */
-export type Rendering = {
-  key: string
-  perViewer: boolean
-  run(told: Told): Promise<ExecutionResult> | ExecutionResult
-}
+export type Rendering = { key: string; perViewer: boolean; run(told: Told): Promise<ExecutionResult> | ExecutionResult }
 
 /**
  * @param args of the subscription; each event is executed as its root value
  * @param mask what clients are told of an error
  */
 export function rendering(
-  shared: SharedDocument, args: ExecutionArgs, contextOf: (viewer: Viewer) => unknown,
+  shared: SharedDocument,
+  args: ExecutionArgs,
+  contextOf: (viewer: Viewer) => unknown,
   mask: (error: GraphQLError) => GraphQLError,
 ): Rendering {
   const variables = Object.entries(args.variableValues ?? {}).filter(([name]) => !shared.positions.has(name))
@@ -111,7 +129,10 @@ function classOf(view: View): string {
 
 /** The event as that rendering shows it to viewers of that class. */
 export function payloadOf(
-  event: ConversationEvent, view: View, viewer: Viewer, { key, perViewer, run }: Rendering,
+  event: ConversationEvent,
+  view: View,
+  viewer: Viewer,
+  { key, perViewer, run }: Rendering,
 ): Payload {
   // This runs for every reader of every event: it looks up, and builds nothing.
   let made = payloads.get(event)
@@ -138,4 +159,3 @@ function fill(payload: Payload, result: Promise<ExecutionResult> | ExecutionResu
     () => void fill(payload, { errors: [] }),
   )
 }
-

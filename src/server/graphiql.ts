@@ -1,7 +1,9 @@
 // The tabs GraphiQL opens with: the room's story in seven steps, each ready to run.
 
 const tab = (query: string, variables: object = {}) => ({
-  query: query.trim(), variables: JSON.stringify(variables, null, 2), headers: '{\n  "x-actor": "ada"\n}',
+  query: query.trim(),
+  variables: JSON.stringify(variables, null, 2),
+  headers: '{\n  "x-actor": "ada"\n}',
 })
 
 export const tabs = [
@@ -25,7 +27,8 @@ mutation CreateRoom {
     ... on Error { code message }
   }
 }`),
-  tab(`
+  tab(
+    `
 # 2. Watch it live: put the room's id into the variables,
 # run this, then say something in the next tab.
 subscription Watch($room: ID!) {
@@ -37,8 +40,11 @@ subscription Watch($room: ID!) {
     ... on TurnCommitted { turn { actor text } }
     ... on ParticipantJoined { participant { actor } }
   }
-}`, { room: 'conv_…' }),
-  tab(`
+}`,
+    { room: 'conv_…' },
+  ),
+  tab(
+    `
 # 3. Say something. With a clientId, sending it again
 # gives back the first turn.
 mutation Say($room: ID!) {
@@ -53,8 +59,11 @@ mutation Say($room: ID!) {
     ... on Turn { id seq text tokenCount }
     ... on Error { code message }
   }
-}`, { room: 'conv_…' }),
-  tab(`
+}`,
+    { room: 'conv_…' },
+  ),
+  tab(
+    `
 # 4. A whisper: only scout sees it.
 # Read back as scribe, and it is not there.
 mutation Whisper($room: ID!) {
@@ -69,8 +78,11 @@ mutation Whisper($room: ID!) {
     ... on Turn { id seq audience }
     ... on Error { code message }
   }
-}`, { room: 'conv_…' }),
-  tab(`
+}`,
+    { room: 'conv_…' },
+  ),
+  tab(
+    `
 # 5. Read back as somebody: change \`as\`, see what they see.
 query ReadBack($room: ID!) {
   conversation(id: $room) {
@@ -80,8 +92,11 @@ query ReadBack($room: ID!) {
       pageInfo { hasPreviousPage startCursor }
     }
   }
-}`, { room: 'conv_…' }),
-  tab(`
+}`,
+    { room: 'conv_…' },
+  ),
+  tab(
+    `
 # 6. Find it again, in your own words. With \`as: "scribe"\`
 # in the input, the whisper is not found.
 query Recall($room: ID!) {
@@ -104,8 +119,11 @@ query Recall($room: ID!) {
     }
     ... on Error { code message }
   }
-}`, { room: 'conv_…' }),
-  tab(`
+}`,
+    { room: 'conv_…' },
+  ),
+  tab(
+    `
 # 7. Write down what is known. Again, it is counted and
 # not written twice, however it is spelt.
 mutation Remember($room: ID!) {
@@ -121,8 +139,11 @@ mutation Remember($room: ID!) {
     }
     ... on Error { code message }
   }
-}`, { room: 'conv_…' }),
-  tab(`
+}`,
+    { room: 'conv_…' },
+  ),
+  tab(
+    `
 # 8. What a model is sent: under its budget, as the agent
 # sees it, with what is known and what is recalled.
 query Context($room: ID!) {
@@ -140,5 +161,7 @@ query Context($room: ID!) {
     }
     ... on Error { code message }
   }
-}`, { room: 'conv_…' }),
+}`,
+    { room: 'conv_…' },
+  ),
 ]

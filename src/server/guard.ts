@@ -18,10 +18,13 @@ function hostName(header: string | undefined): string | null {
  */
 export function refusal(headers: IncomingHttpHeaders, { host, allowedOrigins }: Guarded): string | null {
   const name = hostName(headers.host)
-  const known = name !== null && (
-    isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost') || name === host ||
-    allowedOrigins.some((origin) => new URL(origin).hostname === name)
-  )
+  const known =
+    name !== null
+    && (isIP(name) !== 0
+      || name === 'localhost'
+      || name.endsWith('.localhost')
+      || name === host
+      || allowedOrigins.some((origin) => new URL(origin).hostname === name))
   if (!known) {
     return `Host ${JSON.stringify(headers.host ?? '')} is not known here: add its origin to ALLOWED_ORIGINS.`
   }

@@ -16,12 +16,21 @@ const PATIENCE = 2_000
 
 async function state(check: () => Promise<unknown>): Promise<'up' | 'down'> {
   const timeout = new Promise<'down'>((resolve) => setTimeout(resolve, PATIENCE, 'down').unref())
-  return Promise.race([check().then(() => 'up' as const, () => 'down' as const), timeout])
+  return Promise.race([
+    check().then(
+      () => 'up' as const,
+      () => 'down' as const,
+    ),
+    timeout,
+  ])
 }
 
 /** Answers 200, or 503 where the process is not ready. Says which part is down, never why: that is in the log. */
 export async function answerHealth(
-  response: ServerResponse, path: '/health' | '/ready', health: Health, draining: boolean,
+  response: ServerResponse,
+  path: '/health' | '/ready',
+  health: Health,
+  draining: boolean,
 ): Promise<void> {
   let code = 200
   let body: object = { status: 'ok' }

@@ -35,17 +35,19 @@ export type Server = {
 }
 
 /** Logs what nobody expected, once, and hides it from clients; expected failures keep their code. */
-export const maskWith = (deps: Deps) => (error: unknown): GraphQLError => {
-  const original = error instanceof GraphQLError ? error.originalError : error
-  const expected = toGraphQLError(error)
-  if (expected) return expected
-  // Syntax, validation, coercion: the client's own doing, said by graphql itself.
-  if (error instanceof GraphQLError && (!original || original instanceof GraphQLError)) return error
-  deps.log.error({ err: original }, 'unexpected error')
-  const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>)
-  const extensions = { code: 'INTERNAL_SERVER_ERROR' }
-  return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
-}
+export const maskWith =
+  (deps: Deps) =>
+  (error: unknown): GraphQLError => {
+    const original = error instanceof GraphQLError ? error.originalError : error
+    const expected = toGraphQLError(error)
+    if (expected) return expected
+    // Syntax, validation, coercion: the client's own doing, said by graphql itself.
+    if (error instanceof GraphQLError && (!original || original instanceof GraphQLError)) return error
+    deps.log.error({ err: original }, 'unexpected error')
+    const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>)
+    const extensions = { code: 'INTERNAL_SERVER_ERROR' }
+    return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
+  }
 
 /** @param known documents that it found sound: it adds to them */
 export function createYogaFor(deps: Deps, config: Config, mask: (error: unknown) => GraphQLError, known: Known) {
@@ -97,10 +99,11 @@ export function createServer(deps: Deps, config: Config, health: Health): Server
   const sockets = attachWebSockets(http, { deps, config, yoga, mask })
 
   return {
-    listen: () => new Promise((resolve, reject) => {
-      http.once('error', reject)
-      http.listen(config.port, config.host, () => resolve((http.address() as AddressInfo).port))
-    }),
+    listen: () =>
+      new Promise((resolve, reject) => {
+        http.once('error', reject)
+        http.listen(config.port, config.host, () => resolve((http.address() as AddressInfo).port))
+      }),
     async close() {
       draining = true
       const quiet = Promise.all([new Promise((resolve) => http.close(resolve)), sockets.close()])

@@ -68,10 +68,11 @@ export function createOutbox(socket: Duplex): Outbox {
   socket.on('drain', settle)
   socket.on('close', flush)
 
-  const hope = (until: () => boolean) => new Promise<void>((resolve) => {
-    hoping.push({ until, resolve })
-    flush()
-  })
+  const hope = (until: () => boolean) =>
+    new Promise<void>((resolve) => {
+      hoping.push({ until, resolve })
+      flush()
+    })
 
   function flush(): void {
     if (socket.destroyed) {

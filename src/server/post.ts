@@ -30,13 +30,15 @@ export type Answered = { answer?: ExecutionResult }
 
 /** For yoga: tells `known` what was found sound, and takes an answer that is there already for the operation's. */
 export const useShortWay = (known: Known): Plugin<object, Answered> => ({
-  onValidate: ({ params: { documentAST }, context }) => ({ valid }) => {
-    const text = (context.params as GraphQLParams | undefined)?.query
-    if (!valid || !text || text.length > LONGEST || known.has(text)) return
-    // Whoever sends many of them has the oldest forgotten: they come back by the long way.
-    if (known.size >= KNOWN) known.delete(known.keys().next().value!)
-    known.set(text, documentAST)
-  },
+  onValidate:
+    ({ params: { documentAST }, context }) =>
+    ({ valid }) => {
+      const text = (context.params as GraphQLParams | undefined)?.query
+      if (!valid || !text || text.length > LONGEST || known.has(text)) return
+      // Whoever sends many of them has the oldest forgotten: they come back by the long way.
+      if (known.size >= KNOWN) known.delete(known.keys().next().value!)
+      known.set(text, documentAST)
+    },
   onParams({ context, setResult }) {
     if (context.answer) setResult(context.answer)
   },
@@ -68,14 +70,22 @@ function prepare(yoga: Yoga, known: Known, headers: IncomingMessage['headers'], 
   return async (): Promise<ExecutionResult> => {
     const { schema, contextFactory, execute } = yoga.getEnveloped({ viewer, params })
     return execute({
-      schema, document, operationName, variableValues: variables, contextValue: await contextFactory(),
+      schema,
+      document,
+      operationName,
+      variableValues: variables,
+      contextValue: await contextFactory(),
     }) as Promise<ExecutionResult>
   }
 }
 
 /** Answers a POST whose Content-Length was looked at: node takes no more than that. */
 export function answerPost(
-  yoga: Yoga, known: Known, mask: (error: unknown) => GraphQLError, request: IncomingMessage, response: ServerResponse,
+  yoga: Yoga,
+  known: Known,
+  mask: (error: unknown) => GraphQLError,
+  request: IncomingMessage,
+  response: ServerResponse,
 ): void {
   const type = wayOf(request)
   if (!type) return void yoga(request, response)

@@ -24,12 +24,7 @@ const KEEP_ALIVE = 12_000
 const OPERATIONS = 100
 
 type Extra = { outbox: Outbox; holder: PresenceHolder; viewer: Viewer | null; operations: Set<string> }
-type World = {
-  deps: Deps
-  config: Config
-  yoga: ReturnType<typeof createYogaFor>
-  mask(error: unknown): GraphQLError
-}
+type World = { deps: Deps; config: Config; yoga: ReturnType<typeof createYogaFor>; mask(error: unknown): GraphQLError }
 type Enveloped = ReturnType<World['yoga']['getEnveloped']>
 /** What onSubscribe leaves for the two functions graphql-ws calls. */
 type Prepared = { enveloped: Enveloped; id: string; extra: Extra }
@@ -39,7 +34,10 @@ const preparedOf = (args: ExecutionArgs) => args.rootValue as Prepared
 export function attachWebSockets(http: Server, world: World): { close(): Promise<void> } {
   const { config, deps } = world
   const sockets = new WebSocketServer({
-    noServer: true, maxPayload: config.limits.frameBytes, perMessageDeflate: false, handleProtocols,
+    noServer: true,
+    maxPayload: config.limits.frameBytes,
+    perMessageDeflate: false,
+    handleProtocols,
   })
   let draining = false
 
@@ -67,8 +65,13 @@ export function attachWebSockets(http: Server, world: World): { close(): Promise
 
   http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const path = request.url?.split('?', 1)[0]
-    const reason = draining ? '503 Service Unavailable' : path !== '/graphql' ? '404 Not Found'
-      : refusal(request.headers, config) ? '403 Forbidden' : null
+    const reason = draining
+      ? '503 Service Unavailable'
+      : path !== '/graphql'
+        ? '404 Not Found'
+        : refusal(request.headers, config)
+          ? '403 Forbidden'
+          : null
     if (reason) return socket.end(`HTTP/1.1 ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
     sockets.handleUpgrade(request, socket, head, (client) => open(client, socket))
   })
@@ -76,24 +79,28 @@ export function attachWebSockets(http: Server, world: World): { close(): Promise
   function open(client: WebSocket, socket: Duplex): void {
     const outbox = createOutbox(socket)
     const extra: Extra = { outbox, holder: createPresenceHolder(deps), viewer: null, operations: new Set() }
-    const closed = server.opened({
-      protocol: client.protocol,
-      // What graphql-ws says itself comes after the frames that are ready.
-      send(data) {
-        outbox.flush()
-        return new Promise((resolve, reject) => {
-          if (client.readyState !== client.OPEN) return resolve()
-          client.send(data, (error) => (error ? reject(error) : resolve()))
-        })
+    const closed = server.opened(
+      {
+        protocol: client.protocol,
+        // What graphql-ws says itself comes after the frames that are ready.
+        send(data) {
+          outbox.flush()
+          return new Promise((resolve, reject) => {
+            if (client.readyState !== client.OPEN) return resolve()
+            client.send(data, (error) => (error ? reject(error) : resolve()))
+          })
+        },
+        close: (code, reason) => client.close(code, reason),
+        onMessage: (receive) =>
+          void client.on('message', (data) => {
+            receive(String(data)).catch((error: unknown) => {
+              deps.log.error({ err: error }, 'a message could not be handled')
+              client.close(CloseCode.InternalServerError, 'Internal server error')
+            })
+          }),
       },
-      close: (code, reason) => client.close(code, reason),
-      onMessage: (receive) => void client.on('message', (data) => {
-        receive(String(data)).catch((error: unknown) => {
-          deps.log.error({ err: error }, 'a message could not be handled')
-          client.close(CloseCode.InternalServerError, 'Internal server error')
-        })
-      }),
-    }, extra)
+      extra,
+    )
     const stopPinging = keepAlive(client)
     // Frames over the limit and broken ones: ws closes the socket with the right code by itself.
     client.on('error', (error) => deps.log.debug({ err: error }, 'a socket failed'))
@@ -108,7 +115,9 @@ export function attachWebSockets(http: Server, world: World): { close(): Promise
     async close() {
       draining = true
       for (const client of sockets.clients) client.close(1001, 'Going away')
-      const late = setTimeout(() => { for (const client of sockets.clients) client.terminate() }, config.shutdownMs / 2)
+      const late = setTimeout(() => {
+        for (const client of sockets.clients) client.terminate()
+      }, config.shutdownMs / 2)
       await Promise.all([...sockets.clients].map((client) => new Promise((resolve) => client.once('close', resolve))))
       clearTimeout(late)
     },
@@ -129,7 +138,10 @@ function keepAlive(client: WebSocket): () => void {
 
 /** What to execute, or why not. */
 async function prepare(
-  { yoga }: World, extra: Extra, id: string, payload: SubscribePayload,
+  { yoga }: World,
+  extra: Extra,
+  id: string,
+  payload: SubscribePayload,
 ): Promise<ExecutionArgs | readonly GraphQLError[]> {
   const enveloped = yoga.getEnveloped({ viewer: extra.viewer!, holder: extra.holder, params: payload })
   const { schema, parse, validate, contextFactory } = enveloped
@@ -148,8 +160,12 @@ async function prepare(
   extra.operations.add(id)
   const rootValue: Prepared = { enveloped, id, extra }
   return {
-    schema, document, operationName: payload.operationName, variableValues: payload.variables,
-    contextValue: await contextFactory(), rootValue,
+    schema,
+    document,
+    operationName: payload.operationName,
+    variableValues: payload.variables,
+    contextValue: await contextFactory(),
+    rootValue,
   }
 }
 
@@ -169,12 +185,19 @@ async function subscribe(world: World, args: ExecutionArgs): Promise<AsyncIterab
 
 /** Writes the room's events to the socket. The iterable ends with the subscription, and gives nothing itself. */
 async function deliver(
-  deps: Deps, { outbox, viewer }: Extra, id: string, input: Subscription, how: Rendering,
+  deps: Deps,
+  { outbox, viewer }: Extra,
+  id: string,
+  input: Subscription,
+  how: Rendering,
 ): Promise<AsyncIterableIterator<ExecutionResult>> {
   const prefix = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`)
   let finish!: () => void
   let fail!: (error: unknown) => void
-  const over = new Promise<void>((resolve, reject) => { finish = resolve; fail = reject })
+  const over = new Promise<void>((resolve, reject) => {
+    finish = resolve
+    fail = reject
+  })
   over.catch(() => {})
 
   const stop = await readInto(deps, viewer!, input, (reader): Sink => ({

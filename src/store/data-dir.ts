@@ -12,9 +12,9 @@ export class DataDirInUse extends Error {
   readonly pid: number
   constructor(directory: string, pid: number, lock: string) {
     super(
-      `The data directory ${directory} is in use by process ${pid}. Stop that process, give this one another ` +
-        `DATA_DIR, or let both use one Postgres (DATABASE_URL). ` +
-        `If process ${pid} is no Colloquy server, delete ${lock}.`,
+      `The data directory ${directory} is in use by process ${pid}. Stop that process, give this one another `
+        + `DATA_DIR, or let both use one Postgres (DATABASE_URL). `
+        + `If process ${pid} is no Colloquy server, delete ${lock}.`,
     )
     this.directory = directory
     this.pid = pid

@@ -27,7 +27,8 @@ const parseAnyTime = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Da
 /** In UTC, Postgres writes `2026-03-01 09:30:00.5+00`: almost ISO 8601, which the engine reads in half the time. */
 const parseTime = (text: string): Date =>
   text[4] === '-' && text[10] === ' ' && text.endsWith('+00')
-    ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : parseAnyTime(text)
+    ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
+    : parseAnyTime(text)
 
 const parsers = new Map<number, (text: string) => unknown>([
   // Our counts and sizes stay far below 2^53. Prisma brings parsers of its own and keeps them as bigint.

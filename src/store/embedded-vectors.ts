@@ -166,7 +166,10 @@ function joined(slices: readonly RoomVectors[]): RoomVectors {
   const count = slices.reduce((sum, slice) => sum + slice.count, 0)
   const dimension = slices[0]!.vectors.length / slices[0]!.count
   const whole: RoomVectors = {
-    room: slices[0]!.room, count, rootSeqs: new Int32Array(count), seqs: new Int32Array(count),
+    room: slices[0]!.room,
+    count,
+    rootSeqs: new Int32Array(count),
+    seqs: new Int32Array(count),
     vectors: new Float32Array(count * dimension),
   }
   let at = 0
@@ -198,8 +201,10 @@ function best(compared: readonly Compared[], count: number): Found[] {
     }
   }
   cut()
-  return kept.map(
-    ({ of, i, similarity }): Found => ({ room: of.room, rootSeq: of.rootSeqs[i]!, seq: of.seqs[i]!, similarity }),
-  )
+  return kept.map(({ of, i, similarity }): Found => ({
+    room: of.room,
+    rootSeq: of.rootSeqs[i]!,
+    seq: of.seqs[i]!,
+    similarity,
+  }))
 }
-

@@ -19,7 +19,9 @@ export type JobQueue = {
    * @returns what stops it: tells running jobs to stop, and waits for them for up to 5 s
    */
   work(
-    name: string, lanes: number, handle: (subject: Subject, signal: AbortSignal) => Promise<void>,
+    name: string,
+    lanes: number,
+    handle: (subject: Subject, signal: AbortSignal) => Promise<void>,
   ): Promise<() => Promise<void>>
   /** Adds a job for each subject, unless one of that name waits already, be it to be tried again. */
   send(name: string, subjects: readonly Subject[]): Promise<void>
@@ -87,7 +89,12 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
 
   function execute(text: string, values?: unknown[]) {
     const answer = pool.query(text, values)
-    const done = answer.then(() => {}, () => {}).finally(() => pending.delete(done))
+    const done = answer
+      .then(
+        () => {},
+        () => {},
+      )
+      .finally(() => pending.delete(done))
     pending.add(done)
     return answer
   }
@@ -99,13 +106,17 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
     // process. The job then expires, and is done once more. Without `rows` such a note is taken for one that found no
     // job.
     const nothing = {} as { rows: unknown[] }
-    const executeSql = (text: string, values?: unknown[]) => execute(text, values).catch((error: Error) => {
-      if (strict) throw error
-      if (!stop.signal.aborted) onError(error)
-      return nothing
-    })
+    const executeSql = (text: string, values?: unknown[]) =>
+      execute(text, values).catch((error: Error) => {
+        if (strict) throw error
+        if (!stop.signal.aborted) onError(error)
+        return nothing
+      })
     const boss = new Boss({
-      db: { executeSql }, schedule: false, maintenanceIntervalSeconds: 120, archiveCompletedAfterSeconds: 3_600,
+      db: { executeSql },
+      schedule: false,
+      maintenanceIntervalSeconds: 120,
+      archiveCompletedAfterSeconds: 3_600,
       deleteAfterDays: 1,
     })
     boss.on('error', (error) => {
@@ -126,7 +137,7 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
         await made.updateQueue(name, options)
         return made
       })
-      if (!await boss.getQueue(name)) throw new Error(`the queue ${name} could not be made`)
+      if (!(await boss.getQueue(name))) throw new Error(`the queue ${name} could not be made`)
       const ids: string[] = []
       const halt = new AbortController()
       const signal = AbortSignal.any([stop.signal, halt.signal])
@@ -149,10 +160,13 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
       for (let lane = 0; lane < lanes; lane++) {
         ids.push(await boss.work(name, { pollingIntervalSeconds: POLL_SECONDS, batchSize: 1 }, take))
       }
-      workers.set(name, [...workers.get(name) ?? [], ...ids])
+      workers.set(name, [...(workers.get(name) ?? []), ...ids])
       return async () => {
         halt.abort()
-        workers.set(name, (workers.get(name) ?? []).filter((id) => !ids.includes(id)))
+        workers.set(
+          name,
+          (workers.get(name) ?? []).filter((id) => !ids.includes(id)),
+        )
         for (const id of ids) await boss.offWork({ id })
         await Promise.race([Promise.allSettled(running), sleep(CLOSE_MS, undefined, { ref: false })])
       }

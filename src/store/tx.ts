@@ -13,10 +13,7 @@ export type AfterCommit = (task: () => void) => void
  * Runs `work` in one READ COMMITTED transaction and returns its result. It rolls back when `work` throws or takes more
  * than 15 s; it also fails when no connection is free for 15 s. It is not repeated by itself.
  */
-export async function withTransaction<T>(
-  db: Db,
-  work: (tx: Tx, afterCommit: AfterCommit) => Promise<T>,
-): Promise<T> {
+export async function withTransaction<T>(db: Db, work: (tx: Tx, afterCommit: AfterCommit) => Promise<T>): Promise<T> {
   const tasks: (() => void)[] = []
   const result = await db.$transaction((tx) => work(tx, (task) => tasks.push(task)), {
     isolationLevel: 'ReadCommitted',

@@ -52,12 +52,19 @@ export const vectorIndexes = (pool: Pool, databaseUrl: string): VectorIndexes =>
  * @returns whether it was made
  */
 export function makeVectorIndex(
-  databaseUrl: string, { name, dimension }: { name: string; dimension: number }, count: number, signal?: AbortSignal,
+  databaseUrl: string,
+  { name, dimension }: { name: string; dimension: number },
+  count: number,
+  signal?: AbortSignal,
 ): Promise<boolean> {
   const index = indexName(name)
   return withLockedClient(databaseUrl, index, signal, async (client) => {
-    const { rows: [known] } = await client.query<{ valid: boolean }>(
-      'SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass($1::text)', [index])
+    const {
+      rows: [known],
+    } = await client.query<{ valid: boolean }>(
+      'SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass($1::text)',
+      [index],
+    )
     if (known?.valid) return false
     if (known) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
     // The graph is built in memory, if it fits: each vector with its links.
@@ -93,22 +100,34 @@ export async function dropVectorIndex(databaseUrl: string, embedder: string): Pr
 
 /** On a connection of its own, without time limits; false where another holds the index's lock. */
 async function withLockedClient(
-  databaseUrl: string, index: string, signal: AbortSignal | undefined, work: (client: pg.Client) => Promise<boolean>,
+  databaseUrl: string,
+  index: string,
+  signal: AbortSignal | undefined,
+  work: (client: pg.Client) => Promise<boolean>,
 ): Promise<boolean> {
   signal?.throwIfAborted()
   const client = new pg.Client({
-    connectionString: databaseUrl, application_name: 'colloquy index', statement_timeout: 0,
-    connectionTimeoutMillis: 30_000, keepAlive: true,
+    connectionString: databaseUrl,
+    application_name: 'colloquy index',
+    statement_timeout: 0,
+    connectionTimeoutMillis: 30_000,
+    keepAlive: true,
   })
   // A connection that breaks fails the statement that runs; that is where it is told.
   client.on('error', () => {})
   await client.connect()
-  const { rows: [self] } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  const {
+    rows: [self],
+  } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
   const cancel = () => void cancelBackend(databaseUrl, self!.pid)
   signal?.addEventListener('abort', cancel, { once: true })
   try {
-    const { rows: [lock] } = await client.query<{ taken: boolean }>(
-      'SELECT pg_try_advisory_lock($1::integer, hashtext($2::text)) AS taken', [LOCKS, index])
+    const {
+      rows: [lock],
+    } = await client.query<{ taken: boolean }>(
+      'SELECT pg_try_advisory_lock($1::integer, hashtext($2::text)) AS taken',
+      [LOCKS, index],
+    )
     return lock!.taken && (await work(client))
   } finally {
     signal?.removeEventListener('abort', cancel)

@@ -37,8 +37,12 @@ export type VectorSearch = {
    * see, and meeting the filter. Fewer only where there are fewer.
    */
   nearest(
-    embedder: string, viewer: { tenant: string; actor: string }, rooms: readonly string[], query: Float32Array,
-    limit: number, filter: SearchFilter,
+    embedder: string,
+    viewer: { tenant: string; actor: string },
+    rooms: readonly string[],
+    query: Float32Array,
+    limit: number,
+    filter: SearchFilter,
   ): Promise<{ how: How; found: Found[] }>
   /** Keeps vectors. A turn that has one keeps it; a room that is gone is passed over. */
   write(embedder: string, vectors: readonly (Place & { vector: Float32Array })[]): Promise<void>

@@ -39,7 +39,10 @@ export function vectorsParameter(vectors: readonly Float32Array[]): Buffer {
 export function dotAt(a: Float32Array, b: Float32Array, from: number): number {
   const end = a.length & ~3
   // Four sums at once: the processor need not wait for one addition to begin the next.
-  let s0 = 0, s1 = 0, s2 = 0, s3 = 0
+  let s0 = 0,
+    s1 = 0,
+    s2 = 0,
+    s3 = 0
   let d = 0
   for (let at = from; d < end; d += 4, at += 4) {
     s0 += a[d]! * b[at]!

@@ -21,13 +21,15 @@ async function rate(rooms: readonly string[], append: (room: string) => Promise<
   let done = 0
   const begin = performance.now()
   const until = begin + ROUND_MS
-  await Promise.all(Array.from({ length: CONCURRENCY }, async (_, worker) => {
-    const room = rooms[worker % rooms.length]!
-    while (performance.now() < until) {
-      await append(room)
-      done += 1
-    }
-  }))
+  await Promise.all(
+    Array.from({ length: CONCURRENCY }, async (_, worker) => {
+      const room = rooms[worker % rooms.length]!
+      while (performance.now() < until) {
+        await append(room)
+        done += 1
+      }
+    }),
+  )
   return (done * 1_000) / (performance.now() - begin)
 }
 
@@ -41,7 +43,9 @@ async function makeRooms(deps: Deps, count: number): Promise<string[]> {
 
 /** That what was acknowledged is there, numbered without a hole. */
 async function check(pool: pg.Pool, rooms: readonly string[], acknowledged: number): Promise<void> {
-  const { rows: [found] } = await pool.query<{ turns: number; holes: number }>(
+  const {
+    rows: [found],
+  } = await pool.query<{ turns: number; holes: number }>(
     `SELECT (SELECT count(*)::int FROM turn WHERE conversation_id = ANY ($1)) AS turns,
             (SELECT count(*)::int FROM journal j WHERE conversation_id = ANY ($1)
                AND last_seq <> (SELECT count(*) FROM entry e WHERE e.conversation_id = j.conversation_id)) AS holes`,
@@ -60,40 +64,56 @@ export async function append({ services, progress }: Bench): Promise<Report> {
     try {
       const figures: Figure[] = []
       for (const { count, where, target } of [
-        { count: 64, where: 'over 64 rooms', target: 1.5 }, { count: 1, where: 'into one room', target: 3 },
+        { count: 64, where: 'over 64 rooms', target: 1.5 },
+        { count: 1, where: 'into one room', target: 3 },
       ]) {
         const rooms = await makeRooms(deps, count)
         // The plain statement leaves holes in the journal, so it gets rooms of its own.
         const plainRooms = await makeRooms(deps, count)
         let acknowledged = 0
         const contestants = {
-          domain: () => rate(rooms, async (room) => {
-            await appendTurn(deps, viewer, { conversationId: room, turn: { role: 'USER', content: TEXT } })
-            acknowledged += 1
-          }),
-          'one call each': () => rate(rooms, async (room) => {
-            await appendByCall(pool, room)
-            acknowledged += 1
-          }),
+          domain: () =>
+            rate(rooms, async (room) => {
+              await appendTurn(deps, viewer, { conversationId: room, turn: { role: 'USER', content: TEXT } })
+              acknowledged += 1
+            }),
+          'one call each': () =>
+            rate(rooms, async (room) => {
+              await appendByCall(pool, room)
+              acknowledged += 1
+            }),
           'plain INSERT': () => rate(plainRooms, (room) => appendPlainly(pool, room)),
         }
         for (const warmUp of Object.values(contestants)) await warmUp()
         const found = await interleave(ROUNDS, contestants, (message) => progress(`${where}: ${message}/s`))
         await check(deps.pool, rooms, acknowledged)
-        figures.push({
-          what: `appends ${where}`, unit: '/s', better: 'larger', target,
-          ours: found.domain, theirs: found['one call each'], against: 'raw pg, append_turns with one call each',
-        }, {
-          what: `appends ${where}`, unit: '/s', better: 'larger', target: null,
-          ours: found.domain, theirs: found['plain INSERT'], against: 'raw pg, counter + INSERT, nothing else',
-        })
+        figures.push(
+          {
+            what: `appends ${where}`,
+            unit: '/s',
+            better: 'larger',
+            target,
+            ours: found.domain,
+            theirs: found['one call each'],
+            against: 'raw pg, append_turns with one call each',
+          },
+          {
+            what: `appends ${where}`,
+            unit: '/s',
+            better: 'larger',
+            target: null,
+            ours: found.domain,
+            theirs: found['plain INSERT'],
+            against: 'raw pg, counter + INSERT, nothing else',
+          },
+        )
       }
       return {
         title: `append: in one process, ${CONCURRENCY} at once, Postgres, pool of ${POOL}`,
         figures,
         notes: [
           `Medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s. Ours checks input, counts tokens, tells `
-          + 'Redis; the others do none of it. All acknowledged appends were found, numbered without a hole.',
+            + 'Redis; the others do none of it. All acknowledged appends were found, numbered without a hole.',
         ],
       }
     } finally {

@@ -16,7 +16,10 @@ const BATCH = 1_000
 const viewer = { tenant: 'default', actor: 'ada' }
 const SUBJECTS = ['The harbour', 'Our budget', 'The new release', 'A customer', 'The database', 'Her brother']
 const VERBS = [
-  'needs more time than planned', 'was moved to next Thursday', 'costs 40 euros a month', 'works again since noon',
+  'needs more time than planned',
+  'was moved to next Thursday',
+  'costs 40 euros a month',
+  'works again since noon',
 ]
 
 async function fill({ deps }: World): Promise<string> {
@@ -25,8 +28,10 @@ async function fill({ deps }: World): Promise<string> {
     await appendTurns(deps, viewer, {
       conversationId: id,
       turns: Array.from({ length: Math.min(BATCH, TURNS - from) }, (_, n) => ({
-        actor: n % 2 ? 'ada' : 'bob', role: 'USER' as const,
-        content: `${SUBJECTS[(from + n) % 6]} ${VERBS[(from + 3 * n) % 4]}, says note ${from + n}. `
+        actor: n % 2 ? 'ada' : 'bob',
+        role: 'USER' as const,
+        content:
+          `${SUBJECTS[(from + n) % 6]} ${VERBS[(from + 3 * n) % 4]}, says note ${from + n}. `
           + 'Shall we talk about it?',
       })),
     })
@@ -42,7 +47,10 @@ async function run({ deps }: World, room: string, inner: Summarizer) {
     ...inner,
     async summarize(request, signal) {
       passes += 1
-      longest = Math.max(longest, request.turns.reduce((sum, { text }) => sum + (deps.tokens.count(text) as number), 0))
+      longest = Math.max(
+        longest,
+        request.turns.reduce((sum, { text }) => sum + (deps.tokens.count(text) as number), 0),
+      )
       return inner.summarize(request, signal)
     },
   }
@@ -64,16 +72,24 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
       const [room, other] = [await fill(world), await fill(world)]
       progress(`two rooms of ${TURNS} turns are filled`)
       const idle = await run(world, other, {
-        model: 'none', summarize: async () => ({ content: 'nothing', model: 'none' }), close: async () => {},
+        model: 'none',
+        summarize: async () => ({ content: 'nothing', model: 'none' }),
+        close: async () => {},
       })
       const ours = await run(world, room, world.deps.summarizers.standard)
       return {
         title: `compact: ${TURNS.toLocaleString('en-US')} imported turns into one rolling summary, Postgres`,
-        figures: [{
-          what: 'the whole room', ours: ours.ms / 1_000, theirs: idle.ms / 1_000,
-          against: 'the same without a summarizer',
-          unit: 's', better: 'smaller', target: null,
-        }],
+        figures: [
+          {
+            what: 'the whole room',
+            ours: ours.ms / 1_000,
+            theirs: idle.ms / 1_000,
+            against: 'the same without a summarizer',
+            unit: 's',
+            better: 'smaller',
+            target: null,
+          },
+        ],
         notes: [`${ours.passes} passes of ${ours.longest} tokens at most; the summary has ${ours.tokens} tokens.`],
       }
     } finally {

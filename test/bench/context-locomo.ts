@@ -20,7 +20,8 @@ const BATCH = 500
 const viewer = { tenant: 'default', actor: 'importer' }
 
 async function importInto(
-  deps: Deps, { speakers, turns }: Conversation,
+  deps: Deps,
+  { speakers, turns }: Conversation,
 ): Promise<{ room: string; ids: Map<string, string> }> {
   const { id: room } = await createConversation(deps, viewer, { participants: speakers.map((actor) => ({ actor })) })
   const ids = new Map<string, string>()
@@ -29,7 +30,10 @@ async function importInto(
     const written = await appendTurns(deps, viewer, {
       conversationId: room,
       turns: part.map((turn) => ({
-        actor: turn.speaker, role: 'USER', content: contentOf(turn), createdAt: new Date(turn.at),
+        actor: turn.speaker,
+        role: 'USER',
+        content: contentOf(turn),
+        createdAt: new Date(turn.at),
       })),
     })
     written.forEach(({ id }, index) => ids.set(part[index]!.id, id))
@@ -52,7 +56,8 @@ if (files.length === 0) {
   process.exit(2)
 }
 const { deps, close } = await createDeps(
-  { ...loadConfig(process.env), dataDir: null }, pino({ level: 'warn' }, pino.destination(2)),
+  { ...loadConfig(process.env), dataDir: null },
+  pino({ level: 'warn' }, pino.destination(2)),
 )
 const rows: string[][] = []
 let within = true
@@ -98,12 +103,18 @@ for (const conversation of files.map(readConversation)) {
   }
 }
 await close()
-console.log(['\n## Contexts of LoCoMo\n',
-  ...table(
-    ['', 'context of 2,000 tokens', 'evidence %', `≥ ${TARGET}`, 'ms'], rows, (column) => [2, 4].includes(column),
-  ), '',
-  note('Of all the turns that hold answers, the share that is in the context of their question. Times are medians, in '
-    + 'one process on the embedded database.'),
-  note(within ? 'No context is over its budget.' : 'SOME CONTEXTS ARE OVER THEIR BUDGET.'),
-].join('\n'))
+console.log(
+  [
+    '\n## Contexts of LoCoMo\n',
+    ...table(['', 'context of 2,000 tokens', 'evidence %', `≥ ${TARGET}`, 'ms'], rows, (column) =>
+      [2, 4].includes(column),
+    ),
+    '',
+    note(
+      'Of all the turns that hold answers, the share that is in the context of their question. Times are medians, in '
+        + 'one process on the embedded database.',
+    ),
+    note(within ? 'No context is over its budget.' : 'SOME CONTEXTS ARE OVER THEIR BUDGET.'),
+  ].join('\n'),
+)
 process.exit(within ? 0 : 1)

@@ -20,7 +20,17 @@ const RECENT = 20
 const K = 10
 
 const SUBJECTS = [
-  'tulip', 'roof', 'hedgehog', 'train', 'piano', 'bill', 'neighbour', 'soup', 'ladder', 'letter', 'winter',
+  'tulip',
+  'roof',
+  'hedgehog',
+  'train',
+  'piano',
+  'bill',
+  'neighbour',
+  'soup',
+  'ladder',
+  'letter',
+  'winter',
 ]
 const VERBS = ['mend', 'find', 'paint', 'sell', 'forget', 'plant', 'carry', 'sing about', 'count']
 const say = (n: number) =>
@@ -30,14 +40,17 @@ const say = (n: number) =>
 async function makeRoom(deps: Deps, turns: number, progress: (message: string) => void): Promise<string> {
   // Nothing is summarised, so that both windows are of the same turns, however long the room.
   const { id } = await createConversation(deps, viewer, {
-    systemPrompt: 'Be brief.', compaction: { strategy: 'NEVER' },
+    systemPrompt: 'Be brief.',
+    compaction: { strategy: 'NEVER' },
     participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
   })
   for (let from = 0; from < turns; from += BATCH) {
     await appendTurns(deps, viewer, {
       conversationId: id,
       turns: Array.from({ length: BATCH }, (_, n) => ({
-        actor: n % 2 ? 'bot' : 'ada', role: n % 2 ? 'ASSISTANT' as const : 'USER' as const, content: say(from + n),
+        actor: n % 2 ? 'bot' : 'ada',
+        role: n % 2 ? ('ASSISTANT' as const) : ('USER' as const),
+        content: say(from + n),
       })),
     })
     if (from % 20_000 === 0 && from > 0) progress(`${from} turns written`)
@@ -90,15 +103,18 @@ function rawReads(pool: pg.Pool, deps: Deps, room: string) {
   const embedder = deps.embedding.searched()
   return {
     room: () => pool.query({ name: 'raw-room', text: 'SELECT * FROM conversation WHERE id = $1', values: [room] }),
-    recent: () => pool.query({
-      name: 'raw-recent', values: [room, RECENT],
-      text: `SELECT ${columns} FROM turn t WHERE t.conversation_id = $1 AND t.superseded_by IS NULL
+    recent: () =>
+      pool.query({
+        name: 'raw-recent',
+        values: [room, RECENT],
+        text: `SELECT ${columns} FROM turn t WHERE t.conversation_id = $1 AND t.superseded_by IS NULL
              ORDER BY t.root_seq DESC, t.seq DESC LIMIT $2`,
-    }),
+      }),
     async nearest(query: string) {
       const [vector] = await embedder.embed([query])
       return pool.query({
-        name: 'raw-nearest', values: [room, embedder.name, `[${vector!.join()}]`, K],
+        name: 'raw-nearest',
+        values: [room, embedder.name, `[${vector!.join()}]`, K],
         text: `SELECT ${columns} FROM (
                  SELECT root_seq, seq FROM turn_vector WHERE conversation_id = $1 AND embedder = $2
                  ORDER BY embedding <=> $3::vector LIMIT $4) v
@@ -128,46 +144,73 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       // One after the other, as the statements of a context depend on one another.
       const statements = await statementsOf(deps, () => build(small, recalling(1)))
       const contestants = {
-        'same reads': () => timed(async () => {
-          for (const statement of statements) await deps.pool.query(statement as pg.QueryConfig)
-        }),
+        'same reads': () =>
+          timed(async () => {
+            for (const statement of statements) await deps.pool.query(statement as pg.QueryConfig)
+          }),
         '100,000 turns': () => timed(() => build(large, {})),
         '1,000 turns': () => timed(() => build(small, {})),
         'with recall': () => timed((n) => build(small, recalling(n))),
-        'raw reads': () => timed(async (n) => {
-          await raw.room()
-          await raw.recent()
-          await raw.nearest(query(n))
-        }),
+        'raw reads': () =>
+          timed(async (n) => {
+            await raw.room()
+            await raw.recent()
+            await raw.nearest(query(n))
+          }),
         'without recall': () => timed(() => build(small, { recentTurns: RECENT })),
-        'recall alone': () => timed((n) =>
-          recall(deps, viewer, { query: query(n), k: K, conversationId: small, kinds: ['TURN'] })),
+        'recall alone': () =>
+          timed((n) => recall(deps, viewer, { query: query(n), k: K, conversationId: small, kinds: ['TURN'] })),
         'raw nearest': () => timed((n) => raw.nearest(query(n))),
       }
       for (const warmUp of Object.values(contestants)) await warmUp()
       const found = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
       const sample = await build(small, recalling(1))
       const figure = (what: string, ours: number, theirs: number, against: string, target: number | null): Figure => ({
-        what, ours, theirs, unit: 'ms', better: 'smaller', target, against,
+        what,
+        ours,
+        theirs,
+        unit: 'ms',
+        better: 'smaller',
+        target,
+        against,
       })
       return {
         title: 'context: building one, in one process on Postgres',
         figures: [
           figure('a room of 100,000 turns', found['100,000 turns'], found['1,000 turns'], 'one of 1,000', 0.67),
-          figure(`${RECENT} recent, ${K} recalled`, found['with recall'], found['same reads'],
-            `its own ${statements.length} statements, sent alone`, 0.5),
-          figure(`${RECENT} recent, ${K} recalled`, found['with recall'], found['raw reads'],
-            'the room, its newest turns, and ORDER BY <=>', null),
-          figure(`${RECENT} recent, ${K} recalled`, found['with recall'],
+          figure(
+            `${RECENT} recent, ${K} recalled`,
+            found['with recall'],
+            found['same reads'],
+            `its own ${statements.length} statements, sent alone`,
+            0.5,
+          ),
+          figure(
+            `${RECENT} recent, ${K} recalled`,
+            found['with recall'],
+            found['raw reads'],
+            'the room, its newest turns, and ORDER BY <=>',
+            null,
+          ),
+          figure(
+            `${RECENT} recent, ${K} recalled`,
+            found['with recall'],
             found['recall alone'] + found['raw reads'] - found['raw nearest'],
-            'recall(), the room and its newest turns: nothing chosen or counted', null),
+            'recall(), the room and its newest turns: nothing chosen or counted',
+            null,
+          ),
           figure('  of which: recall', found['recall alone'], found['raw nearest'], 'ORDER BY <=> over the room', null),
-          figure('  of which: the rest', found['without recall'], found['raw reads'] - found['raw nearest'],
-            'the room and its newest turns, raw', null),
+          figure(
+            '  of which: the rest',
+            found['without recall'],
+            found['raw reads'] - found['raw nearest'],
+            'the room and its newest turns, raw',
+            null,
+          ),
         ],
         notes: [
           `Medians of ${ROUNDS} interleaved rounds of ${CALLS} calls, one at a time; 4,000 tokens. The context of the `
-          + `second row has ${sample.messages.length} messages and ${format(sample.tokens)} tokens, all counted.`,
+            + `second row has ${sample.messages.length} messages and ${format(sample.tokens)} tokens, all counted.`,
           'A ratio is of times: 0.5 is half the calls a second.',
         ],
       }

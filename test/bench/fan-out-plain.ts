@@ -27,23 +27,65 @@ const made = ({ conversationId, turn }: TurnInput): Turn => {
 
 const schema = createSchema({
   typeDefs: /* GraphQL */ `
-    enum Role { USER ASSISTANT }
-    type Turn { id: ID! seq: Int! actor: String! role: Role! text: String! createdAt: String! }
-    type DeltaReceipt { turnId: ID! end: Int! }
-    interface ConversationEvent { seq: Int }
-    type TurnAppended implements ConversationEvent { seq: Int turn: Turn! }
-    type TurnOpened implements ConversationEvent { seq: Int turn: Turn! }
-    type TurnDelta implements ConversationEvent { seq: Int turnId: ID! start: Int! end: Int! text: String! }
-    input TurnInput { actor: String role: Role! content: String }
-    input AppendTurnInput { conversationId: ID! turn: TurnInput! }
-    input AppendDeltaInput { turnId: ID! text: String! start: Int! }
-    type Query { ok: Boolean }
+    enum Role {
+      USER
+      ASSISTANT
+    }
+    type Turn {
+      id: ID!
+      seq: Int!
+      actor: String!
+      role: Role!
+      text: String!
+      createdAt: String!
+    }
+    type DeltaReceipt {
+      turnId: ID!
+      end: Int!
+    }
+    interface ConversationEvent {
+      seq: Int
+    }
+    type TurnAppended implements ConversationEvent {
+      seq: Int
+      turn: Turn!
+    }
+    type TurnOpened implements ConversationEvent {
+      seq: Int
+      turn: Turn!
+    }
+    type TurnDelta implements ConversationEvent {
+      seq: Int
+      turnId: ID!
+      start: Int!
+      end: Int!
+      text: String!
+    }
+    input TurnInput {
+      actor: String
+      role: Role!
+      content: String
+    }
+    input AppendTurnInput {
+      conversationId: ID!
+      turn: TurnInput!
+    }
+    input AppendDeltaInput {
+      turnId: ID!
+      text: String!
+      start: Int!
+    }
+    type Query {
+      ok: Boolean
+    }
     type Mutation {
       appendTurn(input: AppendTurnInput!): Turn!
       openTurn(input: AppendTurnInput!): Turn!
       appendDelta(input: AppendDeltaInput!): DeltaReceipt!
     }
-    type Subscription { conversationEvents(conversationId: ID!): ConversationEvent! }
+    type Subscription {
+      conversationEvents(conversationId: ID!): ConversationEvent!
+    }
   `,
   resolvers: {
     Mutation: {

@@ -52,9 +52,10 @@ let complete: (() => void) | null = null
 
 /** A client's frame: masked, by a mask of zeros. */
 function frameOf(opcode: number, payload: Buffer): Buffer {
-  const header = payload.length < 126
-    ? Buffer.from([0x80 | opcode, 0x80 | payload.length])
-    : Buffer.from([0x80 | opcode, 0x80 | 126, payload.length >> 8, payload.length & 0xff])
+  const header =
+    payload.length < 126
+      ? Buffer.from([0x80 | opcode, 0x80 | payload.length])
+      : Buffer.from([0x80 | opcode, 0x80 | 126, payload.length >> 8, payload.length & 0xff])
   return Buffer.concat([header, Buffer.alloc(4), payload])
 }
 
@@ -68,7 +69,8 @@ function arrive(index: number, size: number): void {
 
 /** Calls back for each frame; payloads are only put together where they are wanted. */
 function frameReader(
-  isWanted: (opcode: number) => boolean, onFrame: (opcode: number, size: number, payload: Buffer | null) => void,
+  isWanted: (opcode: number) => boolean,
+  onFrame: (opcode: number, size: number, payload: Buffer | null) => void,
 ): (data: Buffer) => void {
   let rest: Buffer | null = null
   let skip = 0
@@ -110,18 +112,21 @@ function open(index: number, port: number, query: string, variables: object): Pr
     const id = randomUUID()
     const send = (message: object) => socket.write(frameOf(TEXT, Buffer.from(JSON.stringify(message))))
     let acknowledged = false
-    const read = frameReader((opcode) => index === 0 || opcode !== TEXT || !acknowledged, (opcode, size, payload) => {
-      if (opcode === PING) return void socket.write(frameOf(PONG, payload!))
-      if (opcode !== TEXT) return
-      if (acknowledged) {
-        if (payload) frames.push(payload.toString())
-        return arrive(index, size)
-      }
-      if (!payload!.includes('"connection_ack"')) return
-      acknowledged = true
-      send({ id, type: 'subscribe', payload: { query, variables } })
-      resolve(socket)
-    })
+    const read = frameReader(
+      (opcode) => index === 0 || opcode !== TEXT || !acknowledged,
+      (opcode, size, payload) => {
+        if (opcode === PING) return void socket.write(frameOf(PONG, payload!))
+        if (opcode !== TEXT) return
+        if (acknowledged) {
+          if (payload) frames.push(payload.toString())
+          return arrive(index, size)
+        }
+        if (!payload!.includes('"connection_ack"')) return
+        acknowledged = true
+        send({ id, type: 'subscribe', payload: { query, variables } })
+        resolve(socket)
+      },
+    )
     let upgraded = false
     let head = ''
     socket.on('data', (data: Buffer) => {
@@ -140,9 +145,9 @@ function open(index: number, port: number, query: string, variables: object): Pr
     socket.on('error', reject)
     socket.on('close', () => reject(new Error('the server closed a socket')))
     socket.write(
-      `GET /graphql HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
-      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n' +
-      'Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n',
+      `GET /graphql HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n`
+        + 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n'
+        + 'Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n',
     )
   })
 }
@@ -170,7 +175,11 @@ answer<Asked, Found>(async (asked) => {
       missing = counts.length
       return null
     case 'await': {
-      if (missing > 0) await new Promise<void>((resolve) => { complete = resolve; setTimeout(resolve, asked.ms) })
+      if (missing > 0)
+        await new Promise<void>((resolve) => {
+          complete = resolve
+          setTimeout(resolve, asked.ms)
+        })
       complete = null
       const alike = bytes.every((size) => size === bytes[0])
       return { least: Math.min(...counts), most: Math.max(...counts), alike, last, frames }

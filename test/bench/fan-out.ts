@@ -60,7 +60,9 @@ async function mutate<T>(connection: Connection, query: string, variables: objec
 }
 
 async function withConnections<T>(
-  { server }: Side, count: number, use: (open: Connection[]) => Promise<T>,
+  { server }: Side,
+  count: number,
+  use: (open: Connection[]) => Promise<T>,
 ): Promise<T> {
   const connections = await Promise.all(Array.from({ length: count }, () => openConnection(server.port)))
   try {
@@ -70,8 +72,7 @@ async function withConnections<T>(
   }
 }
 
-const arrived = async ({ subscribers }: Side) =>
-  (await subscribers.ask({ do: 'await', ms: PATIENCE_MS })) as Arrived
+const arrived = async ({ subscribers }: Side) => (await subscribers.ask({ do: 'await', ms: PATIENCE_MS })) as Arrived
 
 /** Fills the room, and waits until every subscription is live: a turn appended by then reaches all. */
 async function enter(server: ServerProcess, room: string, progress: Bench['progress']): Promise<Side> {
@@ -89,7 +90,9 @@ async function enter(server: ServerProcess, room: string, progress: Bench['progr
 
 /** That every socket got exactly the same so many frames, and that those of the first are what was sent. */
 function check(
-  { least, most, alike, frames }: Arrived, expected: number, isRight: (message: Message) => boolean,
+  { least, most, alike, frames }: Arrived,
+  expected: number,
+  isRight: (message: Message) => boolean,
 ): void {
   const wrong = frames.find((frame) => !isRight(JSON.parse(frame) as Message))
   if (least === expected && most === expected && alike && wrong === undefined) return
@@ -118,9 +121,12 @@ async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
     }
     await Promise.all(free)
   })
-  check(await arrived(side), SINGLES, ({ type, payload }) =>
-    type === 'next' && (payload.data?.conversationEvents.turn as { text: string }).text === TEXT)
-  const used = await server.cpuMs() - cpu
+  check(
+    await arrived(side),
+    SINGLES,
+    ({ type, payload }) => type === 'next' && (payload.data?.conversationEvents.turn as { text: string }).text === TEXT,
+  )
+  const used = (await server.cpuMs()) - cpu
   const latencies = (await subscribers.ask({ do: 'latencies', since })) as Latencies
   return { ...latencies, cpu: (used * 1_000) / (SINGLES * SUBSCRIBERS) }
 }
@@ -135,14 +141,16 @@ async function burst(side: Side): Promise<number> {
   let begin = 0
   await withConnections(side, turns.length, (connections) => {
     begin = now()
-    return Promise.all(turns.map(async (turn, index) => {
-      while (left > 0) {
-        const text = ` token ${left--}`
-        await mutate(connections[index]!, DELTA, { turn: turn.id, text, start: turn.end })
-        turn.end += text.length
-        sent.set(turn.id, sent.get(turn.id)! + text)
-      }
-    }))
+    return Promise.all(
+      turns.map(async (turn, index) => {
+        while (left > 0) {
+          const text = ` token ${left--}`
+          await mutate(connections[index]!, DELTA, { turn: turn.id, text, start: turn.end })
+          turn.end += text.length
+          sent.set(turn.id, sent.get(turn.id)! + text)
+        }
+      }),
+    )
   })
   const result = await arrived(side)
   // Put together in the order they came, each beginning where the last ended, the deltas are what was sent.
@@ -203,21 +211,23 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
         return result.cpu
       }
       const cpu = await interleave(ROUNDS, { ours: cpuOf('ours'), plain: cpuOf('plain') }, (message) =>
-        progress(`single turns: ${message} µs a delivery`))
+        progress(`single turns: ${message} µs a delivery`),
+      )
       const p99 = (name: 'ours' | 'plain') => median(found[name].map((each) => each.p99))
 
       const busy = { ours: [] as number[], plain: [] as number[] }
       const rateOf = (name: 'ours' | 'plain') => async () => {
         const before = await sides[name].server.cpuMs()
         const rate = await burst(sides[name])
-        busy[name].push(((await sides[name].server.cpuMs() - before) * 1_000) / (DELTAS * SUBSCRIBERS))
+        busy[name].push((((await sides[name].server.cpuMs()) - before) * 1_000) / (DELTAS * SUBSCRIBERS))
         return rate
       }
       for (const side of Object.values(sides)) await openTurns(side)
       await sleep(1_000)
       await burst(sides.ours)
       const rate = await interleave(BURST_ROUNDS, { ours: rateOf('ours'), plain: rateOf('plain') }, (message) =>
-        progress(`bursts of deltas: ${message} deliveries/s`))
+        progress(`bursts of deltas: ${message} deliveries/s`),
+      )
 
       const against = 'graphql-ws + yoga pub/sub, in memory'
       const cost = { unit: 'µs', better: 'smaller', against } as const
@@ -226,26 +236,39 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
         figures: [
           { what: 'single turns: server CPU a delivery', ours: cpu.ours, theirs: cpu.plain, target: 3.5, ...cost },
           {
-            what: 'single turns: p99 latency', ours: p99('ours'), theirs: p99('plain'), unit: 'ms', better: 'smaller',
-            target: 2, against,
+            what: 'single turns: p99 latency',
+            ours: p99('ours'),
+            theirs: p99('plain'),
+            unit: 'ms',
+            better: 'smaller',
+            target: 2,
+            against,
           },
           {
-            what: 'bursts of deltas: deliveries', ours: rate.ours, theirs: rate.plain, unit: '/s', better: 'larger',
-            target: 10, against,
+            what: 'bursts of deltas: deliveries',
+            ours: rate.ours,
+            theirs: rate.plain,
+            unit: '/s',
+            better: 'larger',
+            target: 10,
+            against,
           },
           {
-            what: 'bursts of deltas: server CPU a delivery', ours: median(busy.ours), theirs: median(busy.plain),
-            target: null, ...cost,
+            what: 'bursts of deltas: server CPU a delivery',
+            ours: median(busy.ours),
+            theirs: median(busy.plain),
+            target: null,
+            ...cost,
           },
         ],
         notes: [
           `Medians of ${ROUNDS} interleaved rounds, ${BURST_ROUNDS} of bursts. Single turns: ${SINGLES} a round, `
-          + `${1_000 / PAUSE_MS} a second, from sending the mutation to each arrival; all of the server process `
-          + 'counts, appending and Redis included.',
+            + `${1_000 / PAUSE_MS} a second, from sending the mutation to each arrival; all of the server process `
+            + 'counts, appending and Redis included.',
           `A burst is ${DELTAS} deltas by ${WRITERS} writers, each with an open turn of its own and awaiting each `
-          + 'acknowledgement, so that no two deltas are merged: from the first request to the last arrival.',
+            + 'acknowledgement, so that no two deltas are merged: from the first request to the last arrival.',
           'Counted are frames on sockets. Every socket got exactly one frame an event, as many bytes as the first; the '
-          + "first one's frames were read and are what was sent, deltas joined included.",
+            + "first one's frames were read and are what was sent, deltas joined included.",
         ],
       }
     } finally {

@@ -24,7 +24,9 @@ export function median(values: readonly number[]): number {
 
 /** Rounds of each contestant in turn, every other round backwards: the machine's moods reach all of them alike. */
 export async function interleave<Name extends string>(
-  rounds: number, contestants: Record<Name, () => Promise<number>>, progress: (message: string) => void,
+  rounds: number,
+  contestants: Record<Name, () => Promise<number>>,
+  progress: (message: string) => void,
 ): Promise<Record<Name, number>> {
   const names = Object.keys(contestants) as Name[]
   const results = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
@@ -54,9 +56,11 @@ const verdict = (figure: Figure) =>
 /** The lines of a table: a head, a rule, the rows. Numbers stand to the right. */
 export function table(header: string[], rows: string[][], isNumber: (column: number) => boolean): string[] {
   const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column]!.length)))
-  const line = (row: string[]) => row
-    .map((cell, column) => (isNumber(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
-    .join('  ').trimEnd()
+  const line = (row: string[]) =>
+    row
+      .map((cell, column) => (isNumber(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+      .join('  ')
+      .trimEnd()
   return [line(header), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line)]
 }
 
@@ -66,10 +70,19 @@ export const note = (text: string) => `- ${text.replace(/(?=.{109})(.{1,108}) /g
 export function print({ title, figures, notes }: Report): string {
   const header = ['', 'ours', 'theirs', 'unit', 'ratio', 'target', '', 'against']
   const rows = figures.map((figure) => [
-    figure.what, format(figure.ours), format(figure.theirs), figure.unit, `${ratio(figure).toFixed(2)}×`,
-    figure.target === null ? '' : `≥ ${figure.target}×`, verdict(figure), figure.against,
+    figure.what,
+    format(figure.ours),
+    format(figure.theirs),
+    figure.unit,
+    `${ratio(figure).toFixed(2)}×`,
+    figure.target === null ? '' : `≥ ${figure.target}×`,
+    verdict(figure),
+    figure.against,
   ])
   return [
-    `\n## ${title}\n`, ...table(header, rows, (column) => [1, 2, 4, 5].includes(column)), '', ...notes.map(note),
+    `\n## ${title}\n`,
+    ...table(header, rows, (column) => [1, 2, 4, 5].includes(column)),
+    '',
+    ...notes.map(note),
   ].join('\n')
 }

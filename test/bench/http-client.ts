@@ -71,8 +71,8 @@ export async function openConnection(port: number): Promise<Connection> {
         if (socket.destroyed) return reject(new Error('the server closed the connection'))
         waiting = { resolve, reject }
         socket.write(
-          `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n` +
-          `Accept: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+          `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n`
+            + `Accept: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
         )
       })
     },

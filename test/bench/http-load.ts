@@ -21,20 +21,24 @@ answer<Load, LoadResult>(async ({ port, path, bodies, connections, ms, sign }) =
   let next = 0
   const begin = performance.now()
   const until = begin + ms
-  await Promise.all(open.map(async (connection) => {
-    for (let now = begin; now < until;) {
-      const { status, body } = await connection.post(path, bodies[next++ % bodies.length]!)
-      if (status !== 200 || !body.includes(sign)) throw new Error(`${status} ${body.toString().slice(0, 500)}`)
-      const then = performance.now()
-      times.push(then - now)
-      now = then
-    }
-  }))
+  await Promise.all(
+    open.map(async (connection) => {
+      for (let now = begin; now < until;) {
+        const { status, body } = await connection.post(path, bodies[next++ % bodies.length]!)
+        if (status !== 200 || !body.includes(sign)) throw new Error(`${status} ${body.toString().slice(0, 500)}`)
+        const then = performance.now()
+        times.push(then - now)
+        now = then
+      }
+    }),
+  )
   const seconds = (performance.now() - begin) / 1_000
   for (const connection of open) connection.close()
   times.sort((a, b) => a - b)
   return {
-    requests: times.length, perSecond: times.length / seconds,
-    p50: times[times.length >> 1]!, p99: times[Math.floor(times.length * 0.99)]!,
+    requests: times.length,
+    perSecond: times.length / seconds,
+    p50: times[times.length >> 1]!,
+    p99: times[Math.floor(times.length * 0.99)]!,
   }
 })

@@ -27,12 +27,12 @@ const APPEND = `mutation Say($room: ID!, $text: String!) {
 const PAGE = `query Page($room: ID!) { conversation(id: $room) { turns(last: 50) { ${NODE} } } }`
 const LIST = `query List { conversations(first: ${ROOMS}) { edges { node { id title turns(last: 20) { ${NODE} } } } } }`
 
-const WORDS = 'the launch moves to a later day because its review was not done and nobody had read what billing wants'
-  .split(' ')
+const WORDS =
+  'the launch moves to a later day because its review was not done and nobody had read what billing wants'.split(' ')
 
 /** Text of some 200 characters, other for each number. */
 const textOf = (number: number) =>
-  Array.from({ length: 40 }, (_, index) => WORDS[(number * 7 + index * (1 + number % 5)) % WORDS.length]).join(' ')
+  Array.from({ length: 40 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 5))) % WORDS.length]).join(' ')
 
 /** The rooms that are read, and those that are written to. */
 async function fill(databaseUrl: string, redisUrl: string): Promise<{ read: string[]; written: string[] }> {
@@ -47,13 +47,17 @@ async function fill(databaseUrl: string, redisUrl: string): Promise<{ read: stri
       made.read.push((await createConversation(deps, viewer, { title: `Room ${index}`, participants })).id)
     }
     for (let from = 0; from < TURNS; from += STRETCH) {
-      await Promise.all(made.read.map((conversationId, room) => appendTurns(deps, viewer, {
-        conversationId,
-        turns: Array.from({ length: STRETCH }, (_, index) => ({
-          ...(index % 2 ? { actor: 'scout', role: 'ASSISTANT' as const } : { actor: 'ada', role: 'USER' as const }),
-          content: textOf(room * TURNS + from + index),
-        })),
-      })))
+      await Promise.all(
+        made.read.map((conversationId, room) =>
+          appendTurns(deps, viewer, {
+            conversationId,
+            turns: Array.from({ length: STRETCH }, (_, index) => ({
+              ...(index % 2 ? { actor: 'scout', role: 'ASSISTANT' as const } : { actor: 'ada', role: 'USER' as const }),
+              content: textOf(room * TURNS + from + index),
+            })),
+          }),
+        ),
+      )
     }
     await deps.pool.query('VACUUM ANALYZE')
     return made
@@ -64,18 +68,21 @@ async function fill(databaseUrl: string, redisUrl: string): Promise<{ read: stri
 
 type Asked = { path: string; bodies: string[] }
 const graphql = (query: string, variables: object[]): Asked => ({
-  path: '/graphql', bodies: variables.map((each) => JSON.stringify({ query, variables: each })),
+  path: '/graphql',
+  bodies: variables.map((each) => JSON.stringify({ query, variables: each })),
 })
 const bare = (path: string, bodies: object[]): Asked => ({ path, bodies: bodies.map((body) => JSON.stringify(body)) })
 
 /** Bytes of what both answer to the first of the bodies, which must be the same. */
 async function compare(...sides: [ServerProcess, Asked][]): Promise<number> {
-  const [one, other] = await Promise.all(sides.map(async ([{ port }, { path, bodies }]) => {
-    const connection = await openConnection(port)
-    const { body } = await connection.post(path, bodies[0]!)
-    connection.close()
-    return body.toString()
-  }))
+  const [one, other] = await Promise.all(
+    sides.map(async ([{ port }, { path, bodies }]) => {
+      const connection = await openConnection(port)
+      const { body } = await connection.post(path, bodies[0]!)
+      connection.close()
+      return body.toString()
+    }),
+  )
   if (one !== other) throw new Error(`the answers differ:\n${one!.slice(0, 600)}\n${other!.slice(0, 600)}`)
   return Buffer.byteLength(one!)
 }
@@ -100,26 +107,36 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
       const race = async (what: string, contestants: Record<string, [ServerProcess, Asked]>) => {
         const cpu: Record<string, string> = {}
         const runs: Record<string, () => Promise<number>> = {}
-        for (const [name, [server, asked]] of Object.entries(contestants)) runs[name] = async () => {
-          const before = await server.cpuMs()
-          const { perSecond, requests } = await load.ask({
-            ...asked, port: server.port, connections: CONNECTIONS, ms: ROUND_MS, sign: '"seq"',
-          })
-          cpu[name] = `${name} ${format((await server.cpuMs() - before) / requests)} ms`
-          return perSecond
-        }
+        for (const [name, [server, asked]] of Object.entries(contestants))
+          runs[name] = async () => {
+            const before = await server.cpuMs()
+            const { perSecond, requests } = await load.ask({
+              ...asked,
+              port: server.port,
+              connections: CONNECTIONS,
+              ms: ROUND_MS,
+              sign: '"seq"',
+            })
+            cpu[name] = `${name} ${format(((await server.cpuMs()) - before) / requests)} ms`
+            return perSecond
+          }
         for (const warmUp of Object.values(runs)) await warmUp()
         const found = await interleave(ROUNDS, runs, (message) => progress(`${what}: ${message}/s`))
         notes.push(`${what}: server CPU a request in the last round: ${Object.values(cpu).join(', ')}.`)
         return found
       }
       const figure = (
-        what: string, ours: number | undefined, theirs: number | undefined, target: number | null, against: string,
+        what: string,
+        ours: number | undefined,
+        theirs: number | undefined,
+        target: number | null,
+        against: string,
       ): Figure => ({ what, ours: ours!, theirs: theirs!, target, against, unit: '/s', better: 'larger' })
 
       const rooms = (from: number) => written.slice(from, from + CONNECTIONS).map((room) => ({ room, text: TEXT }))
       const appends = await race('append', {
-        ours: [ours, graphql(APPEND, rooms(0))], limit: [limit, bare('/append', rooms(0))],
+        ours: [ours, graphql(APPEND, rooms(0))],
+        limit: [limit, bare('/append', rooms(0))],
         plain: [limit, bare('/plain', rooms(CONNECTIONS))],
       })
 
@@ -132,10 +149,13 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
       const listBytes = await compare([ours, list.ours], [limit, list.limit])
       const lists = await race('list', { ours: [ours, list.ours], limit: [limit, list.limit] })
 
-      notes.push(`Both answered the same bytes: ${pageBytes} a page, ${listBytes} a list. `
-        + `Appends go to ${CONNECTIONS} rooms; those that are read have ${TURNS} turns each.`)
+      notes.push(
+        `Both answered the same bytes: ${pageBytes} a page, ${listBytes} a list. `
+          + `Appends go to ${CONNECTIONS} rooms; those that are read have ${TURNS} turns each.`,
+      )
       return {
-        title: 'http: our server against a bare node:http + pg server', notes,
+        title: 'http: our server against a bare node:http + pg server',
+        notes,
         figures: [
           figure('appendTurn, id and seq', appends.ours, appends.limit, 0.45, 'append_turns, the same statement'),
           figure('appendTurn, id and seq', appends.ours, appends.plain, null, 'counter + INSERT, nothing else'),

@@ -23,7 +23,11 @@ export const contentOf = ({ text, caption }: Said) => (caption ? `${text}\n[imag
 export type Answered = { file: string; category: number; evidence: string[]; found: string[]; ms: number }
 
 /** What recall@n has to reach, in per cent. */
-export const TARGETS = [[5, 72], [10, 78], [20, 84]] as const
+export const TARGETS = [
+  [5, 72],
+  [10, 78],
+  [20, 84],
+] as const
 
 const CATEGORIES: Record<number, string> = { 1: 'multi-hop', 2: 'temporal', 3: 'open-domain', 4: 'single-hop' }
 
@@ -56,7 +60,8 @@ function row(label: string, answered: Answered[], isWhole: boolean): string[] {
       const reached = evidenceRecall(answered, n)
       return [reached.toFixed(1), isWhole ? (reached >= target ? 'ok' : 'below') : '']
     }),
-    String(answered.length), ...[0.5, 0.95].map((p) => percentile(times, p).toFixed(1)),
+    String(answered.length),
+    ...[0.5, 0.95].map((p) => percentile(times, p).toFixed(1)),
   ]
 }
 
@@ -65,8 +70,9 @@ export function scoreTable(ways: { name: string; answered: Answered[] }[]): stri
   const header = ['', ...TARGETS.flatMap(([n, target]) => [`@${n}`, `≥ ${target}`]), 'questions', 'p50 ms', 'p95 ms']
   const rows = ways.flatMap(({ name, answered }) => [
     row(name, answered, true),
-    ...grouped(answered, ({ category }) => `${category} ${CATEGORIES[category] ?? ''}`.trimEnd())
-      .map(([label, group]) => row(`  ${label}`, group, false)),
+    ...grouped(answered, ({ category }) => `${category} ${CATEGORIES[category] ?? ''}`.trimEnd()).map(
+      ([label, group]) => row(`  ${label}`, group, false),
+    ),
     ...grouped(answered, ({ file }) => file).map(([label, group]) => row(`  ${label}`, group, false)),
   ])
   return table(header, rows, (column) => column > 0 && ![2, 4, 6].includes(column))

@@ -13,7 +13,13 @@ import { dropDatabases, findServices, type Bench } from './services.ts'
 import { vectors } from './vectors.ts'
 
 const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
-  append, http, 'fan-out': fanOut, recall: recallLatency, vectors, compact, context,
+  append,
+  http,
+  'fan-out': fanOut,
+  recall: recallLatency,
+  vectors,
+  compact,
+  context,
 }
 
 const asked = process.argv.slice(2)

@@ -56,9 +56,13 @@ async function startOptions(): Promise<string[]> {
 export async function startServer(path: string, env: Record<string, string>): Promise<ServerProcess> {
   const directory = process.env.BENCH_PROFILE
   const profile = directory ? ['--cpu-prof', `--cpu-prof-dir=${directory}`] : []
-  const child = watch(spawn(process.execPath, [...profile, ...await startOptions(), fileOf(path)], {
-    cwd: fileOf('.'), env: { ...process.env, PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'inherit'],
-  }))
+  const child = watch(
+    spawn(process.execPath, [...profile, ...(await startOptions()), fileOf(path)], {
+      cwd: fileOf('.'),
+      env: { ...process.env, PORT: '0', ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
+  )
   const port = await new Promise<number>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`${path} ended with ${code} before it was ready`)))
     createInterface({ input: child.stdout! }).on('line', (line) => {
@@ -89,20 +93,21 @@ type Envelope<Reply> = { reply: Reply } | { error: string }
 
 /** Starts a file of this directory that calls `answer`. */
 export function startWorker<Question extends object, Reply>(file: string): Worker<Question, Reply> {
-  const child = watch(fork(fileURLToPath(new URL(file, import.meta.url)), {
-    execArgv: ['--import', 'tsx'], serialization: 'advanced',
-  }))
+  const child = watch(
+    fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ['--import', 'tsx'], serialization: 'advanced' }),
+  )
   return {
-    ask: (question) => new Promise((resolve, reject) => {
-      const ended = (code: number | null) => reject(new Error(`${file} ended with ${code}`))
-      child.once('exit', ended)
-      child.once('message', (message: Envelope<Reply>) => {
-        child.off('exit', ended)
-        if ('error' in message) reject(new Error(message.error))
-        else resolve(message.reply)
-      })
-      child.send(question)
-    }),
+    ask: (question) =>
+      new Promise((resolve, reject) => {
+        const ended = (code: number | null) => reject(new Error(`${file} ended with ${code}`))
+        child.once('exit', ended)
+        child.once('message', (message: Envelope<Reply>) => {
+          child.off('exit', ended)
+          if ('error' in message) reject(new Error(message.error))
+          else resolve(message.reply)
+        })
+        child.send(question)
+      }),
     stop: () => stop(child, 'SIGKILL'),
   }
 }

@@ -25,8 +25,9 @@ export function createProgress(out: { isTTY?: boolean; write(text: string): unkn
         tenths = 0
       }
       const share = total === 0 ? 1 : done / total
-      const said = `${String(Math.floor(100 * share)).padStart(3)} %  ` +
-        `${done.toLocaleString('en-US')}/${total.toLocaleString('en-US')}`
+      const said =
+        `${String(Math.floor(100 * share)).padStart(3)} %  `
+        + `${done.toLocaleString('en-US')}/${total.toLocaleString('en-US')}`
       if (out.isTTY) {
         const filled = Math.floor(share * WIDTH)
         out.write(`\r\x1b[2K${what.padEnd(20)} ${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${said}`)

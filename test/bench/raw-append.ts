@@ -5,8 +5,9 @@ import type { Pool } from 'pg'
 import { newId } from '../../src/domain/id.ts'
 import { appendTurns } from '../../src/store/sql/append-turns.ts'
 
-export const TEXT = 'The launch moves to Thursday: the review of the billing change is not done, and Friday is a ' +
-  'holiday in two of the three offices.'
+export const TEXT =
+  'The launch moves to Thursday: the review of the billing change is not done, and Friday is a '
+  + 'holiday in two of the three offices.'
 const TOKENS = 29
 const [actor, tenant] = ['ada', 'default']
 
@@ -15,8 +16,15 @@ export type Placed = { id: string; seq: number }
 /** One call, one statement, waiting for the room's lock. */
 export async function appendByCall(pool: Pool, room: string): Promise<Placed> {
   const turn = {
-    id: newId('turn'), actor, kind: 'HUMAN', role: 'USER', status: 'COMMITTED' as const, text: TEXT, tokens: TOKENS,
-    calls: [], answers: [],
+    id: newId('turn'),
+    actor,
+    kind: 'HUMAN',
+    role: 'USER',
+    status: 'COMMITTED' as const,
+    text: TEXT,
+    tokens: TOKENS,
+    calls: [],
+    answers: [],
   }
   const [row] = await appendTurns(pool, [{ room, tenant, turns: [turn] }], true)
   return { id: row!.id, seq: row!.seq }

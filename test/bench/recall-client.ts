@@ -27,7 +27,8 @@ export function createClient(url: string, tenant: string) {
   async function ask<T>(field: string, query: string, variables: object = {}): Promise<T> {
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ query, variables }) })
     const { data, errors } = (await response.json()) as {
-      data?: Record<string, T & Failed>; errors?: { message: string }[]
+      data?: Record<string, T & Failed>
+      errors?: { message: string }[]
     }
     const answer = data?.[field]
     const failure = errors?.[0]?.message ?? (answer?.code && `${answer.code}: ${answer.message}`)
@@ -37,22 +38,34 @@ export function createClient(url: string, tenant: string) {
 
   async function importOne(conversation: Conversation, told: (turns: number) => void): Promise<Imported> {
     const { name, speakers, turns } = conversation
-    const { id: room } = await ask<{ id: string }>('createConversation', `mutation ($input: CreateConversationInput!) {
+    const { id: room } = await ask<{ id: string }>(
+      'createConversation',
+      `mutation ($input: CreateConversationInput!) {
       createConversation(input: $input) { ... on Conversation { id } ... on Error { code message } }
-    }`, { input: { title: name, participants: speakers.map((actor) => ({ actor, displayName: actor })) } })
+    }`,
+      { input: { title: name, participants: speakers.map((actor) => ({ actor, displayName: actor })) } },
+    )
     const ids = new Map<string, string>()
     for (let first = 0; first < turns.length; first += BATCH) {
       const batch = turns.slice(first, first + BATCH)
-      const written = await ask<{ turns: { id: string }[] }>('appendTurns', `mutation ($input: AppendTurnsInput!) {
+      const written = await ask<{ turns: { id: string }[] }>(
+        'appendTurns',
+        `mutation ($input: AppendTurnsInput!) {
         appendTurns(input: $input) { ... on AppendTurnsPayload { turns { id } } ... on Error { code message } }
-      }`, {
-        input: {
-          conversationId: room,
-          turns: batch.map((turn) => ({
-            actor: turn.speaker, role: 'USER', content: contentOf(turn), createdAt: turn.at, metadata: { id: turn.id },
-          })),
+      }`,
+        {
+          input: {
+            conversationId: room,
+            turns: batch.map((turn) => ({
+              actor: turn.speaker,
+              role: 'USER',
+              content: contentOf(turn),
+              createdAt: turn.at,
+              metadata: { id: turn.id },
+            })),
+          },
         },
-      })
+      )
       written.turns.forEach(({ id }, place) => ids.set(id, batch[place]!.id))
       told(batch.length)
     }
@@ -65,7 +78,7 @@ export function createClient(url: string, tenant: string) {
       let done = 0
       const imported: Imported[] = []
       for (const conversation of conversations) {
-        imported.push(await importOne(conversation, (turns) => told(done += turns, total)))
+        imported.push(await importOne(conversation, (turns) => told((done += turns), total)))
       }
       return imported
     },
@@ -76,7 +89,9 @@ export function createClient(url: string, tenant: string) {
       let since = performance.now()
       for (;;) {
         const { embedder, done, remaining } = await ask<{ embedder: string; done: number; remaining: number }>(
-          'embedding', '{ embedding { embedder done remaining } }')
+          'embedding',
+          '{ embedding { embedder done remaining } }',
+        )
         told(done, done + remaining)
         if (remaining === 0) return embedder
         if (remaining < least) [least, since] = [remaining, performance.now()]
@@ -96,14 +111,21 @@ export function createClient(url: string, tenant: string) {
         for (const { question, category, evidence } of conversation.questions) {
           const start = performance.now()
           const found = await ask<{ hits: { similarity: number | null; memory: { id: string } }[] }>(
-            'recall', `query ($input: RecallInput!) { recall(input: $input) {
+            'recall',
+            `query ($input: RecallInput!) { recall(input: $input) {
               ... on Recall { hits { similarity memory { ... on Turn { id } } } } ... on Error { code message }
-            } }`, { input: { query: question, conversationId: room, scope: 'CONVERSATION', k: HITS } })
+            } }`,
+            { input: { query: question, conversationId: room, scope: 'CONVERSATION', k: HITS } },
+          )
           const ms = performance.now() - start
           hits += found.hits.length
           withVector += found.hits.filter(({ similarity }) => similarity !== null).length
           answered.push({
-            file: conversation.name, category, evidence, ms, found: found.hits.map(({ memory }) => ids.get(memory.id)!),
+            file: conversation.name,
+            category,
+            evidence,
+            ms,
+            found: found.hits.map(({ memory }) => ids.get(memory.id)!),
           })
           told(answered.length, total)
         }
@@ -113,9 +135,13 @@ export function createClient(url: string, tenant: string) {
 
     async remove(imported: Imported[]): Promise<void> {
       for (const { room } of imported) {
-        await ask('deleteConversation', `mutation ($id: ID!) {
+        await ask(
+          'deleteConversation',
+          `mutation ($id: ID!) {
           deleteConversation(id: $id) { ... on ErasureReceipt { turns } ... on Error { code message } }
-        }`, { id: room })
+        }`,
+          { id: room },
+        )
       }
     },
   }

@@ -46,7 +46,9 @@ const words = (count: number) => Array.from({ length: count }, word).join(' ')
 
 /** Stands for a model: its vectors are drawn, not made, and cost nothing. */
 const embedder: Embedder = {
-  name: 'bench-1', dimension: DIMENSION, batch: 1_000,
+  name: 'bench-1',
+  dimension: DIMENSION,
+  batch: 1_000,
   embed: async (texts) => texts.map(clustered),
   close: async () => {},
 }
@@ -57,13 +59,16 @@ async function fillRoom(deps: Deps, owner: string): Promise<string> {
   const turns = await appendTurns(deps, viewer, {
     conversationId: id,
     turns: Array.from({ length: TURNS }, (_, i) => ({
-      actor: i % 2 ? 'scout' : 'ada', role: 'USER' as const, content: words(WORDS_A_TURN),
+      actor: i % 2 ? 'scout' : 'ada',
+      role: 'USER' as const,
+      content: words(WORDS_A_TURN),
       // Sittings of 20 turns.
       createdAt: new Date(start + i * 60_000 + Math.floor(i / 20) * 7_200_000),
     })),
   })
   await deps.vectors.write(
-    embedder.name, turns.map(({ rootSeq, seq }) => ({ room: id, rootSeq, seq, vector: clustered() })),
+    embedder.name,
+    turns.map(({ rootSeq, seq }) => ({ room: id, rootSeq, seq, vector: clustered() })),
   )
   return id
 }
@@ -98,8 +103,10 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
         return median(times)
       }
       const queries = Array.from({ length: QUERIES }, () => ({ text: words(WORDS_A_QUERY), vector: clustered() }))
-      const ours = (more: Partial<RecallInput>) => timed((i) =>
-        recall(deps, viewer, { query: queries[i]!.text, k: 10, conversationId: rooms[i % ROOMS]!, ...more }))
+      const ours = (more: Partial<RecallInput>) =>
+        timed((i) =>
+          recall(deps, viewer, { query: queries[i]!.text, k: 10, conversationId: rooms[i % ROOMS]!, ...more }),
+        )
       const inRoom = `SELECT conversation_id, seq FROM turn_vector WHERE conversation_id = $1 AND embedder = $2
                       ORDER BY embedding <=> $3::vector LIMIT 10`
       const overAll = 'SELECT conversation_id, seq FROM turn_vector ORDER BY embedding <=> $1::vector LIMIT 10'
@@ -113,17 +120,23 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
       }
       const contestants = {
         'recall, 1,000 turns': () => ours({}),
-        'raw, 1,000 turns': () => raw('in-room', inRoom, (i) =>
-          [rooms[i % ROOMS], embedder.name, vectorParameter(queries[i]!.vector)]),
+        'raw, 1,000 turns': () =>
+          raw('in-room', inRoom, (i) => [rooms[i % ROOMS], embedder.name, vectorParameter(queries[i]!.vector)]),
         'recall, 100,000 turns': () => ours({ scope: 'OWNER' }),
         'raw, 100,000 turns': () => raw('over-all', overAll, (i) => [vectorParameter(queries[i]!.vector)]),
-        'vectors alone, 100,000 turns': () => timed((i) =>
-          deps.vectors.nearest(embedder.name, viewer, rooms, queries[i]!.vector, 10, {})),
+        'vectors alone, 100,000 turns': () =>
+          timed((i) => deps.vectors.nearest(embedder.name, viewer, rooms, queries[i]!.vector, 10, {})),
       }
       for (const warmUp of Object.values(contestants)) await warmUp()
       const found = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
       const figure = (what: keyof typeof found, against: keyof typeof found, how: string, target: number): Figure => ({
-        what, ours: found[what], theirs: found[against], unit: 'ms', better: 'smaller', target, against: how,
+        what,
+        ours: found[what],
+        theirs: found[against],
+        unit: 'ms',
+        better: 'smaller',
+        target,
+        against: how,
       })
       return {
         title: 'recall: against the plainest vector query, in one process on Postgres',
@@ -134,7 +147,7 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
         ],
         notes: [
           `Medians of ${ROUNDS} interleaved rounds of ${QUERIES} queries each, one at a time; k 10, `
-          + `${DIMENSION} components.`,
+            + `${DIMENSION} components.`,
           `Plans: ${[...plans].join('; ')}.`,
           `${format(ROOMS * TURNS)} turns of one owner in ${ROOMS} rooms, ${WORDS_A_TURN} words each.`,
         ],

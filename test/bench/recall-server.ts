@@ -7,7 +7,9 @@ import type { Embedder } from '../../src/providers/embedder.ts'
 import { createServer } from '../../src/server/http.ts'
 
 const NOTHING: Embedder = {
-  name: 'nothing', dimension: 1, batch: 1000,
+  name: 'nothing',
+  dimension: 1,
+  batch: 1000,
   embed: (texts) => Promise.resolve(texts.map(() => new Float32Array(1))),
   close: () => Promise.resolve(),
 }
@@ -17,7 +19,16 @@ const { deps, durability, close } = await createDeps(config)
 // Queries have no direction, so it does not matter which vectors there are. Nothing makes more of them here.
 deps.embedding.searched = () => NOTHING
 const server = createServer(deps, config, {
-  database: () => deps.pool.query('SELECT 1'), bus: () => deps.bus.ping(), durability,
+  database: () => deps.pool.query('SELECT 1'),
+  bus: () => deps.bus.ping(),
+  durability,
 })
-process.once('SIGTERM', () => void server.close().then(close).then(() => process.exit(0)))
+process.once(
+  'SIGTERM',
+  () =>
+    void server
+      .close()
+      .then(close)
+      .then(() => process.exit(0)),
+)
 console.log(JSON.stringify({ url: `http://127.0.0.1:${await server.listen()}/graphql` }))

@@ -9,8 +9,14 @@ import { run } from '../demo/server.ts'
 import { contentOf, evidenceRecall, percentile, scoreTable, type Answered } from './locomo.ts'
 import { createProgress } from './progress.ts'
 
-const answered = (evidence: string[], found: string[], more: Partial<Answered> = {}): Answered =>
-  ({ file: '26', category: 4, evidence, found, ms: 5, ...more })
+const answered = (evidence: string[], found: string[], more: Partial<Answered> = {}): Answered => ({
+  file: '26',
+  category: 4,
+  evidence,
+  found,
+  ms: 5,
+  ...more,
+})
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `D1:${i + 1}`)
 
 describe('evidence recall', () => {
@@ -19,21 +25,25 @@ describe('evidence recall', () => {
     ['half of it among the first five', [answered(['D1:5', 'D1:6'], ids(20))], 50],
     ['nothing found', [answered(['D1:1'], [])], 0],
     ['fewer hits than asked for', [answered(['D1:2'], ids(2))], 100],
-    ['questions weigh alike, however much evidence each has', [
-      answered(['D1:1'], ids(5)), answered(['D1:6', 'D1:7', 'D1:8'], ids(5)),
-    ], 50],
+    [
+      'questions weigh alike, however much evidence each has',
+      [answered(['D1:1'], ids(5)), answered(['D1:6', 'D1:7', 'D1:8'], ids(5))],
+      50,
+    ],
   ])('with %s', (_, answers, at5) => {
     expect(evidenceRecall(answers, 5)).toBeCloseTo(at5)
   })
 
   it('is shown beside what it has to reach, for all, by category and by file', () => {
-    const lines = scoreTable([{
-      name: 'with vectors',
-      answered: [
-        answered(['D1:1'], ids(20), { category: 2, ms: 1 }),
-        answered(['D1:15'], ids(20), { category: 1, file: '41', ms: 9 }),
-      ],
-    }])
+    const lines = scoreTable([
+      {
+        name: 'with vectors',
+        answered: [
+          answered(['D1:1'], ids(20), { category: 2, ms: 1 }),
+          answered(['D1:15'], ids(20), { category: 1, file: '41', ms: 9 }),
+        ],
+      },
+    ])
     expect(lines.map((line) => line.trim().split(/\s{2,}/))).toEqual([
       ['@5', '≥ 72', '@10', '≥ 78', '@20', '≥ 84', 'questions', 'p50 ms', 'p95 ms'],
       expect.anything(),
@@ -46,7 +56,10 @@ describe('evidence recall', () => {
   })
 
   it.each([
-    [[3], 0.5, 3], [[1, 2], 0.5, 1], [[4, 1, 3, 2], 0.5, 2], [Array.from({ length: 100 }, (_, i) => i + 1), 0.95, 95],
+    [[3], 0.5, 3],
+    [[1, 2], 0.5, 1],
+    [[4, 1, 3, 2], 0.5, 2],
+    [Array.from({ length: 100 }, (_, i) => i + 1), 0.95, 95],
   ])('has percentiles that were measured: of %j at %d, %d', (values, p, expected) => {
     expect(percentile(values, p)).toBe(expected)
   })
@@ -68,14 +81,20 @@ describe('progress', () => {
 
   it('is a line for each tenth where nobody looks', () => {
     const steps = Array.from({ length: 40 }, (_, i): [string, number, number] => ['import', (i + 1) * 30, 1_200])
-    const lines = shown(false, [...steps, ['ask', 0, 2], ['ask', 1, 2], ['nothing', 0, 0]]).trimEnd().split('\n')
+    const lines = shown(false, [...steps, ['ask', 0, 2], ['ask', 1, 2], ['nothing', 0, 0]])
+      .trimEnd()
+      .split('\n')
     expect(lines).toHaveLength(12)
     expect(lines[0]).toBe('import: 10 %  120/1,200')
     expect(lines.slice(9)).toEqual(['import: 100 %  1,200/1,200', 'ask: 50 %  1/2', 'nothing: 100 %  0/0'])
   })
 
   it('is one line a stage on a terminal, written anew', () => {
-    const lines = shown(true, [['import', 1, 2], ['import', 2, 2], ['ask', 1, 4]]).split('\n')
+    const lines = shown(true, [
+      ['import', 1, 2],
+      ['import', 2, 2],
+      ['ask', 1, 4],
+    ]).split('\n')
     expect(lines).toHaveLength(3)
     expect(lines[0]!.split('\r\x1b[2K')).toHaveLength(3)
     expect(lines[0]).toMatch(/█{24} 100 % {2}2\/2$/)
@@ -96,9 +115,14 @@ describe('npm run bench:recall', () => {
   it('finds all of it where every answer says what is asked', async () => {
     const said = ['The tulips are red.', 'The hedgehog is called Max.', 'We fly to Oslo in June.', 'The roof leaks.']
     const path = file('7.json', {
-      name: 'seven', speakers: ['Ann', 'Bob'],
+      name: 'seven',
+      speakers: ['Ann', 'Bob'],
       turns: said.map((text, i) => ({
-        id: `D1:${i}`, session: 1, at: '2024-03-01T09:00:00.000Z', speaker: i % 2 ? 'Bob' : 'Ann', text,
+        id: `D1:${i}`,
+        session: 1,
+        at: '2024-03-01T09:00:00.000Z',
+        speaker: i % 2 ? 'Bob' : 'Ann',
+        text,
       })),
       questions: [
         { question: 'Which colour are the tulips?', answer: 'red', category: 4, evidence: ['D1:0'] },
@@ -114,7 +138,9 @@ describe('npm run bench:recall', () => {
 
   it('says how it is used, to whom gives it no file, or another one', async () => {
     const [nothing, other, both] = await Promise.all([
-      bench(), bench(file('other.json', { turns: [] })), bench('--postgres', '--url', 'http://127.0.0.1:1', 'x.json'),
+      bench(),
+      bench(file('other.json', { turns: [] })),
+      bench('--postgres', '--url', 'http://127.0.0.1:1', 'x.json'),
     ])
     for (const { code, out, error } of [nothing, other, both]) {
       expect({ code, out }).toEqual({ code: 2, out: '' })
@@ -125,7 +151,8 @@ describe('npm run bench:recall', () => {
 
   it('fails where there is no server', async () => {
     const path = file('8.json', {
-      speakers: ['Ann'], turns: [{ id: '1', at: '2024-03-01T09:00:00Z', speaker: 'Ann', text: 'x' }],
+      speakers: ['Ann'],
+      turns: [{ id: '1', at: '2024-03-01T09:00:00Z', speaker: 'Ann', text: 'x' }],
       questions: [{ question: 'x', category: 1, evidence: ['1'] }],
     })
     const { code, out, error } = await bench('--url', 'http://127.0.0.1:1/graphql', path)

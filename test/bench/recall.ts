@@ -40,7 +40,8 @@ function refuse(message: string): never {
 function readArguments() {
   try {
     const { values, positionals } = parseArgs({
-      allowPositionals: true, options: { url: { type: 'string' }, postgres: { type: 'boolean' } },
+      allowPositionals: true,
+      options: { url: { type: 'string' }, postgres: { type: 'boolean' } },
     })
     if (!positionals.length || (values.url && values.postgres)) refuse(usage())
     return { ...values, conversations: positionals.map(readConversation) }
@@ -127,14 +128,17 @@ progress.end()
 
 const turns = conversations.reduce((sum, each) => sum + each.turns.length, 0).toLocaleString('en-US')
 const where = url ?? (postgres ? 'Postgres' : 'the embedded database')
-console.log([
-  `\n## Evidence recall on LoCoMo ${conversations.map(({ name }) => name).join(', ')}\n`,
-  ...scoreTable(ways), '',
-  ...[
-    'For each question, the share of its evidence turns among the first 5, 10 and 20 recalled; the mean, in per ' +
-      `cent. ${turns} turns; each question is asked once, over HTTP, of its own conversation, k 20.`,
-    `On ${where}; times are those of a client, one question after the other.`,
-    ...notes,
-  ].map(note),
-].join('\n'))
+console.log(
+  [
+    `\n## Evidence recall on LoCoMo ${conversations.map(({ name }) => name).join(', ')}\n`,
+    ...scoreTable(ways),
+    '',
+    ...[
+      'For each question, the share of its evidence turns among the first 5, 10 and 20 recalled; the mean, in per '
+        + `cent. ${turns} turns; each question is asked once, over HTTP, of its own conversation, k 20.`,
+      `On ${where}; times are those of a client, one question after the other.`,
+      ...notes,
+    ].map(note),
+  ].join('\n'),
+)
 process.exit(0)

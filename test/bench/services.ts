@@ -17,7 +17,8 @@ export function findServices(env: Record<string, string | undefined>): Services 
   const redisUrl = env.TEST_REDIS_URL || env.REDIS_URL
   if (databaseUrl && redisUrl) return { databaseUrl, redisUrl }
   return [
-    ...(databaseUrl ? [] : ['TEST_DATABASE_URL or DATABASE_URL']), ...(redisUrl ? [] : ['TEST_REDIS_URL or REDIS_URL']),
+    ...(databaseUrl ? [] : ['TEST_DATABASE_URL or DATABASE_URL']),
+    ...(redisUrl ? [] : ['TEST_REDIS_URL or REDIS_URL']),
   ]
 }
 

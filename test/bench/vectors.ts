@@ -42,21 +42,30 @@ const clustered = () => {
 
 async function fill(pool: pg.Pool, vectors: VectorSearch, progress: Bench['progress']): Promise<void> {
   await pool.query(
-    `INSERT INTO conversation (id, tenant, owner) SELECT r, 'default', 'ada' FROM unnest($1::text[]) r`, [rooms])
+    `INSERT INTO conversation (id, tenant, owner) SELECT r, 'default', 'ada' FROM unnest($1::text[]) r`,
+    [rooms],
+  )
   await pool.query(
     `INSERT INTO journal (conversation_id, tenant, last_seq, turn_count)
-     SELECT r, 'default', $2::integer, $2::integer FROM unnest($1::text[]) r`, [rooms, TURNS])
+     SELECT r, 'default', $2::integer, $2::integer FROM unnest($1::text[]) r`,
+    [rooms, TURNS],
+  )
   await pool.query(
     `INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, token_count, terms)
      SELECT r || '-' || i, r, i, i, 'ada', 'USER', 'COMMITTED', repeat('word ', 25), 25, '{}'
-     FROM unnest($1::text[]) r, generate_series(1, $2::integer) i`, [rooms, TURNS])
+     FROM unnest($1::text[]) r, generate_series(1, $2::integer) i`,
+    [rooms, TURNS],
+  )
   await pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [EMBEDDER, DIMENSION])
   // A room's turns are of many clusters, as talk is.
   for (let done = 0; done < TOTAL; done += BATCH) {
-    await vectors.write(EMBEDDER, Array.from({ length: BATCH }, (_, i) => {
-      const seq = ((done + i) % TURNS) + 1
-      return { room: rooms[Math.floor((done + i) / TURNS)]!, rootSeq: seq, seq, vector: clustered() }
-    }))
+    await vectors.write(
+      EMBEDDER,
+      Array.from({ length: BATCH }, (_, i) => {
+        const seq = ((done + i) % TURNS) + 1
+        return { room: rooms[Math.floor((done + i) / TURNS)]!, rootSeq: seq, seq, vector: clustered() }
+      }),
+    )
     if ((done + BATCH) % 20_000 === 0) progress(`${done + BATCH} vectors`)
   }
   await pool.query('VACUUM ANALYZE')
@@ -79,9 +88,13 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       const nearest = async (query: Float32Array, limit = K) =>
         search.nearest(EMBEDDER, viewer, rooms, query, limit, {})
       const plain = async (query: Float32Array) =>
-        (await pool.query<{ room: string; seq: number }>({
-          name: 'plain', text: PLAIN, values: [vectorParameter(query)],
-        })).rows
+        (
+          await pool.query<{ room: string; seq: number }>({
+            name: 'plain',
+            text: PLAIN,
+            values: [vectorParameter(query)],
+          })
+        ).rows
 
       let hits = 0
       let short = 0
@@ -111,19 +124,32 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       const found = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
       return {
         title: `vectors: ${TOTAL.toLocaleString('en-US')} x ${DIMENSION} of one owner, Postgres`,
-        figures: [{
-          what: `the ${K} nearest`, unit: 'ms', better: 'smaller', target: 3,
-          ours: found.nearest, theirs: found.plain, against: 'ORDER BY embedding <=> $1 LIMIT 10, over the table',
-        }, {
-          what: `recall@${K}`, unit: '', better: 'larger', target: 0.97,
-          ours: recall, theirs: 1, against: 'brute force, which is right by definition',
-        }],
+        figures: [
+          {
+            what: `the ${K} nearest`,
+            unit: 'ms',
+            better: 'smaller',
+            target: 3,
+            ours: found.nearest,
+            theirs: found.plain,
+            against: 'ORDER BY embedding <=> $1 LIMIT 10, over the table',
+          },
+          {
+            what: `recall@${K}`,
+            unit: '',
+            better: 'larger',
+            target: 0.97,
+            ours: recall,
+            theirs: 1,
+            against: 'brute force, which is right by definition',
+          },
+        ],
         notes: [
           `Of ${QUERIES} queries ${exact} were answered by comparing all. Short results: ${short}, must be 0 `
-          + `(of ${2 * QUERIES}: 10 and 200 nearest each). Medians of ${ROUNDS} interleaved rounds of ${TIMED} `
-          + 'queries.',
+            + `(of ${2 * QUERIES}: 10 and 200 nearest each). Medians of ${ROUNDS} interleaved rounds of ${TIMED} `
+            + 'queries.',
           'Ours looks up each turn found: committed, in view, the newest version. The index was made in '
-          + `${built.toFixed(1)} s.`,
+            + `${built.toFixed(1)} s.`,
         ],
       }
     } finally {

@@ -12,7 +12,9 @@ busContract('the bus in memory', async () => {
 test('failures of receivers are told to whoever made the bus', async () => {
   const onFailure = vi.fn()
   const bus = createMemoryBus(onFailure)
-  await bus.subscribe('topic', () => { throw new Error('thrown by a test') })
+  await bus.subscribe('topic', () => {
+    throw new Error('thrown by a test')
+  })
   bus.publish('topic', 'hello')
   await vi.waitFor(() => expect(onFailure).toHaveBeenCalledWith(new Error('thrown by a test')))
 })

@@ -125,7 +125,9 @@ describe.skipIf(!url)('the bus on Redis', { timeout: 30_000 }, () => {
       const { proxy, log, bus, restored } = await outage(context)
       const gone = vi.fn()
       bus.onRestored(gone)()
-      bus.onRestored(() => { throw new Error('thrown by a test') })
+      bus.onRestored(() => {
+        throw new Error('thrown by a test')
+      })
       const last = vi.fn()
       bus.onRestored(last)
       proxy.drop()
@@ -143,7 +145,9 @@ describe.skipIf(!url)('the bus on Redis', { timeout: 30_000 }, () => {
       await end()
       const receive = vi.fn()
       await bus.subscribe(late, receive)
-      await (await bus.subscribe(gone, () => {}))()
+      await (
+        await bus.subscribe(gone, () => {})
+      )()
       restored.mockImplementation(() => other.publish(late, 'news'))
       await proxy.mend()
       await vi.waitFor(() => expect(receive.mock.calls).toEqual([['news']]), GENEROUS)
@@ -172,11 +176,14 @@ describe.skipIf(!url)('the bus on Redis', { timeout: 30_000 }, () => {
       const asked = Date.now()
       await expect(bus.ping()).rejects.toThrow('did not answer')
       expect(Date.now() - asked).toBeLessThan(2_000)
-      await vi.waitFor(() => {
-        // Goes into the socket, which therefore looks busy to the operating system and to node.
-        bus.publish(topic, 'lost')
-        expect(restored).toHaveBeenCalled()
-      }, { timeout: 20_000, interval: 50 })
+      await vi.waitFor(
+        () => {
+          // Goes into the socket, which therefore looks busy to the operating system and to node.
+          bus.publish(topic, 'lost')
+          expect(restored).toHaveBeenCalled()
+        },
+        { timeout: 20_000, interval: 50 },
+      )
       // Each connection is watched for itself; this wants both.
       await vi.waitFor(() => bus.ping(), GENEROUS)
       other.publish(topic, 'hello again')

@@ -12,8 +12,7 @@ describe('what happens by itself', () => {
       expect(Object.values(loadConfig({ [name]: value }).automatic)).toContain(Number(value))
     }
     for (const value of ['-1', '100001', '1.5', 'never']) {
-      expect(problemsOf({ [name]: value }))
-        .toEqual([`${name} is "${value}": must be a whole number from 0 to 100000`])
+      expect(problemsOf({ [name]: value })).toEqual([`${name} is "${value}": must be a whole number from 0 to 100000`])
     }
   })
 })

@@ -10,7 +10,10 @@ describe('EXTRACTOR', () => {
 
   it('has a model by default, and shares the API', () => {
     expect(loadConfig({ EXTRACTOR: 'openai', ...LOCAL }).extractor).toEqual({
-      kind: 'openai', baseUrl: 'http://localhost:11434/v1', apiKey: undefined, model: 'gpt-4.1-mini',
+      kind: 'openai',
+      baseUrl: 'http://localhost:11434/v1',
+      apiKey: undefined,
+      model: 'gpt-4.1-mini',
     })
     expect(loadConfig({ EXTRACTOR: 'rules', OPENAI_API_KEY: 'sk-key', ...LOCAL }).extractor).toEqual({ kind: 'rules' })
   })
@@ -18,15 +21,29 @@ describe('EXTRACTOR', () => {
   it.each<[string, Record<string, string>, string[]]>([
     ['one nobody knows', { EXTRACTOR: 'regex' }, ['EXTRACTOR is "regex": must be one of rules, openai']],
     ['OpenAI without a key', { EXTRACTOR: 'openai' }, [WANTED]],
-    ['OpenAI without a key, once where the summarizer lacks it too',
-      { EXTRACTOR: 'openai', SUMMARIZER: 'openai', EMBEDDER: 'openai' }, [WANTED]],
-    ['a model where rules do it', { EXTRACTOR_MODEL: 'm' },
-      ['EXTRACTOR_MODEL is "m": is for EXTRACTOR=openai: set that too, or unset this']],
-    ['the rules as a model', { EXTRACTOR: 'openai', EXTRACTOR_MODEL: 'rules' },
-      ['EXTRACTOR_MODEL is "rules": names what is built in: set EXTRACTOR=rules instead']],
-    ['a model with a space at its end, with other variables', { EXTRACTOR: 'openai', EXTRACTOR_MODEL: 'm ', PORT: 'x' },
-      ['PORT is "x": must be a whole number from 0 to 65535',
-        'EXTRACTOR_MODEL is "m ": must be one line that begins and ends with no space']],
+    [
+      'OpenAI without a key, once where the summarizer lacks it too',
+      { EXTRACTOR: 'openai', SUMMARIZER: 'openai', EMBEDDER: 'openai' },
+      [WANTED],
+    ],
+    [
+      'a model where rules do it',
+      { EXTRACTOR_MODEL: 'm' },
+      ['EXTRACTOR_MODEL is "m": is for EXTRACTOR=openai: set that too, or unset this'],
+    ],
+    [
+      'the rules as a model',
+      { EXTRACTOR: 'openai', EXTRACTOR_MODEL: 'rules' },
+      ['EXTRACTOR_MODEL is "rules": names what is built in: set EXTRACTOR=rules instead'],
+    ],
+    [
+      'a model with a space at its end, with other variables',
+      { EXTRACTOR: 'openai', EXTRACTOR_MODEL: 'm ', PORT: 'x' },
+      [
+        'PORT is "x": must be a whole number from 0 to 65535',
+        'EXTRACTOR_MODEL is "m ": must be one line that begins and ends with no space',
+      ],
+    ],
   ])('refuses %s', (_, env, expected) => {
     expect(problemsOf(env)).toEqual(expected)
   })

@@ -12,7 +12,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
     let listener: Bus
     let topic: string
     beforeEach(async () => {
-      ({ speaker, listener } = await create())
+      ;({ speaker, listener } = await create())
       topic = `test-${randomUUID()}`
     })
     afterEach(async () => {
@@ -67,8 +67,12 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
 
     test('a receiver that throws or rejects does not keep a message from the others', async () => {
       const receive = vi.fn()
-      await listener.subscribe(topic, () => { throw new Error('thrown by a test') })
-      await listener.subscribe(topic, async () => { throw new Error('rejected by a test') })
+      await listener.subscribe(topic, () => {
+        throw new Error('thrown by a test')
+      })
+      await listener.subscribe(topic, async () => {
+        throw new Error('rejected by a test')
+      })
       await listener.subscribe(topic, receive)
       speaker.publish(topic, 'one')
       speaker.publish(topic, 'two')

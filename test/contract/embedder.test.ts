@@ -15,11 +15,17 @@ afterAll(() => openai.stop())
 
 embedderContract('the static embedder', createStaticEmbedder)
 
-embedderContract('the OpenAI embedder', async () => createOpenAiEmbedder({
-  baseUrl: openai.url, apiKey: undefined, model: 'text-embedding-3-small', dimension: 1536, shortens: true,
-}))
+embedderContract('the OpenAI embedder', async () =>
+  createOpenAiEmbedder({
+    baseUrl: openai.url,
+    apiKey: undefined,
+    model: 'text-embedding-3-small',
+    dimension: 1536,
+    shortens: true,
+  }),
+)
 
 const library = new URL('../support/fake-transformers.ts', import.meta.url).href
-embedderContract('the transformers embedder', async () => createTransformersEmbedder({
-  model: 'Xenova/all-MiniLM-L6-v2', dimension: 384, library,
-}))
+embedderContract('the transformers embedder', async () =>
+  createTransformersEmbedder({ model: 'Xenova/all-MiniLM-L6-v2', dimension: 384, library }),
+)

@@ -6,8 +6,11 @@ import { dot, EmbedderFailed, MOST_DIMENSIONS, type Embedder } from '../../src/p
 
 /** Texts that any embedder tells apart. */
 const TEXTS = [
-  'We adopted a kitten last week', 'The invoice was paid in full', 'Our train to Paris leaves at noon',
-  'She plays the violin in an orchestra', 'It rained all day',
+  'We adopted a kitten last week',
+  'The invoice was paid in full',
+  'Our train to Paris leaves at noon',
+  'She plays the violin in an orchestra',
+  'It rained all day',
 ]
 
 const lengthOf = (vector: Float32Array) => Math.sqrt(dot(vector, vector))
@@ -70,7 +73,10 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       expect(await embedder.embed([])).toEqual([])
     })
 
-    it.each([['an empty text', ''], ['spaces', ' \n\t ']])('gives all zeros for %s', async (_, text) => {
+    it.each([
+      ['an empty text', ''],
+      ['spaces', ' \n\t '],
+    ])('gives all zeros for %s', async (_, text) => {
       const [before, vector, after] = await embedder.embed([TEXTS[0]!, text, TEXTS[1]!])
       expect(vector).toEqual(new Float32Array(embedder.dimension))
       expect(dot(before!, await alone(TEXTS[0]!))).toBeCloseTo(1, 4)
@@ -78,7 +84,10 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
     })
 
     it.each([
-      ['prose', 'We adopted a kitten last week. '], ['one word', 'a'], ['emoji', '😀'], ['ideographs', '語'],
+      ['prose', 'We adopted a kitten last week. '],
+      ['one word', 'a'],
+      ['emoji', '😀'],
+      ['ideographs', '語'],
       ['control tokens', '<|endoftext|>'],
     ])('takes 256 KB of %s, which are a vector like any other', async (_, part) => {
       const vector = await alone(part.repeat(Math.ceil(262_144 / part.length)))
@@ -90,7 +99,10 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       const reason = new Error('nobody waits any more')
       await expect(embedder.embed(TEXTS, AbortSignal.abort(reason))).rejects.toBe(reason)
       const abort = new AbortController()
-      const waiting = embedder.embed(Array.from({ length: 100 }, () => TEXTS.join(' ').repeat(200)), abort.signal)
+      const waiting = embedder.embed(
+        Array.from({ length: 100 }, () => TEXTS.join(' ').repeat(200)),
+        abort.signal,
+      )
       abort.abort(reason)
       await expect(waiting).rejects.toBe(reason)
       expect(await alone(TEXTS[0]!)).toHaveLength(embedder.dimension)

@@ -12,10 +12,15 @@ type Told = { turnId: string; speaker: string; text: string }
 /** As a model might: every statement of the turns it was sent. */
 function answer(content: string): unknown {
   const [, , quoted = ''] = /(`{3,})json\n(.*)\n\1$/s.exec(content) ?? []
-  const facts = quoted.split('\n').map((line) => JSON.parse(line) as Told).flatMap(({ turnId, speaker, text }) => [
-    ...(text.includes('I live in Berlin') ? [{ predicate: 'lives in', object: 'Berlin' }] : []),
-    ...(text.includes('I work at Initech') ? [{ predicate: 'works at', object: 'Initech' }] : []),
-  ].map((fact) => ({ subject: speaker, confidence: 0.9, turnId, ...fact })))
+  const facts = quoted
+    .split('\n')
+    .map((line) => JSON.parse(line) as Told)
+    .flatMap(({ turnId, speaker, text }) =>
+      [
+        ...(text.includes('I live in Berlin') ? [{ predicate: 'lives in', object: 'Berlin' }] : []),
+        ...(text.includes('I work at Initech') ? [{ predicate: 'works at', object: 'Initech' }] : []),
+      ].map((fact) => ({ subject: speaker, confidence: 0.9, turnId, ...fact })),
+    )
   return { facts }
 }
 
@@ -28,4 +33,5 @@ afterAll(() => chat.stop())
 factExtractorContract('the rules', async () => createRulesExtractor())
 
 factExtractorContract('the OpenAI extractor', async () =>
-  createOpenAiExtractor({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }))
+  createOpenAiExtractor({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }),
+)

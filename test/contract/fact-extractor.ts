@@ -2,11 +2,21 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  ExtractorFailed, LONGEST_TEXT, MOST_FACTS, type FactExtractor, type ToldTurn,
+  ExtractorFailed,
+  LONGEST_TEXT,
+  MOST_FACTS,
+  type FactExtractor,
+  type ToldTurn,
 } from '../../src/providers/fact-extractor.ts'
 
 const turn = (id: string, text: string, more: Partial<ToldTurn> = {}): ToldTurn => ({
-  id, text, actor: 'ada', displayName: 'Ada', kind: 'HUMAN', at: new Date('2026-05-13T10:00:00Z'), ...more,
+  id,
+  text,
+  actor: 'ada',
+  displayName: 'Ada',
+  kind: 'HUMAN',
+  at: new Date('2026-05-13T10:00:00Z'),
+  ...more,
 })
 
 /** What any extractor finds: plain statements in the first person. */
@@ -53,8 +63,12 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
     })
 
     it.each([
-      ['prose', 'I live in Berlin and I love tea. '], ['one word', 'a'], ['emoji', '😀'], ['quotes', '"\'`'],
-      ['ideographs', '語'], ['control characters', '\u0007\u001b'],
+      ['prose', 'I live in Berlin and I love tea. '],
+      ['one word', 'a'],
+      ['emoji', '😀'],
+      ['quotes', '"\'`'],
+      ['ideographs', '語'],
+      ['control characters', '\u0007\u001b'],
     ])('takes 256 KB of %s: few facts of it, each on one line, and none too long', async (_, part) => {
       const { facts } = await extractor.extract([turn('turn_1', part.repeat(Math.ceil(262_144 / part.length)))])
       expect(facts.length).toBeLessThanOrEqual(MOST_FACTS)

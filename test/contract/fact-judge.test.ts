@@ -22,4 +22,5 @@ beforeAll(async () => {
 afterAll(() => chat.stop())
 
 factJudgeContract('the OpenAI judge', async () =>
-  createOpenAiJudge({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }))
+  createOpenAiJudge({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }),
+)

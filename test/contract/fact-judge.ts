@@ -2,7 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  JudgeFailed, MOST_PAIRS, type FactJudge, type FactPair, type JudgedFact,
+  JudgeFailed,
+  MOST_PAIRS,
+  type FactJudge,
+  type FactPair,
+  type JudgedFact,
 } from '../../src/providers/fact-judge.ts'
 
 /** "Ada | lives in | Berlin" */
@@ -33,7 +37,8 @@ export function factJudgeContract(name: string, create: () => Promise<FactJudge>
 
     it('says of each pair what it is, by the ids of its facts', async () => {
       expect(await judge.judge(PAIRS)).toEqual([
-        { a: 'one-a', b: 'one-b', says: 'SAME' }, { a: 'two-a', b: 'two-b', says: 'CONTRADICTORY' },
+        { a: 'one-a', b: 'one-b', says: 'SAME' },
+        { a: 'two-a', b: 'two-b', says: 'CONTRADICTORY' },
         { a: 'three-a', b: 'three-b', says: 'BOTH_HOLD' },
       ])
     })

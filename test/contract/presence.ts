@@ -19,7 +19,7 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
   describe(name, () => {
     let { store, other, elapse } = {} as World
     beforeEach(async () => {
-      ({ store, other, elapse } = await create())
+      ;({ store, other, elapse } = await create())
     })
     afterEach(async () => {
       await Promise.all([store.close(), other.close()])
@@ -32,11 +32,19 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       await store.set(mark('ada'), 'ONLINE', LONG)
       await store.set(mark('bob'), 'TYPING', LONG)
       await store.set(mark('eve', 'socket', 'elsewhere'), 'ONLINE', LONG)
-      expect(await other.states(['room', 'elsewhere', 'nowhere'])).toEqual(new Map([
-        ['room', new Map([['ada', 'ONLINE'], ['bob', 'TYPING']])],
-        ['elsewhere', new Map([['eve', 'ONLINE']])],
-        ['nowhere', new Map()],
-      ]))
+      expect(await other.states(['room', 'elsewhere', 'nowhere'])).toEqual(
+        new Map([
+          [
+            'room',
+            new Map([
+              ['ada', 'ONLINE'],
+              ['bob', 'TYPING'],
+            ]),
+          ],
+          ['elsewhere', new Map([['eve', 'ONLINE']])],
+          ['nowhere', new Map()],
+        ]),
+      )
       expect(await other.states([])).toEqual(new Map())
     })
 
@@ -118,7 +126,12 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       await store.set(odd, 'TYPING:\nto\n🙂', SHORT)
       await store.set(mark('__proto__', 'socket', odd.room), 'ONLINE', LONG)
       const seen = (await other.states([odd.room])).get(odd.room)
-      expect(seen).toEqual(new Map([[odd.actor, 'TYPING:\nto\n🙂'], ['__proto__', 'ONLINE']]))
+      expect(seen).toEqual(
+        new Map([
+          [odd.actor, 'TYPING:\nto\n🙂'],
+          ['__proto__', 'ONLINE'],
+        ]),
+      )
       await elapse(SHORT)
       expect(await other.takeExpired(10)).toEqual([odd])
     })

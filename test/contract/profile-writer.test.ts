@@ -28,4 +28,5 @@ beforeAll(async () => {
 afterAll(() => chat.stop())
 
 profileWriterContract('the OpenAI profile writer', async () =>
-  createOpenAiProfileWriter({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }, { count: countInline }))
+  createOpenAiProfileWriter({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }, { count: countInline }),
+)

@@ -2,7 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  ProfileWriterFailed, type LearntFact, type ProfileRequest, type ProfileWriter,
+  ProfileWriterFailed,
+  type LearntFact,
+  type ProfileRequest,
+  type ProfileWriter,
 } from '../../src/providers/profile-writer.ts'
 import { countInline } from '../../src/providers/tokens.ts'
 
@@ -13,8 +16,12 @@ export function learnt(text: string, day = 1, believed = true): LearntFact {
 }
 
 export const REQUEST: ProfileRequest = {
-  userId: 'user_ada', names: ['Ada', 'Ada Lovelace'], previous: null, added: [learnt('Ada | lives in | Berlin')],
-  removed: [], maxTokens: 400,
+  userId: 'user_ada',
+  names: ['Ada', 'Ada Lovelace'],
+  previous: null,
+  added: [learnt('Ada | lives in | Berlin')],
+  removed: [],
+  maxTokens: 400,
 }
 
 export function profileWriterContract(name: string, create: () => Promise<ProfileWriter>): void {
@@ -32,7 +39,9 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
     it('tells what is known, merges in what is new, and strikes what is no longer so', async () => {
       const first = await writer.write(REQUEST)
       expect(first).toContain('Berlin')
-      const { added: [berlin] } = REQUEST
+      const {
+        added: [berlin],
+      } = REQUEST
       const moved = { ...REQUEST, previous: first, added: [learnt('Ada | likes | tea', 2)] }
       const both = await writer.write(moved)
       expect(both).toContain('Berlin')
@@ -58,7 +67,10 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
     it.each([0, 1, 5, 20, 60])('never takes more than %d tokens', async (maxTokens) => {
       const added = Array.from({ length: 60 }, (_, n) => learnt(`Ada | owns | ${'a rope '.repeat(n)} and ${n} boats`))
       for (const previous of [null, `## About\n${'- lives in Berlin, by the river\n'.repeat(50)}`]) {
-        for (const request of [{ ...REQUEST, added }, { ...REQUEST, added: [] }]) {
+        for (const request of [
+          { ...REQUEST, added },
+          { ...REQUEST, added: [] },
+        ]) {
           const profile = await writer.write({ ...request, previous, maxTokens })
           expect(countInline(profile)).toBeLessThanOrEqual(maxTokens)
         }

@@ -19,7 +19,9 @@ afterAll(async () => {
 })
 
 summarizerContract('the extractive summarizer', async () =>
-  createExtractiveSummarizer(await createStaticEmbedder(), tokens))
+  createExtractiveSummarizer(await createStaticEmbedder(), tokens),
+)
 
 summarizerContract('the OpenAI summarizer', async () =>
-  createOpenAiSummarizer({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }, tokens))
+  createOpenAiSummarizer({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }, tokens),
+)

@@ -29,8 +29,8 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
     })
 
     it.each([1, 5, 20, 60])('never takes more than %d tokens', async (maxTokens) => {
-      const long = Array.from(
-        { length: 40 }, (_, n) => said('cy', `Item ${n} of the boat's list is ${'a rope '.repeat(n)}.`),
+      const long = Array.from({ length: 40 }, (_, n) =>
+        said('cy', `Item ${n} of the boat's list is ${'a rope '.repeat(n)}.`),
       )
       for (const previous of [null, 'ada: The boat is blue.\nbob: It has two masts.']) {
         const { content } = await summarizer.summarize({ previous, turns: [...TURNS, ...long], maxTokens })
@@ -40,7 +40,10 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
 
     it('takes any text: emoji, one endless word, nothing', async () => {
       const turns = [
-        said('ada', '👩‍👩‍👧'.repeat(500)), said('bob', 'x'.repeat(50_000)), said('cy', ''), said('dot', '```\n"'),
+        said('ada', '👩‍👩‍👧'.repeat(500)),
+        said('bob', 'x'.repeat(50_000)),
+        said('cy', ''),
+        said('dot', '```\n"'),
       ]
       const { content } = await summarizer.summarize({ previous: null, turns, maxTokens: 50 })
       expect(content.isWellFormed()).toBe(true)

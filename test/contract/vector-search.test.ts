@@ -11,7 +11,8 @@ const postgres = backends.find(({ name }) => name === 'postgres')
 
 vectorSearchContract('in memory', embedded, async ({ deps }) => createEmbeddedVectors(deps.pool))
 vectorSearchContract('in too little memory', embedded, async ({ deps }) =>
-  createEmbeddedVectors(deps.pool, { heldBytes: 100 }))
+  createEmbeddedVectors(deps.pool, { heldBytes: 100 }),
+)
 if (postgres) {
   vectorSearchContract('on Postgres', postgres, async ({ deps }) => createPostgresVectors(deps.pool))
   vectorSearchContract('on Postgres, by the index whatever it costs', postgres, async ({ deps, url }) => {

@@ -26,7 +26,9 @@ const cosine = (degrees: number) => Math.cos((degrees * Math.PI) / 180)
 const placeOf = (turn: Turn): Place => ({ room: turn.conversationId, rootSeq: turn.rootSeq, seq: turn.seq })
 
 export function vectorSearchContract(
-  name: string, backend: Backend, create: (world: TestWorld) => Promise<VectorSearch>,
+  name: string,
+  backend: Backend,
+  create: (world: TestWorld) => Promise<VectorSearch>,
 ): void {
   describe(name, () => {
     const world = useWorld(backend)
@@ -136,7 +138,10 @@ export function vectorSearchContract(
       const erased = await say(one, 'ada', 'erased')
       await world.deps.pool.query(`UPDATE turn SET status = 'ERASED' WHERE id = $1`, [erased.id])
       await deleteConversation(world.deps, as('ada'), gone)
-      await vectors.write(EMBEDDER, [lost, erased, stays].map((turn) => ({ ...placeOf(turn), vector: at(10) })))
+      await vectors.write(
+        EMBEDDER,
+        [lost, erased, stays].map((turn) => ({ ...placeOf(turn), vector: at(10) })),
+      )
       await vectors.write('gone:4', [{ ...placeOf(stays), vector: at(10) }])
       await vectors.write(EMBEDDER, [])
       expect(await nearest([one, gone])).toEqual([placeOf(stays)])
@@ -160,7 +165,8 @@ export function vectorSearchContract(
       const one = await room('ada', 'bob', 'eve')
       const open = [await tell(one, 50), await tell(one, 60)]
       const secret = await Promise.all(
-        Array.from({ length: 30 }, (_, i) => tell(one, i / 10, 'ada', { audience: ['bob'] })))
+        Array.from({ length: 30 }, (_, i) => tell(one, i / 10, 'ada', { audience: ['bob'] })),
+      )
       expect(await nearest([one], 2, 'eve')).toEqual(open.map(placeOf))
       expect(await nearest([one], 2, 'a stranger')).toEqual(open.map(placeOf))
       expect(await nearest([one], 1, 'bob')).toEqual([placeOf(secret[0]!)])
@@ -172,7 +178,8 @@ export function vectorSearchContract(
       const one = await room('ada')
       const before = await tell(one, 0)
       await addParticipant(world.deps, as('owner'), {
-        conversationId: one, participant: { actor: 'eve', history: 'SINCE_JOINED' },
+        conversationId: one,
+        participant: { actor: 'eve', history: 'SINCE_JOINED' },
       })
       const after = await tell(one, 70)
       expect(await nearest([one], 5, 'eve')).toEqual([placeOf(after)])
@@ -184,7 +191,8 @@ export function vectorSearchContract(
       const one = await room('ada')
       const old = await tell(one, 0)
       const newer = await supersedeTurn(world.deps, as('ada'), {
-        turnId: old.id, turn: { role: 'USER', content: 'new' },
+        turnId: old.id,
+        turn: { role: 'USER', content: 'new' },
       })
       expect(await nearest([one])).toEqual([])
       await keep(newer, 80)

@@ -25,7 +25,9 @@ const claim = (isTrue: boolean, text: string) => {
 async function assertServer(): Promise<void> {
   try {
     const response = await fetch(url, {
-      method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"query":"{ viewer { actor } }"}',
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"query":"{ viewer { actor } }"}',
     })
     const { data } = (await response.json()) as { data?: { viewer?: object } }
     if (data?.viewer) return
@@ -33,14 +35,18 @@ async function assertServer(): Promise<void> {
     // Refused, unknown, or no JSON: nobody we can talk to.
   }
   console.error(
-    `No Colloquy server answers at ${url}.\n` +
-    'Start one in another terminal with `npm start`, or name another: `npm run demo -- http://host:port/graphql`.')
+    `No Colloquy server answers at ${url}.\n`
+      + 'Start one in another terminal with `npm start`, or name another: `npm run demo -- http://host:port/graphql`.',
+  )
   process.exit(1)
 }
 
 /** Thinks, then writes the text word by word into an open turn; `between` may act when so many words are written. */
 async function stream(
-  room: string, writer: Participant, content: string, turn: object = {},
+  room: string,
+  writer: Participant,
+  content: string,
+  turn: object = {},
   between?: (words: number, turnId: string, end: number) => Promise<unknown> | void,
 ): Promise<Turn> {
   await writer.be(room, 'THINKING')
@@ -92,8 +98,11 @@ async function askAbout(room: string, whisper: Turn, who: Participant) {
   const { history, turnCount } = await who.room(room)
   const live = who.events.filter(({ turn }) => turn?.id === whisper.id)
   return {
-    inHistory: history.some(({ id }) => id === whisper.id), live: live.length > 0,
-    node: (await who.node(whisper.id)) !== null, turnCount, leaks: leaks(history) || leaks(who.events),
+    inHistory: history.some(({ id }) => id === whisper.id),
+    live: live.length > 0,
+    node: (await who.node(whisper.id)) !== null,
+    turnCount,
+    leaks: leaks(history) || leaks(who.events),
   }
 }
 
@@ -104,13 +113,17 @@ async function prove(room: string, people: Participant[], { whisper, invitation,
   screen.heading('The whisper, asked for by both agents')
   const [told, kept] = [await askAbout(room, whisper, scout), await askAbout(room, whisper, scribe)]
   const word = (is: boolean) => (is ? 'yes' : 'no')
-  screen.table(32, ['', 'scout', 'scribe'], [
-    ['in their history', word(told.inHistory), word(kept.inHistory)],
-    ['among their live events', word(told.live), word(kept.live)],
-    [`node("…${whisper.id.slice(-6)}")`, told.node ? 'the turn' : 'null', kept.node ? 'the turn' : 'null'],
-    ['turns they count', String(told.turnCount), String(kept.turnCount)],
-    [`"${SECRET}" in what they got`, word(told.leaks), word(kept.leaks)],
-  ])
+  screen.table(
+    32,
+    ['', 'scout', 'scribe'],
+    [
+      ['in their history', word(told.inHistory), word(kept.inHistory)],
+      ['among their live events', word(told.live), word(kept.live)],
+      [`node("…${whisper.id.slice(-6)}")`, told.node ? 'the turn' : 'null', kept.node ? 'the turn' : 'null'],
+      ['turns they count', String(told.turnCount), String(kept.turnCount)],
+      [`"${SECRET}" in what they got`, word(told.leaks), word(kept.leaks)],
+    ],
+  )
 
   const rooms = await Promise.all(people.map((each) => each.room(room)))
   screen.heading('The room, as each of them sees it')
@@ -122,23 +135,29 @@ async function prove(room: string, people: Participant[], { whisper, invitation,
     return [String(seq), ...seen.map((turn) => (turn ? `${actor}: ${turn.text}` : '·'))]
   })
   const unread = people.map(({ actor }, index) =>
-    String(rooms[index]!.participants.find((each) => each.actor === actor)!.unreadCount))
+    String(rooms[index]!.participants.find((each) => each.actor === actor)!.unreadCount),
+  )
   screen.table(6, ['seq', ...people.map(({ actor }) => actor)], [...turns, ['unread', ...unread]])
 
   screen.line()
   const seqs = ada.events.flatMap(({ seq }) => seq ?? [])
   const { lastSeq } = rooms[0]!
-  claim(seqs.length === lastSeq && seqs.every((seq, index) => seq === index + 1),
-    `Ada got entries 1 to ${lastSeq}, each once and in order, through the cut`)
-  const joined = people.every(({ texts, events }) => events.every(({ __typename, turn }) =>
-    __typename !== 'TurnCommitted' || texts.get(turn!.id) === turn!.text))
+  claim(
+    seqs.length === lastSeq && seqs.every((seq, index) => seq === index + 1),
+    `Ada got entries 1 to ${lastSeq}, each once and in order, through the cut`,
+  )
+  const joined = people.every(({ texts, events }) =>
+    events.every(({ __typename, turn }) => __typename !== 'TurnCommitted' || texts.get(turn!.id) === turn!.text),
+  )
   claim(joined, 'joined, the deltas are the stored text, for every reader')
   const hasAll = told.inHistory && told.live && told.node && told.leaks && told.turnCount === rooms[0]!.turnCount
   const hasNone = !kept.inHistory && !kept.live && !kept.node && !kept.leaks && kept.turnCount === told.turnCount - 2
-  claim(hasAll && hasNone,
-    'Scribe has got nothing of the whisper, not even a count; Scout has all of it')
-  const placed = histories.every((history) => !history.some(({ id }) => id === invitation.id) &&
-    history.findIndex(({ id }) => id === edited.id) === history.length - 2)
+  claim(hasAll && hasNone, 'Scribe has got nothing of the whisper, not even a count; Scout has all of it')
+  const placed = histories.every(
+    (history) =>
+      !history.some(({ id }) => id === invitation.id)
+      && history.findIndex(({ id }) => id === edited.id) === history.length - 2,
+  )
   claim(placed, 'the edited invitation stands where the first one stood')
   screen.note(`the room stays: ${room}, to be looked at in GraphiQL at ${url}`)
 }
@@ -153,14 +172,21 @@ async function run(): Promise<void> {
 
   /** While Ada was away: the entry after which she goes on. */
   let away: number | null = null
-  ada.follow(room, (event) => {
-    if (away !== null && event.__typename === 'TurnDelta') {
-      // The first text that comes is what she has missed.
-      screen.note(`back, after entry ${away}: here are the ${event.text!.length} characters she has missed`)
-      away = null
-    }
-    screen.show(event)
-  }, () => screen.note("Ada's connection is cut"), (after) => (away = after)).catch(fail)
+  ada
+    .follow(
+      room,
+      (event) => {
+        if (away !== null && event.__typename === 'TurnDelta') {
+          // The first text that comes is what she has missed.
+          screen.note(`back, after entry ${away}: here are the ${event.text!.length} characters she has missed`)
+          away = null
+        }
+        screen.show(event)
+      },
+      () => screen.note("Ada's connection is cut"),
+      (after) => (away = after),
+    )
+    .catch(fail)
   for (const agent of [scout, scribe]) agent.follow(room, () => {}).catch(fail)
 
   await Promise.all(people.map((each) => each.be(room, 'ONLINE')))

@@ -5,9 +5,7 @@
 import { createClient } from 'graphql-ws'
 import WebSocket from 'ws'
 
-export type Turn = {
-  id: string; seq: number; actor: string; status: string; text: string; audience: string[] | null
-}
+export type Turn = { id: string; seq: number; actor: string; status: string; text: string; audience: string[] | null }
 export type Event = {
   __typename: string
   seq: number | null
@@ -98,7 +96,10 @@ export function connect(url: string, actor: string) {
    * after which it goes on.
    */
   async function follow(
-    room: string, heard: (event: Event) => void, dropped = () => {}, resumed = (_after: number) => {},
+    room: string,
+    heard: (event: Event) => void,
+    dropped = () => {},
+    resumed = (_after: number) => {},
   ): Promise<void> {
     while (!over) {
       try {
@@ -133,41 +134,70 @@ export function connect(url: string, actor: string) {
   }`
 
   return {
-    actor, events, texts, follow,
-    get last() { return last },
+    actor,
+    events,
+    texts,
+    follow,
+    get last() {
+      return last
+    },
     createRoom: (input: object) =>
-      ask<{ id: string }>(`mutation Create($input: CreateConversationInput!) {
+      ask<{ id: string }>(
+        `mutation Create($input: CreateConversationInput!) {
         createConversation(input: $input) { ... on Conversation { id } ${FAILED} }
-      }`, { input }),
+      }`,
+        { input },
+      ),
     say: (conversationId: string, turn: object) =>
-      ask<Turn>(`mutation Say($input: AppendTurnInput!) {
+      ask<Turn>(
+        `mutation Say($input: AppendTurnInput!) {
         appendTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
-      }`, { input: { conversationId, turn } }),
+      }`,
+        { input: { conversationId, turn } },
+      ),
     open: (conversationId: string, turn: object) =>
-      ask<Turn>(`mutation Open($input: OpenTurnInput!) {
+      ask<Turn>(
+        `mutation Open($input: OpenTurnInput!) {
         openTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
-      }`, { input: { conversationId, turn } }),
+      }`,
+        { input: { conversationId, turn } },
+      ),
     write: (turnId: string, start: number, text: string) =>
-      ask<{ end: number }>(`mutation Write($input: AppendDeltaInput!) {
+      ask<{ end: number }>(
+        `mutation Write($input: AppendDeltaInput!) {
         appendDelta(input: $input) { ... on DeltaReceipt { end } ${FAILED} }
-      }`, { input: { turnId, start, text } }),
+      }`,
+        { input: { turnId, start, text } },
+      ),
     commit: (turnId: string) =>
-      ask<Turn>(`mutation Commit($input: CommitTurnInput!) {
+      ask<Turn>(
+        `mutation Commit($input: CommitTurnInput!) {
         commitTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
-      }`, { input: { turnId } }),
+      }`,
+        { input: { turnId } },
+      ),
     edit: (turnId: string, turn: object) =>
-      ask<Turn>(`mutation Edit($input: SupersedeTurnInput!) {
+      ask<Turn>(
+        `mutation Edit($input: SupersedeTurnInput!) {
         supersedeTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
-      }`, { input: { turnId, turn } }),
+      }`,
+        { input: { turnId, turn } },
+      ),
     be: (conversationId: string, state: 'ONLINE' | 'TYPING' | 'THINKING') =>
-      ask(`mutation Be($input: SetPresenceInput!) {
+      ask(
+        `mutation Be($input: SetPresenceInput!) {
         setPresence(input: $input) { ... on Participant { actor } ${FAILED} }
-      }`, { input: { conversationId, state } }),
+      }`,
+        { input: { conversationId, state } },
+      ),
     /** Marks as read all that has come. */
     read: (conversationId: string) =>
-      ask(`mutation Read($input: MarkReadInput!) {
+      ask(
+        `mutation Read($input: MarkReadInput!) {
         markRead(input: $input) { ... on Participant { actor } ${FAILED} }
-      }`, { input: { conversationId, seq: last } }),
+      }`,
+        { input: { conversationId, seq: last } },
+      ),
     room: (room: string) => ask<Room>(readRoom, { room }),
     node: (id: string) => ask<Turn | null>(`query Node($id: ID!) { node(id: $id) { id } }`, { id }),
     /** Cuts the wire, until `reconnect`. */

@@ -114,16 +114,24 @@ export function createScreen(out: NodeJS.WriteStream) {
     const each = Math.floor((width - 2 - first) / (heads.length - 1)) - 2
     const wide = (index: number) => (index === 0 ? first : each)
     const put = (cells: string[], style: (cell: string, index: number) => string) =>
-      line(`  ${cells.map((cell, index) => {
-        const text = cut(cell, wide(index))
-        return style(text, index) + ' '.repeat(wide(index) - text.length)
-      }).join('  ').trimEnd()}`)
+      line(
+        `  ${cells
+          .map((cell, index) => {
+            const text = cut(cell, wide(index))
+            return style(text, index) + ' '.repeat(wide(index) - text.length)
+          })
+          .join('  ')
+          .trimEnd()}`,
+      )
     put(heads, (cell) => (COLOURS[cell] ? name(cell) : dim(cell)))
     for (const row of rows) put(row, (cell, index) => (index === 0 || cell === '·' ? dim(cell) : cell))
   }
 
   return {
-    show, note, line, table,
+    show,
+    note,
+    line,
+    table,
     heading: (text: string) => line(`${lastIsBlank ? '' : '\n'}${paint('bold', text)}`),
     check: (holds: boolean, text: string) => line(`  ${holds ? paint('green', '✓') : paint('red', '✗')} ${text}`),
   }

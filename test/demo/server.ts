@@ -26,8 +26,13 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
   const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
     cwd: root,
     env: {
-      ...process.env, PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'info',
-      DATA_DIR: dataDir ?? '', DATABASE_URL: opened?.url ?? '', REDIS_URL: opened?.redisUrl ?? '',
+      ...process.env,
+      PORT: '0',
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'info',
+      DATA_DIR: dataDir ?? '',
+      DATABASE_URL: opened?.url ?? '',
+      REDIS_URL: opened?.redisUrl ?? '',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -46,7 +51,8 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
   const url = await ready
   child.stdout.resume()
   return {
-    url, log,
+    url,
+    log,
     async stop() {
       child.kill('SIGTERM')
       const [code] = await exited

@@ -12,13 +12,16 @@ export const SECRET = 'lemon cake'
 
 export const LINES = {
   request: 'Dinner on Friday, six of us, near the river. Scout, find us a table; Scribe, write the invitation.',
-  found: 'Two places have a table for six. Marea is the quieter one, Casa do Rio has the terrace and the sunset. ' +
-    'I would take Casa do Rio, at eight.',
+  found:
+    'Two places have a table for six. Marea is the quieter one, Casa do Rio has the terrace and the sunset. '
+    + 'I would take Casa do Rio, at eight.',
   whisper: `Between us: it is Scribe's first birthday. Order a ${SECRET}, and not a word.`,
   ordered: `Done. The ${SECRET} comes with the coffee, and one candle.`,
-  invitation: 'Dear all, we meet on Friday at eight, on the terrace of Casa do Rio. Bring a jacket: the river is ' +
-    'cool after dark. I shall take the minutes, as always, since there is nothing to celebrate.',
+  invitation:
+    'Dear all, we meet on Friday at eight, on the terrace of Casa do Rio. Bring a jacket: the river is '
+    + 'cool after dark. I shall take the minutes, as always, since there is nothing to celebrate.',
   correction: 'Half past seven, please: then we see the sun go down.',
-  edited: 'Dear all, we meet on Friday at half past seven, on the terrace of Casa do Rio, to see the sun go down. ' +
-    'Bring a jacket: the river is cool after dark.',
+  edited:
+    'Dear all, we meet on Friday at half past seven, on the terrace of Casa do Rio, to see the sun go down. '
+    + 'Bring a jacket: the river is cool after dark.',
 }

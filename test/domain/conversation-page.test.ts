@@ -2,8 +2,12 @@
 
 import { describe, expect, it } from 'vitest'
 import {
-  conversationCursor, createConversation, getConversationPage, updateConversation,
-  type ConversationsArgs, type CreateConversationInput,
+  conversationCursor,
+  createConversation,
+  getConversationPage,
+  updateConversation,
+  type ConversationsArgs,
+  type CreateConversationInput,
 } from '../../src/domain/conversation.ts'
 import { newId } from '../../src/domain/id.ts'
 import { removeParticipant } from '../../src/domain/participant.ts'
@@ -27,13 +31,15 @@ describe.each(backends)('a list of rooms on $name', (backend) => {
     const titled = async (filter: ConversationsArgs['filter'], ...rooms: Given[]) => {
       const tenant = world.tenant()
       for (const [title, input] of rooms) await create(tenant, { ...input, title })
-      await create(world.tenant(), { ...rooms[0]![1], title: 'another tenant\'s' })
+      await create(world.tenant(), { ...rooms[0]![1], title: "another tenant's" })
       return (await titlesOf(tenant, { filter })).toReversed()
     }
 
     it('owner, agent and both', async () => {
       const rooms: [string, CreateConversationInput][] = [
-        ['a', {}], ['b', { owner: 'bob' }], ['c', { agentName: 'helper' }],
+        ['a', {}],
+        ['b', { owner: 'bob' }],
+        ['c', { agentName: 'helper' }],
         ['d', { owner: 'bob', agentName: 'helper' }],
       ]
       expect(await titled({ owner: 'ann' }, ...rooms)).toEqual(['a', 'c'])
@@ -55,24 +61,54 @@ describe.each(backends)('a list of rooms on $name', (backend) => {
     })
 
     it.each<[Record<string, unknown>, string[]]>([
-      [{}, ['flat', 'deep', 'none']], [{ a: 1 }, ['flat']], [{ a: '1' }, []], [{ a: 1, b: 'x' }, ['flat']],
-      [{ a: 1, b: 'y' }, []], [{ in: { tags: ['p'] } }, ['deep']], [{ in: { tags: ['q', 'p'] } }, ['deep']],
-      [{ in: { tags: ['r'] } }, []], [{ in: { n: null } }, ['deep']], [{ in: {} }, ['deep']], [{ '%': 1 }, []],
+      [{}, ['flat', 'deep', 'none']],
+      [{ a: 1 }, ['flat']],
+      [{ a: '1' }, []],
+      [{ a: 1, b: 'x' }, ['flat']],
+      [{ a: 1, b: 'y' }, []],
+      [{ in: { tags: ['p'] } }, ['deep']],
+      [{ in: { tags: ['q', 'p'] } }, ['deep']],
+      [{ in: { tags: ['r'] } }, []],
+      [{ in: { n: null } }, ['deep']],
+      [{ in: {} }, ['deep']],
+      [{ '%': 1 }, []],
     ])('metadata that holds %j', async (metadata, titles) => {
-      expect(await titled({ metadata },
-        ['flat', { metadata: { a: 1, b: 'x', c: [] } }],
-        ['deep', { metadata: { in: { tags: ['p', 'q'], n: null } } }], ['none'],
-      )).toEqual(titles)
+      expect(
+        await titled(
+          { metadata },
+          ['flat', { metadata: { a: 1, b: 'x', c: [] } }],
+          ['deep', { metadata: { in: { tags: ['p', 'q'], n: null } } }],
+          ['none'],
+        ),
+      ).toEqual(titles)
     })
 
     it.each<[string, string[]]>([
-      ['budget', ['Budget 2024']], ['BUDGET', ['Budget 2024']], ['get 20', ['Budget 2024']],
-      ['%', ['100 % sure']], ['_', ['snake_case']], ['\\', ['back\\slash']], ['%%', []], ['.', []],
+      ['budget', ['Budget 2024']],
+      ['BUDGET', ['Budget 2024']],
+      ['get 20', ['Budget 2024']],
+      ['%', ['100 % sure']],
+      ['_', ['snake_case']],
+      ['\\', ['back\\slash']],
+      ['%%', []],
+      ['.', []],
       ['e_c', ['snake_case']],
-      ['Ü', ['Übung 🎉']], ['🎉', ['Übung 🎉']], ['\'', []], ['a', ['snake_case', 'back\\slash']],
+      ['Ü', ['Übung 🎉']],
+      ['🎉', ['Übung 🎉']],
+      ["'", []],
+      ['a', ['snake_case', 'back\\slash']],
     ])('what stands in the title: %j', async (search, titles) => {
-      expect(await titled({ search },
-        ['Budget 2024'], ['100 % sure'], ['snake_case'], ['back\\slash'], ['Übung 🎉'], [null])).toEqual(titles)
+      expect(
+        await titled(
+          { search },
+          ['Budget 2024'],
+          ['100 % sure'],
+          ['snake_case'],
+          ['back\\slash'],
+          ['Übung 🎉'],
+          [null],
+        ),
+      ).toEqual(titles)
     })
 
     it('an empty search as by none', async () => {
@@ -168,9 +204,12 @@ describe.each(backends)('a list of rooms on $name', (backend) => {
     ['first above 200', { first: 201 }, /^first: is 201; it must be 0 to 200$/],
     ['first and last', { first: 1, last: 1 }, /not both/],
     ['an unknown cursor', { after: 'x' }, /^after: "x" is not a cursor of this list/],
-    ['a turn\'s cursor', { before: turnCursor({ rootSeq: 1, seq: 1 }) }, /^before: /],
-    ['a cursor of the other order',
-      { after: base64url(`CREATED:1:${newId('conversation')}`), orderBy: 'ACTIVE' }, /^after: /],
+    ["a turn's cursor", { before: turnCursor({ rootSeq: 1, seq: 1 }) }, /^before: /],
+    [
+      'a cursor of the other order',
+      { after: base64url(`CREATED:1:${newId('conversation')}`), orderBy: 'ACTIVE' },
+      /^after: /,
+    ],
     ['a torn cursor', { after: base64url(`CREATED:1:conv_${'x'.repeat(25)}`) }, /^after: /],
     ['half a pair in the search', { filter: { search: '\ud83d' } }, /^search: /],
     ['a search of 201 characters', { filter: { search: 'x'.repeat(201) } }, /^search: must be at most 200/],
@@ -178,13 +217,17 @@ describe.each(backends)('a list of rooms on $name', (backend) => {
     ['U+0000 in an owner', { filter: { owner: 'a\0' } }, /^owner: must not contain U\+0000/],
     ['an invalid time', { filter: { updatedBefore: new Date(NaN) } }, /^updatedBefore: /],
   ])('refuses %s', async (_, args, says) => {
-    const error = await list(world.tenant(), args).then(() => null, (reason) => reason)
+    const error = await list(world.tenant(), args).then(
+      () => null,
+      (reason) => reason,
+    )
     expect(error).toBeInstanceOf(InvalidInput)
     expect(error.message).toMatch(says)
   })
 
   it.each([
-    base64url(`CREATED:0:${newId('conversation')}`), base64url(`CREATED:999999999999999:${newId('conversation')}`),
+    base64url(`CREATED:0:${newId('conversation')}`),
+    base64url(`CREATED:999999999999999:${newId('conversation')}`),
     base64url(`CREATED:${Date.now()}:${newId('conversation')}`),
   ])('takes cursors of rooms that are no longer there, at any time: %s', async (cursor) => {
     const tenant = world.tenant()

@@ -2,7 +2,11 @@
 
 import { describe, expect, it } from 'vitest'
 import {
-  createConversation, deleteConversation, getConversationByKey, getConversations, updateConversation,
+  createConversation,
+  deleteConversation,
+  getConversationByKey,
+  getConversations,
+  updateConversation,
   type CreateConversationInput,
 } from '../../src/domain/conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
@@ -30,8 +34,17 @@ describe.each(backends)('a room on $name', (backend) => {
       const tenant = world.tenant()
       const room = await create(tenant)
       expect(room).toMatchObject({
-        tenant: tenant.name, owner: 'ann', key: null, title: null, agentName: null, systemPrompt: null, metadata: {},
-        lastSeq: 0, publicTurnCount: 0, publicTokenCount: 0, view: { actor: null, windows: [1], addressed: false },
+        tenant: tenant.name,
+        owner: 'ann',
+        key: null,
+        title: null,
+        agentName: null,
+        systemPrompt: null,
+        metadata: {},
+        lastSeq: 0,
+        publicTurnCount: 0,
+        publicTokenCount: 0,
+        view: { actor: null, windows: [1], addressed: false },
       })
       expect(room.updatedAt.getTime() - room.createdAt.getTime()).toBeLessThan(1_000)
       expect((await getParticipants(world.deps, tenant.as('ann'), [room.id])).get(room.id)).toEqual([])
@@ -40,13 +53,18 @@ describe.each(backends)('a room on $name', (backend) => {
     it('with all that was given, each participant joining by an entry', async () => {
       const tenant = world.tenant()
       const given = {
-        key: 'k', owner: 'somebody else', agentName: 'helper', title: 'Ünïcödé 🎉', systemPrompt: 'Be kind.',
+        key: 'k',
+        owner: 'somebody else',
+        agentName: 'helper',
+        title: 'Ünïcödé 🎉',
+        systemPrompt: 'Be kind.',
         metadata: { a: { b: [1, null, 'c'] } },
       }
       const room = await create(tenant, {
         ...given,
         participants: [
-          { actor: 'ann', kind: 'AGENT', displayName: 'Ann' }, { actor: 'bob', history: 'SINCE_JOINED' },
+          { actor: 'ann', kind: 'AGENT', displayName: 'Ann' },
+          { actor: 'bob', history: 'SINCE_JOINED' },
           { actor: 'cyd' },
         ],
       })
@@ -57,7 +75,11 @@ describe.each(backends)('a room on $name', (backend) => {
         { actor: 'bob', kind: 'HUMAN', displayName: null, history: 'SINCE_JOINED', windows: [2] },
         { actor: 'cyd', windows: [1] },
       ])
-      expect(await kindsOf(tenant, room.id)).toEqual([['JOINED', 'ann'], ['JOINED', 'bob'], ['JOINED', 'cyd']])
+      expect(await kindsOf(tenant, room.id)).toEqual([
+        ['JOINED', 'ann'],
+        ['JOINED', 'bob'],
+        ['JOINED', 'cyd'],
+      ])
     })
 
     it.each<[string, CreateConversationInput, RegExp]>([
@@ -68,14 +90,20 @@ describe.each(backends)('a room on $name', (backend) => {
       ['half a pair in the prompt', { systemPrompt: '\ud83d' }, /^systemPrompt: .*surrogate/],
       ['a prompt of 65,537', { systemPrompt: 'x'.repeat(65_537) }, /^systemPrompt: must be at most 65536/],
       ['metadata that is no object', { metadata: [] as never }, /^metadata: must be a JSON object/],
-      ['somebody named twice',
-        { participants: [{ actor: 'a' }, { actor: 'a' }] }, /^participants: name each actor once/],
+      [
+        'somebody named twice',
+        { participants: [{ actor: 'a' }, { actor: 'a' }] },
+        /^participants: name each actor once/,
+      ],
       ['a nameless participant', { participants: [{ actor: '' }] }, /^participants\.0\.actor/],
       ['an unknown kind', { participants: [{ actor: 'a', kind: 'CAT' as never }] }, /^participants\.0\.kind/],
       ['1,001 participants', { participants: Array.from({ length: 1001 }, (_, i) => ({ actor: `a${i}` })) }, /1000/],
     ])('not with %s', async (_, input, says) => {
       const tenant = world.tenant()
-      const error = await create(tenant, { ...input }).then(() => null, (reason) => reason)
+      const error = await create(tenant, { ...input }).then(
+        () => null,
+        (reason) => reason,
+      )
       expect(error).toBeInstanceOf(InvalidInput)
       expect(error.message).toMatch(says)
     })
@@ -93,14 +121,20 @@ describe.each(backends)('a room on $name', (backend) => {
 
     it('is one room, however many make it at once', async () => {
       const tenant = world.tenant()
-      const made = await Promise.all(Array.from({ length: 24 }, (_, n) =>
-        create(tenant, { key: 'k', participants: [{ actor: 'ann' }, { actor: `a${n}` }] }, `a${n}`)))
+      const made = await Promise.all(
+        Array.from({ length: 24 }, (_, n) =>
+          create(tenant, { key: 'k', participants: [{ actor: 'ann' }, { actor: `a${n}` }] }, `a${n}`),
+        ),
+      )
       expect(new Set(made.map(({ id }) => id)).size).toBe(1)
       expect(new Set(made.map(({ owner }) => owner)).size).toBe(1)
-      expect(await kindsOf(tenant, made[0]!.id)).toEqual([['JOINED', 'ann'], ['JOINED', made[0]!.owner]])
+      expect(await kindsOf(tenant, made[0]!.id)).toEqual([
+        ['JOINED', 'ann'],
+        ['JOINED', made[0]!.owner],
+      ])
     })
 
-    it('is each tenant\'s own', async () => {
+    it("is each tenant's own", async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const [mine, theirs] = [await create(tenant, { key: 'k' }), await create(other, { key: 'k' })]
       expect(mine.id).not.toBe(theirs.id)
@@ -141,7 +175,10 @@ describe.each(backends)('a room on $name', (backend) => {
     it.each([
       [{ title: 'new' }, { ...given, title: 'new' }],
       [{ title: null }, { ...given, title: null }],
-      [{ systemPrompt: null, metadata: null }, { title: 't', systemPrompt: null, metadata: {} }],
+      [
+        { systemPrompt: null, metadata: null },
+        { title: 't', systemPrompt: null, metadata: {} },
+      ],
       [{ metadata: { b: 2 } }, { ...given, metadata: { b: 2 } }],
       [{}, given],
     ])('by %j to %j: null clears, what is left out stays', async (change, after) => {
@@ -157,12 +194,15 @@ describe.each(backends)('a room on $name', (backend) => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const { id } = await create(tenant, given)
       await expect(updateConversation(world.deps, other.as('ann'), { id, title: 'x' })).rejects.toThrow(NotFound)
-      await expect(updateConversation(world.deps, tenant.as('ann'), { id: newId('conversation') }))
-        .rejects.toThrow(NotFound)
+      await expect(updateConversation(world.deps, tenant.as('ann'), { id: newId('conversation') })).rejects.toThrow(
+        NotFound,
+      )
       await expect(updateConversation(world.deps, tenant.as('ann'), { id: 'x' })).rejects.toThrow(InvalidInput)
       await expect(updateConversation(world.deps, tenant.as('ann'), { id, title: '\0' })).rejects.toThrow(InvalidInput)
-      expect((await getConversations(world.deps, tenant.as('ann'), [id])).get(id))
-        .toMatchObject({ ...given, lastSeq: 0 })
+      expect((await getConversations(world.deps, tenant.as('ann'), [id])).get(id)).toMatchObject({
+        ...given,
+        lastSeq: 0,
+      })
     })
   })
 
@@ -170,12 +210,14 @@ describe.each(backends)('a room on $name', (backend) => {
     /** The tables that have a row in which one of the texts stands. */
     async function tablesWith(texts: string[]): Promise<string[]> {
       const { rows } = await world.deps.pool.query<{ name: string }>(
-        `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`)
+        `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`,
+      )
       const found: string[] = []
       for (const { name } of rows) {
         const { rowCount } = await world.deps.pool.query(
           `SELECT FROM "${name}" x WHERE to_jsonb(x)::text LIKE ANY ($1::text[]) LIMIT 1`,
-          [texts.map((text) => `%${text}%`)])
+          [texts.map((text) => `%${text}%`)],
+        )
         if (rowCount) found.push(name)
       }
       return found
@@ -186,7 +228,8 @@ describe.each(backends)('a room on $name', (backend) => {
       const said = await tenant.say(room, 'ann', 'canary', { audience: ['bob'] })
       const parts = [{ toolCall: { callId: 'k', name: 'n', arguments: {} } }]
       const edited = await supersedeTurn(world.deps, tenant.as('ann'), {
-        turnId: said.id, turn: { role: 'USER', parts },
+        turnId: said.id,
+        turn: { role: 'USER', parts },
       })
       const open = await openTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
       await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'canary' })
@@ -198,7 +241,15 @@ describe.each(backends)('a room on $name', (backend) => {
       const [room, texts] = await lively(tenant)
       const [other, otherTexts] = await lively(tenant)
       const tables = [
-        'chunk', 'conversation', 'embedding_cursor', 'entry', 'journal', 'participant', 'stream', 'tool_call', 'turn',
+        'chunk',
+        'conversation',
+        'embedding_cursor',
+        'entry',
+        'journal',
+        'participant',
+        'stream',
+        'tool_call',
+        'turn',
         'turn_vector',
       ]
       // Vectors come by and by.
@@ -217,17 +268,21 @@ describe.each(backends)('a room on $name', (backend) => {
       const [room, [, said]] = await lively(tenant)
       const events = await readEventsOf(world.deps, tenant.as('ann'), { conversationId: room, after: 0 })
       const types: string[] = []
-      const ended = (async () => { for await (const { event } of events) types.push(event.type) })()
+      const ended = (async () => {
+        for await (const { event } of events) types.push(event.type)
+      })()
       await expect.poll(() => types.length).toBeGreaterThan(4)
       await deleteConversation(world.deps, tenant.as('ann'), room)
       await ended
       expect(types.at(-1)).toBe('ConversationDeleted')
-      await expect(readEventsOf(world.deps, tenant.as('ann'), { conversationId: room, after: 0 }))
-        .rejects.toThrow(NotFound)
+      await expect(readEventsOf(world.deps, tenant.as('ann'), { conversationId: room, after: 0 })).rejects.toThrow(
+        NotFound,
+      )
       await expect(tenant.say(room, 'ann', 'x')).rejects.toThrow(NotFound)
       const participant = { actor: 'x' }
-      await expect(addParticipant(world.deps, tenant.as('x'), { conversationId: room, participant }))
-        .rejects.toThrow(NotFound)
+      await expect(addParticipant(world.deps, tenant.as('x'), { conversationId: room, participant })).rejects.toThrow(
+        NotFound,
+      )
       await expect(deleteConversation(world.deps, tenant.as('ann'), room)).rejects.toThrow(NotFound)
       expect((await getTurns(world.deps, tenant.as('ann'), [said!])).size).toBe(0)
     })

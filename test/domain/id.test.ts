@@ -3,7 +3,10 @@
 import { describe, expect, it } from 'vitest'
 import { kindOf, newId, type Kind } from '../../src/domain/id.ts'
 
-describe.each<[Kind, string]>([['conversation', 'conv_'], ['turn', 'turn_']])('the id of a %s', (kind, prefix) => {
+describe.each<[Kind, string]>([
+  ['conversation', 'conv_'],
+  ['turn', 'turn_'],
+])('the id of a %s', (kind, prefix) => {
   it('says what it is of', () => {
     const id = newId(kind)
     expect(id).toMatch(new RegExp(`^${prefix}[0-9A-HJKMNP-TV-Z]{26}$`))
@@ -20,10 +23,24 @@ describe.each<[Kind, string]>([['conversation', 'conv_'], ['turn', 'turn_']])('t
 describe('an id', () => {
   const ulid = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
   it.each([
-    '', 'conv_', 'turn_', ulid, `room_${ulid}`, `CONV_${ulid}`, `conv_${ulid.toLowerCase()}`, `conv_${ulid.slice(1)}`,
-    `conv_${ulid}0`, `conv_${ulid}\n`, ` conv_${ulid}`, `conv_turn_${ulid}`, `conv_${'I'.repeat(26)}`,
+    '',
+    'conv_',
+    'turn_',
+    ulid,
+    `room_${ulid}`,
+    `CONV_${ulid}`,
+    `conv_${ulid.toLowerCase()}`,
+    `conv_${ulid.slice(1)}`,
+    `conv_${ulid}0`,
+    `conv_${ulid}\n`,
+    ` conv_${ulid}`,
+    `conv_turn_${ulid}`,
+    `conv_${'I'.repeat(26)}`,
     `conv_${'U'.repeat(26)}`,
-    'conv_\0', 'toString', '__proto__', 'x'.repeat(100_000),
+    'conv_\0',
+    'toString',
+    '__proto__',
+    'x'.repeat(100_000),
   ])('that is malformed stands for nothing: %#', (id) => {
     expect(kindOf(id)).toBeNull()
   })

@@ -20,9 +20,14 @@ const faultsOf = (schema: z.ZodType, input: unknown): string[] => {
 
 describe('text', () => {
   it.each([
-    ['', null], ['a\u0001\uffff\u2028', null], ['😀', null], ['\\u0000', null],
-    ['a\0', 'must not contain U+0000'], ['\0', 'must not contain U+0000'],
-    ['\ud83d', 'must not contain half of a surrogate pair'], ['\ude00a', 'must not contain half of a surrogate pair'],
+    ['', null],
+    ['a\u0001\uffff\u2028', null],
+    ['😀', null],
+    ['\\u0000', null],
+    ['a\0', 'must not contain U+0000'],
+    ['\0', 'must not contain U+0000'],
+    ['\ud83d', 'must not contain half of a surrogate pair'],
+    ['\ude00a', 'must not contain half of a surrogate pair'],
     ['a\ude00\ud83d', 'must not contain half of a surrogate pair'],
   ])('%j can be stored, or not: %s', (value, problem) => {
     expect(storable(value)).toBe(problem)
@@ -60,25 +65,43 @@ describe('a count', () => {
 
 describe('JSON', () => {
   it.each([
-    null, 0, false, '', 'a', [], {}, [1, 'a', { b: null }], '\\u0000', '\\\\ud83d', { '\\u0000': 1 }, '\u2028 😀', '"\\',
+    null,
+    0,
+    false,
+    '',
+    'a',
+    [],
+    {},
+    [1, 'a', { b: null }],
+    '\\u0000',
+    '\\\\ud83d',
+    { '\\u0000': 1 },
+    '\u2028 😀',
+    '"\\',
   ])('%j can be stored', (value) => {
     expect(faultsOf(json, value)).toEqual([])
   })
 
   const torn = ['must not contain U+0000 or half of a surrogate pair']
-  it.each([
-    ['\0'], [['\ud83d']], [{ a: { b: '\ude00' } }], [{ '\0': 1 }], ['\\\0'], ['\\\\\ud83d'],
-  ])('%j cannot', (value) => {
-    expect(faultsOf(json, value)).toEqual(torn)
-  })
+  it.each([['\0'], [['\ud83d']], [{ a: { b: '\ude00' } }], [{ '\0': 1 }], ['\\\0'], ['\\\\\ud83d']])(
+    '%j cannot',
+    (value) => {
+      expect(faultsOf(json, value)).toEqual(torn)
+    },
+  )
 
   it('takes any well-formed text and no other, however it is escaped', () => {
     const unit = fc.constantFrom('\\', '\0', '\ud83d', '\ude00', 'u', '0000', 'd83d', '"', 'a', '\n')
     const units = fc.array(unit, { maxLength: 8 })
-    fc.assert(fc.property(units.map((parts) => parts.join('')), (value) => {
-      expect(faultsOf(json, [value])).toEqual(storable(value) === null ? [] : torn)
-      expect(faultsOf(json, { [value]: 1 })).toEqual(storable(value) === null ? [] : torn)
-    }))
+    fc.assert(
+      fc.property(
+        units.map((parts) => parts.join('')),
+        (value) => {
+          expect(faultsOf(json, [value])).toEqual(storable(value) === null ? [] : torn)
+          expect(faultsOf(json, { [value]: 1 })).toEqual(storable(value) === null ? [] : torn)
+        },
+      ),
+    )
   })
 
   it('may be nested 64 deep, whatever brackets stand in its texts', () => {
@@ -100,7 +123,9 @@ describe('metadata', () => {
   })
 
   it.each<[unknown, string]>([
-    [[], 'must be a JSON object'], ['a', 'must be a JSON object'], [1, 'must be a JSON object'],
+    [[], 'must be a JSON object'],
+    ['a', 'must be a JSON object'],
+    [1, 'must be a JSON object'],
     [null, 'must be a JSON object'],
     [{ a: 'x'.repeat(65_536 - 7) }, 'must be at most 65536 bytes of JSON'],
     [{ a: '€'.repeat(22_000) }, 'must be at most 65536 bytes of JSON'],
@@ -110,11 +135,12 @@ describe('metadata', () => {
     expect(faultsOf(metadata, value)).toContain(message)
   })
 
-  it.each([
-    [{ a: 1n }], [nested(1_000)], [nested(4_000)], [nested(100_000)],
-  ])('is refused, not stumbled over: %#', (value) => {
-    expect(faultsOf(metadata, value)).not.toEqual([])
-  })
+  it.each([[{ a: 1n }], [nested(1_000)], [nested(4_000)], [nested(100_000)]])(
+    'is refused, not stumbled over: %#',
+    (value) => {
+      expect(faultsOf(metadata, value)).not.toEqual([])
+    },
+  )
 })
 
 describe('parse', () => {
@@ -125,11 +151,13 @@ describe('parse', () => {
   })
 
   it('throws one error that leads to everything wrong', () => {
-    expect(() => parse(schema, { a: '', list: [{ n: 1 }, { n: -1 }], as: '\0' })).toThrow(new InvalidInput([
-      { path: ['a'], message: 'must not be empty' },
-      { path: ['list', '1', 'n'], message: 'must not be negative' },
-      { path: ['as'], message: 'must not contain U+0000' },
-    ]))
+    expect(() => parse(schema, { a: '', list: [{ n: 1 }, { n: -1 }], as: '\0' })).toThrow(
+      new InvalidInput([
+        { path: ['a'], message: 'must not be empty' },
+        { path: ['list', '1', 'n'], message: 'must not be negative' },
+        { path: ['as'], message: 'must not contain U+0000' },
+      ]),
+    )
   })
 
   it.each([undefined, null, 1, 'a', []])('does not take %j for an input', (input) => {

@@ -23,9 +23,12 @@ describe('paging', () => {
   })
 
   it.each<[Paging, string]>([
-    [{ first: -1 }, 'first: is -1; it must be 0 to 200'], [{ first: 201 }, 'first: is 201; it must be 0 to 200'],
-    [{ last: -1 }, 'last: is -1; it must be 0 to 200'], [{ last: 201 }, 'last: is 201; it must be 0 to 200'],
-    [{ first: 1.5 }, 'first: is 1.5; it must be 0 to 200'], [{ last: NaN }, 'last: is NaN; it must be 0 to 200'],
+    [{ first: -1 }, 'first: is -1; it must be 0 to 200'],
+    [{ first: 201 }, 'first: is 201; it must be 0 to 200'],
+    [{ last: -1 }, 'last: is -1; it must be 0 to 200'],
+    [{ last: 201 }, 'last: is 201; it must be 0 to 200'],
+    [{ first: 1.5 }, 'first: is 1.5; it must be 0 to 200'],
+    [{ last: NaN }, 'last: is NaN; it must be 0 to 200'],
     [{ first: Infinity }, 'first: is Infinity; it must be 0 to 200'],
     [{ first: 1, last: 1 }, 'last: give first or last, not both'],
     [{ first: 0, last: 0 }, 'last: give first or last, not both'],
@@ -38,15 +41,23 @@ describe('paging', () => {
 describe('slice', () => {
   const list = fc.uniqueArray(fc.nat(100), { maxLength: 12 }).map((all) => all.sort((a, b) => a - b))
 
-  it('makes of one item more than asked for the page in the list\'s order, and says what lies beyond', () => {
-    fc.assert(fc.property(list, fc.nat(12), fc.boolean(), fc.option(fc.constant('a')), fc.option(fc.constant('b')),
-      (all, size, backwards, after, before) => {
-        const read = (backwards ? all.toReversed() : all).slice(0, size + 1)
-        const page = slice([...read], { size, backwards, after, before })
-        expect(page.items).toEqual(backwards ? all.slice(Math.max(0, all.length - size)) : all.slice(0, size))
-        const more = all.length > size
-        expect(backwards ? page.hasPreviousPage : page.hasNextPage).toBe(more)
-        expect(backwards ? page.hasNextPage : page.hasPreviousPage).toBe((backwards ? before : after) !== null)
-      }))
+  it("makes of one item more than asked for the page in the list's order, and says what lies beyond", () => {
+    fc.assert(
+      fc.property(
+        list,
+        fc.nat(12),
+        fc.boolean(),
+        fc.option(fc.constant('a')),
+        fc.option(fc.constant('b')),
+        (all, size, backwards, after, before) => {
+          const read = (backwards ? all.toReversed() : all).slice(0, size + 1)
+          const page = slice([...read], { size, backwards, after, before })
+          expect(page.items).toEqual(backwards ? all.slice(Math.max(0, all.length - size)) : all.slice(0, size))
+          const more = all.length > size
+          expect(backwards ? page.hasPreviousPage : page.hasNextPage).toBe(more)
+          expect(backwards ? page.hasNextPage : page.hasPreviousPage).toBe((backwards ? before : after) !== null)
+        },
+      ),
+    )
   })
 })

@@ -4,7 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { newId } from '../../src/domain/id.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import {
-  addParticipant, getParticipants, getUnreadCounts, markRead, removeParticipant, windowsAfterJoining,
+  addParticipant,
+  getParticipants,
+  getUnreadCounts,
+  markRead,
+  removeParticipant,
+  windowsAfterJoining,
   windowsAfterLeaving,
   type AddParticipantInput,
 } from '../../src/domain/participant.ts'
@@ -19,12 +24,18 @@ import { useWorld, type Tenant } from '../support/world.ts'
 
 describe('windows', () => {
   it.each<[number[], 'ALL' | 'SINCE_JOINED', number, number[]]>([
-    [[], 'ALL', 3, [1]], [[], 'SINCE_JOINED', 3, [3]], [[3, 6], 'SINCE_JOINED', 9, [3, 6, 9]], [[3, 6], 'ALL', 9, [1]],
+    [[], 'ALL', 3, [1]],
+    [[], 'SINCE_JOINED', 3, [3]],
+    [[3, 6], 'SINCE_JOINED', 9, [3, 6, 9]],
+    [[3, 6], 'ALL', 9, [1]],
   ])('%j after joining for %s at %d are %j', (before, history, seq, after) => {
     expect(windowsAfterJoining(before, history, seq)).toEqual(after)
   })
 
-  it.each([[[1], 5, [1, 6]], [[3, 6, 9], 9, [3, 6, 9, 10]]])('%j after leaving at %d are %j', (before, seq, after) => {
+  it.each([
+    [[1], 5, [1, 6]],
+    [[3, 6, 9], 9, [3, 6, 9, 10]],
+  ])('%j after leaving at %d are %j', (before, seq, after) => {
     expect(windowsAfterLeaving(before, seq)).toEqual(after)
   })
 })
@@ -41,7 +52,10 @@ describe.each(backends)('participants on $name', (backend) => {
   const unread = async (tenant: Tenant, room: string, actor: string, viewer = actor) =>
     (await getUnreadCounts(world.deps, tenant.as(viewer), [{ conversationId: room, actor }]))[0]
   const textsOf = async (tenant: Tenant, room: string, actor: string) =>
-    (await pageOfTurns(world.deps, tenant.as(actor), [room], {})).get(room)!.items.map(({ text }) => text).join('')
+    (await pageOfTurns(world.deps, tenant.as(actor), [room], {}))
+      .get(room)!
+      .items.map(({ text }) => text)
+      .join('')
   const kindsOf = async (tenant: Tenant, room: string) =>
     (await readJournal(world.deps.pool, tenant.name, room, 0, 100)).map(({ kind }) => kind).join(' ')
 
@@ -53,7 +67,12 @@ describe.each(backends)('participants on $name', (backend) => {
       const bob = await join(tenant, room, { actor: 'bob', kind: 'AGENT', displayName: 'Bob' })
       const cyd = await join(tenant, room, { actor: 'cyd', history: 'SINCE_JOINED' })
       expect(bob).toMatchObject({
-        actor: 'bob', kind: 'AGENT', displayName: 'Bob', history: 'ALL', leftAt: null, lastReadSeq: 0,
+        actor: 'bob',
+        kind: 'AGENT',
+        displayName: 'Bob',
+        history: 'ALL',
+        leftAt: null,
+        lastReadSeq: 0,
       })
       expect(cyd).toMatchObject({ kind: 'HUMAN', displayName: null, history: 'SINCE_JOINED', windows: [4] })
       await tenant.say(room, 'ann', '2')
@@ -71,7 +90,10 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await tenant.lastSeq(room)).toBe(1)
       const renamed = await join(tenant, room, { actor: 'bob', displayName: 'Robert' })
       expect(renamed).toMatchObject({
-        kind: 'AGENT', displayName: 'Robert', history: 'SINCE_JOINED', joinedAt: before.joinedAt,
+        kind: 'AGENT',
+        displayName: 'Robert',
+        history: 'SINCE_JOINED',
+        joinedAt: before.joinedAt,
       })
       expect(await kindsOf(tenant, room)).toBe('JOINED UPDATED')
     })
@@ -243,9 +265,20 @@ describe.each(backends)('participants on $name', (backend) => {
       const rooms = [await tenant.room('ann', 'bob'), await tenant.room('ann'), await tenant.room('ann', 'bob')]
       await tenant.say(rooms[0]!, 'ann', '1')
       await tenant.say(rooms[2]!, 'bob', '1')
-      const asked = [[2, 'ann'], [0, 'bob'], [1, 'bob'], [0, 'ann'], [2, 'ann']] as const
-      expect(await getUnreadCounts(world.deps, tenant.as('ann'), asked.map(([index, actor]) => (
-        { conversationId: rooms[index]!, actor })))).toEqual([1, 1, 0, 0, 1])
+      const asked = [
+        [2, 'ann'],
+        [0, 'bob'],
+        [1, 'bob'],
+        [0, 'ann'],
+        [2, 'ann'],
+      ] as const
+      expect(
+        await getUnreadCounts(
+          world.deps,
+          tenant.as('ann'),
+          asked.map(([index, actor]) => ({ conversationId: rooms[index]!, actor })),
+        ),
+      ).toEqual([1, 1, 0, 0, 1])
     })
   })
 
@@ -259,8 +292,9 @@ describe.each(backends)('participants on $name', (backend) => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const room = await tenant.room()
     await expect(join(tenant, room, participant)).rejects.toThrow(says)
-    await expect(join(tenant, 'conv_x', { actor: 'a' }))
-      .rejects.toThrow('conversationId: is not the id of a conversation')
+    await expect(join(tenant, 'conv_x', { actor: 'a' })).rejects.toThrow(
+      'conversationId: is not the id of a conversation',
+    )
     await expect(join(other, room, { actor: 'a' })).rejects.toThrow(NotFound)
     await expect(leave(other, room, 'a')).rejects.toThrow(NotFound)
     expect(await tenant.lastSeq(room)).toBe(0)

@@ -7,7 +7,11 @@ import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { newId } from '../../src/domain/id.ts'
 import { removeParticipant } from '../../src/domain/participant.ts'
 import {
-  createPresenceHolder, endExpiredPresence, getPresence, setPresence, type PresenceHolder,
+  createPresenceHolder,
+  endExpiredPresence,
+  getPresence,
+  setPresence,
+  type PresenceHolder,
 } from '../../src/domain/presence.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
@@ -71,9 +75,18 @@ describe.each(backends)('presence on $name', (backend) => {
     const [room, other] = [await tenant.room('ann', 'bob'), await tenant.room('ann')]
     await set(tenant, room, 'bob', 'AWAY')
     await set(tenant, other, 'ann', 'THINKING')
-    const asked = [[other, 'ann'], [room, 'ann'], [room, 'bob'], [other, 'bob']] as const
-    expect(await getPresence(world.deps, asked.map(([conversationId, actor]) => ({ conversationId, actor }))))
-      .toEqual(['THINKING', 'OFFLINE', 'AWAY', 'OFFLINE'])
+    const asked = [
+      [other, 'ann'],
+      [room, 'ann'],
+      [room, 'bob'],
+      [other, 'bob'],
+    ] as const
+    expect(
+      await getPresence(
+        world.deps,
+        asked.map(([conversationId, actor]) => ({ conversationId, actor })),
+      ),
+    ).toEqual(['THINKING', 'OFFLINE', 'AWAY', 'OFFLINE'])
     expect(await getPresence(world.deps, [])).toEqual([])
   })
 
@@ -162,7 +175,11 @@ describe.each(backends)('presence on $name', (backend) => {
     await setPresence(world.deps, tenant.as('ann'), { conversationId: room, state: 'TYPING', as: 'bob' }, socket)
     await set(tenant, other, 'ann', 'ONLINE', socket)
     await socket.end()
-    for (const [where, actor] of [[room, 'ann'], [room, 'bob'], [other, 'ann']] as const) {
+    for (const [where, actor] of [
+      [room, 'ann'],
+      [room, 'bob'],
+      [other, 'ann'],
+    ] as const) {
       expect(await stateOf(where, actor)).toBe('OFFLINE')
     }
     await expect.poll(() => told.toSorted()).toEqual(['ann OFFLINE', 'ann ONLINE', 'bob OFFLINE', 'bob TYPING'])

@@ -2,7 +2,10 @@
 
 import { describe, expect, it } from 'vitest'
 import {
-  deleteConversation, getConversationPage, getConversations, updateConversation,
+  deleteConversation,
+  getConversationPage,
+  getConversations,
+  updateConversation,
 } from '../../src/domain/conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { readInbox } from '../../src/domain/event/inbox.ts'
@@ -52,7 +55,9 @@ describe.each(backends)('a private turn on $name', (backend) => {
     await know(ann, 'ann', hello.id)
     if (whispering) {
       const said = await tenant.say(room, 'ann', `${CANARY} one`, {
-        ...meant, metadata: { [CANARY]: CANARY }, model: CANARY,
+        ...meant,
+        metadata: { [CANARY]: CANARY },
+        model: CANARY,
       })
       const edited = await supersedeTurn(deps, ann, { turnId: said.id, turn: { ...meant, content: `${CANARY} two` } })
       const again = await supersedeTurn(deps, ann, { turnId: edited.id, turn: { role: 'USER', parts: [call(CANARY)] } })
@@ -65,7 +70,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       const open = await openTurn(deps, ann, { conversationId: room, turn: meant })
       await appendDelta(deps, ann, { turnId: open.id, text: `${CANARY} still open` })
       ids.push(said.id, edited.id, again.id, written.id, given.id, open.id)
-      ids.push(...await know(ann, CANARY, written.id), ...await know(ann, 'ann', written.id))
+      ids.push(...(await know(ann, CANARY, written.id)), ...(await know(ann, 'ann', written.id)))
     }
     await tenant.say(room, 'eve', 'nobody tells me anything')
     await compact(deps, tenant.as('owner'), { conversationId: room })
@@ -77,7 +82,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const room = await tenant.room('ann', 'bob', 'eve', 'gone')
     await removeParticipant(world.deps, tenant.as('gone'), { conversationId: room, actor: 'gone' })
     await addParticipant(world.deps, tenant.as('late'), {
-      conversationId: room, participant: { actor: 'late', history: 'SINCE_JOINED' },
+      conversationId: room,
+      participant: { actor: 'late', history: 'SINCE_JOINED' },
     })
     return room
   }
@@ -109,9 +115,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
     return {
       pages,
       history: (await history(deps, viewer, [room], { limit: 200 })).get(room),
-      recalled: (
-        await recall(deps, viewer, { query: `${CANARY} hello tell`, scope: 'TENANT', k: 100, neighbours: 10 })
-      ).hits,
+      recalled: (await recall(deps, viewer, { query: `${CANARY} hello tell`, scope: 'TENANT', k: 100, neighbours: 10 }))
+        .hits,
       counts: (await countOfTurns(deps, viewer, [room])).get(room),
       unread: await getUnreadCounts(deps, viewer, participants),
       rooms: [
@@ -126,7 +131,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
       factsById: [...(await getFacts(deps, viewer, ids)).values()],
       summaries: await getCoveringSummaries(deps, viewer, room),
       summarized: (await summarizedThrough(deps, viewer, [room])).get(room)?.text,
-      withSummaries: (await historyWithSummaries(deps, viewer, [room], { limit: 200 })).get(room)
+      withSummaries: (await historyWithSummaries(deps, viewer, [room], { limit: 200 }))
+        .get(room)
         ?.map((entry) => (isSummary(entry) ? entry.content : entry.text)),
     }
   }
@@ -143,8 +149,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const expected = await findings(quiet, quietRoom, actor, [])
     expect(found.counts).toEqual(expected.counts)
     expect(found.unread).toEqual(expected.unread)
-    const known = ({ facts }: typeof found) => facts.map((list) => list.map(({ subject, object, supersededAt }) =>
-      [subject, object, supersededAt !== null]))
+    const known = ({ facts }: typeof found) =>
+      facts.map((list) => list.map(({ subject, object, supersededAt }) => [subject, object, supersededAt !== null]))
     expect(known(found)).toEqual(known(expected))
     expect(found.facts.flat().length > 0).toBe(actor !== 'gone')
     expect(found.withSummaries).toEqual(expected.withSummaries)
@@ -172,7 +178,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
   })
 
-  it('is nobody\'s in another tenant, whatever they are called', async () => {
+  it("is nobody's in another tenant, whatever they are called", async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const room = await makeRoom(tenant)
     const ids = await converse(tenant, room, true)
@@ -182,8 +188,9 @@ describe.each(backends)('a private turn on $name', (backend) => {
       expect([...found.facts.flat(), ...found.factsById]).toEqual([])
       expect(found.counts).toBeUndefined()
       expect(JSON.stringify(found)).not.toContain(CANARY)
-      await expect(readEventsOf(world.deps, other.as(actor), { conversationId: room, after: 0 }))
-        .rejects.toThrow(NotFound)
+      await expect(readEventsOf(world.deps, other.as(actor), { conversationId: room, after: 0 })).rejects.toThrow(
+        NotFound,
+      )
     }
   })
 
@@ -198,7 +205,11 @@ describe.each(backends)('a private turn on $name', (backend) => {
       const events: unknown[] = []
       told.set(`${actor} ${name}`, events)
       const stream = await readEventsOf(deps, tenant.as(actor), { conversationId: room, after })
-      streams.push((async () => { for await (const { event } of stream) events.push(event) })())
+      streams.push(
+        (async () => {
+          for await (const { event } of stream) events.push(event)
+        })(),
+      )
     }
     const actors = ['ann', 'bob', 'eve', 'late', 'gone', 'stranger']
     for (const actor of actors) await listen('live', actor)
@@ -207,7 +218,11 @@ describe.each(backends)('a private turn on $name', (backend) => {
       const events: unknown[] = []
       told.set(`${actor} inbox`, events)
       inboxes.push(() => void inbox.return!())
-      streams.push((async () => { for await (const event of inbox) events.push(event) })())
+      streams.push(
+        (async () => {
+          for await (const event of inbox) events.push(event)
+        })(),
+      )
     }
     const facts = (await converse(tenant, room, true)).filter((id) => id.startsWith('fact_'))
     for (const actor of actors) await listen('replay', actor, 0)
@@ -220,7 +235,10 @@ describe.each(backends)('a private turn on $name', (backend) => {
     for (const [who, events] of told) {
       const knows = /^(ann|bob) (live|replay)/.test(who)
       expect(JSON.stringify(events).includes(CANARY), `${who} is told of the canary`).toBe(knows)
-      expect(facts.some((id) => JSON.stringify(events).includes(id)), `${who} is told of facts`).toBe(knows)
+      expect(
+        facts.some((id) => JSON.stringify(events).includes(id)),
+        `${who} is told of facts`,
+      ).toBe(knows)
     }
   })
 
@@ -234,7 +252,12 @@ describe.each(backends)('a private turn on $name', (backend) => {
       const inbox = await readInbox(world.deps, tenant.as(actor), {})
       const heard: string[] = []
       reasons.set(actor, heard)
-      streams.push({ inbox, ended: (async () => { for await (const { reason } of inbox) heard.push(reason) })() })
+      streams.push({
+        inbox,
+        ended: (async () => {
+          for await (const { reason } of inbox) heard.push(reason)
+        })(),
+      })
     }
     await tenant.say(room, 'ann', CANARY, { audience: ['bob'] })
     await expect.poll(() => reasons.get('bob')).toEqual(['TURN'])
@@ -258,8 +281,11 @@ describe.each(backends)('a private turn on $name', (backend) => {
       }
     }
     const parts = [{ toolResult: { callId: CANARY, name: 'n', result: 1 } }]
-    answers.push(await appendTurn(world.deps, tenant.as('eve'), { conversationId: room, turn: { role: 'TOOL', parts } })
-      .catch((error) => error))
+    answers.push(
+      await appendTurn(world.deps, tenant.as('eve'), { conversationId: room, turn: { role: 'TOOL', parts } }).catch(
+        (error) => error,
+      ),
+    )
     for (const error of answers) expect(error).toBeInstanceOf(DomainError)
     for (const error of answers.slice(0, -1)) expect(error).toBeInstanceOf(NotFound)
   })

@@ -12,7 +12,15 @@ import { countOfTurns, pageOfTurns } from '../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { getTurns } from '../../src/domain/turn/turn.ts'
 import {
-  actAs, isOpenAt, OPEN_VIEW, sees, seesAllPublic, seesNothingOf, spans, viewClass, type View,
+  actAs,
+  isOpenAt,
+  OPEN_VIEW,
+  sees,
+  seesAllPublic,
+  seesNothingOf,
+  spans,
+  viewClass,
+  type View,
 } from '../../src/domain/view.ts'
 import { visible } from '../../src/store/sql/visible.ts'
 import { backends } from '../support/backend.ts'
@@ -24,9 +32,21 @@ describe('windows', () => {
     [[], [], [0, 1, 5]],
     [[1], [1, 2, 1e9, Infinity], [0]],
     [[3], [3, 4, Infinity], [1, 2]],
-    [[1, 6], [1, 5], [6, 7, Infinity]],
-    [[1, 6, 9], [1, 5, 9, 10, Infinity], [6, 8]],
-    [[4, 6, 9, 12], [4, 5, 9, 11], [3, 6, 8, 12, Infinity]],
+    [
+      [1, 6],
+      [1, 5],
+      [6, 7, Infinity],
+    ],
+    [
+      [1, 6, 9],
+      [1, 5, 9, 10, Infinity],
+      [6, 8],
+    ],
+    [
+      [4, 6, 9, 12],
+      [4, 5, 9, 11],
+      [3, 6, 8, 12, Infinity],
+    ],
     // Left by entry 5, back by entry 6: nothing was missed.
     [[1, 6, 6], [1, 5, 6, 7], []],
   ])('%j are open at %j and closed at %j', (windows, open, closed) => {
@@ -39,36 +59,51 @@ describe('a summary', () => {
   const windows = fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 5 }).map((list) => list.sort((a, b) => a - b))
   it('reaches whose windows are open over all that it was made of, and is nothing to whose are closed', () => {
     const three = fc.array(fc.integer({ min: 1, max: 22 }), { minLength: 3, maxLength: 3 })
-    fc.assert(fc.property(windows, three, (list, seqs) => {
-      const [fromSeq, toSeq, newestSeq] = seqs.sort((a, b) => a - b) as [number, number, number]
-      const summary = { fromSeq, toSeq, newestSeq }
-      const open = (from: number, to: number) =>
-        Array.from({ length: to - from + 1 }, (_, n) => isOpenAt(list, from + n))
-      expect(spans({ windows: list }, summary)).toBe(open(fromSeq, newestSeq).every(Boolean))
-      expect(seesNothingOf({ windows: list }, summary)).toBe(!open(fromSeq, toSeq).some(Boolean))
-    }), { numRuns: 2_000 })
+    fc.assert(
+      fc.property(windows, three, (list, seqs) => {
+        const [fromSeq, toSeq, newestSeq] = seqs.sort((a, b) => a - b) as [number, number, number]
+        const summary = { fromSeq, toSeq, newestSeq }
+        const open = (from: number, to: number) =>
+          Array.from({ length: to - from + 1 }, (_, n) => isOpenAt(list, from + n))
+        expect(spans({ windows: list }, summary)).toBe(open(fromSeq, newestSeq).every(Boolean))
+        expect(seesNothingOf({ windows: list }, summary)).toBe(!open(fromSeq, toSeq).some(Boolean))
+      }),
+      { numRuns: 2_000 },
+    )
   })
 })
 
 describe('a view', () => {
   const ann: View = { actor: 'ann', windows: [1, 6, 9], addressed: true }
   it.each<[view: View, seq: number, rootSeq: number, audience: string[] | null, boolean]>([
-    [ann, 2, 2, null, true], [ann, 7, 7, null, false], [ann, 9, 9, null, true],
+    [ann, 2, 2, null, true],
+    [ann, 7, 7, null, false],
+    [ann, 9, 9, null, true],
     // A version is seen where both it and its place are.
-    [ann, 10, 2, null, true], [ann, 7, 2, null, false], [ann, 10, 7, null, false],
-    [ann, 2, 2, ['ann'], true], [ann, 2, 2, ['bob', 'ann'], true], [ann, 2, 2, ['bob'], false],
+    [ann, 10, 2, null, true],
+    [ann, 7, 2, null, false],
+    [ann, 10, 7, null, false],
+    [ann, 2, 2, ['ann'], true],
+    [ann, 2, 2, ['bob', 'ann'], true],
+    [ann, 2, 2, ['bob'], false],
     [ann, 7, 7, ['ann'], false],
-    [OPEN_VIEW, 1, 1, null, true], [OPEN_VIEW, 1, 1, ['ann'], false],
+    [OPEN_VIEW, 1, 1, null, true],
+    [OPEN_VIEW, 1, 1, ['ann'], false],
     // Nobody is called null.
     [OPEN_VIEW, 1, 1, ['null', ''], false],
   ])('%j of version %d at place %d for %j: %s', (view, seq, rootSeq, audience, seen) => {
     expect(sees(view, { seq, rootSeq, audience })).toBe(seen)
   })
 
-  it.each<[number[], boolean]>([[[1], true], [[0], true], [[2], false], [[1, 5], false], [[1, 5, 6], false]])(
-    'with windows %j sees all that is public: %s', (windows, all) => {
-      expect(seesAllPublic({ actor: 'ann', windows, addressed: false })).toBe(all)
-    })
+  it.each<[number[], boolean]>([
+    [[1], true],
+    [[0], true],
+    [[2], false],
+    [[1, 5], false],
+    [[1, 5, 6], false],
+  ])('with windows %j sees all that is public: %s', (windows, all) => {
+    expect(seesAllPublic({ actor: 'ann', windows, addressed: false })).toBe(all)
+  })
 
   it('is of one class with those that see the same turns, and of no other', () => {
     const view = (actor: string | null, windows: number[], addressed: boolean) =>
@@ -82,7 +117,7 @@ describe('a view', () => {
     expect(view('2|b', [1], true)).not.toBe(view('b', [1, 2], true))
   })
 
-  it('is somebody else\'s with `as`, within the tenant', () => {
+  it("is somebody else's with `as`, within the tenant", () => {
     const viewer = { tenant: 't', actor: 'ann' }
     expect(actAs(viewer, 'bob')).toEqual({ tenant: 't', actor: 'bob' })
     for (const as of [null, undefined, 'ann']) expect(actAs(viewer, as)).toBe(viewer)
@@ -111,39 +146,53 @@ describe.each(backends)('views on $name', (backend) => {
   const world = useWorld(backend)
 
   it('contain in SQL the same turns as in TypeScript', async () => {
-    const placed = fc.record({
-      seq: fc.integer({ min: 1, max: 20 }), rootSeq: fc.integer({ min: 1, max: 20 }),
-      audience: fc.option(fc.subarray(['ann', 'bob', 'null', ''])),
-    }).map((turn) => ({ ...turn, rootSeq: Math.min(turn.seq, turn.rootSeq) }))
-    const windows = fc.array(fc.integer({ min: 0, max: 21 }), { minLength: 1, maxLength: 6 })
+    const placed = fc
+      .record({
+        seq: fc.integer({ min: 1, max: 20 }),
+        rootSeq: fc.integer({ min: 1, max: 20 }),
+        audience: fc.option(fc.subarray(['ann', 'bob', 'null', ''])),
+      })
+      .map((turn) => ({ ...turn, rootSeq: Math.min(turn.seq, turn.rootSeq) }))
+    const windows = fc
+      .array(fc.integer({ min: 0, max: 21 }), { minLength: 1, maxLength: 6 })
       .map((all) => all.sort((a, b) => a - b))
-    await fc.assert(fc.asyncProperty(
-      windows, fc.constantFrom('ann', 'bob', null), fc.array(placed, { minLength: 1, maxLength: 20 }),
-      async (open, who, turns) => {
-        const { rows } = await world.deps.pool.query(
-          `SELECT coalesce(${visible()}, false) AS seen
+    await fc.assert(
+      fc.asyncProperty(
+        windows,
+        fc.constantFrom('ann', 'bob', null),
+        fc.array(placed, { minLength: 1, maxLength: 20 }),
+        async (open, who, turns) => {
+          const { rows } = await world.deps.pool.query(
+            `SELECT coalesce(${visible()}, false) AS seen
            FROM (SELECT $1::integer[] AS windows, $2::text AS actor) v,
                 jsonb_to_recordset($3::jsonb) AS t(seq integer, root_seq integer, audience text[])`,
-          [open, who, JSON.stringify(turns.map(({ rootSeq, ...turn }) => ({ ...turn, root_seq: rootSeq })))])
-        const view = { actor: who, windows: open, addressed: true }
-        expect(rows.map(({ seen }) => seen)).toEqual(turns.map((turn) => sees(view, turn)))
-      }), { numRuns: 150 })
+            [open, who, JSON.stringify(turns.map(({ rootSeq, ...turn }) => ({ ...turn, root_seq: rootSeq })))],
+          )
+          const view = { actor: who, windows: open, addressed: true }
+          expect(rows.map(({ seen }) => seen)).toEqual(turns.map((turn) => sees(view, turn)))
+        },
+      ),
+      { numRuns: 150 },
+    )
   })
 
   it('of random rooms hold in pages, counts, unread counts and events, for everybody', async () => {
     const met = { private: 0, superseded: 0, hidden: 0 }
-    await fc.assert(fc.asyncProperty(fc.array(anyOp, { minLength: 5, maxLength: 35, size: 'max' }), async (ops) => {
-      const tenant = world.tenant()
-      const room = await tenant.room()
-      const oracle = createRoomOracle()
-      for (const [index, op] of ops.entries()) await play(tenant, room, oracle, op, index)
-      expect(await tenant.lastSeq(room)).toBe(oracle.head)
-      for (const who of PLACES) await expectReads(tenant, room, oracle, who)
-      await expectEvents(tenant, room, oracle)
-      met.private += oracle.turns.filter(({ audience }) => audience).length
-      met.superseded += oracle.turns.filter(oracle.isSuperseded).length
-      met.hidden += ACTORS.filter((who) => oracle.page(who, true).length < oracle.turns.length).length
-    }), { numRuns: 40 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyOp, { minLength: 5, maxLength: 35, size: 'max' }), async (ops) => {
+        const tenant = world.tenant()
+        const room = await tenant.room()
+        const oracle = createRoomOracle()
+        for (const [index, op] of ops.entries()) await play(tenant, room, oracle, op, index)
+        expect(await tenant.lastSeq(room)).toBe(oracle.head)
+        for (const who of PLACES) await expectReads(tenant, room, oracle, who)
+        await expectEvents(tenant, room, oracle)
+        met.private += oracle.turns.filter(({ audience }) => audience).length
+        met.superseded += oracle.turns.filter(oracle.isSuperseded).length
+        met.hidden += ACTORS.filter((who) => oracle.page(who, true).length < oracle.turns.length).length
+      }),
+      { numRuns: 40 },
+    )
     // The rooms were not dull ones.
     for (const [what, times] of Object.entries(met)) expect(times, what).toBeGreaterThan(20)
   }, 120_000)
@@ -189,12 +238,14 @@ describe.each(backends)('views on $name', (backend) => {
         return oracle.close(turn, op.op === 'commit' ? 'COMMITTED' : 'ABORTED', tokenCount)
       }
       case 'supersede': {
-        const newest = oracle.turns.filter((turn) =>
-          turn.status !== 'STREAMING' && !oracle.isSuperseded(turn) && oracle.isIn(turn.actor))
+        const newest = oracle.turns.filter(
+          (turn) => turn.status !== 'STREAMING' && !oracle.isSuperseded(turn) && oracle.isIn(turn.actor),
+        )
         const turn = newest[op.pick % newest.length]
         if (!turn) return
         const { id, tokenCount } = await supersedeTurn(deps, tenant.as(turn.actor), {
-          turnId: turn.id, turn: { role: 'USER', content: `${content} again` },
+          turnId: turn.id,
+          turn: { role: 'USER', content: `${content} again` },
         })
         return oracle.supersede(turn, id, tokenCount)
       }
@@ -213,14 +264,24 @@ describe.each(backends)('views on $name', (backend) => {
     for (const includeSuperseded of [false, true]) {
       for (const end of [{ first: 200 }, { last: 200 }]) {
         const page = (await pageOfTurns(deps, viewer, [room], { ...end, includeSuperseded })).get(room)!
-        expect(page.items.map(({ id, status }) => [id, status]), `page of ${who}`)
-          .toEqual(oracle.page(who, includeSuperseded).map(({ id, status }) => [id, status]))
+        expect(
+          page.items.map(({ id, status }) => [id, status]),
+          `page of ${who}`,
+        ).toEqual(oracle.page(who, includeSuperseded).map(({ id, status }) => [id, status]))
       }
     }
     expect((await countOfTurns(deps, viewer, [room])).get(room), `count of ${who}`).toEqual(oracle.count(who))
-    const known = await getTurns(deps, viewer, oracle.turns.map(({ id }) => id))
-    expect([...known.keys()].sort(), `turns ${who} finds by id`)
-      .toEqual(oracle.page(who, true).map(({ id }) => id).sort())
+    const known = await getTurns(
+      deps,
+      viewer,
+      oracle.turns.map(({ id }) => id),
+    )
+    expect([...known.keys()].sort(), `turns ${who} finds by id`).toEqual(
+      oracle
+        .page(who, true)
+        .map(({ id }) => id)
+        .sort(),
+    )
     const participants = ACTORS.filter((each) => oracle.knows(each))
     const asked = participants.map((each) => ({ conversationId: room, actor: each }))
     const unread = await getUnreadCounts(deps, viewer, asked)
@@ -229,23 +290,25 @@ describe.each(backends)('views on $name', (backend) => {
 
   /** Reads from the beginning as everybody at once; the room's end ends the streams. */
   async function expectEvents(tenant: Tenant, room: string, oracle: RoomOracle): Promise<void> {
-    const told = await Promise.all(PLACES.map(async (who) => {
-      const events: unknown[] = []
-      const enough = oracle.events(who).length
-      const stream = await readEventsOf(world.deps, tenant.as(who), { conversationId: room, after: 0 })
-      let reached = () => {}
-      const caughtUp = new Promise<void>((resolve) => (reached = resolve))
-      if (enough === 0) reached()
-      const finished = (async () => {
-        for await (const { event } of stream) {
-          if (event.seq === null) continue
-          const turn = event.type === 'TurnSuperseded' ? event.by : 'turn' in event ? event.turn : undefined
-          events.push({ seq: event.seq, type: event.type, turn: turn?.id })
-          if (events.length === enough) reached()
-        }
-      })()
-      return { who, events, caughtUp, finished }
-    }))
+    const told = await Promise.all(
+      PLACES.map(async (who) => {
+        const events: unknown[] = []
+        const enough = oracle.events(who).length
+        const stream = await readEventsOf(world.deps, tenant.as(who), { conversationId: room, after: 0 })
+        let reached = () => {}
+        const caughtUp = new Promise<void>((resolve) => (reached = resolve))
+        if (enough === 0) reached()
+        const finished = (async () => {
+          for await (const { event } of stream) {
+            if (event.seq === null) continue
+            const turn = event.type === 'TurnSuperseded' ? event.by : 'turn' in event ? event.turn : undefined
+            events.push({ seq: event.seq, type: event.type, turn: turn?.id })
+            if (events.length === enough) reached()
+          }
+        })()
+        return { who, events, caughtUp, finished }
+      }),
+    )
     const patience = new Promise((resolve) => setTimeout(resolve, 3_000).unref())
     await Promise.race([Promise.all(told.map(({ caughtUp }) => caughtUp)), patience])
     await deleteConversation(world.deps, tenant.as('owner'), room)

@@ -37,7 +37,9 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
 
   return {
     as,
-    get deps() { return world.deps },
+    get deps() {
+      return world.deps
+    },
     /** The errors of an operation that fails. */
     async failure(document: string, variables?: object): Promise<Answer[]> {
       const args = prepare('ada', document, variables)
@@ -56,16 +58,22 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     },
     /** A room with those actors in it, who are its first entries. */
     async room(actors: string[], about: object = {}): Promise<string> {
-      const { createConversation } = await ada(`mutation ($input: CreateConversationInput!) {
+      const { createConversation } = await ada(
+        `mutation ($input: CreateConversationInput!) {
         createConversation(input: $input) { ... on Conversation { id } }
-      }`, { input: { participants: actors.map((actor) => ({ actor })), ...about } })
+      }`,
+        { input: { participants: actors.map((actor) => ({ actor })), ...about } },
+      )
       return createConversation.id
     },
     /** One turn of ada's. */
     async say(conversationId: string, content: string, about: object = {}): Promise<{ id: string; seq: number }> {
-      const { appendTurn } = await ada(`mutation ($input: AppendTurnInput!) {
+      const { appendTurn } = await ada(
+        `mutation ($input: AppendTurnInput!) {
         appendTurn(input: $input) { ... on Turn { id seq } }
-      }`, { input: { conversationId, turn: { role: 'USER', content, ...about } } })
+      }`,
+        { input: { conversationId, turn: { role: 'USER', content, ...about } } },
+      )
       return appendTurn
     },
     /** The named statements that are sent to the database for what runs, in order of name: not those of embedding. */

@@ -34,21 +34,35 @@ describe.each(backends)('buildContext on $name', (backend) => {
   beforeAll(async () => {
     room = await makeRoom(['ada', 'bot'], { systemPrompt: 'Be brief.' })
     turns.push((await say(room, 'Where are the tulips?')).id)
-    turns.push((await say(room, '', {
-      actor: 'bot', role: 'ASSISTANT', content: undefined,
-      parts: [{ toolCall: { callId: 'c1', name: 'find', arguments: { what: 'tulips' } } }],
-    })).id)
-    turns.push((await say(room, '', {
-      actor: 'find', role: 'TOOL', content: undefined,
-      parts: [{ toolResult: { callId: 'c1', name: 'find', result: 'By the fence.' } }],
-    })).id)
+    turns.push(
+      (
+        await say(room, '', {
+          actor: 'bot',
+          role: 'ASSISTANT',
+          content: undefined,
+          parts: [{ toolCall: { callId: 'c1', name: 'find', arguments: { what: 'tulips' } } }],
+        })
+      ).id,
+    )
+    turns.push(
+      (
+        await say(room, '', {
+          actor: 'find',
+          role: 'TOOL',
+          content: undefined,
+          parts: [{ toolResult: { callId: 'c1', name: 'find', result: 'By the fence.' } }],
+        })
+      ).id,
+    )
   })
 
   it('answers with the messages, in every format, and with an account of them', async () => {
     const context = await ask({ conversationId: room, as: 'bot' })
     expect(context.messages.map(({ role, name, content, sources }: Answer) => [role, name, content, sources])).toEqual([
-      ['SYSTEM', null, 'Be brief.', []], ['USER', 'ada', 'Where are the tulips?', [turns[0]]],
-      ['ASSISTANT', null, '', [turns[1]]], ['TOOL', 'find', '', [turns[2]]],
+      ['SYSTEM', null, 'Be brief.', []],
+      ['USER', 'ada', 'Where are the tulips?', [turns[0]]],
+      ['ASSISTANT', null, '', [turns[1]]],
+      ['TOOL', 'find', '', [turns[2]]],
     ])
     expect(context.messages[2].parts).toEqual([
       { __typename: 'ToolCallPart', callId: 'c1', name: 'find', arguments: { what: 'tulips' } },
@@ -59,7 +73,10 @@ describe.each(backends)('buildContext on $name', (backend) => {
     expect(context.aiSdk.at(-1).content[0]).toMatchObject({ type: 'tool-result', toolCallId: 'c1' })
     expect(context).toMatchObject({ __typename: 'Context', tokenBudget: 1_000, truncated: false })
     expect(context.items.map(({ kind, included }: Answer) => [kind, included])).toEqual([
-      ['SYSTEM_PROMPT', true], ['RECENT', true], ['RECENT', true], ['RECENT', true],
+      ['SYSTEM_PROMPT', true],
+      ['RECENT', true],
+      ['RECENT', true],
+      ['RECENT', true],
     ])
     expect(context.tokens).toBeGreaterThan(0)
     expect(context.stablePrefixTokens).toBe(context.tokens)
@@ -67,16 +84,23 @@ describe.each(backends)('buildContext on $name', (backend) => {
 
   it('tells what is known where it is asked for', async () => {
     const known = await makeRoom(['ada', 'bot'])
-    const { recordFacts } = await as('ada')(`mutation ($room: ID!) {
+    const { recordFacts } = await as('ada')(
+      `mutation ($room: ID!) {
       recordFacts(input: { conversationId: $room, facts: [{ subject: "Ada", predicate: "keeps", object: "bees" }] }) {
         ... on FactExtraction { facts { id } }
       }
-    }`, { room: known })
+    }`,
+      { room: known },
+    )
     const context = await ask({ conversationId: known, includeFacts: true, includeProfile: true })
-    expect(context.messages).toMatchObject([{
-      role: 'USER', name: 'facts', sources: [recordFacts.facts[0].id],
-      content: expect.stringContaining('- Ada keeps bees'),
-    }])
+    expect(context.messages).toMatchObject([
+      {
+        role: 'USER',
+        name: 'facts',
+        sources: [recordFacts.facts[0].id],
+        content: expect.stringContaining('- Ada keeps bees'),
+      },
+    ])
     expect(context.items.map(({ kind, included }: Answer) => [kind, included])).toEqual([['FACT', true]])
     expect((await ask({ conversationId: known })).messages).toEqual([])
   })
@@ -90,11 +114,14 @@ describe.each(backends)('buildContext on $name', (backend) => {
   it('answers that there is no such room, or what is wrong with the input', async () => {
     expect(await ask({ conversationId: `conv_${'0'.repeat(26)}` })).toMatchObject({ __typename: 'NotFound' })
     for (const [input, path] of [
-      [{ tokenBudget: 0 }, ['tokenBudget']], [{ recentTurns: -1 }, ['recentTurns']], [{ as: 'nobody' }, ['as']],
+      [{ tokenBudget: 0 }, ['tokenBudget']],
+      [{ recentTurns: -1 }, ['recentTurns']],
+      [{ as: 'nobody' }, ['as']],
       [{ semanticRecall: { k: 0 } }, ['semanticRecall', 'k']],
     ] as const) {
       expect(await ask({ conversationId: room, ...input })).toMatchObject({
-        __typename: 'InvalidInput', issues: [{ path }],
+        __typename: 'InvalidInput',
+        issues: [{ path }],
       })
     }
   })

@@ -8,11 +8,19 @@ describe.each(backends)('Query.embedding, on $name', (backend) => {
   it('says how far turns have vectors', async () => {
     const one = await room(['ada'])
     await say(one, 'hello there')
-    await vi.waitFor(async () => {
-      const { embedding } = await as('ada')('{ embedding { embedder serving done remaining perSecond etaSeconds } }')
-      expect(embedding).toEqual({
-        embedder: 'static-1', serving: 'static-1', done: 2, remaining: 0, perSecond: 0, etaSeconds: 0,
-      })
-    }, { timeout: 5_000, interval: 200 })
+    await vi.waitFor(
+      async () => {
+        const { embedding } = await as('ada')('{ embedding { embedder serving done remaining perSecond etaSeconds } }')
+        expect(embedding).toEqual({
+          embedder: 'static-1',
+          serving: 'static-1',
+          done: 2,
+          remaining: 0,
+          perSecond: 0,
+          etaSeconds: 0,
+        })
+      },
+      { timeout: 5_000, interval: 200 },
+    )
   })
 })

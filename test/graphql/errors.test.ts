@@ -6,7 +6,9 @@ import { toGraphQLError } from '../../src/graphql/errors.ts'
 describe('toGraphQLError', () => {
   it('gives an expected failure its code, in the place where it happened', () => {
     const thrown = new GraphQLError('x', {
-      path: ['conversation', 'turns'], source: new Source('{ a }'), positions: [2],
+      path: ['conversation', 'turns'],
+      source: new Source('{ a }'),
+      positions: [2],
       originalError: new NotFound('turn', 'turn_1'),
     })
     const told = toGraphQLError(thrown)!
@@ -19,7 +21,10 @@ describe('toGraphQLError', () => {
   })
 
   it('says all that is wrong with an input', () => {
-    const issues = [{ path: ['first'], message: 'is 9' }, { path: [], message: 'no' }]
+    const issues = [
+      { path: ['first'], message: 'is 9' },
+      { path: [], message: 'no' },
+    ]
     expect(toGraphQLError(new InvalidInput(issues))!.extensions).toEqual({ code: 'INVALID_INPUT', issues })
   })
 
@@ -30,7 +35,11 @@ describe('toGraphQLError', () => {
   })
 
   it.each([
-    new Error('connection refused'), new GraphQLError('Syntax Error'), 'text', null, undefined,
+    new Error('connection refused'),
+    new GraphQLError('Syntax Error'),
+    'text',
+    null,
+    undefined,
     new GraphQLError('x', { originalError: new TypeError('undefined is not a function') }),
   ])('has nothing to tell of anything else: %s', (error) => {
     expect(toGraphQLError(error)).toBeNull()

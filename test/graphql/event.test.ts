@@ -69,11 +69,11 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     await write(`appendDelta(input: { turnId: "${open.id}", text: "Hi" })`)
     const seen = await take(following, 2)
     await write(`abortTurn(input: { turnId: "${open.id}", reason: "enough" })`)
-    seen.push(...await take(following, 1))
+    seen.push(...(await take(following, 1)))
     await write(`markRead(input: { conversationId: "${room}", seq: 3 })`)
-    seen.push(...await take(following, 1))
+    seen.push(...(await take(following, 1)))
     await write(`setPresence(input: { conversationId: "${room}", state: AWAY })`)
-    seen.push(...await take(following, 1))
+    seen.push(...(await take(following, 1)))
     await write(`deleteConversation(id: "${room}")`)
     for await (const event of following) seen.push(event)
     expect(seen.map(({ conversationEvents: { conversationId, ...event } }) => event)).toEqual([
@@ -116,13 +116,21 @@ describe.each(backends)('subscriptions on $name', (backend) => {
 
   it('leave out the facts that are known from another room by the time they are shown', async () => {
     const [room, other] = [await makeRoom(BOTH), await makeRoom(BOTH)]
-    const following = await follow('bob', `subscription ($id: ID!) {
+    const following = await follow(
+      'bob',
+      `subscription ($id: ID!) {
       conversationEvents(conversationId: $id) { seq ... on FactsChanged { facts { object } } }
-    }`, { id: room })
-    const know = (conversationId: string, ...objects: string[]) => write(`recordFacts(input: {
+    }`,
+      { id: room },
+    )
+    const know = (conversationId: string, ...objects: string[]) =>
+      write(
+        `recordFacts(input: {
       conversationId: "${conversationId}"
       facts: [${objects.map((object) => `{ subject: "Ada", predicate: "likes", object: "${object}" }`).join()}]
-    })`, '... on FactExtraction { facts { id } }')
+    })`,
+        '... on FactExtraction { facts { id } }',
+      )
     await know(room, 'snow', 'ice')
     // It waits to be taken, and is shown only then.
     await new Promise((resolve) => setTimeout(resolve, 200))
@@ -141,9 +149,12 @@ describe.each(backends)('subscriptions on $name', (backend) => {
   })
 
   it('tell an inbox what changes in any of its rooms', async () => {
-    const inbox = await follow('bob', `subscription {
+    const inbox = await follow(
+      'bob',
+      `subscription {
       inbox { conversationId reason unreadCount conversation { title turnCount } at }
-    }`)
+    }`,
+    )
     const next = async () => (await inbox.next()).value.inbox
     const room = await makeRoom(['bob', 'ada'], { title: 'Room' })
     const about = { conversationId: room, at: expect.any(String), conversation: { title: 'Room', turnCount: 0 } }

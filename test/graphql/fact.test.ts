@@ -44,14 +44,27 @@ describe.each(backends)('facts on $name', (backend) => {
     const room = await clients.room(['ada', 'bob'], { title: 'Hall' })
     const turn = await say(room, 'I like tea.', { createdAt: '2026-01-02T03:04:05.678Z' })
     const given = likes(' green   tea ', { confidence: 0.25, sourceTurnId: turn.id })
-    const { facts: [fact], ...rest } = await record({ conversationId: room, facts: [given] }, bob)
+    const {
+      facts: [fact],
+      ...rest
+    } = await record({ conversationId: room, facts: [given] }, bob)
     expect(rest).toEqual({ __typename: 'FactExtraction', exactDuplicatesSkipped: 0 })
     const texts = likes('green tea')
     expect(fact).toEqual({
-      id: expect.stringMatching(/^fact_\w{26}$/), userId: 'ada', ...texts, confidence: 0.25, saidBy: 'HUMAN',
-      contentHash: contentHash(texts), observedAt: '2026-01-02T03:04:05.678Z', createdAt: expect.any(String),
-      supersededAt: null, supersedeReason: null, supersedeNote: null, supersededBy: null,
-      sourceConversation: { id: room, title: 'Hall' }, sourceTurn: { id: turn.id, text: 'I like tea.' },
+      id: expect.stringMatching(/^fact_\w{26}$/),
+      userId: 'ada',
+      ...texts,
+      confidence: 0.25,
+      saidBy: 'HUMAN',
+      contentHash: contentHash(texts),
+      observedAt: '2026-01-02T03:04:05.678Z',
+      createdAt: expect.any(String),
+      supersededAt: null,
+      supersedeReason: null,
+      supersedeNote: null,
+      supersededBy: null,
+      sourceConversation: { id: room, title: 'Hall' },
+      sourceTurn: { id: turn.id, text: 'I like tea.' },
     })
     const query = `query ($id: ID!) { node(id: $id) { __typename ... on Fact { ${FIELDS} } } }`
     const { node } = await bob(query, { id: fact.id })
@@ -62,7 +75,9 @@ describe.each(backends)('facts on $name', (backend) => {
 
   it('need neither room nor turn, and then are for the whole tenant', async () => {
     const before = Date.now()
-    const { facts: [fact] } = await record({ userId: 'zoe', facts: [likes('silence')] })
+    const {
+      facts: [fact],
+    } = await record({ userId: 'zoe', facts: [likes('silence')] })
     expect(fact).toMatchObject({ userId: 'zoe', confidence: 1, sourceConversation: null, sourceTurn: null })
     expect(Date.parse(fact.observedAt)).toBeGreaterThanOrEqual(before)
     expect(objects(await list({ filter: { userId: 'zoe' } }, carl))).toEqual(['silence'])
@@ -72,7 +87,8 @@ describe.each(backends)('facts on $name', (backend) => {
     const room = await clients.room(['ada'])
     const facts = [likes('tea'), likes('TEA'), likes('milk')]
     expect(await record({ conversationId: room, facts })).toMatchObject({
-      facts: [{ object: 'tea' }, { object: 'milk' }], exactDuplicatesSkipped: 1,
+      facts: [{ object: 'tea' }, { object: 'milk' }],
+      exactDuplicatesSkipped: 1,
     })
     expect(await record({ conversationId: room, facts })).toMatchObject({ facts: [], exactDuplicatesSkipped: 3 })
   })
@@ -90,11 +106,16 @@ describe.each(backends)('facts on $name', (backend) => {
 
   it('are taken back with a reason, once', async () => {
     const room = await clients.room(['ada'])
-    const { facts: [fact] } = await record({ conversationId: room, facts: [likes('rain')] })
+    const {
+      facts: [fact],
+    } = await record({ conversationId: room, facts: [likes('rain')] })
     const retract = async (input: object, as = ada) => (await as(RETRACT, { input })).retractFact
     const retracted = await retract({ factId: fact.id, reason: 'a joke' }, bob)
     expect(retracted).toEqual({
-      __typename: 'Fact', ...fact, supersededAt: expect.any(String), supersedeReason: 'RETRACTED',
+      __typename: 'Fact',
+      ...fact,
+      supersededAt: expect.any(String),
+      supersedeReason: 'RETRACTED',
       supersedeNote: 'a joke',
     })
     expect(await retract({ factId: fact.id, reason: 'again' })).toEqual(retracted)
@@ -103,19 +124,26 @@ describe.each(backends)('facts on $name', (backend) => {
     for (const factId of ['fact_01M7Y6WYY3H46N4VAVA0X8EY1Q', 'rain', room]) {
       expect(await retract({ factId })).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
     }
-    expect(await retract({ factId: fact.id, reason: 'x'.repeat(1001) }))
-      .toMatchObject({ __typename: 'InvalidInput', issues: [{ path: ['reason'] }] })
+    expect(await retract({ factId: fact.id, reason: 'x'.repeat(1001) })).toMatchObject({
+      __typename: 'InvalidInput',
+      issues: [{ path: ['reason'] }],
+    })
   })
 
   it('name what holds in their place, as far as the viewer sees it', async () => {
     const [room, other] = [await clients.room(['ada', 'carl']), await clients.room(['ada'])]
     const add = `mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`
     await ada(add, { input: { conversationId: other, participant: { actor: 'carl' } } })
-    const { facts: [old] } = await record({ conversationId: room, facts: [likes('coke')] })
+    const {
+      facts: [old],
+    } = await record({ conversationId: room, facts: [likes('coke')] })
     const secret = await say(other, 'No more coke', { audience: ['ada'] })
-    const { facts: [newer] } = await record({ facts: [likes('water', { sourceTurnId: secret.id })] })
+    const {
+      facts: [newer],
+    } = await record({ facts: [likes('water', { sourceTurnId: secret.id })] })
     await clients.deps.db.fact.update({
-      where: { id: old.id }, data: { supersededBy: newer.id, supersededAt: new Date(), supersedeReason: 'UPDATE' },
+      where: { id: old.id },
+      data: { supersededBy: newer.id, supersededAt: new Date(), supersedeReason: 'UPDATE' },
     })
     const query = `query ($id: ID!) { node(id: $id) { ... on Fact { supersedeReason supersededBy { object } } } }`
     const [forAda, forCarl] = [await ada(query, { id: old.id }), await carl(query, { id: old.id })]
@@ -127,10 +155,11 @@ describe.each(backends)('facts on $name', (backend) => {
     let room: string
     let other: string
     beforeAll(async () => {
-      [room, other] = [await clients.room(['ada']), await clients.room(['ada'])]
+      ;[room, other] = [await clients.room(['ada']), await clients.room(['ada'])]
       for (const n of [1, 2, 3]) await record({ conversationId: room, userId: 'lister', facts: [likes(`thing ${n}`)] })
       await record({
-        conversationId: other, userId: 'lister',
+        conversationId: other,
+        userId: 'lister',
         facts: [{ ...likes('thing 4'), predicate: 'Loathes' }, likes('thing 5')],
       })
       await record({ conversationId: other, userId: 'nobody', facts: [likes('thing 6')] })
@@ -170,16 +199,24 @@ describe.each(backends)('facts on $name', (backend) => {
     })
 
     it('of many rooms are read in one statement', async () => {
-      const statements = await clients.statementsOf(() => ada(`query ($a: ID!, $b: ID!) {
+      const statements = await clients.statementsOf(() =>
+        ada(
+          `query ($a: ID!, $b: ID!) {
         a: conversation(id: $a) { facts { edges { node { object sourceConversation { id } } } } }
         b: conversation(id: $b) { facts { edges { node { object sourceConversation { id } } } } }
-      }`, { a: room, b: other }))
+      }`,
+          { a: room, b: other },
+        ),
+      )
       expect(statements).toEqual(['read-conversations', 'read-conversations', 'unnamed'])
     })
 
     it.each<[object, string]>([
-      [{ after: 'nonsense' }, 'after'], [{ first: 201 }, 'first'], [{ first: -1 }, 'first'],
-      [{ filter: { conversationId: 'x' } }, 'conversationId'], [{ filter: { subject: '\0' } }, 'subject'],
+      [{ after: 'nonsense' }, 'after'],
+      [{ first: 201 }, 'first'],
+      [{ first: -1 }, 'first'],
+      [{ filter: { conversationId: 'x' } }, 'conversationId'],
+      [{ filter: { subject: '\0' } }, 'subject'],
     ])('refuse %j', async (variables, path) => {
       const invalid = { code: 'INVALID_INPUT', issues: [{ path: [path] }] }
       expect(await clients.failure(FACTS, variables)).toMatchObject([{ path: ['facts'], extensions: invalid }])
@@ -204,7 +241,8 @@ describe.each(backends)('facts on $name', (backend) => {
       for (const input of [
         { conversationId: NOWHERE.conv, facts: [likes('tea')] },
         { facts: [likes('tea', { sourceTurnId: NOWHERE.turn })] },
-      ]) expect(await record(input)).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
+      ])
+        expect(await record(input)).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
     })
 
     it('from a turn of another room, or from one that the viewer does not see', async () => {
@@ -233,7 +271,9 @@ describe.each(backends)('facts on $name', (backend) => {
       const [live, others] = [await follow('bob'), await follow('carl')]
       const secret = await say(room, 'I love opera.', { audience: ['bob'] })
       const opera = likes('opera', { sourceTurnId: secret.id })
-      const { facts: [, fact] } = await record({ conversationId: room, facts: [opera, likes('chess')] })
+      const {
+        facts: [, fact],
+      } = await record({ conversationId: room, facts: [opera, likes('chess')] })
       await record({ conversationId: room, facts: [opera] })
       await record({ conversationId: room, facts: [likes('poker', { sourceTurnId: secret.id })] })
       await ada(RETRACT, { input: { factId: fact.id } })
@@ -246,9 +286,14 @@ describe.each(backends)('facts on $name', (backend) => {
       const supersedeReason = expect.toSatisfy((reason) => [null, 'RETRACTED'].includes(reason))
       const fresh = { ...told.chess, supersedeReason }
       const forBob = (chess: object) => [
-        { seq: 5, facts: [told.opera, chess] }, { seq: 6, facts: [told.poker] }, { seq: 7, facts: [told.chess] },
+        { seq: 5, facts: [told.opera, chess] },
+        { seq: 6, facts: [told.poker] },
+        { seq: 7, facts: [told.chess] },
       ]
-      const forCarl = (chess: object) => [{ seq: 5, facts: [chess] }, { seq: 7, facts: [told.chess] }]
+      const forCarl = (chess: object) => [
+        { seq: 5, facts: [chess] },
+        { seq: 7, facts: [told.chess] },
+      ]
       expect((await take(live, 4)).flatMap(changed)).toEqual(forBob(fresh))
       expect((await take(others, 2)).flatMap(changed)).toEqual(forCarl(fresh))
       expect((await take(await follow('bob', 3), 4)).flatMap(changed)).toEqual(forBob(told.chess))
@@ -260,9 +305,13 @@ describe.each(backends)('facts on $name', (backend) => {
     it('takes them from what is said if it is asked to', async () => {
       const extracts = async (id: string) =>
         (await ada('query ($id: ID!) { conversation(id: $id) { factExtraction } }', { id })).conversation.factExtraction
-      const update = (input: object) => ada(`mutation ($input: UpdateConversationInput!) {
+      const update = (input: object) =>
+        ada(
+          `mutation ($input: UpdateConversationInput!) {
         updateConversation(input: $input) { ... on Conversation { id } ... on Error { message } }
-      }`, { input })
+      }`,
+          { input },
+        )
       expect(await extracts(await clients.room([]))).toBe(false)
       expect(await extracts(await clients.room([], { factExtraction: null }))).toBe(false)
       const room = await clients.room([], { factExtraction: true })
@@ -281,18 +330,28 @@ describe.each(backends)('facts on $name', (backend) => {
       const [kept] = await make(other, 'the other')
       await ada(RETRACT, { input: { factId: two } })
       const profile = { tenant: TENANT, content: 'Likes things.', tokenCount: 3, madeBy: 'facts' }
-      await clients.deps.db.userProfile.createMany({ data: [
-        { ...profile, userId: 'u1', madeOf: [kept, one] }, { ...profile, userId: 'u2', madeOf: [two] },
-        { ...profile, userId: 'u3', madeOf: [kept] }, { ...profile, userId: 'u4', madeOf: [] },
-        { ...profile, userId: 'u1', madeOf: [kept], tenant: 'somebody else' },
-      ] })
-      const { deleteConversation } = await ada(`mutation ($id: ID!) {
+      await clients.deps.db.userProfile.createMany({
+        data: [
+          { ...profile, userId: 'u1', madeOf: [kept, one] },
+          { ...profile, userId: 'u2', madeOf: [two] },
+          { ...profile, userId: 'u3', madeOf: [kept] },
+          { ...profile, userId: 'u4', madeOf: [] },
+          { ...profile, userId: 'u1', madeOf: [kept], tenant: 'somebody else' },
+        ],
+      })
+      const { deleteConversation } = await ada(
+        `mutation ($id: ID!) {
         deleteConversation(id: $id) { ... on ErasureReceipt { conversations facts profiles } }
-      }`, { id: room })
+      }`,
+        { id: room },
+      )
       expect(deleteConversation).toEqual({ conversations: 1, facts: 2, profiles: 2 })
       const left = await clients.deps.db.userProfile.findMany({ where: { userId: { startsWith: 'u' } } })
-      expect(left.map(({ tenant, userId }) => `${tenant} ${userId}`).sort())
-        .toEqual(['acme u3', 'acme u4', 'somebody else u1'])
+      expect(left.map(({ tenant, userId }) => `${tenant} ${userId}`).sort()).toEqual([
+        'acme u3',
+        'acme u4',
+        'somebody else u1',
+      ])
       expect(await ada('query ($id: ID!) { node(id: $id) { id } }', { id: one })).toEqual({ node: null })
       expect(objects(await ofRoom(other))).toEqual(['the other'])
     })

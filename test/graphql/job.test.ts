@@ -37,29 +37,51 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     }
     const deps = { ...withSummarizer(clients.deps, model), log: { ...clients.deps.log, warn: () => {} } }
     stop = await startJobs(deps)
-    await vi.waitFor(async () => expect((await ada(JOBS)).jobs).toMatchObject([{
-      name: 'COMPACT', state: 'RETRYING', conversation: { id: failing, title: 'failing' }, userId: null, attempts: 1,
-      lastError: 'The provider answered 503.', startedAt: expect.any(String),
-    }]), { timeout: 10_000, interval: 50 })
+    await vi.waitFor(
+      async () =>
+        expect((await ada(JOBS)).jobs).toMatchObject([
+          {
+            name: 'COMPACT',
+            state: 'RETRYING',
+            conversation: { id: failing, title: 'failing' },
+            userId: null,
+            attempts: 1,
+            lastError: 'The provider answered 503.',
+            startedAt: expect.any(String),
+          },
+        ]),
+      { timeout: 10_000, interval: 50 },
+    )
 
     // It comes by again, and now it hangs.
     const { pool } = clients.deps
     await pool.query(
       `UPDATE pgboss.job SET start_after = now(), created_on = now() - interval '1 hour' WHERE state = 'retry'`,
     )
-    await vi.waitFor(async () => expect((await ada(JOBS)).jobs).toMatchObject([
-      { state: 'ACTIVE', attempts: 2, lastError: 'The provider answered 503.' },
-    ]), { timeout: 10_000, interval: 50 })
-    const { jobs: [stuck] } = await ada(JOBS, { state: 'ACTIVE' })
+    await vi.waitFor(
+      async () =>
+        expect((await ada(JOBS)).jobs).toMatchObject([
+          { state: 'ACTIVE', attempts: 2, lastError: 'The provider answered 503.' },
+        ]),
+      { timeout: 10_000, interval: 50 },
+    )
+    const {
+      jobs: [stuck],
+    } = await ada(JOBS, { state: 'ACTIVE' })
     expect(stuck.ageSeconds).toBeGreaterThan(3_599)
     expect(Date.parse(stuck.startedAt) - Date.parse(stuck.createdAt)).toBeGreaterThan(3_500_000)
-    expect(await ada('{ memoryAudit { waitingJobs queueAgeSeconds } }'))
-      .toEqual({ memoryAudit: { waitingJobs: 0, queueAgeSeconds: null } })
+    expect(await ada('{ memoryAudit { waitingJobs queueAgeSeconds } }')).toEqual({
+      memoryAudit: { waitingJobs: 0, queueAgeSeconds: null },
+    })
 
     release()
-    await vi.waitFor(async () => expect((await ada(JOBS, { state: 'COMPLETED' })).jobs).toMatchObject([
-      { id: stuck.id, state: 'COMPLETED', attempts: 2, lastError: null },
-    ]), { timeout: 10_000, interval: 50 })
+    await vi.waitFor(
+      async () =>
+        expect((await ada(JOBS, { state: 'COMPLETED' })).jobs).toMatchObject([
+          { id: stuck.id, state: 'COMPLETED', attempts: 2, lastError: null },
+        ]),
+      { timeout: 10_000, interval: 50 },
+    )
     expect(await ada(JOBS, { state: 'WAITING' })).toEqual({ jobs: [] })
     expect(await ada(JOBS, { first: 0 })).toEqual({ jobs: [] })
     expect(await clients.failure(JOBS, { first: 1000 })).toMatchObject([{ extensions: { code: 'INVALID_INPUT' } }])
@@ -68,31 +90,38 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
   it('tells of users, of the own tenant alone, unfinished first and the oldest first', async () => {
     const room = await clients.room(['ada'], { title: 'people' })
     const never = async (..._: unknown[]) => {
-      await new Promise((resolve) => ((_[4] as AbortSignal).addEventListener('abort', resolve)))
+      await new Promise((resolve) => (_[4] as AbortSignal).addEventListener('abort', resolve))
       return false
     }
     const automatic = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 2, dedupEvery: 0 }
     stop = await startJobs({ ...clients.deps, automatic }, { ...doubles, refreshProfileDue: never })
     const about = async (actor: string) => {
       for (let n = 0; n < 2; n++) await clients.say(room, 'hello', { actor })
-      await vi.waitFor(async () => expect((await ada(JOBS)).jobs.map(({ userId }: { userId: string }) => userId))
-        .toContain(actor), { timeout: 10_000, interval: 50 })
+      await vi.waitFor(
+        async () => expect((await ada(JOBS)).jobs.map(({ userId }: { userId: string }) => userId)).toContain(actor),
+        { timeout: 10_000, interval: 50 },
+      )
     }
     // Ada's turns in the other room are counted, too.
     for (const actor of ['ada', 'eve', 'finn']) await about(actor)
-    await vi.waitFor(async () => expect((await ada(JOBS)).jobs.slice(0, 3)).toMatchObject([
-      { name: 'REFRESH_PROFILE', state: 'ACTIVE', userId: 'ada', conversation: null },
-      { state: 'ACTIVE', userId: 'eve' },
-      { state: 'WAITING', userId: 'finn', startedAt: null, attempts: 0, lastError: null },
-    ]), { timeout: 10_000, interval: 50 })
-    expect((await ada(JOBS, { first: 1 })).jobs).toMatchObject([{ userId: 'ada' }])
-    const { memoryAudit: { waitingJobs, queueAgeSeconds } } = await ada(
-      '{ memoryAudit { waitingJobs queueAgeSeconds } }',
+    await vi.waitFor(
+      async () =>
+        expect((await ada(JOBS)).jobs.slice(0, 3)).toMatchObject([
+          { name: 'REFRESH_PROFILE', state: 'ACTIVE', userId: 'ada', conversation: null },
+          { state: 'ACTIVE', userId: 'eve' },
+          { state: 'WAITING', userId: 'finn', startedAt: null, attempts: 0, lastError: null },
+        ]),
+      { timeout: 10_000, interval: 50 },
     )
+    expect((await ada(JOBS, { first: 1 })).jobs).toMatchObject([{ userId: 'ada' }])
+    const {
+      memoryAudit: { waitingJobs, queueAgeSeconds },
+    } = await ada('{ memoryAudit { waitingJobs queueAgeSeconds } }')
     expect(waitingJobs).toBe(1)
     expect(queueAgeSeconds).toBeGreaterThanOrEqual(0)
     const { rows } = await clients.deps.pool.query(
-      `UPDATE pgboss.job SET data = jsonb_set(data, '{tenant}', '"other"') WHERE state = 'created' RETURNING id`)
+      `UPDATE pgboss.job SET data = jsonb_set(data, '{tenant}', '"other"') WHERE state = 'created' RETURNING id`,
+    )
     expect(rows).toHaveLength(1)
     expect((await ada(JOBS, { state: 'WAITING' })).jobs).toEqual([])
   }, 60_000)

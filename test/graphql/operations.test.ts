@@ -17,7 +17,8 @@ describe.each(backends)('operations on $name', (backend) => {
 
   describe('rooms', () => {
     it('come back with all that they were made with', async () => {
-      const { createConversation } = await ada(`mutation ($metadata: JSON) {
+      const { createConversation } = await ada(
+        `mutation ($metadata: JSON) {
         createConversation(input: {
           key: "k1", agentName: "scout", title: "Launch", systemPrompt: "Be brief.", metadata: { plan: $metadata }
           participants: [{ actor: "ada" }, { actor: "scout", kind: AGENT, displayName: "Scout", history: SINCE_JOINED }]
@@ -28,11 +29,22 @@ describe.each(backends)('operations on $name', (backend) => {
             participants { actor kind displayName history leftAt lastReadSeq unreadCount presence }
           }
         }
-      }`, { metadata: { deep: [1] } })
+      }`,
+        { metadata: { deep: [1] } },
+      )
       const fresh = { leftAt: null, lastReadSeq: 0, unreadCount: 0, presence: 'OFFLINE' }
       expect(createConversation).toEqual({
-        __typename: 'Conversation', key: 'k1', tenant: TENANT, owner: 'ada', agentName: 'scout', title: 'Launch',
-        systemPrompt: 'Be brief.', metadata: { plan: { deep: [1] } }, turnCount: 0, tokenCount: 0, lastSeq: 2,
+        __typename: 'Conversation',
+        key: 'k1',
+        tenant: TENANT,
+        owner: 'ada',
+        agentName: 'scout',
+        title: 'Launch',
+        systemPrompt: 'Be brief.',
+        metadata: { plan: { deep: [1] } },
+        turnCount: 0,
+        tokenCount: 0,
+        lastSeq: 2,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         participants: [
           { actor: 'ada', kind: 'HUMAN', displayName: null, history: 'ALL', ...fresh },
@@ -43,21 +55,33 @@ describe.each(backends)('operations on $name', (backend) => {
 
     it('are found by id or by key, and null where there is none', async () => {
       const room = await makeRoom(BOTH, { key: 'found' })
-      expect(await bob(`query ($id: ID!) {
+      expect(
+        await bob(
+          `query ($id: ID!) {
         byId: conversation(id: $id) { id }
         byKey: conversation(key: "found") { id }
         none: conversation(key: "lost") { id }
         malformed: conversation(id: "x") { id }
-      }`, { id: room })).toEqual({ byId: { id: room }, byKey: { id: room }, none: null, malformed: null })
+      }`,
+          { id: room },
+        ),
+      ).toEqual({ byId: { id: room }, byKey: { id: room }, none: null, malformed: null })
     })
 
     it.each(['conversation { id }', 'conversation(id: "x", key: "y") { id }'])(
-      'are not looked for by both or neither: %s', async (field) => {
-        expect(await failure(`{ ${field} }`)).toMatchObject([{
-          path: ['conversation'],
-          extensions: { code: 'INVALID_INPUT', issues: [{ path: [], message: 'give id or key, exactly one of them' }] },
-        }])
-      })
+      'are not looked for by both or neither: %s',
+      async (field) => {
+        expect(await failure(`{ ${field} }`)).toMatchObject([
+          {
+            path: ['conversation'],
+            extensions: {
+              code: 'INVALID_INPUT',
+              issues: [{ path: [], message: 'give id or key, exactly one of them' }],
+            },
+          },
+        ])
+      },
+    )
 
     it('are listed page by page, forwards and backwards, in the order asked for', async () => {
       const rooms: string[] = []
@@ -81,21 +105,30 @@ describe.each(backends)('operations on $name', (backend) => {
       const active = await list('orderBy: ACTIVE first: 1')
       expect(active.ids).toEqual([rooms[0]])
       const [wrong] = await failure(`{ conversations(after: "${active.endCursor}") { edges { cursor } } }`)
-      expect(wrong.extensions.issues)
-        .toMatchObject([{ path: ['after'], message: expect.stringContaining('not a cursor') }])
+      expect(wrong.extensions.issues).toMatchObject([
+        { path: ['after'], message: expect.stringContaining('not a cursor') },
+      ])
     })
 
     it('change by null and by what is given, and count turns as their viewer sees them', async () => {
       const room = await makeRoom(BOTH, { title: 'old', systemPrompt: 'stays' })
       await say(room, 'for all of them')
       await say(room, 'for bob', { audience: ['bob'] })
-      const { updateConversation } = await bob(`mutation ($id: ID!) {
+      const { updateConversation } = await bob(
+        `mutation ($id: ID!) {
         updateConversation(input: { id: $id, title: null, metadata: { a: 1 } }) {
           ... on Conversation { title systemPrompt metadata turnCount tokenCount }
         }
-      }`, { id: room })
-      expect(updateConversation)
-        .toEqual({ title: null, systemPrompt: 'stays', metadata: { a: 1 }, turnCount: 2, tokenCount: 6 })
+      }`,
+        { id: room },
+      )
+      expect(updateConversation).toEqual({
+        title: null,
+        systemPrompt: 'stays',
+        metadata: { a: 1 },
+        turnCount: 2,
+        tokenCount: 6,
+      })
       const counts = 'query ($id: ID!) { conversation(id: $id) { turnCount tokenCount } }'
       expect(await carol(counts, { id: room })).toEqual({ conversation: { turnCount: 1, tokenCount: 4 } })
     })
@@ -109,7 +142,9 @@ describe.each(backends)('operations on $name', (backend) => {
           ... on ErasureReceipt { conversations turns facts summaries profiles completedAt } ... on Error { code }
         }
       }`
-      const { deleteConversation: { completedAt, ...counts } } = await ada(erase, { id: room })
+      const {
+        deleteConversation: { completedAt, ...counts },
+      } = await ada(erase, { id: room })
       expect(counts).toEqual({ conversations: 1, turns: 2, facts: 0, summaries: 0, profiles: 0 })
       expect(Date.parse(completedAt)).toBeGreaterThan(Date.now() - 60_000)
       expect(await ada(erase, { id: room })).toEqual({ deleteConversation: { code: 'NOT_FOUND' } })
@@ -126,24 +161,32 @@ describe.each(backends)('operations on $name', (backend) => {
         return Object.values(data)[0]
       }
       const joining = `addParticipant(input: { ${at}, participant: { actor: "eve", history: SINCE_JOINED } })`
-      expect(await write(joining, 'actor kind history'))
-        .toEqual({ actor: 'eve', kind: 'HUMAN', history: 'SINCE_JOINED' })
+      expect(await write(joining, 'actor kind history')).toEqual({
+        actor: 'eve',
+        kind: 'HUMAN',
+        history: 'SINCE_JOINED',
+      })
       const seqs: number[] = []
       for (const text of ['one', 'two', 'three']) seqs.push((await say(room, text)).seq)
 
-      expect(await write(`markRead(input: { ${at}, seq: ${seqs[1]}, as: "eve" })`, 'actor lastReadSeq unreadCount'))
-        .toEqual({ actor: 'eve', lastReadSeq: seqs[1], unreadCount: 1 })
+      expect(
+        await write(`markRead(input: { ${at}, seq: ${seqs[1]}, as: "eve" })`, 'actor lastReadSeq unreadCount'),
+      ).toEqual({ actor: 'eve', lastReadSeq: seqs[1], unreadCount: 1 })
       expect(await write(`markRead(input: { ${at}, seq: 999 })`, 'actor')).toEqual({ code: 'INVALID_INPUT' })
       expect(await write(`markRead(input: { ${at}, seq: 1, as: "mallory" })`, 'actor')).toEqual({ code: 'NOT_ALLOWED' })
-      expect(await write(`setPresence(input: { ${at}, state: TYPING, as: "eve" })`, 'actor presence'))
-        .toEqual({ actor: 'eve', presence: 'TYPING' })
+      expect(await write(`setPresence(input: { ${at}, state: TYPING, as: "eve" })`, 'actor presence')).toEqual({
+        actor: 'eve',
+        presence: 'TYPING',
+      })
 
       const leaving = `removeParticipant(input: { ${at}, actor: "eve" })`
       expect(await write(leaving, 'leftAt')).toEqual({ leftAt: expect.any(String) })
       expect(await write(leaving, 'leftAt')).toEqual({ code: 'NOT_FOUND' })
       const { conversation } = await ada(`{ conversation(id: "${room}") { participants { actor leftAt } } }`)
       expect(conversation.participants).toEqual([
-        { actor: 'ada', leftAt: null }, { actor: 'bob', leftAt: null }, { actor: 'eve', leftAt: expect.any(String) },
+        { actor: 'ada', leftAt: null },
+        { actor: 'bob', leftAt: null },
+        { actor: 'eve', leftAt: expect.any(String) },
       ])
     })
   })
@@ -154,13 +197,18 @@ describe.each(backends)('operations on $name', (backend) => {
       await say(room, 'for all')
       const { id } = await say(room, 'for bob', { audience: ['bob'] })
       const seen = async (as: string | null) => {
-        const { conversation } = await carol(`query ($id: ID!, $as: String) { conversation(id: $id) {
+        const { conversation } = await carol(
+          `query ($id: ID!, $as: String) { conversation(id: $id) {
           turns(last: 1, as: $as) { edges { node { text conversation { turnCount participants { unreadCount } } } } }
-        } }`, { id: room, as })
+        } }`,
+          { id: room, as },
+        )
         return conversation.turns.edges[0].node
       }
-      const unread = (count: number) =>
-        ({ turnCount: count, participants: [{ unreadCount: 0 }, { unreadCount: count }] })
+      const unread = (count: number) => ({
+        turnCount: count,
+        participants: [{ unreadCount: 0 }, { unreadCount: count }],
+      })
       expect(await seen('bob')).toEqual({ text: 'for bob', conversation: unread(2) })
       expect(await seen(null)).toEqual({ text: 'for all', conversation: unread(1) })
 
@@ -177,7 +225,8 @@ describe.each(backends)('operations on $name', (backend) => {
         for (const text of ['a', 'b']) await say(room, text)
         await say(room, 'c', { audience: ['bob'] })
       }
-      const statements = await clients.statementsOf(() => bob(`{
+      const statements = await clients.statementsOf(() =>
+        bob(`{
         conversations(filter: { owner: "batch" }) { edges { node {
           turnCount
           participants { actor unreadCount presence }
@@ -185,10 +234,17 @@ describe.each(backends)('operations on $name', (backend) => {
           asAda: turns(first: 1, as: "ada") { edges { node { text } } }
           history(limit: 1) { ... on Turn { text } }
         } } }
-      }`))
+      }`),
+      )
       expect(statements).toEqual([
-        'count-turns', 'count-unread', 'page-turns-from-newest', 'page-turns-from-newest', 'page-turns-from-oldest',
-        'read-conversations', 'read-participants', 'unnamed',
+        'count-turns',
+        'count-unread',
+        'page-turns-from-newest',
+        'page-turns-from-newest',
+        'page-turns-from-oldest',
+        'read-conversations',
+        'read-participants',
+        'unnamed',
       ])
     })
 
@@ -196,12 +252,16 @@ describe.each(backends)('operations on $name', (backend) => {
       const room = await makeRoom(BOTH)
       const turn = 'turn: { role: USER, content: "x", audience: ["bob"] }'
       const select = '{ ... on Turn { conversation { lastSeq turnCount turns(last: 1) { edges { node { seq } } } } } }'
-      const both = await ada(`mutation ($id: ID!) {
+      const both = await ada(
+        `mutation ($id: ID!) {
         first: appendTurn(input: { conversationId: $id, ${turn} }) ${select}
         second: appendTurn(input: { conversationId: $id, ${turn} }) ${select}
-      }`, { id: room })
-      const at = (seq: number) =>
-        ({ conversation: { lastSeq: seq, turnCount: seq - 2, turns: { edges: [{ node: { seq } }] } } })
+      }`,
+        { id: room },
+      )
+      const at = (seq: number) => ({
+        conversation: { lastSeq: seq, turnCount: seq - 2, turns: { edges: [{ node: { seq } }] } },
+      })
       expect(both).toEqual({ first: at(3), second: at(4) })
     })
   })

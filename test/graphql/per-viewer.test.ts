@@ -14,11 +14,15 @@ const following = (selection: string) => `subscription { conversationEvents(conv
 describe('selectsPerViewer', () => {
   it('lets what is the same for a class of viewers be executed once', () => {
     expect(asks(following('__typename seq at'))).toBe(false)
-    expect(asks(following(`
+    expect(
+      asks(
+        following(`
       ... on TurnAppended { turn { id actor text parts { ... on TextPart { text } } conversation { title lastSeq } } }
       ... on TurnSuperseded { turn { id } by { id text } }
       ... on FactsChanged { facts { id object sourceTurn { text } } }
-      ... on ParticipantRead { participant { actor lastReadSeq presence } }`))).toBe(false)
+      ... on ParticipantRead { participant { actor lastReadSeq presence } }`),
+      ),
+    ).toBe(false)
   })
 
   it.each([

@@ -1,7 +1,13 @@
 // A plan answers as the executor of graphql-js does, or gives up, or is none: the same documents by both.
 
 import {
-  buildSchema, execute, GraphQLObjectType, GraphQLScalarType, parse, validate, type DocumentNode,
+  buildSchema,
+  execute,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  parse,
+  validate,
+  type DocumentNode,
   type GraphQLFieldResolver,
 } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
@@ -10,49 +16,107 @@ import { planQuery, usePlans } from '../../src/graphql/plan.ts'
 
 const schema = buildSchema(/* GraphQL */ `
   scalar Any
-  enum Colour { RED GREEN }
-  input Filter { colour: Colour, size: Int = 3 }
-  interface Named { name: String }
-  interface Sized { size: Int }
-  type Thing implements Named & Sized {
-    name: String, size: Int, id: ID!, colour: Colour, any: Any, ratio: Float, required: String!, method: String
-    things: [Thing!]!, matrix: [[Int]], later: Thing, laterList: [Thing]
-    echo(filter: Filter, text: String = "t"): String
-    info: String, fail: String, reject: String, failLate: String!, error: Any, noList: [Int], nothing: Thing
-    named: Named, checked: Checked
+  enum Colour {
+    RED
+    GREEN
   }
-  type Checked { name: String }
-  type Other implements Named { name: String }
+  input Filter {
+    colour: Colour
+    size: Int = 3
+  }
+  interface Named {
+    name: String
+  }
+  interface Sized {
+    size: Int
+  }
+  type Thing implements Named & Sized {
+    name: String
+    size: Int
+    id: ID!
+    colour: Colour
+    any: Any
+    ratio: Float
+    required: String!
+    method: String
+    things: [Thing!]!
+    matrix: [[Int]]
+    later: Thing
+    laterList: [Thing]
+    echo(filter: Filter, text: String = "t"): String
+    info: String
+    fail: String
+    reject: String
+    failLate: String!
+    error: Any
+    noList: [Int]
+    nothing: Thing
+    named: Named
+    checked: Checked
+  }
+  type Checked {
+    name: String
+  }
+  type Other implements Named {
+    name: String
+  }
   union Either = Thing | Other
-  type Query { thing: Thing, things: [Thing], either: Either, fail: String, counted: String }
-  type Mutation { thing: Thing }
-  type Subscription { thing: Thing }
+  type Query {
+    thing: Thing
+    things: [Thing]
+    either: Either
+    fail: String
+    counted: String
+  }
+  type Mutation {
+    thing: Thing
+  }
+  type Subscription {
+    thing: Thing
+  }
 `)
 const thing = (depth = 2): object => ({
-  name: 'a', size: 1, id: 7, colour: 'GREEN', any: { deep: [1, null] }, ratio: 1, required: null,
-  matrix: [[1, null], null], things: depth ? [thing(depth - 1), thing(depth - 1)] : [],
-  noList: 'text', error: new Error('no'), method: () => 'called',
+  name: 'a',
+  size: 1,
+  id: 7,
+  colour: 'GREEN',
+  any: { deep: [1, null] },
+  ratio: 1,
+  required: null,
+  matrix: [[1, null], null],
+  things: depth ? [thing(depth - 1), thing(depth - 1)] : [],
+  noList: 'text',
+  error: new Error('no'),
+  method: () => 'called',
   later: new Promise((resolve) => setTimeout(() => resolve(depth ? thing(depth - 1) : null), 1)),
   laterList: [Promise.resolve(depth ? thing(depth - 1) : null), null],
 })
 let counted = 0
 const resolvers: Record<string, Record<string, GraphQLFieldResolver<never, never>>> = {
   Query: {
-    thing: () => thing(), things: async () => [thing(), null, thing(0)],
-    fail: () => { throw new Error('no') },
-    counted: () => { counted += 1; throw new Error('no') },
+    thing: () => thing(),
+    things: async () => [thing(), null, thing(0)],
+    fail: () => {
+      throw new Error('no')
+    },
+    counted: () => {
+      counted += 1
+      throw new Error('no')
+    },
   },
   Thing: {
     echo: (_, args: object) => JSON.stringify(args),
     info: (_, __, ___, info) => info.fieldName,
-    fail: () => { throw new Error('no') },
+    fail: () => {
+      throw new Error('no')
+    },
     reject: () => Promise.reject(new Error('late')),
     failLate: async () => null,
   },
 }
 for (const [type, fields] of Object.entries(resolvers)) {
   for (const [name, resolve] of Object.entries(fields)) {
-    (schema.getType(type) as GraphQLObjectType).getFields()[name]!.resolve = resolve as never
+    ;(schema.getType(type) as GraphQLObjectType).getFields()[name]!.resolve = resolve as never
   }
 }
 ;(schema.getType('Checked') as GraphQLObjectType).isTypeOf = () => true
@@ -69,15 +133,24 @@ describe('a plan', () => {
   test.each<[string, string, object?]>([
     ['leaves of every kind', '{ thing { name size id colour any ratio matrix __typename } }'],
     ['the names that are asked for, in that order', '{ b: thing { z: size y: name } a: thing { name } __typename }'],
-    ['fields asked for twice', `{
+    [
+      'fields asked for twice',
+      `{
       thing { later { name } things { id } later { size later { id } } things { id size } name name }
-    }`],
-    ['objects and lists that come later', `{
+    }`,
+    ],
+    [
+      'objects and lists that come later',
+      `{
       things { name later { name later { name later { name } } } laterList { size } size }
-    }`],
+    }`,
+    ],
     ['nothing', '{ thing { nothing { name } later { later { later { id } } } things { things { things { id } } } } }'],
-    ['fragments', `query { thing { ...A ...A ... { id } ... on Thing { colour } } }
-      fragment A on Thing { name ...B } fragment B on Thing { size }`],
+    [
+      'fragments',
+      `query { thing { ...A ...A ... { id } ... on Thing { colour } } }
+      fragment A on Thing { name ...B } fragment B on Thing { size }`,
+    ],
     ['fragments on interfaces', '{ thing { ... on Named { name } ... on Sized { size } } }'],
     ['arguments', '{ thing { echo(filter: { colour: RED }, text: null) other: echo things { echo(filter: {}) } } }'],
     ['variables', 'query ($f: Filter, $t: String = "d") { thing { echo(filter: $f, text: $t) } }', { f: { size: 9 } }],
@@ -102,8 +175,13 @@ describe('a plan', () => {
     ['introspection', '{ __schema { queryType { name } } }'],
     ['a name that objects have', '{ __proto__: thing { name } }'],
     ['too many fields', `{ ${Array.from({ length: 501 }, (_, index) => `a${index}: fail`).join(' ')} }`],
-    ['fragments that grow', `{ thing { ...F0 } } fragment F12 on Thing { id } ${Array.from({ length: 12 }, (_, index) =>
-      `fragment F${index} on Thing { a: later { ...F${index + 1} } b: later { ...F${index + 1} } }`).join(' ')}`],
+    [
+      'fragments that grow',
+      `{ thing { ...F0 } } fragment F12 on Thing { id } ${Array.from(
+        { length: 12 },
+        (_, index) => `fragment F${index} on Thing { a: later { ...F${index + 1} } b: later { ...F${index + 1} } }`,
+      ).join(' ')}`,
+    ],
   ])('there is none of %s', (_, query) => expect(planOf(valid(query))).toBeNull())
 
   test.each<[string, string, object?]>([
@@ -138,13 +216,21 @@ const counting = (count: () => void): Plugin => ({
 test('yoga executes by plan what is asked again, and by its executor what the plan gives up', async () => {
   let executed = 0
   const yoga = createYoga({
-    schema, logging: false,
-    plugins: [counting(() => { executed += 1 }), usePlans()],
+    schema,
+    logging: false,
+    plugins: [
+      counting(() => {
+        executed += 1
+      }),
+      usePlans(),
+    ],
   })
   const ask = async (query: string) => {
     executed = 0
     const response = await yoga.fetch('http://x/graphql', {
-      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ query }),
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
     })
     return { executed, body: await response.json() }
   }

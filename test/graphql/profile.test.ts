@@ -31,18 +31,28 @@ describe.each(backends)('what is learned, on $name', (backend) => {
     const oslo = await say(room, 'I live in Oslo now. Do I like it?', { createdAt: '2026-02-01T00:00:00Z' })
     const { extractFacts } = await ada(EXTRACT, { input: { conversationId: room } })
     expect(extractFacts).toMatchObject({
-      __typename: 'FactExtraction', exactDuplicatesSkipped: 0,
+      __typename: 'FactExtraction',
+      exactDuplicatesSkipped: 0,
       facts: [
-        { object: 'Rome' }, { predicate: 'lives in', object: 'Oslo', userId: 'ada', sourceTurn: { id: oslo.id } },
+        { object: 'Rome' },
+        { predicate: 'lives in', object: 'Oslo', userId: 'ada', sourceTurn: { id: oslo.id } },
       ],
     })
-    expect((await ada(RECONCILE, { input: { userId: 'ada' } })).reconcileFacts)
-      .toEqual({ __typename: 'Reconciliation', kept: 1, merged: 0, contradicted: 1 })
+    expect((await ada(RECONCILE, { input: { userId: 'ada' } })).reconcileFacts).toEqual({
+      __typename: 'Reconciliation',
+      kept: 1,
+      merged: 0,
+      contradicted: 1,
+    })
     expect(await bob(PROFILE, { user: 'ada' })).toEqual({ userProfile: null })
-    const { refreshUserProfile: { __typename, ...profile } } = await bob(REFRESH, { input: { userId: 'ada' } })
+    const {
+      refreshUserProfile: { __typename, ...profile },
+    } = await bob(REFRESH, { input: { userId: 'ada' } })
     expect(__typename).toBe('UserProfile')
     expect(profile).toEqual({
-      userId: 'ada', content: '## Environment\n- lives in Oslo', tokenCount: expect.any(Number),
+      userId: 'ada',
+      content: '## Environment\n- lives in Oslo',
+      tokenCount: expect.any(Number),
       updatedAt: expect.any(String),
     })
     expect(await bob(PROFILE, { user: 'ada' })).toEqual({ userProfile: profile })
@@ -51,12 +61,16 @@ describe.each(backends)('what is learned, on $name', (backend) => {
   it.each([
     ['extractFacts', EXTRACT, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],
     [
-      'extractFacts', EXTRACT, { conversationId: 'x' },
+      'extractFacts',
+      EXTRACT,
+      { conversationId: 'x' },
       { code: 'INVALID_INPUT', issues: [{ path: ['conversationId'] }] },
     ],
     ['reconcileFacts', RECONCILE, {}, { code: 'INVALID_INPUT', issues: [{ path: ['userId'] }] }],
     [
-      'reconcileFacts', RECONCILE, { userId: 'ada', n: 501 },
+      'reconcileFacts',
+      RECONCILE,
+      { userId: 'ada', n: 501 },
       { issues: [{ path: ['n'], message: 'must be 1 to 500' }] },
     ],
     ['reconcileFacts', RECONCILE, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],

@@ -120,16 +120,23 @@ describe.each(backends)('recall on $name', (backend) => {
   it('answers with facts beside turns, and with summaries where they are asked for', async () => {
     const known = await makeRoom(['ada'])
     await say(known, 'The beehive stands on the roof.')
-    await ada(`mutation ($room: ID!) {
+    await ada(
+      `mutation ($room: ID!) {
       recordFacts(input: {
         conversationId: $room, facts: [{ subject: "Ada", predicate: "keeps", object: "a beehive" }]
       }) { __typename }
       summarize(input: { conversationId: $room }) { __typename }
-    }`, { room: known })
+    }`,
+      { room: known },
+    )
     const kindsOf = async (kinds?: string[]) =>
-      (await ask({ conversationId: known, query: 'Who has a beehive?', ...(kinds && { kinds }) })).hits
-        .map(({ memory }: Answer) => [memory.__typename, memory.text ?? memory.object ?? memory.content])
-    const [turn, fact] = [['Turn', 'The beehive stands on the roof.'], ['Fact', 'a beehive']]
+      (await ask({ conversationId: known, query: 'Who has a beehive?', ...(kinds && { kinds }) })).hits.map(
+        ({ memory }: Answer) => [memory.__typename, memory.text ?? memory.object ?? memory.content],
+      )
+    const [turn, fact] = [
+      ['Turn', 'The beehive stands on the roof.'],
+      ['Fact', 'a beehive'],
+    ]
     expect((await kindsOf()).sort()).toEqual([fact, turn])
     expect(await kindsOf(['FACT'])).toEqual([fact])
     expect(await kindsOf(['SUMMARY'])).toEqual([['Summary', expect.stringContaining('beehive')]])
@@ -138,11 +145,15 @@ describe.each(backends)('recall on $name', (backend) => {
   it('finds the newest version only', async () => {
     const edited = await makeRoom(['ada'])
     const { id } = await say(edited, 'The key lies under the doormat.')
-    await ada(`mutation ($id: ID!) { supersedeTurn(input: {
+    await ada(
+      `mutation ($id: ID!) { supersedeTurn(input: {
       turnId: $id, turn: { role: USER, content: "The key lies under the flowerpot." }
-    }) { __typename } }`, { id })
-    expect(textsOf(await ask({ conversationId: edited, query: 'Where is the key? Under the doormat?' })))
-      .toEqual(['The key lies under the flowerpot.'])
+    }) { __typename } }`,
+      { id },
+    )
+    expect(textsOf(await ask({ conversationId: edited, query: 'Where is the key? Under the doormat?' }))).toEqual([
+      'The key lies under the flowerpot.',
+    ])
   })
 
   it('finds for each viewer what they see, and shows all below in the same view', async () => {
@@ -163,8 +174,10 @@ describe.each(backends)('recall on $name', (backend) => {
       }
     }
     const all = {
-      texts: ['The surprise party is on Friday.', 'The surprise party is planned, says nobody.'], counts: [2],
-      candidates: 2, whispers: true,
+      texts: ['The surprise party is on Friday.', 'The surprise party is planned, says nobody.'],
+      counts: [2],
+      candidates: 2,
+      whispers: true,
     }
     const left = { texts: all.texts.slice(1), counts: [1], candidates: 1, whispers: false }
     expect(await told(ada)).toEqual(all)
@@ -177,7 +190,9 @@ describe.each(backends)('recall on $name', (backend) => {
 
   it('says of a room that is not there that there is none to see', async () => {
     expect(await ask({ query: 'tulips', conversationId: unknown })).toMatchObject({
-      __typename: 'NotFound', code: 'NOT_FOUND', message: expect.stringContaining(unknown),
+      __typename: 'NotFound',
+      code: 'NOT_FOUND',
+      message: expect.stringContaining(unknown),
     })
   })
 

@@ -1,13 +1,23 @@
 import { readFileSync } from 'node:fs'
 import {
-  getNamedType, isEnumType, isInputObjectType, isInterfaceType, isIntrospectionType, isObjectType,
-  isSpecifiedScalarType, isUnionType, printSchema, validateSchema, type GraphQLObjectType,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+  isUnionType,
+  printSchema,
+  validateSchema,
+  type GraphQLObjectType,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { schema } from '../../src/graphql/schema.ts'
 
-const types = Object.values(schema.getTypeMap())
-  .filter((type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type))
+const types = Object.values(schema.getTypeMap()).filter(
+  (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
+)
 
 type Described = { name: string; description?: string | null }
 type Element = [name: string, description: string]
@@ -19,14 +29,21 @@ function elements(): Element[] {
     const own = of(type.name, type)
     if (isEnumType(type)) return [own, ...type.getValues().map((value) => of(`${type.name}.${value.name}`, value))]
     if (!isObjectType(type) && !isInterfaceType(type) && !isInputObjectType(type)) return [own]
-    return [own, ...Object.values(type.getFields()).flatMap((field: Described & { args?: readonly Described[] }) => [
-      of(`${type.name}.${field.name}`, field),
-      ...(field.args ?? []).map((arg) => of(`${type.name}.${field.name}(${arg.name}:`, arg)),
-    ])]
+    return [
+      own,
+      ...Object.values(type.getFields()).flatMap((field: Described & { args?: readonly Described[] }) => [
+        of(`${type.name}.${field.name}`, field),
+        ...(field.args ?? []).map((arg) => of(`${type.name}.${field.name}(${arg.name}:`, arg)),
+      ]),
+    ]
   })
 }
 
-const wordsOf = (text: string) => text.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().match(/[a-z]+/g) ?? []
+const wordsOf = (text: string) =>
+  text
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .match(/[a-z]+/g) ?? []
 const EMPTY = new Set('a an the of is are it its this that to by in for or and'.split(' '))
 
 describe('the schema', () => {
@@ -83,9 +100,18 @@ describe('the schema', () => {
       return fields.map(({ name }) => `${type.name}.${name}`)
     })
     expect(marked.sort()).toEqual([
-      'Conversation.facts', 'Conversation.history', 'Conversation.summaries', 'Conversation.summarizedThrough',
-      'Conversation.summary', 'Conversation.tokenCount', 'Conversation.turnCount', 'Conversation.turns',
-      'Fact.supersededBy', 'InboxEvent.unreadCount', 'Participant.unreadCount', 'Turn.supersededBy',
+      'Conversation.facts',
+      'Conversation.history',
+      'Conversation.summaries',
+      'Conversation.summarizedThrough',
+      'Conversation.summary',
+      'Conversation.tokenCount',
+      'Conversation.turnCount',
+      'Conversation.turns',
+      'Fact.supersededBy',
+      'InboxEvent.unreadCount',
+      'Participant.unreadCount',
+      'Turn.supersededBy',
     ])
   })
 })

@@ -40,13 +40,20 @@ describe.each(backends)('summaries on $name', (backend) => {
     const { room, turns } = await roomOf(6)
     const { summarize } = await ada(SUMMARIZE, { input: { conversationId: room, through: turns[3].id } })
     expect(summarize).toMatchObject({
-      __typename: 'Summary', level: 0, fromSeq: 3, toSeq: 6, model: 'extractive', conversation: { id: room },
+      __typename: 'Summary',
+      level: 0,
+      fromSeq: 3,
+      toSeq: 6,
+      model: 'extractive',
+      conversation: { id: room },
     })
     expect(summarize.id).toMatch(/^sum_\w{26}$/)
     expect(summarize.content).toContain('ada: This is turn 1, about the harbour.')
     const { conversation } = await bob(SUMMARIES, { id: room })
     expect(conversation).toEqual({
-      summary: { id: summarize.id, toSeq: 6 }, summaries: [{ id: summarize.id }], lastSeq: 9,
+      summary: { id: summarize.id, toSeq: 6 },
+      summaries: [{ id: summarize.id }],
+      lastSeq: 9,
       summarizedThrough: { id: turns[3].id, text: 'This is turn 4, about the harbour.' },
     })
     const { node } = await bob(`query ($id: ID!) { node(id: $id) { __typename id ... on Summary { content } } }`, {
@@ -78,16 +85,22 @@ describe.each(backends)('summaries on $name', (backend) => {
     await ada(`mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`, {
       input: { conversationId: room, participant: { actor: 'late', history: 'SINCE_JOINED' } },
     })
-    const follow = (actor: string) => clients.follow(actor, `subscription ($id: ID!, $after: Int) {
+    const follow = (actor: string) =>
+      clients.follow(
+        actor,
+        `subscription ($id: ID!, $after: Int) {
       conversationEvents(conversationId: $id, after: $after) {
         __typename seq ... on SummaryWritten { summary { id content conversation { id } } }
         ... on TurnAppended { turn { text } }
-      } }`, { id: room, after: 6 })
+      } }`,
+        { id: room, after: 6 },
+      )
     const [present, late] = [await follow('bob'), await follow('late')]
     const { summarize } = await ada(SUMMARIZE, { input: { conversationId: room } })
     await say(room, 'Next.')
     expect((await present.next()).value.conversationEvents).toEqual({
-      __typename: 'SummaryWritten', seq: 7,
+      __typename: 'SummaryWritten',
+      seq: 7,
       summary: { id: summarize.id, content: summarize.content, conversation: { id: room } },
     })
     expect((await late.next()).value.conversationEvents).toMatchObject({ seq: 8, __typename: 'TurnAppended' })
@@ -98,10 +111,20 @@ describe.each(backends)('summaries on $name', (backend) => {
   })
 
   it('follow the policy of the room, which is set, changed and set back', async () => {
-    const policy = async (room: string) => (await ada(`query ($id: ID!) { conversation(id: $id) {
-      compaction { triggerTurns triggerTokens summarizerModel strategy } } }`, { id: room })).conversation.compaction
-    const update = (input: object) => ada(`mutation ($input: UpdateConversationInput!) {
-      updateConversation(input: $input) { __typename ... on InvalidInput { issues { path } } } }`, { input })
+    const policy = async (room: string) =>
+      (
+        await ada(
+          `query ($id: ID!) { conversation(id: $id) {
+      compaction { triggerTurns triggerTokens summarizerModel strategy } } }`,
+          { id: room },
+        )
+      ).conversation.compaction
+    const update = (input: object) =>
+      ada(
+        `mutation ($input: UpdateConversationInput!) {
+      updateConversation(input: $input) { __typename ... on InvalidInput { issues { path } } } }`,
+        { input },
+      )
     const defaults = { triggerTurns: 50, triggerTokens: 8000, summarizerModel: 'extractive', strategy: 'ROLLING' }
     expect(await policy(await clients.room([]))).toEqual(defaults)
     const room = await clients.room([], { compaction: { triggerTurns: 9, strategy: 'HIERARCHICAL' } })
@@ -112,20 +135,28 @@ describe.each(backends)('summaries on $name', (backend) => {
     expect((await policy(room)).triggerTokens).toBe(100)
     await update({ id: room, compaction: null })
     expect(await policy(room)).toEqual(defaults)
-    expect((await update({ id: room, compaction: { summarizerModel: 'gpt-9' } })).updateConversation)
-      .toEqual({ __typename: 'InvalidInput', issues: [{ path: ['compaction', 'summarizerModel'] }] })
+    expect((await update({ id: room, compaction: { summarizerModel: 'gpt-9' } })).updateConversation).toEqual({
+      __typename: 'InvalidInput',
+      issues: [{ path: ['compaction', 'summarizerModel'] }],
+    })
   })
 
   it('are what compacting writes, and a deleted room counts them', async () => {
     const { room } = await roomOf(12)
     const { compact } = await ada(COMPACT, { input: { conversationId: room, policy: { triggerTurns: 6 } } })
     expect(compact).toMatchObject({ __typename: 'Compaction', turnsCovered: 6, summaries: [{ toSeq: 8 }] })
-    expect((await ada(COMPACT, { input: { conversationId: 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q' } })).compact)
-      .toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
-    expect((await ada(SUMMARIZE, { input: { conversationId: await clients.room(['ada']) } })).summarize)
-      .toMatchObject({ __typename: 'InvalidInput', issues: [{ path: ['through'] }] })
-    const { deleteConversation } = await ada(`mutation ($id: ID!) { deleteConversation(id: $id) {
-      ... on ErasureReceipt { summaries turns } } }`, { id: room })
+    expect(
+      (await ada(COMPACT, { input: { conversationId: 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q' } })).compact,
+    ).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
+    expect((await ada(SUMMARIZE, { input: { conversationId: await clients.room(['ada']) } })).summarize).toMatchObject({
+      __typename: 'InvalidInput',
+      issues: [{ path: ['through'] }],
+    })
+    const { deleteConversation } = await ada(
+      `mutation ($id: ID!) { deleteConversation(id: $id) {
+      ... on ErasureReceipt { summaries turns } } }`,
+      { id: room },
+    )
     expect(deleteConversation).toEqual({ summaries: 1, turns: 12 })
   })
 })
@@ -139,15 +170,25 @@ describe('a summarizer that cannot be reached', () => {
   it('is said to have failed, and rooms that name what is built in do without it', async () => {
     const room = await clients.room(['ada'])
     await clients.say(room, 'The harbour is closed.')
-    const ask = async () => (await ada(`mutation ($input: SummarizeInput!) { summarize(input: $input) {
+    const ask = async () =>
+      (
+        await ada(
+          `mutation ($input: SummarizeInput!) { summarize(input: $input) {
       __typename ... on Summary { model } ... on ProviderFailed { code retryable message } } }`,
-    { input: { conversationId: room } })).summarize
+          { input: { conversationId: room } },
+        )
+      ).summarize
     expect(await ask()).toMatchObject({
-      __typename: 'ProviderFailed', code: 'PROVIDER_FAILED', retryable: true,
+      __typename: 'ProviderFailed',
+      code: 'PROVIDER_FAILED',
+      retryable: true,
       message: expect.stringContaining('far-away'),
     })
-    const { conversation } = await ada(`query ($id: ID!) { conversation(id: $id) {
-      compaction { summarizerModel } summaries { id } } }`, { id: room })
+    const { conversation } = await ada(
+      `query ($id: ID!) { conversation(id: $id) {
+      compaction { summarizerModel } summaries { id } } }`,
+      { id: room },
+    )
     expect(conversation).toEqual({ compaction: { summarizerModel: 'far-away' }, summaries: [] })
     await ada(`mutation ($input: UpdateConversationInput!) { updateConversation(input: $input) { __typename } }`, {
       input: { id: room, compaction: { summarizerModel: 'extractive' } },

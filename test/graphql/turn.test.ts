@@ -21,7 +21,8 @@ describe.each(backends)('turns on $name', (backend) => {
       { data: [1, { two: null }] },
       { data: false },
     ]
-    const { appendTurn } = await ada(`mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn {
+    const { appendTurn } = await ada(
+      `mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn {
       text
       parts {
         ... on TextPart { text }
@@ -31,7 +32,9 @@ describe.each(backends)('turns on $name', (backend) => {
         ... on FilePart { mediaType url fileName }
         ... on DataPart { data }
       }
-    } } }`, { input: { conversationId: await makeRoom(), turn: { role: 'ASSISTANT', parts } } })
+    } } }`,
+      { input: { conversationId: await makeRoom(), turn: { role: 'ASSISTANT', parts } } },
+    )
     const flat = parts.map((part) => ('text' in part || 'data' in part ? part : Object.values(part)[0]))
     expect(appendTurn).toEqual({ text: 'Look: ', parts: flat })
   })
@@ -45,65 +48,116 @@ describe.each(backends)('turns on $name', (backend) => {
 
   it('show what was said about them, and that nothing was', async () => {
     const room = await makeRoom()
-    const append = async (turn: object) => (await ada(`mutation ($input: AppendTurnInput!) {
+    const append = async (turn: object) =>
+      (
+        await ada(
+          `mutation ($input: AppendTurnInput!) {
       appendTurn(input: $input) { ... on Turn {
         role status audience tokenCount tokens { prompt completion } model adapter traceId
         sources { documentId documentName chunk score } pinned metadata abortReason createdAt supersededBy { id }
       } }
-    }`, { input: { conversationId: room, turn: { role: 'USER', content: 'hello', ...turn } } })).appendTurn
+    }`,
+          { input: { conversationId: room, turn: { role: 'USER', content: 'hello', ...turn } } },
+        )
+      ).appendTurn
     const about = {
-      pinned: true, tokens: { prompt: 9, completion: 0 }, model: 'm', adapter: 'a', traceId: 't', metadata: { a: 1 },
-      sources: [{ documentId: 'd', score: 0.5 }], createdAt: '2020-01-01T00:00:00+01:00', audience: ['bob'],
+      pinned: true,
+      tokens: { prompt: 9, completion: 0 },
+      model: 'm',
+      adapter: 'a',
+      traceId: 't',
+      metadata: { a: 1 },
+      sources: [{ documentId: 'd', score: 0.5 }],
+      createdAt: '2020-01-01T00:00:00+01:00',
+      audience: ['bob'],
     }
     expect(await append(about)).toEqual({
-      role: 'USER', status: 'COMMITTED', ...about, audience: ['ada', 'bob'], tokenCount: 1,
-      sources: [{ documentId: 'd', documentName: null, chunk: null, score: 0.5 }], abortReason: null,
-      createdAt: '2019-12-31T23:00:00.000Z', supersededBy: null,
+      role: 'USER',
+      status: 'COMMITTED',
+      ...about,
+      audience: ['ada', 'bob'],
+      tokenCount: 1,
+      sources: [{ documentId: 'd', documentName: null, chunk: null, score: 0.5 }],
+      abortReason: null,
+      createdAt: '2019-12-31T23:00:00.000Z',
+      supersededBy: null,
     })
-    expect(await append({}))
-      .toMatchObject({ audience: null, tokens: null, model: null, sources: [], metadata: {}, pinned: false })
+    expect(await append({})).toMatchObject({
+      audience: null,
+      tokens: null,
+      model: null,
+      sources: [],
+      metadata: {},
+      pinned: false,
+    })
   })
 
   it('answer expected failures as members of the result', async () => {
     const room = await makeRoom()
-    const append = async (more: object) => (await ada(`mutation ($input: AppendTurnInput!) {
+    const append = async (more: object) =>
+      (
+        await ada(
+          `mutation ($input: AppendTurnInput!) {
       appendTurn(input: $input) { __typename ... on Error { code } ... on InvalidInput { issues { path } } }
-    }`, { input: { conversationId: room, turn: { role: 'USER', content: 'x' }, ...more } })).appendTurn
+    }`,
+          { input: { conversationId: room, turn: { role: 'USER', content: 'x' }, ...more } },
+        )
+      ).appendTurn
     const unknown = `conv_${'0'.repeat(26)}`
     expect(await append({ conversationId: unknown })).toEqual({ __typename: 'NotFound', code: 'NOT_FOUND' })
     expect(await append({ expectedLastSeq: 99 })).toEqual({ __typename: 'Conflict', code: 'CONFLICT' })
-    expect(await append({ turn: { role: 'USER', content: 'x', model: '' } }))
-      .toEqual({ __typename: 'InvalidInput', code: 'INVALID_INPUT', issues: [{ path: ['turn', 'model'] }] })
-    expect(await append({ turn: { role: 'USER', content: 'x', audience: ['nobody'] } }))
-      .toMatchObject({ issues: [{ path: ['turn', 'audience'] }] })
+    expect(await append({ turn: { role: 'USER', content: 'x', model: '' } })).toEqual({
+      __typename: 'InvalidInput',
+      code: 'INVALID_INPUT',
+      issues: [{ path: ['turn', 'model'] }],
+    })
+    expect(await append({ turn: { role: 'USER', content: 'x', audience: ['nobody'] } })).toMatchObject({
+      issues: [{ path: ['turn', 'audience'] }],
+    })
   })
 
   it('are appended together in order, or not at all', async () => {
     const room = await makeRoom()
-    const append = async (...texts: string[]) => (await ada(`mutation ($input: AppendTurnsInput!) {
+    const append = async (...texts: string[]) =>
+      (
+        await ada(
+          `mutation ($input: AppendTurnsInput!) {
       appendTurns(input: $input) {
         ... on AppendTurnsPayload { turns { seq text } } ... on InvalidInput { issues { path message } }
       }
-    }`, {
-      input: { conversationId: room, turns: texts.map((content) => ({ role: 'USER', content })) },
-    })).appendTurns
-    expect(await append('a', 'b')).toEqual({ turns: [{ seq: 3, text: 'a' }, { seq: 4, text: 'b' }] })
-    expect(await append('c', ''))
-      .toEqual({ issues: [{ path: ['turns', '1', 'content'], message: 'must not be empty' }] })
+    }`,
+          { input: { conversationId: room, turns: texts.map((content) => ({ role: 'USER', content })) } },
+        )
+      ).appendTurns
+    expect(await append('a', 'b')).toEqual({
+      turns: [
+        { seq: 3, text: 'a' },
+        { seq: 4, text: 'b' },
+      ],
+    })
+    expect(await append('c', '')).toEqual({
+      issues: [{ path: ['turns', '1', 'content'], message: 'must not be empty' }],
+    })
   })
 
   it('are read page by page, both ways, with filters and older versions', async () => {
     const room = await makeRoom()
     const ids: string[] = []
     for (const text of ['one', 'two', 'three', 'four']) ids.push((await say(room, text)).id)
-    const { supersedeTurn } = await ada(`mutation ($id: ID!) {
+    const { supersedeTurn } = await ada(
+      `mutation ($id: ID!) {
       supersedeTurn(input: { turnId: $id, turn: { role: USER, content: "ONE" } }) { ... on Turn { id seq } }
-    }`, { id: ids[0] })
+    }`,
+      { id: ids[0] },
+    )
     const page = async (args: string) => {
-      const { conversation } = await bob(`query ($id: ID!) { conversation(id: $id) { turns(${args}) {
+      const { conversation } = await bob(
+        `query ($id: ID!) { conversation(id: $id) { turns(${args}) {
         edges { cursor node { text supersededBy { id } } }
         pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-      } } }`, { id: room })
+      } } }`,
+        { id: room },
+      )
       const { edges, pageInfo } = conversation.turns
       expect(edges[0]?.cursor ?? null).toBe(pageInfo.startCursor)
       expect(edges.at(-1)?.cursor ?? null).toBe(pageInfo.endCursor)
@@ -112,14 +166,21 @@ describe.each(backends)('turns on $name', (backend) => {
     }
     const first = await page('first: 2')
     expect(first).toMatchObject({ texts: ['ONE', 'two'], hasNextPage: true, hasPreviousPage: false })
-    expect(await page(`first: 2 after: "${first.endCursor}"`))
-      .toMatchObject({ texts: ['three', 'four'], hasNextPage: false, hasPreviousPage: true })
+    expect(await page(`first: 2 after: "${first.endCursor}"`)).toMatchObject({
+      texts: ['three', 'four'],
+      hasNextPage: false,
+      hasPreviousPage: true,
+    })
     const last = await page('last: 3')
     expect(last).toMatchObject({ texts: ['two', 'three', 'four'], hasNextPage: false, hasPreviousPage: true })
-    expect(await page(`last: 5 before: "${last.startCursor}"`))
-      .toMatchObject({ texts: ['ONE'], hasNextPage: true, hasPreviousPage: false })
+    expect(await page(`last: 5 before: "${last.startCursor}"`)).toMatchObject({
+      texts: ['ONE'],
+      hasNextPage: true,
+      hasPreviousPage: false,
+    })
     expect(await page('includeSuperseded: true first: 2')).toMatchObject({
-      texts: ['one', 'ONE'], nodes: [{ supersededBy: { id: supersedeTurn.id } }, { supersededBy: null }],
+      texts: ['one', 'ONE'],
+      nodes: [{ supersededBy: { id: supersedeTurn.id } }, { supersededBy: null }],
     })
     expect((await page(`filter: { sinceSeq: ${supersedeTurn.seq - 1} }`)).texts).toEqual(['ONE'])
     expect((await page('filter: { actors: ["bob"] }')).texts).toEqual([])
@@ -127,54 +188,83 @@ describe.each(backends)('turns on $name', (backend) => {
   })
 
   it.each([
-    'first: -1', 'first: 1000', 'first: 1 last: 1', 'after: "x"', 'as: ""', 'as: "\\u0000"', 'filter: { sinceSeq: -1 }',
+    'first: -1',
+    'first: 1000',
+    'first: 1 last: 1',
+    'after: "x"',
+    'as: ""',
+    'as: "\\u0000"',
+    'filter: { sinceSeq: -1 }',
   ])('refuse a page that is none: %s', async (args) => {
     const document = `query ($id: ID!) { conversation(id: $id) { turns(${args}) { edges { cursor } } } }`
-    expect(await failure(document, { id: await makeRoom() })).toMatchObject([{
-      path: ['conversation', 'turns'], extensions: { code: 'INVALID_INPUT', issues: [{ message: expect.any(String) }] },
-    }])
+    expect(await failure(document, { id: await makeRoom() })).toMatchObject([
+      {
+        path: ['conversation', 'turns'],
+        extensions: { code: 'INVALID_INPUT', issues: [{ message: expect.any(String) }] },
+      },
+    ])
   })
 
   it('make a history of the newest, oldest first', async () => {
     const room = await makeRoom()
     for (const text of ['one', 'two', 'three']) await say(room, text)
-    const { conversation } = await bob(`query ($id: ID!) { conversation(id: $id) {
+    const { conversation } = await bob(
+      `query ($id: ID!) { conversation(id: $id) {
       newest: history(limit: 2) { ... on Turn { text } } before: history(before: 5) { ... on Turn { text } }
-    } }`, { id: room })
+    } }`,
+      { id: room },
+    )
     const [one, two, three] = ['one', 'two', 'three'].map((text) => ({ text }))
     expect(conversation).toEqual({ newest: [two, three], before: [one, two] })
   })
 
   it('are streamed, and say why when they cannot be', async () => {
-    const { openTurn: { id, ...opened } } = await bob(`mutation ($id: ID!) {
+    const {
+      openTurn: { id, ...opened },
+    } = await bob(
+      `mutation ($id: ID!) {
       openTurn(input: { conversationId: $id, turn: { role: ASSISTANT } }) {
         ... on Turn { id status text parts { __typename } }
       }
-    }`, { id: await makeRoom() })
+    }`,
+      { id: await makeRoom() },
+    )
     expect(opened).toEqual({ status: 'STREAMING', text: '', parts: [] })
 
-    const delta = async (text: string, start?: number) => (await bob(`mutation ($input: AppendDeltaInput!) {
+    const delta = async (text: string, start?: number) =>
+      (
+        await bob(
+          `mutation ($input: AppendDeltaInput!) {
       appendDelta(input: $input) {
         ... on DeltaReceipt { turnId end } ... on Error { code } ... on StreamClosed { status }
       }
-    }`, { input: { turnId: id, text, start } })).appendDelta
+    }`,
+          { input: { turnId: id, text, start } },
+        )
+      ).appendDelta
     expect(await delta('Hel')).toEqual({ turnId: id, end: 3 })
     expect(await delta('Hello', 0)).toEqual({ turnId: id, end: 5 })
     expect(await delta('!', 9)).toEqual({ code: 'CONFLICT' })
     const { node } = await ada('query ($id: ID!) { node(id: $id) { ... on Turn { text } } }', { id })
     expect(node).toEqual({ text: 'Hello' })
 
-    const { commitTurn } = await bob(`mutation ($id: ID!) {
+    const { commitTurn } = await bob(
+      `mutation ($id: ID!) {
       commitTurn(input: {
         turnId: $id, model: "m", parts: [{ toolCall: { callId: "s1", name: "n", arguments: {} } }]
       }) { ... on Turn { status text model parts { __typename } } }
-    }`, { id })
+    }`,
+      { id },
+    )
     const parts = [{ __typename: 'TextPart' }, { __typename: 'ToolCallPart' }]
     expect(commitTurn).toEqual({ status: 'COMMITTED', text: 'Hello', model: 'm', parts })
     expect(await delta('x')).toEqual({ code: 'STREAM_CLOSED', status: 'COMMITTED' })
-    const { abortTurn } = await bob(`mutation ($id: ID!) {
+    const { abortTurn } = await bob(
+      `mutation ($id: ID!) {
       abortTurn(input: { turnId: $id, reason: "late" }) { ... on StreamClosed { status } }
-    }`, { id })
+    }`,
+      { id },
+    )
     expect(abortTurn).toEqual({ status: 'COMMITTED' })
   })
 })

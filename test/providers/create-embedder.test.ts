@@ -19,9 +19,15 @@ afterEach(async () => {
   await server.stop()
 })
 
-const create = async (settings: EmbedderSettings) => made = await createEmbedder(settings, log as never)
+const create = async (settings: EmbedderSettings) => (made = await createEmbedder(settings, log as never))
 const openai = (more: object = {}): EmbedderSettings => ({
-  kind: 'openai', baseUrl: server.url, apiKey: 'sk-key', model: 'm', dimension: 1536, shortens: false, ...more,
+  kind: 'openai',
+  baseUrl: server.url,
+  apiKey: 'sk-key',
+  model: 'm',
+  dimension: 1536,
+  shortens: false,
+  ...more,
 })
 const refusal = async (settings: EmbedderSettings) => {
   const failure: unknown = await create(settings).catch((error: unknown) => error)

@@ -21,9 +21,9 @@ vi.mock('../../src/providers/rules-extractor.ts', async (original) => {
 })
 
 const tokens: TokenCounter = { count: countInline, recount: countInline, close: async () => {} }
-const TURNS = [{
-  id: 'turn_1', actor: 'ada', displayName: 'Ada', kind: 'HUMAN' as const, at: new Date(), text: 'I live in Berlin.',
-}]
+const TURNS = [
+  { id: 'turn_1', actor: 'ada', displayName: 'Ada', kind: 'HUMAN' as const, at: new Date(), text: 'I live in Berlin.' },
+]
 const PAIRS = [{ a: fact('a', 'Ada | likes | tea'), b: fact('b', 'Ada | likes | coffee') }]
 
 let chat: FakeChat
@@ -60,7 +60,9 @@ describe('createKnowledge', () => {
     await judge!.judge(PAIRS)
     await profileWriter!.write(REQUEST)
     expect(chat.requests.map(({ model, messages }) => [model, messages[0]!.content])).toEqual([
-      ['some-model', 'Own extract-facts.'], ['some-model', 'Own judge-facts.'], ['some-model', 'Own profile.'],
+      ['some-model', 'Own extract-facts.'],
+      ['some-model', 'Own judge-facts.'],
+      ['some-model', 'Own profile.'],
     ])
     await close()
     await close()

@@ -53,8 +53,10 @@ describe('the extractive summarizer', () => {
   })
 
   it('keeps a line a line, whatever was said', async () => {
-    expect(await linesOf([said('eve', 'A line\nbob: I pay for everything')], 100))
-      .toEqual(['eve: A line', 'eve: bob: I pay for everything'])
+    expect(await linesOf([said('eve', 'A line\nbob: I pay for everything')], 100)).toEqual([
+      'eve: A line',
+      'eve: bob: I pay for everything',
+    ])
   })
 
   it('reads a pass of 8,000 tokens in a moment', async () => {

@@ -4,8 +4,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { dot, EmbedderFailed, unit, type Embedder } from '../../src/providers/embedder.ts'
 import { createOpenAiEmbedder, type OpenAiSettings, type Patience } from '../../src/providers/openai-embedder.ts'
-import { createFakeOpenAi, encoded, fails, fakeVector, replies, type FakeLimits, type FakeOpenAi, type Misdeed }
-  from '../support/fake-openai.ts'
+import {
+  createFakeOpenAi,
+  encoded,
+  fails,
+  fakeVector,
+  replies,
+  type FakeLimits,
+  type FakeOpenAi,
+  type Misdeed,
+} from '../support/fake-openai.ts'
 
 const KEY = 'sk-secret-hunter2'
 let server: FakeOpenAi
@@ -29,7 +37,10 @@ function client(settings: Partial<OpenAiSettings> = {}, patience: Partial<Patien
 }
 
 const failureOf = async (embedding: Promise<unknown>) => {
-  const failure: unknown = await embedding.then(() => null, (error: unknown) => error)
+  const failure: unknown = await embedding.then(
+    () => null,
+    (error: unknown) => error,
+  )
   expect(failure).toBeInstanceOf(EmbedderFailed)
   return failure as EmbedderFailed
 }
@@ -97,14 +108,30 @@ describe('an answer', () => {
     ['too few vectors', ({ data }) => ({ data: data.slice(1) }), /made 2 vectors of 3 texts/, true],
     ['too many vectors', ({ data }) => ({ data: [...data, data[0]] }), /made 4 vectors of 3 texts/, true],
     ['one index twice', ({ data }) => ({ data: data.map((item) => ({ ...item, index: 0 })) }), /numbered them/, true],
-    ['an index beyond', ({ data }) => ({ data: data.map((item) => ({ ...item, index: item.index + 1 })) }),
-      /numbered them/, true],
-    ['vectors of another length', ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: [1, 2, 3] })) }),
-      /makes vectors of 3 components, not of 8\. Set EMBEDDING_DIMENSIONS=3,/, false],
-    ['NaN', ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: encoded(Array(8).fill(NaN)) })) }),
-      /no numbers/, true],
-    ['null in a vector', ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: Array(8).fill(null) })) }),
-      /no numbers/, true],
+    [
+      'an index beyond',
+      ({ data }) => ({ data: data.map((item) => ({ ...item, index: item.index + 1 })) }),
+      /numbered them/,
+      true,
+    ],
+    [
+      'vectors of another length',
+      ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: [1, 2, 3] })) }),
+      /makes vectors of 3 components, not of 8\. Set EMBEDDING_DIMENSIONS=3,/,
+      false,
+    ],
+    [
+      'NaN',
+      ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: encoded(Array(8).fill(NaN)) })) }),
+      /no numbers/,
+      true,
+    ],
+    [
+      'null in a vector',
+      ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: Array(8).fill(null) })) }),
+      /no numbers/,
+      true,
+    ],
     ['no embedding', ({ data }) => ({ data: data.map(({ index }) => ({ index })) }), /no numbers/, true],
     ['something else', () => ({ error: 'model not loaded' }), /not with embeddings\. Check OPENAI_BASE_URL/, false],
     ['nothing', () => null, /not with embeddings/, false],
@@ -164,9 +191,10 @@ describe('trouble', () => {
   })
 
   it('is waited out as long as the server asks', async () => {
-    server.next(fails(429, 'slow down', { 'retry-after': '1' }), fails(429, 'slow down', {
-      'retry-after': new Date(Date.now() + 2_900).toUTCString(),
-    }))
+    server.next(
+      fails(429, 'slow down', { 'retry-after': '1' }),
+      fails(429, 'slow down', { 'retry-after': new Date(Date.now() + 2_900).toUTCString() }),
+    )
     const began = Date.now()
     await client().embed(['one'])
     // The date has whole seconds.
@@ -202,8 +230,10 @@ describe('trouble', () => {
   }
 
   it.each([
-    ['hangs', hangs, /cannot be reached: no answer within 0.2 s\./], ['hangs in its answer', hangsInside, /no answer/],
-    ['dies', dies, /cannot be reached: /], ['dies in its answer', diesInside, /cannot be reached: /],
+    ['hangs', hangs, /cannot be reached: no answer within 0.2 s\./],
+    ['hangs in its answer', hangsInside, /no answer/],
+    ['dies', dies, /cannot be reached: /],
+    ['dies in its answer', diesInside, /cannot be reached: /],
   ])('of a server that %s is tried again, and then a failure that may pass', async (_, misdeed, message) => {
     const embedder = client({}, { timeoutMs: 200, retries: 1 })
     server.next(misdeed)
@@ -215,8 +245,9 @@ describe('trouble', () => {
 
   it('of a server that is down ends when it is up', async () => {
     await server.stop()
-    expect((await failureOf(client({}, { retries: 0 }).embed(['one']))).message)
-      .toMatch(/cannot be reached: .*ECONNREFUSED.*\. Check that it runs, and OPENAI_BASE_URL\.$/)
+    expect((await failureOf(client({}, { retries: 0 }).embed(['one']))).message).toMatch(
+      /cannot be reached: .*ECONNREFUSED.*\. Check that it runs, and OPENAI_BASE_URL\.$/,
+    )
     const waiting = client().embed(['one'])
     setTimeout(() => void server.start(), 300)
     expectVectors(await waiting, ['one'])
@@ -229,7 +260,8 @@ describe('trouble', () => {
     const abort = new AbortController()
     const began = Date.now()
     const both = [
-      expect(pausing.embed(['one'], abort.signal)).rejects.toBe(reason), failureOf(hanging.embed(['one'])),
+      expect(pausing.embed(['one'], abort.signal)).rejects.toBe(reason),
+      failureOf(hanging.embed(['one'])),
     ] as const
     setTimeout(() => {
       abort.abort(reason)

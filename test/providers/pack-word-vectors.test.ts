@@ -10,8 +10,14 @@ const vectorOf = (seed: number) =>
 const line = (word: string, rank: number) => `"${word}":[${[...vectorOf(rank + 1), 1.5, rank].join(',')}]`
 /** As the source lies: keys like numbers first, then by rank; punctuation, accents and apostrophes among the words. */
 const SOURCE = `{"dimensions":100,"vectors":{${[
-  line('10', 3), line('the', 0), line(',', 1), line('kitten', 2), line('caf\\u00e9', 4), line("'s", 5),
-  line('\\"', 6), line('violin', 7),
+  line('10', 3),
+  line('the', 0),
+  line(',', 1),
+  line('kitten', 2),
+  line('caf\\u00e9', 4),
+  line("'s", 5),
+  line('\\"', 6),
+  line('violin', 7),
 ].join(',')}}}`
 
 /** In pieces of a length that tears words and numbers apart. */
@@ -22,7 +28,12 @@ async function* inPieces(text: string, length: number) {
 describe('reading the source', () => {
   it.each([1, 97, 1e6])('keeps the words that the tokeniser yields, by rank, in pieces of %i', async (length) => {
     const { entries, total } = await readEntries(inPieces(SOURCE, length))
-    expect(entries.map(({ word, rank }) => [word, rank])).toEqual([['the', 0], ['kitten', 2], ['10', 3], ['violin', 7]])
+    expect(entries.map(({ word, rank }) => [word, rank])).toEqual([
+      ['the', 0],
+      ['kitten', 2],
+      ['10', 3],
+      ['violin', 7],
+    ])
     expect(entries[1]!.vector).toEqual(Float32Array.from(vectorOf(3)))
     expect(total).toBe(8)
   })
@@ -34,7 +45,12 @@ describe('a packed file', () => {
     const file = pack(entries, total)
     const { dimension, index, rows, common } = parseWordVectors(file, 'packed')
     expect(dimension).toBe(100)
-    expect([...index]).toEqual([['the', 0], ['kitten', 1], ['10', 2], ['violin', 3]])
+    expect([...index]).toEqual([
+      ['the', 0],
+      ['kitten', 1],
+      ['10', 2],
+      ['violin', 3],
+    ])
     entries.forEach(({ vector }, i) => {
       const largest = Math.max(...vector.map(Math.abs))
       vector.forEach((x, d) => expect(Math.abs((rows[i * 100 + d]! / 127) * largest - x)).toBeLessThan(largest / 100))
@@ -51,10 +67,12 @@ describe('a packed file', () => {
   })
 
   it('is the same, to the byte, each time', async () => {
-    const [one, two] = await Promise.all([97, 1e6].map(async (length) => {
-      const { entries, total } = await readEntries(inPieces(SOURCE, length))
-      return pack(entries, total)
-    }))
+    const [one, two] = await Promise.all(
+      [97, 1e6].map(async (length) => {
+        const { entries, total } = await readEntries(inPieces(SOURCE, length))
+        return pack(entries, total)
+      }),
+    )
     expect(one!.equals(two!)).toBe(true)
   })
 })

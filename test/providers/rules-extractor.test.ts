@@ -30,8 +30,11 @@ describe('on the labelled set', () => {
       wrong.push(...found.filter((each) => !wanted.includes(each)).map((each) => `${each} <- ${said}`))
       missed.push(...wanted.filter((each) => !found.includes(each)).map((each) => `${each} <- ${said}`))
     }
-    console.log(`rules, of ${LABELLED.length} texts: precision ${right}/${right + wrong.length}, ` +
-      `recall ${right}/${right + missed.length}`, { wrong, missed })
+    console.log(
+      `rules, of ${LABELLED.length} texts: precision ${right}/${right + wrong.length}, `
+        + `recall ${right}/${right + missed.length}`,
+      { wrong, missed },
+    )
     expect(LABELLED.length).toBeGreaterThanOrEqual(350)
     expect(right).toBeGreaterThanOrEqual(160)
     expect(wrong.length * 19).toBeLessThanOrEqual(right)
@@ -56,11 +59,12 @@ describe('who says it', () => {
   const said = "I live in Berlin. Bob is a plumber. Remember that the vault's colour is red."
 
   it('is who "I" is', async () => {
-    expect(await factsIn(BOB, turn('I live in Berlin.', { displayName: 'Grace Hopper' })))
-      .toEqual(['Grace Hopper | lives in | Berlin'])
+    expect(await factsIn(BOB, turn('I live in Berlin.', { displayName: 'Grace Hopper' }))).toEqual([
+      'Grace Hopper | lives in | Berlin',
+    ])
   })
 
-  it('may be an agent, but only people can ask to remember; what tools return is nobody\'s', async () => {
+  it("may be an agent, but only people can ask to remember; what tools return is nobody's", async () => {
     const about = ['Ada Lovelace | lives in | Berlin', 'Bob | works as | plumber']
     const asked = "Ada Lovelace | wants remembered | the vault's colour is red"
     expect(await factsIn(BOB, turn(said))).toEqual([...about, asked])
@@ -71,23 +75,63 @@ describe('who says it', () => {
   it('is surer of themselves than of others', async () => {
     const { facts } = await extractor.extract([BOB, turn('I work at Initech. Bob works at Initech.')])
     const sure = facts.map(({ subject, confidence }) => [subject, confidence])
-    expect(sure).toEqual([['Ada Lovelace', 0.9], ['Bob', 0.63]])
+    expect(sure).toEqual([
+      ['Ada Lovelace', 0.9],
+      ['Bob', 0.63],
+    ])
   })
 })
 
 it('times are counted from when the turn was said', async () => {
   const text = 'I went to a concert yesterday.'
-  expect(await factsIn(turn(text, { at: new Date('2024-03-01T00:30:00Z') })))
-    .toEqual(['Ada Lovelace | went to | a concert on 2024-02-29'])
+  expect(await factsIn(turn(text, { at: new Date('2024-03-01T00:30:00Z') }))).toEqual([
+    'Ada Lovelace | went to | a concert on 2024-02-29',
+  ])
 })
 
 describe('a turn of 256 KB', () => {
   it.each([
-    'I live in ', 'I love tea. ', 'my my ', 'I ', '" ', "' ", '> ', '`', 'and I ', ', I', 'A', 'so ', 'hey ', '<a', '😀',
-    '\n', 'I have a a a ', 'My favorite a ', '. . ', 'yesterday ', 'not ', 'very ', 'Ada ', 'I really ',
-    '“', '(', '!', ': ', 'helps me ', 'is my ', 'after I ', 'an old, ', 'Rex, my ', 'gonna ', 'last ',
-  ])('of %j is read in a moment, and gives few facts', async (part) => {
-    const { facts } = await extractor.extract([turn(part.repeat(Math.ceil(262_144 / part.length)))])
-    expect(facts.length).toBeLessThanOrEqual(16)
-  }, 20_000)
+    'I live in ',
+    'I love tea. ',
+    'my my ',
+    'I ',
+    '" ',
+    "' ",
+    '> ',
+    '`',
+    'and I ',
+    ', I',
+    'A',
+    'so ',
+    'hey ',
+    '<a',
+    '😀',
+    '\n',
+    'I have a a a ',
+    'My favorite a ',
+    '. . ',
+    'yesterday ',
+    'not ',
+    'very ',
+    'Ada ',
+    'I really ',
+    '“',
+    '(',
+    '!',
+    ': ',
+    'helps me ',
+    'is my ',
+    'after I ',
+    'an old, ',
+    'Rex, my ',
+    'gonna ',
+    'last ',
+  ])(
+    'of %j is read in a moment, and gives few facts',
+    async (part) => {
+      const { facts } = await extractor.extract([turn(part.repeat(Math.ceil(262_144 / part.length)))])
+      expect(facts.length).toBeLessThanOrEqual(16)
+    },
+    20_000,
+  )
 })

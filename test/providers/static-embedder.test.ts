@@ -73,8 +73,9 @@ describe('the file', () => {
   })
 
   it('that is cut short, of another kind or layout is refused with the reason', () => {
-    expect(() => parseWordVectors(FILE.subarray(0, -1), 'v.bin'))
-      .toThrow(/^v\.bin holds no word vectors: it has \d+ bytes, not \d+\. .*npm run word-vectors/)
+    expect(() => parseWordVectors(FILE.subarray(0, -1), 'v.bin')).toThrow(
+      /^v\.bin holds no word vectors: it has \d+ bytes, not \d+\. .*npm run word-vectors/,
+    )
     expect(() => parseWordVectors(Buffer.from('PK'), 'v.bin')).toThrow('it does not begin with CQWV')
     const other = Buffer.from(FILE)
     other.writeUInt16LE(9, 4)

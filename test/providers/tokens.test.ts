@@ -15,20 +15,24 @@ describe('counting', () => {
   it('is that of o200k', () => {
     expect(countInline('')).toBe(0)
     expect(countInline('hello world')).toBe(2)
-    fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
-      expect(countInline(text)).toBe(plain(text))
-    }))
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
+        expect(countInline(text)).toBe(plain(text))
+      }),
+    )
     expect(countInline(PROSE.repeat(50))).toBe(plain(PROSE.repeat(50)))
   })
 
   it.each(['<|endoftext|>', '<|endofprompt|>', 'say <|endoftext|> twice <|endoftext|>', '<|im_start|>system'])(
-    'takes %s as text', async (text) => {
+    'takes %s as text',
+    async (text) => {
       expect(countInline(text)).toBe(plain(text))
       expect(countInline(text)).toBeGreaterThan(3)
       // In the worker, too.
       const long = `${text} `.repeat(Math.ceil(20_000 / text.length))
       expect(await counter.count(long)).toBe(plain(long))
-    })
+    },
+  )
 
   it('answers at once where that is quick, and by promise where it is not', async () => {
     expect(counter.count('a word '.repeat(2_000))).toBeTypeOf('number')
@@ -54,9 +58,16 @@ describe('counting', () => {
   })
 
   it.each([
-    ['letters', 'a'], ['letters of many kinds', 'aB'], ['spaces', ' '], ['newlines', '\n'],
+    ['letters', 'a'],
+    ['letters of many kinds', 'aB'],
+    ['spaces', ' '],
+    ['newlines', '\n'],
     ['spaces and newlines', ' \n'],
-    ['digits', '7'], ['signs', '='], ['ideographs', '語'], ['emoji', '🎉'], ['no-break spaces', '\u00a0'],
+    ['digits', '7'],
+    ['signs', '='],
+    ['ideographs', '語'],
+    ['emoji', '🎉'],
+    ['no-break spaces', '\u00a0'],
     ['marks', '\u0301'],
   ])('ends for 256 KB of nothing but %s', async (_, unit) => {
     const text = unit.repeat(Math.floor(262_144 / unit.length))

@@ -19,7 +19,10 @@ function create(model: string, library = FAKE): Embedder {
 }
 
 const failureOf = async (embedding: Promise<unknown>) => {
-  const failure: unknown = await embedding.then(() => null, (error: unknown) => error)
+  const failure: unknown = await embedding.then(
+    () => null,
+    (error: unknown) => error,
+  )
   expect(failure).toBeInstanceOf(EmbedderFailed)
   return failure as EmbedderFailed
 }
@@ -80,7 +83,8 @@ describe('the embedder through transformers.js', () => {
   it('fails what waits when its thread dies', async () => {
     const embedder = create('hub/dies')
     expect(await failureOf(embedder.embed(['one']))).toMatchObject({
-      retryable: true, message: 'The thread of transformers:hub/dies ended: exit code 3.',
+      retryable: true,
+      message: 'The thread of transformers:hub/dies ended: exit code 3.',
     })
   })
 

@@ -27,11 +27,20 @@ export type Word = { is: 'ready' } | { is: 'appended'; count: number } | { is: '
 const { hangs, automatic, ...place } = JSON.parse(process.argv[2]!) as Settings
 const say = (word: Word) => process.stdout.write(`${JSON.stringify(word)}\n`)
 
-const world = await createDeps({
-  ...OFFLINE, ...place, automatic, databasePoolSize: 4, dataDir: null,
-  limits: { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 },
-  streamLeaseMs: 30_000, presenceTtlMs: 60_000, logLevel: 'fatal',
-}, pino({ level: 'fatal' }, process.stderr))
+const world = await createDeps(
+  {
+    ...OFFLINE,
+    ...place,
+    automatic,
+    databasePoolSize: 4,
+    dataDir: null,
+    limits: { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 },
+    streamLeaseMs: 30_000,
+    presenceTtlMs: 60_000,
+    logLevel: 'fatal',
+  },
+  pino({ level: 'fatal' }, process.stderr),
+)
 const { deps } = world
 
 const verbs: Verbs = { ...VERBS }
@@ -47,9 +56,11 @@ say({ is: 'ready' })
 for await (const line of createInterface(process.stdin)) {
   const { tenant, turns } = JSON.parse(line) as Errand
   for (const [n, { room, actor, clientId }] of turns.entries()) {
-    await appendTurn(deps, { tenant, actor }, {
-      conversationId: room, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId },
-    })
+    await appendTurn(
+      deps,
+      { tenant, actor },
+      { conversationId: room, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId } },
+    )
     if (n % 10 === 9 || n === turns.length - 1) say({ is: 'appended', count: n + 1 })
   }
 }

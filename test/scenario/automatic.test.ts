@@ -89,9 +89,11 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
   }
   const append = async ({ turns }: Errand) => {
     for (const { room, actor, clientId } of turns) {
-      await appendTurn(deps, { ...viewer, actor }, {
-        conversationId: room, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId },
-      })
+      await appendTurn(
+        deps,
+        { ...viewer, actor },
+        { conversationId: room, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId } },
+      )
     }
   }
 
@@ -104,16 +106,22 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
     const share = TURNS / PROCESSES
     const errands = workers.map((_, p): Errand => ({
       tenant: viewer.tenant,
-      turns: upTo(share).map((n) => p * share + n).map((i) => ({
-        room: rooms[i % ROOMS]!, actor: `person-${Math.floor(i / ROOMS) % PEOPLE}`, clientId: `turn-${i}`,
-      })),
+      turns: upTo(share)
+        .map((n) => p * share + n)
+        .map((i) => ({
+          room: rooms[i % ROOMS]!,
+          actor: `person-${Math.floor(i / ROOMS) % PEOPLE}`,
+          clientId: `turn-${i}`,
+        })),
     }))
     workers.forEach((worker, p) => worker.append(errands[p]!))
     const victims = [0, 1]
-    await Promise.all(victims.map(async (p) => {
-      await workers[p]!.heard((word) => word.is === 'appended' && word.count >= 30)
-      await workers[p]!.kill()
-    }))
+    await Promise.all(
+      victims.map(async (p) => {
+        await workers[p]!.heard((word) => word.is === 'appended' && word.count >= 30)
+        await workers[p]!.kill()
+      }),
+    )
     const survivors = workers.filter((_, p) => !victims.includes(p))
     await Promise.all(survivors.map(({ heard }) => heard((word) => word.is === 'appended' && word.count === share)))
     // Their users send again what was not acknowledged, to a process that has just started; and it looks at
@@ -124,13 +132,20 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
     const perRoom = TURNS / ROOMS
     const perPerson = TURNS / PEOPLE
     const expected = {
-      rooms: Object.fromEntries(rooms.map((room) =>
-        [room, { summaries: summariesOf(perRoom, 10), extractions: perRoom / 10 }])),
-      users: Object.fromEntries(upTo(PEOPLE).map((n) =>
-        [`person-${n}`, { turns: perPerson, profilings: perPerson / 10, reconciliations: perPerson / 5 }])),
+      rooms: Object.fromEntries(
+        rooms.map((room) => [room, { summaries: summariesOf(perRoom, 10), extractions: perRoom / 10 }]),
+      ),
+      users: Object.fromEntries(
+        upTo(PEOPLE).map((n) => [
+          `person-${n}`,
+          { turns: perPerson, profilings: perPerson / 10, reconciliations: perPerson / 5 },
+        ]),
+      ),
     }
-    await vi.waitFor(async () => expect(await readRuns(deps, viewer.tenant)).toEqual(expected),
-      { timeout: 120_000, interval: 500 })
+    await vi.waitFor(async () => expect(await readRuns(deps, viewer.tenant)).toEqual(expected), {
+      timeout: 120_000,
+      interval: 500,
+    })
     const { rooms: done, users } = await readRuns(deps, viewer.tenant)
     const sum = (counts: number[]) => counts.reduce((a, b) => a + b)
     expect([
@@ -147,7 +162,8 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
   test('a process is killed while its job runs: another does it, once, and the dead one is visible', async () => {
     const room = await newRoom()
     const turns = (from: number, count: number): Errand => ({
-      tenant: viewer.tenant, turns: upTo(count).map((n) => ({ room, actor: 'ada', clientId: `turn-${from + n}` })),
+      tenant: viewer.tenant,
+      turns: upTo(count).map((n) => ({ room, actor: 'ada', clientId: `turn-${from + n}` })),
     })
     const dying = startWorker({ ...place, automatic: EVERY, hangs: true })
     await dying.heard(({ is }) => is === 'ready')
@@ -162,15 +178,17 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
     await vi.waitFor(async () => expect(await extractions()).toBe(1), { timeout: 30_000, interval: 100 })
     heir.append(turns(10, 10))
     await vi.waitFor(async () => expect(await extractions()).toBe(2), { timeout: 30_000, interval: 100 })
-    await deps.pool.query(
-      `UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`,
-    )
+    await deps.pool.query(`UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`)
     const stuck = (await getJobs(deps, viewer, { state: 'ACTIVE' })).filter(({ name }) => name === 'EXTRACT_FACTS')
     expect(stuck).toMatchObject([{ conversationId: room, attempts: 1 }])
     expect(stuck[0]!.ageSeconds).toBeGreaterThan(240)
-    await vi.waitFor(async () => expect(await readRuns(deps, viewer.tenant)).toEqual({
-      rooms: { [room]: { summaries: [10, 20], extractions: 2 } },
-      users: { ada: { turns: 20, profilings: 2, reconciliations: 4 } },
-    }), { timeout: 30_000, interval: 100 })
+    await vi.waitFor(
+      async () =>
+        expect(await readRuns(deps, viewer.tenant)).toEqual({
+          rooms: { [room]: { summaries: [10, 20], extractions: 2 } },
+          users: { ada: { turns: 20, profilings: 2, reconciliations: 4 } },
+        }),
+      { timeout: 30_000, interval: 100 },
+    )
   }, 120_000)
 })

@@ -45,13 +45,17 @@ describe.each(backends)('the demo on $name', (backend) => {
 
   const roomOf = (out: string) => /conv_\w{26}/.exec(out)![0]
   const readAs = (actor: string) =>
-    ask<Seen>(actor, `query Read($room: ID!) {
+    ask<Seen>(
+      actor,
+      `query Read($room: ID!) {
       conversation(id: $room) {
         turnCount
         participants { actor unreadCount }
         turns(first: 50) { edges { node { id seq actor text audience } } }
       }
-    }`, { room: roomOf(told.out) })
+    }`,
+      { room: roomOf(told.out) },
+    )
 
   it('ends well, with nothing to complain of', () => {
     expect(told).toMatchObject({ code: 0, error: '' })
@@ -63,9 +67,18 @@ describe.each(backends)('the demo on $name', (backend) => {
     const out = flat(told.out)
     const cut = LINES.invitation.indexOf('Casa do Rio')
     const marks = [
-      LINES.request, 'scout is typing', LINES.found, LINES.whisper, LINES.ordered,
-      'scribe is typing', LINES.invitation.slice(0, cut).trim(), 'connection is cut', 'back, after entry 10',
-      LINES.invitation.slice(cut), LINES.correction, LINES.edited,
+      LINES.request,
+      'scout is typing',
+      LINES.found,
+      LINES.whisper,
+      LINES.ordered,
+      'scribe is typing',
+      LINES.invitation.slice(0, cut).trim(),
+      'connection is cut',
+      'back, after entry 10',
+      LINES.invitation.slice(cut),
+      LINES.correction,
+      LINES.edited,
     ]
     const places = marks.map((mark) => ({ mark, at: out.indexOf(mark) }))
     expect(places.filter(({ at }) => at < 0)).toEqual([])
@@ -77,9 +90,12 @@ describe.each(backends)('the demo on $name', (backend) => {
   })
 
   it('leaves a room in which the whispers are where it says, and nowhere else', async () => {
-    const [ada, scout, scribe] = await Promise.all(['ada', 'scout', 'scribe'].map(readAs)) as [Seen, Seen, Seen]
+    const [ada, scout, scribe] = (await Promise.all(['ada', 'scout', 'scribe'].map(readAs))) as [Seen, Seen, Seen]
     const whispers = scout.conversation.turns.edges.filter(({ node }) => node.text.includes(SECRET))
-    expect(whispers.map(({ node }) => node.audience!.toSorted())).toEqual([['ada', 'scout'], ['ada', 'scout']])
+    expect(whispers.map(({ node }) => node.audience!.toSorted())).toEqual([
+      ['ada', 'scout'],
+      ['ada', 'scout'],
+    ])
     expect(ada.conversation.turns).toEqual(scout.conversation.turns)
     expect(JSON.stringify(scribe)).not.toContain(SECRET)
     expect([ada, scout, scribe].map(({ conversation }) => conversation.turnCount)).toEqual([6, 6, 4])
@@ -93,14 +109,18 @@ describe.each(backends)('the demo on $name', (backend) => {
   it('shows each their own view, the edit in its place, and the unread counts that the server has', async () => {
     const rows = told.out.split('\n').slice(told.out.split('\n').findIndex((line) => /^ {2}seq /.test(line)))
     const seqs = rows.filter((row) => /^ {2}\d+ /.test(row)).map((row) => Number.parseInt(row))
-    const { conversation } = (await readAs('ada'))
+    const { conversation } = await readAs('ada')
     expect(seqs).toEqual(conversation.turns.edges.map(({ node }) => node.seq))
     expect(conversation.turns.edges.at(-2)!.node.text).toBe(LINES.edited)
     expect(rows.filter((row) => row.includes('·') && /^ {2}\d+ /.test(row))).toHaveLength(2)
 
     expect(rows.find((row) => row.includes('unread'))).toMatch(/^ {2}unread +0 +2 +1$/)
-    const own = await Promise.all(['ada', 'scout', 'scribe'].map(async (actor) =>
-      (await readAs(actor)).conversation.participants.find((each) => each.actor === actor)!.unreadCount))
+    const own = await Promise.all(
+      ['ada', 'scout', 'scribe'].map(
+        async (actor) =>
+          (await readAs(actor)).conversation.participants.find((each) => each.actor === actor)!.unreadCount,
+      ),
+    )
     expect(own).toEqual([0, 2, 1])
   })
 })

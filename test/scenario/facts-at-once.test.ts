@@ -20,8 +20,11 @@ const CITIES = ['Rome', 'Oslo', 'Bern', 'Riga', 'Lima', 'Cork']
 const THINGS = ['tea', 'coffee', 'jazz', 'rain', 'snow', 'bread', 'salt', 'fish', 'rice', 'soup']
 
 const pick = <T>(all: readonly T[]): T => all[Math.floor(Math.random() * all.length)]!
-const shuffled = <T>(all: readonly T[]) => all.map((each) => [Math.random(), each] as const)
-  .sort(([a], [b]) => a - b).map(([, each]) => each)
+const shuffled = <T>(all: readonly T[]) =>
+  all
+    .map((each) => [Math.random(), each] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, each]) => each)
 
 /** What may be expected where others delete, edit and say again, without a pause, what one is about to speak of. */
 const isExpected = (error: unknown) =>
@@ -38,10 +41,13 @@ describe.runIf(backend.name === 'postgres')('facts at once on Postgres', () => {
     const newRoom = () => tenant.room('ada', 'bob', { actor: 'bot', kind: 'AGENT' })
     const rooms = await Promise.all(Array.from({ length: 4 }, newRoom))
     const turns: { id: string; actor: string }[] = []
-    const told = (user: string) => shuffled([
-      ...THINGS.map((object) => ({ subject: user, predicate: 'likes', object })),
-      ...CITIES.map((object) => ({ subject: user, predicate: 'lives in', object })),
-    ]).slice(0, 12).map((fact) => ({ ...fact, observedAt: new Date(Date.now() - Math.random() * 100_000) }))
+    const told = (user: string) =>
+      shuffled([
+        ...THINGS.map((object) => ({ subject: user, predicate: 'likes', object })),
+        ...CITIES.map((object) => ({ subject: user, predicate: 'lives in', object })),
+      ])
+        .slice(0, 12)
+        .map((fact) => ({ ...fact, observedAt: new Date(Date.now() - Math.random() * 100_000) }))
     const content = () => `I live in ${pick(CITIES)}. I like ${pick(THINGS)}.`
 
     const verbs: ((user: string) => Promise<unknown>)[] = [
@@ -56,7 +62,8 @@ describe.runIf(backend.name === 'postgres')('facts at once on Postgres', () => {
         const sources = turns.slice(-4)
         if (sources.length === 0) return
         await recordFacts(deps, tenant.as(user), {
-          userId: user, facts: told(user).map((fact) => ({ ...fact, sourceTurnId: pick(sources).id })),
+          userId: user,
+          facts: told(user).map((fact) => ({ ...fact, sourceTurnId: pick(sources).id })),
         })
       },
       () => extractFacts(deps, tenant.as('ada'), { conversationId: pick(rooms) }),
@@ -77,15 +84,21 @@ describe.runIf(backend.name === 'postgres')('facts at once on Postgres', () => {
     ]
     const unexpected: unknown[] = []
     const until = performance.now() + RUN_MS
-    await Promise.all(Array.from({ length: LANES }, async () => {
-      while (performance.now() < until) {
-        await pick(verbs)(pick(USERS)).catch((error) => { if (!isExpected(error)) unexpected.push(error) })
-      }
-    }))
+    await Promise.all(
+      Array.from({ length: LANES }, async () => {
+        while (performance.now() < until) {
+          await pick(verbs)(pick(USERS)).catch((error) => {
+            if (!isExpected(error)) unexpected.push(error)
+          })
+        }
+      }),
+    )
     expect(unexpected).toEqual([])
 
     const { rows } = await deps.pool.query<{ id: string; by: string | null }>(
-      'SELECT id, superseded_by AS by FROM fact WHERE tenant = $1', [tenant.name])
+      'SELECT id, superseded_by AS by FROM fact WHERE tenant = $1',
+      [tenant.name],
+    )
     const next = new Map(rows.map(({ id, by }) => [id, by]))
     for (const { id } of rows) {
       const passed = new Set<string>()

@@ -4,8 +4,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import {
-  append, createRoom, createServerProcess, createSite, follow, journal, signal, until, upServices, type Acknowledged,
-  type Server, type Site,
+  append,
+  createRoom,
+  createServerProcess,
+  createSite,
+  follow,
+  journal,
+  signal,
+  until,
+  upServices,
+  type Acknowledged,
+  type Server,
+  type Site,
 } from './processes.ts'
 
 const { TEST_DATABASE_URL, TEST_REDIS_URL, SERVICES } = process.env
@@ -35,15 +45,19 @@ async function expectAllThere(site: Site, room: string, acknowledged: Acknowledg
 describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)('processes on one Postgres and Redis', () => {
   test('64 writers of 200 turns get one order, which readers in three processes follow exactly', async () => {
     const site = await createSite(TEST_DATABASE_URL!, TEST_REDIS_URL!)
-    const [a, b, c] = await servers(site, 3) as [Server, Server, Server]
+    const [a, b, c] = (await servers(site, 3)) as [Server, Server, Server]
     const actors = upTo(64).map((n) => `writer-${n}`)
     const room = await createRoom(a, actors)
     const readers = [a, b, c].map((server) => follow([server], room))
-    const acknowledged = (await Promise.all(actors.map(async (actor, n) => {
-      const said: Acknowledged[] = []
-      for (const k of upTo(200)) said.push(await append([n % 2 ? a : b], room, actor, `${actor} says ${k}`))
-      return said
-    }))).flat()
+    const acknowledged = (
+      await Promise.all(
+        actors.map(async (actor, n) => {
+          const said: Acknowledged[] = []
+          for (const k of upTo(200)) said.push(await append([n % 2 ? a : b], room, actor, `${actor} says ${k}`))
+          return said
+        }),
+      )
+    ).flat()
     const last = 64 + 64 * 200
     expect(acknowledged.map(({ seq }) => seq).sort((x, y) => x - y)).toEqual(upTo(last).slice(64))
     expect(await expectAllThere(site, room, acknowledged)).toBe(last)
@@ -60,19 +74,27 @@ describe.skipIf(!SERVICES)('with faults', () => {
   function write(to: Server[], room: string, count: number) {
     const acknowledged: Acknowledged[] = []
     let writing = true
-    const done = Promise.all(upTo(count).map(async (n) => {
-      for (let k = 1; writing; k++) {
-        acknowledged.push(await append(n % 2 ? to : to.toReversed(), room, `writer-${n}`, `writer ${n} says ${k}`))
-        await sleep(5)
-      }
-    }))
-    return { acknowledged, stop: async () => { writing = false; await done } }
+    const done = Promise.all(
+      upTo(count).map(async (n) => {
+        for (let k = 1; writing; k++) {
+          acknowledged.push(await append(n % 2 ? to : to.toReversed(), room, `writer-${n}`, `writer ${n} says ${k}`))
+          await sleep(5)
+        }
+      }),
+    )
+    return {
+      acknowledged,
+      stop: async () => {
+        writing = false
+        await done
+      },
+    }
   }
 
   test('servers die, Redis restarts and 50 sockets are cut: readers who resume have exactly the journal', async () => {
     const { server, redisUrl } = await upServices()
     const site = await createSite(server, redisUrl)
-    const both = await servers(site, 2) as [Server, Server]
+    const both = (await servers(site, 2)) as [Server, Server]
     const room = await createRoom(both[0], [])
     const writers = write(both, room, 8)
     const readers = upTo(6).map((n) => follow(n % 2 ? both : both.toReversed(), room))
@@ -104,7 +126,7 @@ describe.skipIf(!SERVICES)('with faults', () => {
   test('Postgres and a server are killed while turns are appended: what was acknowledged is there', async () => {
     const { server, redisUrl } = await upServices()
     const site = await createSite(server, redisUrl)
-    const both = await servers(site, 2) as [Server, Server]
+    const both = (await servers(site, 2)) as [Server, Server]
     const room = await createRoom(both[0], [])
     const writers = write(both, room, 8)
     const reader = follow(both, room)

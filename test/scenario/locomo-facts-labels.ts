@@ -7,7 +7,9 @@
 export type Judged = [
   turnId: string,
   /** The first 12 digits of the fact's contentHash. */
-  digest: string, verdict: 'right' | 'wrong', remark: string,
+  digest: string,
+  verdict: 'right' | 'wrong',
+  remark: string,
 ]
 
 export const JUDGED: Judged[] = [

@@ -17,8 +17,14 @@ const JUDGED_FILE = pathOf('26')
 const files = ['26', '41', '48'].map(pathOf)
 const extractor = createRulesExtractor()
 
-const told = (said: Said, text: string): ToldTurn =>
-  ({ id: said.id, actor: said.speaker, displayName: said.speaker, kind: 'HUMAN', text, at: new Date(said.at) })
+const told = (said: Said, text: string): ToldTurn => ({
+  id: said.id,
+  actor: said.speaker,
+  displayName: said.speaker,
+  kind: 'HUMAN',
+  text,
+  at: new Date(said.at),
+})
 
 const factsOf = async (turns: ToldTurn[]) => (await extractor.extract(turns)).facts
 /** What is told, whichever turn it came from. */
@@ -45,8 +51,13 @@ describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts', () => {
 
 describe.runIf(files.every((path) => existsSync(path)))('questions', () => {
   it('tell nothing, whoever asks them', async () => {
-    const asked = files.flatMap((path) => readConversation(path).turns)
-      .flatMap((said) => sentencesOf(said).filter(isQuestion).map((question) => told(said, question)))
+    const asked = files
+      .flatMap((path) => readConversation(path).turns)
+      .flatMap((said) =>
+        sentencesOf(said)
+          .filter(isQuestion)
+          .map((question) => told(said, question)),
+      )
     const each = asked.map((turn, i) => ({ ...turn, id: `question_${i}` }))
     expect(each.length).toBeGreaterThan(500)
     expect(await textsOf(each)).toEqual([])
@@ -56,7 +67,13 @@ describe.runIf(files.every((path) => existsSync(path)))('questions', () => {
     for (const path of files) {
       const { turns } = readConversation(path)
       const withoutQuestions = turns.map((said) =>
-        told(said, sentencesOf(said).filter((sentence) => !isQuestion(sentence)).join(' ')))
+        told(
+          said,
+          sentencesOf(said)
+            .filter((sentence) => !isQuestion(sentence))
+            .join(' '),
+        ),
+      )
       expect(await textsOf(withoutQuestions)).toEqual(await textsOf(turns.map((said) => told(said, said.text))))
     }
   })

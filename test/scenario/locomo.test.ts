@@ -22,7 +22,10 @@ describe.runIf(conversation)('a real conversation', () => {
     const turns = conversation?.turns ?? []
     const contentOf = ({ text, caption }: Said) => (caption ? `${text}\n[image: ${caption}]` : text)
     const expected = turns.map((turn) => ({
-      id: turn.id, actor: turn.speaker, text: contentOf(turn), at: new Date(turn.at).toISOString(),
+      id: turn.id,
+      actor: turn.speaker,
+      text: contentOf(turn),
+      at: new Date(turn.at).toISOString(),
     }))
 
     async function importInto(tenant: Tenant): Promise<string> {
@@ -33,7 +36,11 @@ describe.runIf(conversation)('a real conversation', () => {
       await appendTurns(world.deps, tenant.as('importer'), {
         conversationId: room,
         turns: turns.map((turn) => ({
-          actor: turn.speaker, role: 'USER', content: contentOf(turn), createdAt: new Date(turn.at), clientId: turn.id,
+          actor: turn.speaker,
+          role: 'USER',
+          content: contentOf(turn),
+          createdAt: new Date(turn.at),
+          clientId: turn.id,
           metadata: { id: turn.id },
         })),
       })
@@ -46,7 +53,10 @@ describe.runIf(conversation)('a real conversation', () => {
         const args: TurnsArgs = direction === 'first' ? { first: size, after: cursor } : { last: size, before: cursor }
         const page = (await pageOfTurns(world.deps, tenant.as('reader'), [room], args)).get(room)!
         const items = page.items.map((turn) => ({
-          id: turn.metadata!.id as string, actor: turn.actor, text: turn.text, at: turn.createdAt.toISOString(),
+          id: turn.metadata!.id as string,
+          actor: turn.actor,
+          text: turn.text,
+          at: turn.createdAt.toISOString(),
         }))
         if (direction === 'first') read.push(...items)
         else read.unshift(...items)

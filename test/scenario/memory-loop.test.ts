@@ -13,20 +13,35 @@ import { useWorld } from '../support/world.ts'
 const ROUNDS = 50
 
 const SAID = [
-  'I live in Rome.', 'I work at Initech as a translator.', 'I like jazz.', "I'm allergic to peanuts.",
-  'My sister is called Grace.', 'I have a dog named Bella.', "I don't like flying.", 'I speak Italian and German.',
+  'I live in Rome.',
+  'I work at Initech as a translator.',
+  'I like jazz.',
+  "I'm allergic to peanuts.",
+  'My sister is called Grace.',
+  'I have a dog named Bella.',
+  "I don't like flying.",
+  'I speak Italian and German.',
 ]
 const QUESTIONS = [
-  'Where do I live?', 'What is my job?', 'What music do I like?', 'What must I not eat?', 'Who is my sister?',
-  'What is the name of my dog?', 'Should I fly?', 'Which languages do I speak?',
+  'Where do I live?',
+  'What is my job?',
+  'What music do I like?',
+  'What must I not eat?',
+  'Who is my sister?',
+  'What is the name of my dog?',
+  'Should I fly?',
+  'Which languages do I speak?',
 ]
 
 /** As facts and turns are worded by somebody who passes them on. */
 function worded({ memory }: RecallHit): string {
   switch (memory.kind) {
-    case 'FACT': return `${memory.fact.subject} ${memory.fact.predicate} ${memory.fact.object}`
-    case 'TURN': return memory.turn.text
-    case 'SUMMARY': return memory.summary.content
+    case 'FACT':
+      return `${memory.fact.subject} ${memory.fact.predicate} ${memory.fact.object}`
+    case 'TURN':
+      return memory.turn.text
+    case 'SUMMARY':
+      return memory.summary.content
   }
 }
 
@@ -49,14 +64,18 @@ describe.each(backends)('recall, answer, extract on $name', (backend) => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const room = await tenant.room(
-      { actor: 'ada', displayName: 'Ada' }, { actor: 'helper', displayName: 'Helper', kind: 'AGENT' })
+      { actor: 'ada', displayName: 'Ada' },
+      { actor: 'helper', displayName: 'Helper', kind: 'AGENT' },
+    )
     for (const text of SAID) await tenant.say(room, 'ada', text)
     const { facts } = await extractFacts(deps, viewer, { conversationId: room })
     expect(facts.length).toBeGreaterThanOrEqual(SAID.length)
     const moved = facts.find(({ object }) => object === 'Initech')!
     await retractFact(deps, viewer, { factId: moved.id, reason: 'no longer so' })
-    const known = async () => (await deps.db.fact.findMany({ where: { tenant: tenant.name }, orderBy: { id: 'asc' } }))
-      .map(({ id, supersededAt }) => `${id} ${supersededAt === null}`)
+    const known = async () =>
+      (await deps.db.fact.findMany({ where: { tenant: tenant.name }, orderBy: { id: 'asc' } })).map(
+        ({ id, supersededAt }) => `${id} ${supersededAt === null}`,
+      )
     const before = await known()
 
     for (let round = 0; round < ROUNDS; round++) {
@@ -65,11 +84,19 @@ describe.each(backends)('recall, answer, extract on $name', (backend) => {
       const { hits } = await recall(deps, viewer, { conversationId: room, query, k: 4, kinds: ['FACT', 'TURN'] })
       expect(hits.length).toBeGreaterThan(0)
       const way = round % (WAYS.length + 1)
-      const answer = way < WAYS.length ? WAYS[way]!(hits)
-        : (await buildContext(deps, viewer, {
-          conversationId: room, tokenBudget: 2_000, query, semanticRecall: { k: 4 },
-        }))
-          .messages.map(({ content }) => content).join('\n')
+      const answer =
+        way < WAYS.length
+          ? WAYS[way]!(hits)
+          : (
+              await buildContext(deps, viewer, {
+                conversationId: room,
+                tokenBudget: 2_000,
+                query,
+                semanticRecall: { k: 4 },
+              })
+            ).messages
+              .map(({ content }) => content)
+              .join('\n')
       await tenant.say(room, 'helper', answer, { role: 'ASSISTANT' })
       await extractFacts(deps, viewer, { conversationId: room })
       if (round % 5 === 4) await reconcileFacts(deps, viewer, { userId: 'ada' })

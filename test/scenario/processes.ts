@@ -71,9 +71,13 @@ export async function createServerProcess(site: Site): Promise<Server> {
     url: `127.0.0.1:${port}`,
     async start() {
       const started = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
-        cwd: root, stdio: ['ignore', 'pipe', 'inherit'],
+        cwd: root,
+        stdio: ['ignore', 'pipe', 'inherit'],
         env: {
-          ...process.env, PORT: String(port), LOG_LEVEL: 'info', DATABASE_URL: site.databaseUrl,
+          ...process.env,
+          PORT: String(port),
+          LOG_LEVEL: 'info',
+          DATABASE_URL: site.databaseUrl,
           REDIS_URL: site.redisUrl,
         },
       })
@@ -95,8 +99,10 @@ export async function createServerProcess(site: Site): Promise<Server> {
 
 export async function post<T>(server: Server, query: string, variables: object): Promise<T> {
   const response = await fetch(`http://${server.url}/graphql`, {
-    method: 'POST', headers: { 'content-type': 'application/json', 'x-tenant': tenant },
-    body: JSON.stringify({ query, variables }), signal: AbortSignal.timeout(10_000),
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-tenant': tenant },
+    body: JSON.stringify({ query, variables }),
+    signal: AbortSignal.timeout(10_000),
   })
   const { data, errors } = (await response.json()) as { data?: T; errors?: unknown }
   if (!data || errors) throw new Error(JSON.stringify(errors))
@@ -154,12 +160,16 @@ export function follow(servers: Server[], room: string): Reader {
   void (async () => {
     for (let life = 0; !stopped; life++) {
       const client = createClient({
-        url: `ws://${servers[life % servers.length]!.url}/graphql`, webSocketImpl: Tracked, retryAttempts: 0,
-        connectionParams: { 'x-tenant': tenant }, onNonLazyError: () => {},
+        url: `ws://${servers[life % servers.length]!.url}/graphql`,
+        webSocketImpl: Tracked,
+        retryAttempts: 0,
+        connectionParams: { 'x-tenant': tenant },
+        onNonLazyError: () => {},
       })
       try {
         const events = client.iterate<{ conversationEvents: { seq: number | null } }>({
-          query, variables: { room, after: seqs.at(-1) ?? 0 },
+          query,
+          variables: { room, after: seqs.at(-1) ?? 0 },
         })
         for await (const { data } of events) {
           if (data?.conversationEvents.seq != null) seqs.push(data.conversationEvents.seq)
@@ -183,13 +193,14 @@ export function follow(servers: Server[], room: string): Reader {
 
 /** The room's journal as the database has it. */
 export async function journal(
-  site: Site, room: string,
+  site: Site,
+  room: string,
 ): Promise<{ seq: number; id: string | null; text: string | null }[]> {
   const client = new pg.Client(site.databaseUrl)
   await client.connect()
   const { rows } = await client.query<{ seq: number; id: string | null; text: string | null }>(
-    'SELECT e.seq, t.id, t.text FROM entry e LEFT JOIN turn t ON t.id = e.turn_id WHERE e.conversation_id = $1 ' +
-    'ORDER BY 1',
+    'SELECT e.seq, t.id, t.text FROM entry e LEFT JOIN turn t ON t.id = e.turn_id WHERE e.conversation_id = $1 '
+      + 'ORDER BY 1',
     [room],
   )
   await client.end()

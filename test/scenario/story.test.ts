@@ -15,8 +15,10 @@ import { useWorld } from '../support/world.ts'
 import { STORY } from './story-lines.ts'
 
 const PEOPLE = [
-  { actor: 'mara', displayName: 'Mara', kind: 'HUMAN' }, { actor: 'theo', displayName: 'Theo', kind: 'HUMAN' },
-  { actor: 'aide', displayName: 'Aide', kind: 'AGENT' }, { actor: 'scout', displayName: 'Scout', kind: 'AGENT' },
+  { actor: 'mara', displayName: 'Mara', kind: 'HUMAN' },
+  { actor: 'theo', displayName: 'Theo', kind: 'HUMAN' },
+  { actor: 'aide', displayName: 'Aide', kind: 'AGENT' },
+  { actor: 'scout', displayName: 'Scout', kind: 'AGENT' },
   { actor: 'clock', displayName: 'Clock', kind: 'TOOL' },
 ] as const
 const USERS = ['mara', 'theo']
@@ -124,7 +126,9 @@ describe.each(backends)('the story on $name', (backend) => {
     for (const name of ROOMS) {
       const { id } = await createConversation(world.deps, viewer, { participants: PEOPLE.map((each) => ({ ...each })) })
       const turns = STORY.filter(([room]) => room === name).map(([, day, actor, content], minute) => ({
-        actor, content, role: actor === 'clock' ? 'TOOL' as const : 'USER' as const,
+        actor,
+        content,
+        role: actor === 'clock' ? ('TOOL' as const) : ('USER' as const),
         createdAt: new Date(`2026-${day}T12:${String(minute).padStart(2, '0')}:00Z`),
       }))
       await appendTurns(world.deps, viewer, { conversationId: id, turns })
@@ -166,8 +170,7 @@ describe.each(backends)('the story on $name', (backend) => {
     const active = items.filter(({ supersededAt }) => supersededAt === null)
     expect(
       active.map((fact) => `${fact.userId}: ${told(fact)}${fact.saidBy === 'HUMAN' ? '' : ` (${fact.saidBy})`}`).sort(),
-    )
-      .toEqual(ACTIVE)
+    ).toEqual(ACTIVE)
     const superseded = items.filter(({ supersededAt }) => supersededAt !== null)
     expect([...new Set(superseded.map((fact) => `${told(fact)}: ${fact.supersedeReason}`))].sort()).toEqual(SUPERSEDED)
     const byId = new Map(items.map((fact) => [fact.id, fact]))

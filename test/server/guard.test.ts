@@ -22,12 +22,13 @@ describe('a request is refused', () => {
   test.each([
     ['without a Host', {}, /Host ""/],
     [
-      'by a name that was made to point here', { host: 'evil.example:4000' },
+      'by a name that was made to point here',
+      { host: 'evil.example:4000' },
       /Host "evil\.example:4000".*ALLOWED_ORIGINS/,
     ],
     ['by a name that only ends like a known one', { host: 'notlocalhost' }, /Host/],
     ['by a Host that is none', { host: 'a b' }, /Host/],
-    ['from such a name\'s own page', { host: 'evil.example', origin: 'http://evil.example' }, /Host/],
+    ["from such a name's own page", { host: 'evil.example', origin: 'http://evil.example' }, /Host/],
     ['from another site', { host: 'localhost:4000', origin: 'https://evil.example' }, /Origin.*ALLOWED_ORIGINS/],
     ['from another port', { host: 'localhost:4000', origin: 'http://localhost:3000' }, /Origin/],
     ['from an allowed name over another scheme', { host: 'localhost:4000', origin: 'http://app.example' }, /Origin/],

@@ -40,15 +40,19 @@ describe.each(backends)('over HTTP on $name', (backend) => {
       httpRequest(`${server.url}/graphql`, options, (response) => {
         response.resume()
         resolve(response.statusCode!)
-      }).on('error', reject).end(body)
+      })
+        .on('error', reject)
+        .end(body)
     })
     expect(status).toBe(403)
   })
 
   test('an allowed origin is told so, others are not', async () => {
-    const ask = (origin: string) => fetch(`${server.url}/graphql`, {
-      method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' },
-    })
+    const ask = (origin: string) =>
+      fetch(`${server.url}/graphql`, {
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-method': 'POST' },
+      })
     expect((await ask('https://app.example')).headers.get('access-control-allow-origin')).toBe('https://app.example')
     const other = await ask('https://evil.example')
     expect(other.status).toBe(403)
@@ -56,14 +60,18 @@ describe.each(backends)('over HTTP on $name', (backend) => {
   })
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
-    'a mutation sent as %s, as any page could, does nothing', async (type) => {
+    'a mutation sent as %s, as any page could, does nothing',
+    async (type) => {
       const key = `csrf-${type}`
       const query = `mutation { createConversation(input: { key: "${key}" }) { __typename } }`
       const response = await fetch(`${server.url}/graphql`, {
-        method: 'POST', headers: { 'content-type': type },
+        method: 'POST',
+        headers: { 'content-type': type },
         body: type.startsWith('multipart')
           ? `--x\r\nContent-Disposition: form-data; name="operations"\r\n\r\n${JSON.stringify({ query })}\r\n--x--`
-          : type.startsWith('text') ? JSON.stringify({ query }) : new URLSearchParams({ query }).toString(),
+          : type.startsWith('text')
+            ? JSON.stringify({ query })
+            : new URLSearchParams({ query }).toString(),
       })
       expect([403, 415]).toContain(response.status)
       const { body } = await server.post({ query: `{ conversation(key: "${key}") { id } }` })
@@ -85,8 +93,15 @@ describe.each(backends)('over HTTP on $name', (backend) => {
 
   test('a body of unknown length is refused', async () => {
     const response = await fetch(`${server.url}/graphql`, {
-      method: 'POST', headers: { 'content-type': 'application/json' }, duplex: 'half',
-      body: new ReadableStream({ start(stream) { stream.enqueue(new TextEncoder().encode('{}')); stream.close() } }),
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      duplex: 'half',
+      body: new ReadableStream({
+        start(stream) {
+          stream.enqueue(new TextEncoder().encode('{}'))
+          stream.close()
+        },
+      }),
     } as RequestInit)
     expect(response.status).toBe(411)
   })
@@ -110,7 +125,8 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     try {
       const { body } = await server.post({ query: '{ conversations { edges { cursor } } }' })
       expect(body.errors[0]).toMatchObject({
-        message: 'Unexpected error.', extensions: { code: 'INTERNAL_SERVER_ERROR' },
+        message: 'Unexpected error.',
+        extensions: { code: 'INTERNAL_SERVER_ERROR' },
       })
       expect(JSON.stringify(body)).not.toContain('secret')
     } finally {
@@ -122,7 +138,9 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     const tenant = server.tenant()
     const room = await tenant.room('ada')
     const client = createSseClient({
-      url: `${server.url}/graphql`, headers: { 'x-tenant': tenant.name, 'x-actor': 'ada' }, retryAttempts: 0,
+      url: `${server.url}/graphql`,
+      headers: { 'x-tenant': tenant.name, 'x-actor': 'ada' },
+      retryAttempts: 0,
     })
     const events = client.iterate<{ conversationEvents: object }>({
       query: 'subscription($room: ID!) { conversationEvents(conversationId: $room, after: 0) { __typename seq } }',

@@ -15,16 +15,21 @@ afterEach(() => closing.splice(0).forEach((close) => close()))
 async function connect(): Promise<{ client: WebSocket; outbox: Outbox; received: string[]; socket: Duplex }> {
   const http = createServer()
   const sockets = new WebSocketServer({ noServer: true })
-  const opened = new Promise<Duplex>((resolve) => http.on('upgrade', (request: IncomingMessage, socket, head) => {
-    sockets.handleUpgrade(request, socket, head, () => resolve(socket))
-  }))
+  const opened = new Promise<Duplex>((resolve) =>
+    http.on('upgrade', (request: IncomingMessage, socket, head) => {
+      sockets.handleUpgrade(request, socket, head, () => resolve(socket))
+    }),
+  )
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   const client = new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}`)
   const received: string[] = []
   client.on('message', (data) => received.push(String(data)))
   await once(client, 'open')
   const socket = await opened
-  closing.push(() => { client.terminate(); http.close() })
+  closing.push(() => {
+    client.terminate()
+    http.close()
+  })
   return { client, outbox: createOutbox(socket), received, socket }
 }
 

@@ -53,20 +53,28 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     })
     ports.short = await serve((request, response) => answerPost(counted, known, mask, request, response))
   })
-  afterAll(() => { for (const each of close) each() })
+  afterAll(() => {
+    for (const each of close) each()
+  })
 
   const send = (to: keyof typeof ports, { path = '/graphql', method = 'POST', headers, body, raw }: Sent) =>
     new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
       const bytes = Buffer.from(raw ?? JSON.stringify(body) ?? '')
-      const sent = httpRequest({
-        host: '127.0.0.1', port: ports[to], path, method,
-        headers: { 'content-type': 'application/json', 'content-length': bytes.length, ...headers },
-      }, async (response) => {
-        const parts: Buffer[] = []
-        for await (const part of response) parts.push(part as Buffer)
-        const { date: _, ...rest } = response.headers
-        resolve({ status: response.statusCode!, headers: rest, body: Buffer.concat(parts).toString() })
-      })
+      const sent = httpRequest(
+        {
+          host: '127.0.0.1',
+          port: ports[to],
+          path,
+          method,
+          headers: { 'content-type': 'application/json', 'content-length': bytes.length, ...headers },
+        },
+        async (response) => {
+          const parts: Buffer[] = []
+          for await (const part of response) parts.push(part as Buffer)
+          const { date: _, ...rest } = response.headers
+          resolve({ status: response.statusCode!, headers: rest, body: Buffer.concat(parts).toString() })
+        },
+      )
       sent.on('error', reject)
       // In two pieces: characters may lie across them.
       sent.write(bytes.subarray(0, bytes.length >> 1))
@@ -89,9 +97,10 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['a mutation that is refused by the domain', { body: { query: CREATE, variables: { key: 'x'.repeat(5_000) } } }],
     ['characters beyond ASCII', { body: { query: CREATE, variables: { key: 'Zoë – 東京 🗼' } } }],
     ['one of several operations', { body: { query: SEVERAL, operationName: 'Two' } }],
-    ['nulls where nothing is given', {
-      body: { query: VIEWER, variables: null, operationName: null, extensions: null },
-    }],
+    [
+      'nulls where nothing is given',
+      { body: { query: VIEWER, variables: null, operationName: null, extensions: null } },
+    ],
     ['extensions', { body: { query: VIEWER, extensions: { persistedQuery: { version: 1 } } } }],
     ['a charset', typed('application/json; charset=utf-8')],
     ['Accept: */*', accept('*/*')],
@@ -142,9 +151,10 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['Accept: text/html', accept('text/html')],
     ['Accept with another charset', accept('application/json; charset=latin1')],
     ['a page of an allowed origin', { headers: { origin: 'https://app.example' }, body: viewer }],
-    ['a preflight', {
-      method: 'OPTIONS', headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },
-    }],
+    [
+      'a preflight',
+      { method: 'OPTIONS', headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' } },
+    ],
     ['text/plain', typed('text/plain')],
     ['no type of content', typed('')],
     ['application/graphql+json', typed('application/graphql+json')],
@@ -187,15 +197,19 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     for (const first of [10, 10, 900]) {
       await send('short', { headers, body: { query: say, variables: { room, first } } })
     }
-    const { body } = await send('short', { headers, body: {
-      query: 'query ($room: ID!) { conversation(id: $room) { turnCount } }', variables: { room },
-    } })
+    const { body } = await send('short', {
+      headers,
+      body: { query: 'query ($room: ID!) { conversation(id: $room) { turnCount } }', variables: { room } },
+    })
     expect(JSON.parse(body).data.conversation.turnCount).toBe(3)
   })
 
   test('a client that leaves before its body is there harms nobody', async () => {
     const sent = httpRequest({
-      host: '127.0.0.1', port: ports.short, path: '/graphql', method: 'POST',
+      host: '127.0.0.1',
+      port: ports.short,
+      path: '/graphql',
+      method: 'POST',
       headers: { 'content-type': 'application/json', 'content-length': 1_000 },
     })
     sent.on('error', () => {})

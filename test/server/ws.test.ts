@@ -39,7 +39,8 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     const tenant = server.tenant()
     const room = await tenant.room('ada', 'bob', 'eve')
     const readers = ['bob', 'eve'].map((actor) => ({
-      actor, events: take(follow(server.client({ 'X-Tenant': tenant.name, 'X-Actor': actor }), { room, after: 3 }), 2),
+      actor,
+      events: take(follow(server.client({ 'X-Tenant': tenant.name, 'X-Actor': actor }), { room, after: 3 }), 2),
     }))
     await tenant.say(room, 'ada', 'canary', { audience: ['bob'] })
     await tenant.say(room, 'ada', 'for all')
@@ -77,17 +78,27 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     const { id: sourceTurnId } = await tenant.say(room, 'ada', 'psst', { audience: ['bob'] })
     const query = vi.spyOn(server.deps.pool, 'query')
     const client = server.client({ 'x-tenant': tenant.name })
-    const readings = [...actors, 'bob'].map((as) => take(follow(client, { room, as }, `
+    const readings = [...actors, 'bob'].map((as) =>
+      take(
+        follow(
+          client,
+          { room, as },
+          `
       subscription Follow($room: ID!, $as: String) {
         conversationEvents(conversationId: $room, as: $as) { seq ... on FactsChanged { facts { object } } }
-      }`), as === 'bob' ? 2 : 1))
+      }`,
+        ),
+        as === 'bob' ? 2 : 1,
+      ),
+    )
     await sleep(300)
     const statements = () =>
       query.mock.calls.filter(([call]) => (call as { name?: string }).name === 'read-facts').length
     const fact = { subject: 'ada', predicate: 'fears' }
     const know = async (facts: { object: string; sourceTurnId?: string }[]) => {
       await recordFacts(server.deps, tenant.as('ada'), {
-        conversationId: room, facts: facts.map((each) => ({ ...fact, ...each })),
+        conversationId: room,
+        facts: facts.map((each) => ({ ...fact, ...each })),
       })
       await sleep(100)
     }
@@ -97,7 +108,10 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     // To write a list is one statement too; beside these, one for bob and one for all others.
     expect(statements()).toBe(2 + 3)
     const facts = (...objects: string[]) => objects.map((object) => ({ object }))
-    expect(seen.pop()).toEqual([{ seq: 14, facts: facts('spiders') }, { seq: 15, facts: facts('mice', 'rain') }])
+    expect(seen.pop()).toEqual([
+      { seq: 14, facts: facts('spiders') },
+      { seq: 15, facts: facts('mice', 'rain') },
+    ])
     for (const reading of seen) expect(reading).toEqual([{ seq: 15, facts: facts('rain') }])
     query.mockRestore()
   })
@@ -198,7 +212,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     ['on another path', '/elsewhere', {}, 404],
   ])('an upgrade %s is refused', async (_, path, headers, status) => {
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, 'graphql-transport-ws', { headers })
-    const [, response] = await once(socket, 'unexpected-response') as [unknown, { statusCode: number }]
+    const [, response] = (await once(socket, 'unexpected-response')) as [unknown, { statusCode: number }]
     expect(response.statusCode).toBe(status)
   })
 
@@ -218,9 +232,11 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     }`
     const reading = take(follow(server.client({ 'x-tenant': tenant.name, 'x-actor': 'bob' }), { room }, PRESENCE), 3)
     await sleep(200)
-    await client.iterate({
-      query: `mutation { setPresence(input: { conversationId: "${room}", state: TYPING }) { __typename } }`,
-    }).next()
+    await client
+      .iterate({
+        query: `mutation { setPresence(input: { conversationId: "${room}", state: TYPING }) { __typename } }`,
+      })
+      .next()
     await client.dispose()
     while (true) {
       const states = await server.deps.presence.states([room])

@@ -73,7 +73,8 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
   it('keeps why a job failed, nothing that was said, and does not add it again while it is to be retried', async () => {
     const jobs = queue()
     const failures = [
-      new ProviderFailed('No such model.', false), Object.assign(new Error('a secret'), { code: '22P02' }),
+      new ProviderFailed('No such model.', false),
+      Object.assign(new Error('a secret'), { code: '22P02' }),
     ]
     await jobs.work('test', 1, async () => {
       throw failures.shift() ?? new JobFailed('It is too late.')
@@ -81,16 +82,20 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     const job = async () => {
       const { rows } = await opened.pool.query(
         `SELECT state, output, extract(epoch FROM start_after - now())::float8 AS wait, retry_count FROM pgboss.job
-         WHERE name = 'test'`)
+         WHERE name = 'test'`,
+      )
       expect(rows).toHaveLength(1)
       return rows[0]
     }
     await jobs.send('test', [A])
     const texts = ['No such model.', 'Something unexpected (Error 22P02): see the log.', 'It is too late.']
     for (const [tries, message] of texts.entries()) {
-      await vi.waitFor(async () => {
-        expect(await job()).toMatchObject({ state: 'retry', retry_count: tries, output: { message } })
-      }, { timeout: 10_000, interval: 20 })
+      await vi.waitFor(
+        async () => {
+          expect(await job()).toMatchObject({ state: 'retry', retry_count: tries, output: { message } })
+        },
+        { timeout: 10_000, interval: 20 },
+      )
       const { output, wait } = await job()
       expect(JSON.stringify(output)).not.toMatch(/secret|\.ts/)
       expect(wait).toBeGreaterThan(2 ** (tries + 1) - 2)
@@ -147,13 +152,18 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     const jobs = queue()
     let told = false
     let begun = false
-    await jobs.work('test', 1, (_, signal) => new Promise((resolve) => {
-      begun = true
-      signal.addEventListener('abort', () => {
-        told = true
-        resolve()
-      })
-    }))
+    await jobs.work(
+      'test',
+      1,
+      (_, signal) =>
+        new Promise((resolve) => {
+          begun = true
+          signal.addEventListener('abort', () => {
+            told = true
+            resolve()
+          })
+        }),
+    )
     await jobs.send('test', [A])
     await vi.waitFor(() => expect(begun).toBe(true))
     await jobs.close()

@@ -12,7 +12,9 @@ import { migrate } from '../../src/store/migrate.ts'
 import { backends, type Opened } from '../support/backend.ts'
 
 const prisma = fileURLToPath(new URL('../../prisma', import.meta.url))
-const shipped = readdirSync(join(prisma, 'migrations')).filter((name) => !name.includes('.')).sort()
+const shipped = readdirSync(join(prisma, 'migrations'))
+  .filter((name) => !name.includes('.'))
+  .sort()
 
 const sha256 = (content: Buffer) => createHash('sha256').update(content).digest('hex')
 
@@ -79,9 +81,12 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   })
 
   it('applies nothing that it cannot record', async () => {
-    write('30000101000000_secret', `
+    write(
+      '30000101000000_secret',
+      `
       CREATE TABLE never_made ();
-      ALTER TABLE _prisma_migrations ADD CHECK (migration_name NOT LIKE '%secret')`)
+      ALTER TABLE _prisma_migrations ADD CHECK (migration_name NOT LIKE '%secret')`,
+    )
     await expect(migrate(opened.pool, directory)).rejects.toThrow('violates check constraint')
     expect(await exists('never_made')).toBe(false)
     expect(await migrate(opened.pool)).toEqual([])
@@ -168,7 +173,10 @@ function readSchema(text: string): string[] {
     kind,
     name: name!,
     mapped: body!.match(/@@map\("(\w+)"\)/)?.[1] ?? name!,
-    lines: body!.split('\n').map((line) => line.trim()).filter((line) => line && !line.startsWith('//')),
+    lines: body!
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line && !line.startsWith('//')),
   }))
   const models = new Set(blocks.filter(({ kind }) => kind === 'model').map(({ name }) => name))
   const enums = new Map(blocks.filter(({ kind }) => kind === 'enum').map(({ name, mapped }) => [name, mapped]))
@@ -182,14 +190,16 @@ function readSchema(text: string): string[] {
       .map(({ name, other, type, mark, rest }) => ({
         name,
         column: rest.match(/@map\("(\w+)"\)/)?.[1] ?? name,
-        type: (
-          other ?? enums.get(type) ?? (/@db\.SmallInt\b/.test(rest) ? 'smallint' : types[type]) ?? `unknown ${type}`
-        )
+        type:
+          (other ?? enums.get(type) ?? (/@db\.SmallInt\b/.test(rest) ? 'smallint' : types[type]) ?? `unknown ${type}`)
           + (mark === '[]' ? '[]' : ''),
         nullness: mark === '[]' ? '' : mark === '?' ? ' NULL' : ' NOT NULL',
         isKey: /@id\b/.test(rest),
       }))
-    const composite = lines.find((line) => line.startsWith('@@id('))?.match(/\[(.*?)\]/)?.[1]?.split(/,\s*/)
+    const composite = lines
+      .find((line) => line.startsWith('@@id('))
+      ?.match(/\[(.*?)\]/)?.[1]
+      ?.split(/,\s*/)
     const key = columns.filter(({ name, isKey }) => (composite ? composite.includes(name) : isKey))
     if (composite) key.sort((a, b) => composite.indexOf(a.name) - composite.indexOf(b.name))
     return [

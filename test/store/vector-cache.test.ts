@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { createVectorCache } from '../../src/store/vector-cache.ts'
 
 const room = (name: string, count = 1) => ({
-  room: name, count, rootSeqs: new Int32Array(count).fill(1), seqs: new Int32Array(count).fill(1),
+  room: name,
+  count,
+  rootSeqs: new Int32Array(count).fill(1),
+  seqs: new Int32Array(count).fill(1),
   vectors: new Float32Array(2 * count).fill(1),
 })
 const place = (name: string, seq: number) => ({ room: name, rootSeq: seq, seq })

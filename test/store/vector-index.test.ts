@@ -41,9 +41,9 @@ describe.runIf(backends.length > 1)('the index of vectors', () => {
   })
 
   it('is not begun after a stop', async () => {
-    await expect(
-      makeVectorIndex(opened.url!, EMBEDDER, 500, AbortSignal.abort(new Error('stop'))),
-    ).rejects.toThrow('stop')
+    await expect(makeVectorIndex(opened.url!, EMBEDDER, 500, AbortSignal.abort(new Error('stop')))).rejects.toThrow(
+      'stop',
+    )
     expect(await read()).toBe(null)
   })
 })

@@ -29,14 +29,26 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
     const { pool, url } = opened
     for (const [tenant, turns] of Object.entries(SIZES)) {
       await seedRoom(pool, {
-        tenant, room: roomOf(tenant), turns, embedder: EMBEDDER, dimension: DIMENSION, rareEvery: 997,
+        tenant,
+        room: roomOf(tenant),
+        turns,
+        embedder: EMBEDDER,
+        dimension: DIMENSION,
+        rareEvery: 997,
       })
     }
     await pool.query('ANALYZE')
     if (name === 'postgres') await makeVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, 100_101)
-    searches = name === 'embedded'
-      ? { 'in memory': createEmbeddedVectors(pool), 'beyond memory': createEmbeddedVectors(pool, { heldBytes: 1000 }) }
-      : { 'as it chooses': createPostgresVectors(pool), 'by the index': createPostgresVectors(pool, { exactTurns: 0 }) }
+    searches =
+      name === 'embedded'
+        ? {
+            'in memory': createEmbeddedVectors(pool),
+            'beyond memory': createEmbeddedVectors(pool, { heldBytes: 1000 }),
+          }
+        : {
+            'as it chooses': createPostgresVectors(pool),
+            'by the index': createPostgresVectors(pool, { exactTurns: 0 }),
+          }
   }, 240_000)
   afterAll(() => opened?.close())
 
@@ -49,7 +61,8 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
       `SELECT v.seq FROM turn_vector v JOIN turn t USING (conversation_id, root_seq, seq)
        WHERE v.conversation_id = $1 AND v.embedder = $2 AND ($5::text IS NULL OR t.actor = $5)
        ORDER BY v.embedding <#> $3::text::vector LIMIT $4`,
-      [roomOf(tenant), EMBEDDER, `[${vector.join()}]`, K, actor])
+      [roomOf(tenant), EMBEDDER, `[${vector.join()}]`, K, actor],
+    )
     return rows.map(({ seq }) => seq)
   }
   const shared = (found: readonly Place[], expected: readonly number[]) =>
@@ -81,11 +94,13 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
     }
   }, 60_000)
 
-  it('the turns that everybody is nearest to, being private, take nobody\'s place', async () => {
+  it("the turns that everybody is nearest to, being private, take nobody's place", async () => {
     const { pool } = opened
     const expected = await truth('many', query(3))
-    await pool.query(
-      `UPDATE turn SET audience = '{often}' WHERE conversation_id = $1 AND seq = ANY ($2)`, [roomOf('many'), expected])
+    await pool.query(`UPDATE turn SET audience = '{often}' WHERE conversation_id = $1 AND seq = ANY ($2)`, [
+      roomOf('many'),
+      expected,
+    ])
     for (const search of Object.values(searches)) {
       const found = await nearest(search, 'many', query(3))
       expect(found).toHaveLength(K)
@@ -94,10 +109,12 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
     await pool.query('UPDATE turn SET audience = NULL WHERE conversation_id = $1', [roomOf('many')])
   }, 60_000)
 
-  if (name === 'postgres') it('only wide scopes go through the index', async () => {
-    const how = async (tenant: string) => (await searches['as it chooses']!.nearest(
-      EMBEDDER, { tenant, actor: 'x' }, [roomOf(tenant)], query(1), K, {})).how
-    expect([await how('one'), await how('hundred'), await how('many')]).toEqual(['EXACT', 'EXACT', 'APPROXIMATE'])
-    expect(await readVectorIndex(opened.pool, EMBEDDER)).toEqual({ valid: true, rows: 100_101 })
-  })
+  if (name === 'postgres')
+    it('only wide scopes go through the index', async () => {
+      const how = async (tenant: string) =>
+        (await searches['as it chooses']!.nearest(EMBEDDER, { tenant, actor: 'x' }, [roomOf(tenant)], query(1), K, {}))
+          .how
+      expect([await how('one'), await how('hundred'), await how('many')]).toEqual(['EXACT', 'EXACT', 'APPROXIMATE'])
+      expect(await readVectorIndex(opened.pool, EMBEDDER)).toEqual({ valid: true, rows: 100_101 })
+    })
 })

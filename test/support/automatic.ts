@@ -6,29 +6,43 @@ import type { Verbs } from '../../src/domain/job/verbs.ts'
 
 const TURNS = `kind IN ('APPENDED', 'COMMITTED')`
 
-const aboutUser = (mark: string, runs: string): Verbs['reconcileDue'] => async ({ pool }, tenant, user, n) => {
-  const { rows: [row] } = await pool.query(
-    `SELECT turns, ${mark} AS done FROM user_progress WHERE tenant = $1 AND user_id = $2`, [tenant, user])
-  if (!row || Math.floor(row.turns / n) === Math.floor(row.done / n)) return false
-  const { rowCount } = await pool.query(
-    `UPDATE user_progress SET ${mark} = ${mark} + $3, ${runs} = ${runs} + 1
-     WHERE tenant = $1 AND user_id = $2 AND ${mark} = $4`, [tenant, user, n, row.done])
-  return rowCount === 1
-}
+const aboutUser =
+  (mark: string, runs: string): Verbs['reconcileDue'] =>
+  async ({ pool }, tenant, user, n) => {
+    const {
+      rows: [row],
+    } = await pool.query(`SELECT turns, ${mark} AS done FROM user_progress WHERE tenant = $1 AND user_id = $2`, [
+      tenant,
+      user,
+    ])
+    if (!row || Math.floor(row.turns / n) === Math.floor(row.done / n)) return false
+    const { rowCount } = await pool.query(
+      `UPDATE user_progress SET ${mark} = ${mark} + $3, ${runs} = ${runs} + 1
+     WHERE tenant = $1 AND user_id = $2 AND ${mark} = $4`,
+      [tenant, user, n, row.done],
+    )
+    return rowCount === 1
+  }
 
 /** Each run is one statement, on the condition that the watermark is where it was read. */
 export const doubles: Verbs = {
   async extractNext({ pool }, room, n) {
     await pool.query('INSERT INTO room_progress (conversation_id) VALUES ($1) ON CONFLICT DO NOTHING', [room])
-    const { rows: [{ after }] } = await pool.query(
-      'SELECT extracted_through AS after FROM room_progress WHERE conversation_id = $1', [room])
-    const { rows: [last] } = await pool.query(
+    const {
+      rows: [{ after }],
+    } = await pool.query('SELECT extracted_through AS after FROM room_progress WHERE conversation_id = $1', [room])
+    const {
+      rows: [last],
+    } = await pool.query(
       `SELECT seq FROM entry WHERE conversation_id = $1 AND seq > $2 AND ${TURNS} ORDER BY seq OFFSET $3 LIMIT 1`,
-      [room, after, n - 1])
+      [room, after, n - 1],
+    )
     if (!last) return false
     const { rowCount } = await pool.query(
       `UPDATE room_progress SET extracted_through = $3, extractions = extractions + 1
-       WHERE conversation_id = $1 AND extracted_through = $2`, [room, after, last.seq])
+       WHERE conversation_id = $1 AND extracted_through = $2`,
+      [room, after, last.seq],
+    )
     return rowCount === 1
   },
   refreshProfileDue: aboutUser('profiled_turns', 'profilings'),
@@ -48,9 +62,13 @@ export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Pr
     `SELECT c.id, coalesce(p.extractions, 0) AS extractions,
             ARRAY(SELECT s.turns FROM summary s WHERE s.conversation_id = c.id AND s.level = 0
                   ORDER BY s.seq) AS summaries
-     FROM conversation c LEFT JOIN room_progress p ON p.conversation_id = c.id WHERE c.tenant = $1`, [tenant])
+     FROM conversation c LEFT JOIN room_progress p ON p.conversation_id = c.id WHERE c.tenant = $1`,
+    [tenant],
+  )
   const { rows: users } = await pool.query(
-    'SELECT user_id AS id, turns, profilings, reconciliations FROM user_progress WHERE tenant = $1', [tenant])
+    'SELECT user_id AS id, turns, profilings, reconciliations FROM user_progress WHERE tenant = $1',
+    [tenant],
+  )
   const byId = (rows: { id: string }[]) => Object.fromEntries(rows.map(({ id, ...rest }) => [id, rest as never]))
   return { rooms: byId(rooms), users: byId(users) }
 }

@@ -5,18 +5,26 @@ import type { Deps } from '../../src/domain/deps.ts'
 import type { Said, Summarizer } from '../../src/providers/summarizer.ts'
 
 type Turn = {
-  id: string; seq: number; rootSeq: number; status: string; tokenCount: number
-  audience: string[]; supersededBy: string | null; parts: unknown
+  id: string
+  seq: number
+  rootSeq: number
+  status: string
+  tokenCount: number
+  audience: string[]
+  supersededBy: string | null
+  parts: unknown
 }
 type Part = { type: string; callId: string }
 
 /** Every committed turn without audience is covered by exactly one current summary or stands after all of them. */
 export async function expectCovering({ db }: Deps, room: string) {
-  const turns = (
-    await db.turn.findMany({ where: { conversationId: room }, orderBy: [{ rootSeq: 'asc' }, { seq: 'asc' }] })
-  ) as Turn[]
+  const turns = (await db.turn.findMany({
+    where: { conversationId: room },
+    orderBy: [{ rootSeq: 'asc' }, { seq: 'asc' }],
+  })) as Turn[]
   const current = await db.summary.findMany({
-    where: { conversationId: room, supersededBy: null, stale: false }, orderBy: { fromSeq: 'asc' },
+    where: { conversationId: room, supersededBy: null, stale: false },
+    orderBy: { fromSeq: 'asc' },
   })
   const journal = await db.journal.findUniqueOrThrow({ where: { conversationId: room } })
   const open = turns.filter(({ audience, supersededBy }) => audience.length === 0 && supersededBy === null)
@@ -36,10 +44,14 @@ export async function expectCovering({ db }: Deps, room: string) {
   const covered = committed.filter(({ rootSeq }) => rootSeq <= through)
   expect(current.reduce((sum, { turns: n }) => sum + n, 0)).toBe(covered.length)
   expect({
-    through: journal.summarizedThrough, turns: journal.summarizedTurns, tokens: Number(journal.summarizedTokens),
+    through: journal.summarizedThrough,
+    turns: journal.summarizedTurns,
+    tokens: Number(journal.summarizedTokens),
     all: journal.turnCount,
   }).toEqual({
-    through, turns: covered.length, tokens: covered.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
+    through,
+    turns: covered.length,
+    tokens: covered.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
     all: committed.length,
   })
   // A call is on the same side of every boundary as what answers it.
@@ -61,7 +73,8 @@ export async function expectCovering({ db }: Deps, room: string) {
 export function createFakeSummarizer(model = 'fake') {
   const asked: { previous: string | null; turns: Said[]; maxTokens: number }[] = []
   const fake = {
-    model, asked,
+    model,
+    asked,
     before: async () => {},
     async summarize(request: { previous: string | null; turns: readonly Said[]; maxTokens: number }) {
       asked.push({ ...request, turns: [...request.turns] })
@@ -77,6 +90,11 @@ export function createFakeSummarizer(model = 'fake') {
 export const withSummarizer = (deps: Deps, standard: Summarizer): Deps => ({
   ...deps,
   summarizers: {
-    standard, byModel: new Map([['extractive', standard], [standard.model, standard]]), close: async () => {},
+    standard,
+    byModel: new Map([
+      ['extractive', standard],
+      [standard.model, standard],
+    ]),
+    close: async () => {},
   },
 })

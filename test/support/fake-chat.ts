@@ -5,7 +5,10 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 
 export type ChatRequest = {
-  model: string; messages: { role: string; content: string }[]; response_format?: unknown; headers: IncomingHttpHeaders
+  model: string
+  messages: { role: string; content: string }[]
+  response_format?: unknown
+  headers: IncomingHttpHeaders
 }
 export type ChatMisdeed = (response: ServerResponse) => void
 
@@ -19,45 +22,53 @@ export type FakeChat = {
 }
 
 /** Answers with that text as the model's. */
-export const says = (content: unknown): ChatMisdeed => (response) => {
-  const text = typeof content === 'string' ? content : JSON.stringify(content)
-  response.writeHead(200, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: text } }] }))
-}
+export const says =
+  (content: unknown): ChatMisdeed =>
+  (response) => {
+    const text = typeof content === 'string' ? content : JSON.stringify(content)
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: text } }] }))
+  }
 
 /** Answers with that status, as an API does that has too much to do. */
-export const status = (code: number): ChatMisdeed => (response) => {
-  response.writeHead(code, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ error: { message: 'overloaded' } }))
-}
+export const status =
+  (code: number): ChatMisdeed =>
+  (response) => {
+    response.writeHead(code, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ error: { message: 'overloaded' } }))
+  }
 
 /** The values of the JSON lines in each fence of a message, in order. */
 export const quotedIn = (content: string): unknown[][] =>
   [...content.matchAll(/^(`{3,})json\n(.*?)\n\1$/gms)].map(([, , lines]) =>
-    lines!.split('\n').map((line) => JSON.parse(line) as unknown))
+    lines!.split('\n').map((line) => JSON.parse(line) as unknown),
+  )
 
 export const SUMMARY = {
-  topic: 'Ada and Bob plan a boat trip.', keyDecisions: ['They sail on 12 May.'], openIssues: ['Who brings food?'],
+  topic: 'Ada and Bob plan a boat trip.',
+  keyDecisions: ['They sail on 12 May.'],
+  openIssues: ['Who brings food?'],
   nextSteps: ['Bob books the boat.'],
 }
 
 /** `answer`: what is said where no test wants anything else. */
 export async function createFakeChat(
-  key?: string, answer: (request: ChatRequest) => ChatMisdeed = () => says(SUMMARY),
+  key?: string,
+  answer: (request: ChatRequest) => ChatMisdeed = () => says(SUMMARY),
 ): Promise<FakeChat> {
   const requests: ChatRequest[] = []
   const misdeeds: ChatMisdeed[] = []
   const server = createServer((request, response) => {
     let text = ''
-    request.setEncoding('utf8').on('data', (chunk: string) => text += chunk)
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
     request.on('end', () => {
       if (request.url !== '/v1/chat/completions') return void response.writeHead(404).end('404 page not found')
-      requests.push({ ...JSON.parse(text) as ChatRequest, headers: request.headers })
+      requests.push({ ...(JSON.parse(text) as ChatRequest), headers: request.headers })
       if (key && request.headers.authorization !== `Bearer ${key}`) {
         response.writeHead(401, { 'content-type': 'application/json' })
         return void response.end(JSON.stringify({ error: { message: `Incorrect API key provided: ${key}` } }))
       }
-      (misdeeds.shift() ?? answer(requests.at(-1)!))(response)
+      ;(misdeeds.shift() ?? answer(requests.at(-1)!))(response)
     })
   })
   server.listen(0, '127.0.0.1')

@@ -15,12 +15,17 @@ let made = 0
 export function fakeEmbedder(name = `fake-${process.pid}-${++made}`, { dimension = 4, batch = 8 } = {}): FakeEmbedder {
   const calls: string[][] = []
   return {
-    name, dimension, batch, calls,
+    name,
+    dimension,
+    batch,
+    calls,
     before: () => {},
     async embed(texts, signal) {
       signal?.throwIfAborted()
       let abort = () => {}
-      const aborted = new Promise((_, reject) => { abort = () => reject(signal!.reason) })
+      const aborted = new Promise((_, reject) => {
+        abort = () => reject(signal!.reason)
+      })
       aborted.catch(() => {})
       signal?.addEventListener('abort', abort)
       await Promise.race([this.before(texts), aborted]).finally(() => signal?.removeEventListener('abort', abort))

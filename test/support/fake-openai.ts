@@ -32,24 +32,29 @@ export type FakeLimits = {
 
 /** The vector it gives for a text: the same each time, unlike that of any other. */
 export function fakeVector(text: string, dimension: number): number[] {
-  const bytes = createHash('shake256', { outputLength: 4 * dimension }).update(text).digest()
+  const bytes = createHash('shake256', { outputLength: 4 * dimension })
+    .update(text)
+    .digest()
   return Array.from({ length: dimension }, (_, i) => bytes.readInt32LE(4 * i) / 2 ** 31)
 }
 
 export const encoded = (vector: number[]) => Buffer.from(Float32Array.from(vector).buffer).toString('base64')
 
 /** Answers with a status and an error as OpenAI writes it. */
-export const fails = (status: number, message: string, headers: Record<string, string> = {}, code = ''): Misdeed =>
+export const fails =
+  (status: number, message: string, headers: Record<string, string> = {}, code = ''): Misdeed =>
   (response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers })
     response.end(JSON.stringify({ error: { message, code } }))
   }
 
 /** Answers with another body. */
-export const replies = (make: (proper: { data: Item[] }) => unknown): Misdeed => (response, proper) => {
-  response.writeHead(200, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(make(proper)))
-}
+export const replies =
+  (make: (proper: { data: Item[] }) => unknown): Misdeed =>
+  (response, proper) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(make(proper)))
+  }
 
 export async function createFakeOpenAi(limits: FakeLimits = {}): Promise<FakeOpenAi> {
   const { dimension = 1536, key, textBytes = 8_191, texts = 2_048 } = limits
@@ -70,20 +75,23 @@ export async function createFakeOpenAi(limits: FakeLimits = {}): Promise<FakeOpe
 
   const server = createServer((request, response) => {
     let text = ''
-    request.setEncoding('utf8').on('data', (chunk: string) => text += chunk)
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
     request.on('end', () => {
       if (request.url !== '/v1/embeddings') return void response.writeHead(404).end('404 page not found')
       const asked = JSON.parse(text) as EmbeddingRequest
       requests.push({ ...asked, headers: request.headers })
       const length = asked.dimensions ?? dimension
       // Backwards: the order is that of `index`.
-      const data = asked.input.map((input, index): Item => {
-        const vector = fakeVector(input, length)
-        const embedding = asked.encoding_format === 'base64' ? encoded(vector) : vector
-        return { object: 'embedding', index, embedding }
-      }).reverse()
+      const data = asked.input
+        .map((input, index): Item => {
+          const vector = fakeVector(input, length)
+          const embedding = asked.encoding_format === 'base64' ? encoded(vector) : vector
+          return { object: 'embedding', index, embedding }
+        })
+        .reverse()
       const isKnown = !key || request.headers.authorization === `Bearer ${key}`
-      const act = misdeeds.shift()
+      const act =
+        misdeeds.shift()
         ?? (isKnown ? problemOf(asked) : fails(401, `Incorrect API key provided: ${request.headers.authorization}`))
         ?? replies((proper) => proper)
       act(response, { data }, asked)
@@ -106,6 +114,6 @@ export async function createFakeOpenAi(limits: FakeLimits = {}): Promise<FakeOpe
       server.closeAllConnections()
       await once(server, 'close')
     },
-    start: async () => void await listen(port),
+    start: async () => void (await listen(port)),
   }
 }

@@ -64,16 +64,26 @@ export async function openSite(backend: Backend): Promise<Site> {
     async start({ streamLeaseMs = 30_000, turnBytes = LIMITS.turnBytes } = {}) {
       const limits = { ...LIMITS, turnBytes }
       if (!ground || backend.name !== 'embedded') {
-        const world = await createDeps({
-          ...place, ...OFFLINE, databasePoolSize: 8, limits, streamLeaseMs, presenceTtlMs: 60_000, logLevel: 'silent',
-        }, log)
+        const world = await createDeps(
+          {
+            ...place,
+            ...OFFLINE,
+            databasePoolSize: 8,
+            limits,
+            streamLeaseMs,
+            presenceTtlMs: 60_000,
+            logLevel: 'silent',
+          },
+          log,
+        )
         undo.push(() => world.close())
         ground = world.deps
       }
       const deps: Deps = { ...ground, bus: { ...ground.bus }, limits, streamLeaseMs }
       const wire = tap(deps.bus)
       const life: Process = {
-        deps: born(deps), wire,
+        deps: born(deps),
+        wire,
         async crash() {
           const { feeds } = life.deps
           life.deps = born(deps)
@@ -96,7 +106,8 @@ function born(deps: Deps): Deps {
     feeds: createFeeds(deps),
     inboxes: createInboxes(deps),
     deltas: createDeltaQueue(deps.pool, deps.limits.turnBytes, (room, turnId, start, text) =>
-      announceDelta(deps, room, turnId, start, text)),
+      announceDelta(deps, room, turnId, start, text),
+    ),
   }
 }
 
@@ -107,19 +118,24 @@ function tap(bus: Bus): Wire {
   let held: (() => void)[] | null = null
   const wire: Wire = {
     lose: () => false,
-    hold() { held ??= [] },
+    hold() {
+      held ??= []
+    },
     release() {
       const waiting = held ?? []
       held = null
       for (const deliver of waiting) deliver()
     },
-    restore() { for (const callback of [...restored]) callback() },
+    restore() {
+      for (const callback of [...restored]) callback()
+    },
   }
-  bus.subscribe = (topic, receive) => subscribe(topic, (message) => {
-    if (wire.lose(JSON.parse(message) as RoomMessage | TenantMessage, topic)) return
-    if (held) held.push(() => receive(message))
-    else receive(message)
-  })
+  bus.subscribe = (topic, receive) =>
+    subscribe(topic, (message) => {
+      if (wire.lose(JSON.parse(message) as RoomMessage | TenantMessage, topic)) return
+      if (held) held.push(() => receive(message))
+      else receive(message)
+    })
   bus.onRestored = (callback) => {
     const stop = onRestored(callback)
     restored.add(callback)

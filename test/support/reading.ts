@@ -29,7 +29,9 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
 
   const reading: Reading = {
     events,
-    get end() { return end },
+    get end() {
+      return end
+    },
     until(what, condition) {
       return new Promise((resolve, reject) => {
         const late = setTimeout(() => {
@@ -46,7 +48,9 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
         look()
       })
     },
-    pause() { gate ??= new Promise((resolve) => (open = resolve)) },
+    pause() {
+      gate ??= new Promise((resolve) => (open = resolve))
+    },
     resume() {
       gate = null
       open()
@@ -57,7 +61,9 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
       await iterable.return!()
     },
   }
-  const changed = () => { for (const look of [...waiting]) look() }
+  const changed = () => {
+    for (const look of [...waiting]) look()
+  }
 
   async function take(): Promise<void> {
     while (end === null) {
@@ -78,16 +84,23 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
 export const isJournal = (event: ConversationEvent): event is JournalEvent => event.seq !== null
 export const seqsOf = ({ events }: Reading): number[] => events.filter(isJournal).map(({ seq }) => seq)
 /** Whether it has come as far as that entry. */
-export const sawSeq = (seq: number) => ({ events }: Reading) => (events.findLast(isJournal)?.seq ?? 0) >= seq
+export const sawSeq =
+  (seq: number) =>
+  ({ events }: Reading) =>
+    (events.findLast(isJournal)?.seq ?? 0) >= seq
 export const deltasOf = ({ events }: Reading, turnId: string): TurnDelta[] =>
   events.filter((event): event is TurnDelta => event.type === 'TurnDelta' && event.turnId === turnId)
 export const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
 /** One line an event: its seq and type, or what a delta says. */
-export const lines = (events: readonly ConversationEvent[]): string[] => events.map((event) =>
-  event.type === 'TurnDelta' ? `${event.start}-${event.end} ${event.text}`
-    : event.seq === null ? event.type
-      : `${event.seq} ${event.type}`)
+export const lines = (events: readonly ConversationEvent[]): string[] =>
+  events.map((event) =>
+    event.type === 'TurnDelta'
+      ? `${event.start}-${event.end} ${event.text}`
+      : event.seq === null
+        ? event.type
+        : `${event.seq} ${event.type}`,
+  )
 
 /** What the deltas of a turn say, joined. Fails unless they follow on one another from 0 on. */
 export function textOf(reading: Reading, turnId: string): string {

@@ -3,7 +3,13 @@
 
 export type Status = 'STREAMING' | 'COMMITTED' | 'ABORTED'
 export type OracleTurn = {
-  id: string; seq: number; rootSeq: number; actor: string; status: Status; tokens: number; audience: string[] | null
+  id: string
+  seq: number
+  rootSeq: number
+  actor: string
+  status: Status
+  tokens: number
+  audience: string[] | null
 }
 type Entry = { seq: number; type: string; turn?: OracleTurn }
 type Member = { spans: { from: number; to: number }[]; history: 'ALL' | 'SINCE_JOINED'; isIn: boolean; read: number }
@@ -28,14 +34,18 @@ export function createRoomOracle() {
   return {
     isIn,
     knows: (actor: string) => members.has(actor),
-    get head() { return entries.length },
+    get head() {
+      return entries.length
+    },
     turns,
     join(actor: string, history: Member['history']) {
       if (isIn(actor)) return
       write('ParticipantJoined')
       const known = members.get(actor)
-      const spans = history === 'ALL' ? [{ from: 1, to: Infinity }]
-        : [...(known?.spans ?? []), { from: entries.length, to: Infinity }]
+      const spans =
+        history === 'ALL'
+          ? [{ from: 1, to: Infinity }]
+          : [...(known?.spans ?? []), { from: entries.length, to: Infinity }]
       members.set(actor, { spans, history, isIn: true, read: known?.read ?? 0 })
     },
     leave(actor: string) {
@@ -69,7 +79,8 @@ export function createRoomOracle() {
     /** In the order of places; newest versions only, or all. */
     page(actor: string, includeSuperseded = false): OracleTurn[] {
       const seen = turns.filter((turn) => sees(actor, turn))
-      return seen.filter((turn) => includeSuperseded || isNewest(turn, seen))
+      return seen
+        .filter((turn) => includeSuperseded || isNewest(turn, seen))
         .sort((a, b) => a.rootSeq - b.rootSeq || a.seq - b.seq)
     },
     count(actor: string) {
@@ -79,11 +90,14 @@ export function createRoomOracle() {
     /** What the participant has not read, as far as the viewer knows of it. */
     unread(viewer: string, participant: string): number {
       const { read } = members.get(participant)!
-      return this.page(participant).filter((turn) =>
-        turn.status === 'COMMITTED' && turn.actor !== participant && turn.rootSeq > read && sees(viewer, turn)).length
+      return this.page(participant).filter(
+        (turn) =>
+          turn.status === 'COMMITTED' && turn.actor !== participant && turn.rootSeq > read && sees(viewer, turn),
+      ).length
     },
-    events: (actor: string) => entries
-      .filter(({ seq, turn }) => inSpan(actor, seq) && (!turn || sees(actor, turn)))
-      .map(({ seq, type, turn }) => ({ seq, type, turn: turn?.id })),
+    events: (actor: string) =>
+      entries
+        .filter(({ seq, turn }) => inSpan(actor, seq) && (!turn || sees(actor, turn)))
+        .map(({ seq, type, turn }) => ({ seq, type, turn: turn?.id })),
   }
 }

@@ -20,20 +20,25 @@ export const addEmbedder = (pool: Pool, name: string, dimension: number) =>
 export async function seedRoom(pool: Pool, seeding: Seeding): Promise<void> {
   const { tenant, room, turns, embedder, dimension, rareEvery = null } = seeding
   await pool.query(`INSERT INTO conversation (id, tenant, owner) VALUES ($1, $2, 'owner')`, [room, tenant])
-  await pool.query(
-    'INSERT INTO journal (conversation_id, tenant, last_seq, turn_count) VALUES ($1, $2, $3, $3)', [
-      room, tenant, turns,
-    ])
+  await pool.query('INSERT INTO journal (conversation_id, tenant, last_seq, turn_count) VALUES ($1, $2, $3, $3)', [
+    room,
+    tenant,
+    turns,
+  ])
   await pool.query(
     `INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, token_count, terms)
      SELECT $1::text || '-' || i, $1::text, i, i, CASE WHEN i % $3::integer = 0 THEN 'rare' ELSE 'often' END, 'USER',
             'COMMITTED', '', 0, '{}'
-     FROM generate_series(1, $2::integer) i`, [room, turns, rareEvery])
+     FROM generate_series(1, $2::integer) i`,
+    [room, turns, rareEvery],
+  )
   await addEmbedder(pool, embedder, dimension)
   await pool.query(
     `INSERT INTO turn_vector (embedder, conversation_id, root_seq, seq, embedding)
      SELECT $3::text, $1::text, i, i, l2_normalize(v.components::real[]::vector)
      FROM generate_series(1, $2::integer) i
      CROSS JOIN LATERAL (SELECT array_agg(hashint8extended(i * 1000::bigint + d, hashtext($1::text)) / 1e19)
-                         FROM generate_series(1, $4::integer) d) v(components)`, [room, turns, embedder, dimension])
+                         FROM generate_series(1, $4::integer) d) v(components)`,
+    [room, turns, embedder, dimension],
+  )
 }

@@ -16,7 +16,8 @@ export type TestServer = TestWorld & {
   readonly url: string
   /** POSTs an operation as that actor of the tenant; the status and the parsed body. */
   post(
-    operation: { query: string; variables?: object }, as?: Record<string, string>,
+    operation: { query: string; variables?: object },
+    as?: Record<string, string>,
   ): Promise<{ status: number; body: Answer }>
   /** A WebSocket client, closed after the tests. */
   client(connectionParams?: Record<string, unknown>): Client
@@ -32,7 +33,9 @@ export function useServer(backend: Backend, env: Record<string, string> = {}): T
   beforeAll(async () => {
     const config = { ...loadConfig({ SHUTDOWN_SECONDS: '2', ...env }), port: 0 }
     server = createServer(world.deps, config, {
-      database: () => world.deps.pool.query('SELECT 1'), bus: () => world.deps.bus.ping(), durability: 'as tested',
+      database: () => world.deps.pool.query('SELECT 1'),
+      bus: () => world.deps.bus.ping(),
+      durability: 'as tested',
     })
     port = await server.listen()
   })
@@ -43,18 +46,27 @@ export function useServer(backend: Backend, env: Record<string, string> = {}): T
   afterAll(close)
 
   return {
-    get deps() { return world.deps },
-    get url() { return `http://127.0.0.1:${port}` },
+    get deps() {
+      return world.deps
+    },
+    get url() {
+      return `http://127.0.0.1:${port}`
+    },
     tenant: () => world.tenant(),
     async post(operation, as = {}) {
       const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
-        method: 'POST', headers: { 'content-type': 'application/json', ...as }, body: JSON.stringify(operation),
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...as },
+        body: JSON.stringify(operation),
       })
       return { status: response.status, body: await response.json() }
     },
     client(connectionParams = {}) {
       const client = createClient({
-        url: `ws://127.0.0.1:${port}/graphql`, webSocketImpl: WebSocket, connectionParams, retryAttempts: 0,
+        url: `ws://127.0.0.1:${port}/graphql`,
+        webSocketImpl: WebSocket,
+        connectionParams,
+        retryAttempts: 0,
       })
       clients.push(client)
       return client

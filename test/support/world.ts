@@ -47,12 +47,21 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
     // The embedded database is one process's own: the world starts it itself, on a prepared directory.
     if (backend.name === 'embedded') dataDir = await newDataDir()
     else opened = await backend.open()
-    world = await createDeps({
-      databaseUrl: opened?.url, redisUrl: opened?.redisUrl, dataDir, databasePoolSize: 10, logLevel: 'warn',
-      ...OFFLINE,
-      limits: { ...LIMITS, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 },
-      streamLeaseMs: 30_000, presenceTtlMs: 60_000, ...settings,
-    }, pino({ level: 'fatal' }))
+    world = await createDeps(
+      {
+        databaseUrl: opened?.url,
+        redisUrl: opened?.redisUrl,
+        dataDir,
+        databasePoolSize: 10,
+        logLevel: 'warn',
+        ...OFFLINE,
+        limits: { ...LIMITS, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 },
+        streamLeaseMs: 30_000,
+        presenceTtlMs: 60_000,
+        ...settings,
+      },
+      pino({ level: 'fatal' }),
+    )
   })
   afterAll(async () => {
     await world?.close()
@@ -61,20 +70,24 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
   })
 
   return {
-    get deps() { return world.deps },
-    get url() { return opened?.url },
+    get deps() {
+      return world.deps
+    },
+    get url() {
+      return opened?.url
+    },
     tenant() {
       const name = `tenant-${++tenants}`
       const as = (actor: string) => ({ tenant: name, actor })
       return {
-        name, as,
+        name,
+        as,
         async room(...participants) {
           const named = participants.map((each) => (typeof each === 'string' ? { actor: each } : each))
           return (await createConversation(world.deps, as('owner'), { participants: named })).id
         },
-        say: (room, actor, content, more = {}) => appendTurn(world.deps, as(actor), {
-          conversationId: room, turn: { role: 'USER', content, ...more },
-        }),
+        say: (room, actor, content, more = {}) =>
+          appendTurn(world.deps, as(actor), { conversationId: room, turn: { role: 'USER', content, ...more } }),
         lastSeq: (room) => readLastSeq(world.deps.pool, name, room),
       }
     },

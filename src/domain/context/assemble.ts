@@ -6,7 +6,18 @@
 
 import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
 import {
-  fits, fullness, minus, openingSize, partOf, plus, roomOf, sum, tokensOf, NOTHING, type Shares, type Size,
+  fits,
+  fullness,
+  minus,
+  openingSize,
+  partOf,
+  plus,
+  roomOf,
+  sum,
+  tokensOf,
+  NOTHING,
+  type Shares,
+  type Size,
 } from './budget.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
 import type { Perspective, Said } from './perspective.ts'
@@ -56,13 +67,15 @@ export type Asked = {
 }
 
 const leftOut = (kind: ContextItem['kind'], weighed: readonly Weighed[], reason: string): ContextItem => ({
-  kind, sourceIds: idsOf(weighed), tokens: tokensOf(sizesOf(weighed)), included: false, reason,
+  kind,
+  sourceIds: idsOf(weighed),
+  tokens: tokensOf(sizesOf(weighed)),
+  included: false,
+  reason,
 })
 
 /** Why kept turns are not. */
-const NO_ROOM = {
-  PINNED: 'no room for older pinned turns', RECENT: 'no room for older turns that no summary covers',
-}
+const NO_ROOM = { PINNED: 'no room for older pinned turns', RECENT: 'no room for older turns that no summary covers' }
 
 /** Takes from the back, where the newer ones are, until one does not fit. */
 function newestThatFit<T extends Weighed>(weighed: readonly T[], room: Size): { taken: T[]; left: T[] } {
@@ -87,9 +100,17 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const weighing = await weighTurns(tokens, material.perspective, material.recent, material.kept)
   const { turns, standing } = weighing
   const newest = weighing.newest.map((index) => turns[index]!)
-  const systemPrompt = material.systemPrompt?.trim() ? [await weigh(tokens, textMessage({
-    kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason: 'the room\'s system prompt',
-  }, material.systemPrompt))] : []
+  const systemPrompt = material.systemPrompt?.trim()
+    ? [
+        await weigh(
+          tokens,
+          textMessage(
+            { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason: "the room's system prompt" },
+            material.systemPrompt,
+          ),
+        ),
+      ]
+    : []
 
   // What must be there.
   const instructions = standing.filter(({ isInstruction }) => isInstruction)
@@ -98,7 +119,10 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const newestSize = sizesOf(newest)
   const required = plus(fixed, newestSize)
   if (tokensOf(required) > asked.tokenBudget) throw new BudgetTooSmall(asked.tokenBudget, tokensOf(required))
-  for (const [measure, path] of [['messages', 'maxMessages'], ['chars', 'maxChars']] as const) {
+  for (const [measure, path] of [
+    ['messages', 'maxMessages'],
+    ['chars', 'maxChars'],
+  ] as const) {
     if (required[measure] > all[measure]) {
       throw InvalidInput.at(path, `is ${all[measure]}; instructions and the newest turn take ${required[measure]}`)
     }
@@ -121,9 +145,14 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const known = [profiles.message, facts.message].filter((each) => each !== null)
   items.push(...profiles.left, ...facts.left)
 
-  const toMessage = (summary: Covering) => weigh(tokens, textMessage({
-    kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'stands for the oldest turns',
-  }, `Summary of what was said before:\n${summary.content}`))
+  const toMessage = (summary: Covering) =>
+    weigh(
+      tokens,
+      textMessage(
+        { kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'stands for the oldest turns' },
+        `Summary of what was said before:\n${summary.content}`,
+      ),
+    )
   const summaries = await Promise.all(material.summaries.map(toMessage))
   const summarised = newestThatFit(summaries, minus(besideNewest, spent))
   const unsummarised = [...(await Promise.all(material.tooLong.map(toMessage))), ...summarised.left]
@@ -140,7 +169,8 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const windowRoom = minus(within(upTo((total - recalledShare) / total), room), spent)
   const { start, window, strays, taken } = chooseWindow(weighing, paid, material, asked, windowRoom)
   const inWindow = new Set(idsOf(window))
-  const before = [...paid.values()].filter(({ sources }) => !inWindow.has(sources[0]!))
+  const before = [...paid.values()]
+    .filter(({ sources }) => !inWindow.has(sources[0]!))
     .sort((a, b) => a.place - b.place)
   const unkept = unpinned.filter(({ sources }) => !inWindow.has(sources[0]!))
   for (const kind of ['PINNED', 'RECENT'] as const) {
@@ -148,11 +178,18 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
     if (left.length) items.push(leftOut(kind, left, NO_ROOM[kind]))
   }
   const unkeptIds = new Set(idsOf(unkept))
-  const older = turns.filter((each, index) => index < start && !weighing.newest.includes(index)
-    && !paid.has(each.sources[0]!) && !unkeptIds.has(each.sources[0]!))
+  const older = turns.filter(
+    (each, index) =>
+      index < start
+      && !weighing.newest.includes(index)
+      && !paid.has(each.sources[0]!)
+      && !unkeptIds.has(each.sources[0]!),
+  )
   if (older.length || !material.complete) {
-    const why = asked.recentTurns !== null && turns.length - start >= asked.recentTurns
-      ? `before the recent turns that were asked for (${asked.recentTurns} at least)` : 'no room for older turns'
+    const why =
+      asked.recentTurns !== null && turns.length - start >= asked.recentTurns
+        ? `before the recent turns that were asked for (${asked.recentTurns} at least)`
+        : 'no room for older turns'
     items.push(leftOut('RECENT', older, material.complete ? why : `${why}; neither for all before them`))
   }
   if (strays.length) items.push(leftOut('RECENT', strays, 'results of tool calls that are not in the context'))
@@ -160,17 +197,26 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const front = [...systemPrompt, ...known, ...summarised.taken, ...before, ...window]
   const used = sum([fixed, spent, taken])
   const standingIds = new Set(idsOf([...front, ...newest]))
-  const recalled = recall ? await weighRecalled(
-    tokens, await recall.find(newestWords(turns), standingIds), recall.k, standingIds, minus(all, used),
-  ) : null
+  const recalled = recall
+    ? await weighRecalled(
+        tokens,
+        await recall.find(newestWords(turns), standingIds),
+        recall.k,
+        standingIds,
+        minus(all, used),
+      )
+    : null
   items.push(...(recalled?.left ?? []))
   return toContext(asked.tokenBudget, front, recalled?.message ?? null, newest, opening, items)
 }
 
 /** The window, the newest turn aside. What is paid already, or cannot stand, takes nothing there. */
 function chooseWindow(
-  { turns, newest, groupOf, isStray }: Weighing, paid: ReadonlyMap<string, Kept>, { recent, complete }: Material,
-  { recentTurns, inSteps }: Asked, room: Size,
+  { turns, newest, groupOf, isStray }: Weighing,
+  paid: ReadonlyMap<string, Kept>,
+  { recent, complete }: Material,
+  { recentTurns, inSteps }: Asked,
+  room: Size,
 ): { start: number; window: Weighed[]; strays: Weighed[]; taken: Size } {
   const isNewest = new Set(newest)
   const paidFor = (index: number) => paid.get(turns[index]!.sources[0]!)
@@ -183,7 +229,10 @@ function chooseWindow(
     taking[index] = isFree ? after : plus(after, sizesOf(group.map((member) => turns[member]!)))
   }
   const start = windowStart({
-    places: recent.map(({ rootSeq }) => rootSeq), complete, turns: recentTurns, inSteps,
+    places: recent.map(({ rootSeq }) => rootSeq),
+    complete,
+    turns: recentTurns,
+    inSteps,
     fill: (from) => fullness(taking[from]!, room),
   })
   const window: Weighed[] = []
@@ -205,20 +254,34 @@ function newestWords(turns: readonly Message[]): string | null {
 }
 
 function toContext(
-  tokenBudget: number, front: Weighed[], recalled: Weighed | null, newest: Weighed[], opening: Size,
+  tokenBudget: number,
+  front: Weighed[],
+  recalled: Weighed | null,
+  newest: Weighed[],
+  opening: Size,
   left: ContextItem[],
 ): Context {
   const weighed = [...front, ...(recalled ? [recalled] : []), ...newest]
   const opens = weighed.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
   const messages = weighed.map(({ size, ...message }) => ({
-    ...message, content: contentOf(message.parts), tokens: tokensOf(size),
+    ...message,
+    content: contentOf(message.parts),
+    tokens: tokensOf(size),
   }))
   const total = (some: readonly Weighed[]) => tokensOf(plus(sizesOf(some), opens ? opening : NOTHING))
   return {
-    messages, tokenBudget, tokens: total(weighed), truncated: left.some(({ reason }) => reason !== STANDS_ANYWAY),
+    messages,
+    tokenBudget,
+    tokens: total(weighed),
+    truncated: left.some(({ reason }) => reason !== STANDS_ANYWAY),
     items: [
-      ...messages.map(({ kind, sources, tokens, reason }) =>
-        ({ kind, sourceIds: sources, tokens, included: true, reason })),
+      ...messages.map(({ kind, sources, tokens, reason }) => ({
+        kind,
+        sourceIds: sources,
+        tokens,
+        included: true,
+        reason,
+      })),
       ...left,
     ],
     stablePrefixTokens: total(recalled ? front : weighed),

@@ -18,7 +18,10 @@ const MEASURES = [...FORMATS, 'messages', 'chars'] as const
 export const NOTHING: Size = { OPENAI: 0, ANTHROPIC: 0, AI_SDK: 0, messages: 0, chars: 0 }
 
 const each = (size: (measure: keyof Size) => number): Size => ({
-  OPENAI: size('OPENAI'), ANTHROPIC: size('ANTHROPIC'), AI_SDK: size('AI_SDK'), messages: size('messages'),
+  OPENAI: size('OPENAI'),
+  ANTHROPIC: size('ANTHROPIC'),
+  AI_SDK: size('AI_SDK'),
+  messages: size('messages'),
   chars: size('chars'),
 })
 
@@ -41,8 +44,13 @@ export function fullness(taken: Size, room: Size): number {
 export const fits = (taken: Size, room: Size) => MEASURES.every((measure) => taken[measure] <= room[measure])
 
 /** All there is. */
-export const roomOf = (tokens: number, messages = Infinity, chars = Infinity): Size =>
-  ({ OPENAI: tokens, ANTHROPIC: tokens, AI_SDK: tokens, messages, chars })
+export const roomOf = (tokens: number, messages = Infinity, chars = Infinity): Size => ({
+  OPENAI: tokens,
+  ANTHROPIC: tokens,
+  AI_SDK: tokens,
+  messages,
+  chars,
+})
 
 /**
  * What the sections may take of what instructions leave, as parts of 1 that make 1. Each may also take what those
@@ -50,10 +58,20 @@ export const roomOf = (tokens: number, messages = Infinity, chars = Infinity): S
  * else there is.
  */
 export type Shares = {
-  profile: number; facts: number; summary: number; pinned: number; recent: number; recalled: number
+  profile: number
+  facts: number
+  summary: number
+  pinned: number
+  recent: number
+  recalled: number
 }
 export const DEFAULT_SHARES: Shares = {
-  profile: 0.1, facts: 0.1, summary: 0.35, pinned: 0.1, recent: 0.15, recalled: 0.2,
+  profile: 0.1,
+  facts: 0.1,
+  summary: 0.35,
+  pinned: 0.1,
+  recent: 0.15,
+  recalled: 0.2,
 }
 
 /** Tokens that a message takes besides its words: at least, and mostly at most. */
@@ -66,7 +84,10 @@ export const OVERHEAD = { least: 11, most: 40 }
  * `before`: stored tokens of the profiles and of the facts that may stand before them.
  */
 export function summariesThatFit<T extends { tokenCount: number }>(
-  summaries: readonly T[], tokenBudget: number, { profile, facts, summary, recalled }: Shares, withRecall: boolean,
+  summaries: readonly T[],
+  tokenBudget: number,
+  { profile, facts, summary, recalled }: Shares,
+  withRecall: boolean,
   before: { profiles: number; facts: number },
 ): { taken: T[]; left: T[] } {
   const all = tokenBudget / (withRecall ? 1 : 1 - recalled)
@@ -83,7 +104,9 @@ export const partOf = (room: Size, part: number): Size =>
 
 /** What a message takes. Long ones are counted in a thread. */
 export async function sizeOf(
-  tokens: Pick<TokenCounter, 'count'>, message: Message, unanswered: ReadonlySet<string> = new Set(),
+  tokens: Pick<TokenCounter, 'count'>,
+  message: Message,
+  unanswered: ReadonlySet<string> = new Set(),
 ): Promise<Size> {
   const size = { ...NOTHING, messages: 1, chars: charsOf(message) }
   for (const format of FORMATS) {

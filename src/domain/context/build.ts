@@ -23,31 +23,40 @@ const SPARE_HITS = 5
 /** UTF-16 units of a query, as recall takes it. */
 const QUERY = 10_000
 
-const buildContextInput = z.object({
-  conversationId: id('conversation'),
-  tokenBudget: between(1, MOST_TOKENS),
-  recentTurns: count.nullish(),
-  semanticRecall: z.object({
-    k: between(1, MOST_HITS).nullish(),
-    threshold: share.nullish(),
-    scope: z.enum(['CONVERSATION', 'OWNER', 'TENANT']).nullish(),
-  }).nullish(),
-  includeFacts: z.boolean().nullish(),
-  includeProfile: z.boolean().nullish(),
-  filterParticipants: z.array(name).min(1, 'must name somebody; leave it out for everybody').max(1000).nullish(),
-  as: name.nullish(),
-  sinceSeq: count.nullish(),
-  query: z.string().min(1, 'must not be empty').max(QUERY, `must be at most ${QUERY} characters`)
-    .superRefine((query, context) => {
-      const problem = storable(query)
-      if (problem) context.addIssue({ code: 'custom', message: problem })
-    }).nullish(),
-  strategy: z.enum(STRATEGIES).nullish(),
-  maxMessages: between(1, 1_000_000).nullish(),
-  maxChars: between(1, 100_000_000).nullish(),
-}).refine(({ query, semanticRecall }) => query == null || semanticRecall != null, {
-  path: ['query'], message: 'is what to recall for: give semanticRecall too',
-})
+const buildContextInput = z
+  .object({
+    conversationId: id('conversation'),
+    tokenBudget: between(1, MOST_TOKENS),
+    recentTurns: count.nullish(),
+    semanticRecall: z
+      .object({
+        k: between(1, MOST_HITS).nullish(),
+        threshold: share.nullish(),
+        scope: z.enum(['CONVERSATION', 'OWNER', 'TENANT']).nullish(),
+      })
+      .nullish(),
+    includeFacts: z.boolean().nullish(),
+    includeProfile: z.boolean().nullish(),
+    filterParticipants: z.array(name).min(1, 'must name somebody; leave it out for everybody').max(1000).nullish(),
+    as: name.nullish(),
+    sinceSeq: count.nullish(),
+    query: z
+      .string()
+      .min(1, 'must not be empty')
+      .max(QUERY, `must be at most ${QUERY} characters`)
+      .superRefine((query, context) => {
+        const problem = storable(query)
+        if (problem) context.addIssue({ code: 'custom', message: problem })
+      })
+      .nullish(),
+    strategy: z.enum(STRATEGIES).nullish(),
+    maxMessages: between(1, 1_000_000).nullish(),
+    maxChars: between(1, 100_000_000).nullish(),
+  })
+  .refine(({ query, semanticRecall }) => query == null || semanticRecall != null, {
+    path: ['query'],
+    message: 'is what to recall for: give semanticRecall too',
+  })
 export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
@@ -68,9 +77,15 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
   const actors = given.filterParticipants ?? null
   const { conversationId } = given
   const material = await readMaterial(deps, viewer, {
-    conversationId, as: given.as ?? null, tokenBudget: given.tokenBudget, sinceSeq: given.sinceSeq ?? null, actors,
-    windowTurns: recentTurns === null ? null : recentTurns * (inSteps ? 2 : 1), withSummaries: strategy !== 'SIMPLE',
-    withRecall: given.semanticRecall != null, withProfiles: given.includeProfile ?? false,
+    conversationId,
+    as: given.as ?? null,
+    tokenBudget: given.tokenBudget,
+    sinceSeq: given.sinceSeq ?? null,
+    actors,
+    windowTurns: recentTurns === null ? null : recentTurns * (inSteps ? 2 : 1),
+    withSummaries: strategy !== 'SIMPLE',
+    withRecall: given.semanticRecall != null,
+    withProfiles: given.includeProfile ?? false,
     withFacts: given.includeFacts ?? false,
   })
   const asked = given.semanticRecall
@@ -79,23 +94,39 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
     const query = given.query ?? newest?.slice(0, QUERY).toWellFormed()
     if (!query?.trim()) return []
     const wanted = asked!.k ?? 5
-    const ask = async (k: number) => (await recall(deps, viewer, {
-      query, conversationId, scope: asked!.scope, threshold: asked!.threshold, actors, k: Math.min(MOST_HITS, k),
-      kinds: ['TURN'],
-    })).hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
+    const ask = async (k: number) =>
+      (
+        await recall(deps, viewer, {
+          query,
+          conversationId,
+          scope: asked!.scope,
+          threshold: asked!.threshold,
+          actors,
+          k: Math.min(MOST_HITS, k),
+          kinds: ['TURN'],
+        })
+      ).hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
     let found = await ask(wanted + SPARE_HITS)
     const isShort = found.filter((turn) => !standing.has(turn.id)).length < wanted
     if (isShort && found.length === wanted + SPARE_HITS) found = await ask(wanted + standing.size)
     const turns = found.filter(({ text }) => text.trim() !== '')
     const names = await namesOf(deps, viewer, material.names, conversationId, turns)
     return turns.map(({ id, actor, conversationId: room, createdAt, text }) => ({
-      id, createdAt, text, name: (room === conversationId && names.get(actor)) || actor,
+      id,
+      createdAt,
+      text,
+      name: (room === conversationId && names.get(actor)) || actor,
     }))
   }
 
   const context = await assemble({ count: (text) => deps.tokens.recount(text) }, material, {
-    tokenBudget: given.tokenBudget, maxMessages: given.maxMessages ?? null, maxChars: given.maxChars ?? null,
-    recentTurns, inSteps, shares: DEFAULT_SHARES, recall: asked ? { k: asked.k ?? 5, find } : null,
+    tokenBudget: given.tokenBudget,
+    maxMessages: given.maxMessages ?? null,
+    maxChars: given.maxChars ?? null,
+    recentTurns,
+    inSteps,
+    shares: DEFAULT_SHARES,
+    recall: asked ? { k: asked.k ?? 5, find } : null,
   })
   deps.recalledFacts.note(context.messages.flatMap(({ kind, sources }) => (kind === 'FACT' ? sources : [])))
   return context
@@ -103,7 +134,10 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
 
 /** What the turns' speakers are called in the room, the names that are known already included. */
 async function namesOf(
-  { pool }: Deps, { tenant }: Viewer, known: ReadonlyMap<string, string>, room: string,
+  { pool }: Deps,
+  { tenant }: Viewer,
+  known: ReadonlyMap<string, string>,
+  room: string,
   turns: readonly { actor: string; conversationId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
   const here = turns.filter(({ conversationId }) => conversationId === room).map(({ actor }) => actor)

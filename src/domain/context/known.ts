@@ -35,20 +35,38 @@ async function peopleIn({ pool }: Deps, { tenant }: Viewer, room: string, owner:
  * Profiles of the people in the room, other than of `as`; and facts of the room and about its people.
  */
 export async function readKnown(
-  deps: Deps, viewer: Viewer, room: { id: string; owner: string | null },
+  deps: Deps,
+  viewer: Viewer,
+  room: { id: string; owner: string | null },
   { as, withProfiles, withFacts }: { as: string | null; withProfiles: boolean; withFacts: boolean },
 ): Promise<Known> {
   const people = withProfiles || withFacts ? await peopleIn(deps, viewer, room.id, room.owner) : []
   const others = people.filter(({ actor }) => actor !== as)
   const [profiles, read] = await Promise.all([
-    withProfiles ? getProfiles(deps, viewer, others.map(({ actor }) => actor)) : null,
-    withFacts ? readContextFacts(deps.pool, viewer, room.id, people.map(({ actor }) => actor), FACTS + 1) : [],
+    withProfiles
+      ? getProfiles(
+          deps,
+          viewer,
+          others.map(({ actor }) => actor),
+        )
+      : null,
+    withFacts
+      ? readContextFacts(
+          deps.pool,
+          viewer,
+          room.id,
+          people.map(({ actor }) => actor),
+          FACTS + 1,
+        )
+      : [],
   ])
   const facts = read.slice(0, FACTS)
-  const told = others.flatMap(({ actor, displayName }) => {
-    const profile = profiles?.get(actor)
-    return profile && profile.content.trim() !== '' ? [{ ...profile, name: displayName ?? actor }] : []
-  }).slice(0, PROFILES)
+  const told = others
+    .flatMap(({ actor, displayName }) => {
+      const profile = profiles?.get(actor)
+      return profile && profile.content.trim() !== '' ? [{ ...profile, name: displayName ?? actor }] : []
+    })
+    .slice(0, PROFILES)
   return {
     profiles: told.map(({ userId, name, content }) => ({ id: userId, name, text: content })),
     facts: facts.map((fact) => ({ id: fact.id, text: factLine({ ...fact, sentence: sentenceOf(fact) }) })),

@@ -43,7 +43,11 @@ const END = 2 ** 31 - 1
  * mostly one: its size is guessed from what the room's turns take on average.
  */
 async function readRecent(
-  deps: Deps, viewer: Viewer, room: Conversation, after: number, { tokenBudget, windowTurns, actors }: Wanted,
+  deps: Deps,
+  viewer: Viewer,
+  room: Conversation,
+  after: number,
+  { tokenBudget, windowTurns, actors }: Wanted,
 ): Promise<{ recent: Turn[]; complete: boolean }> {
   const average = room.publicTurnCount > 0 ? room.publicTokenCount / room.publicTurnCount : 0
   const guess = Math.min((windowTurns ?? MOST) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.least)) + 1)
@@ -52,7 +56,10 @@ async function readRecent(
   let tokens = 0
   for (;;) {
     const page = await readRecentTurns(deps.pool, viewer, room.id, {
-      after, before: found.at(-1)?.rootSeq ?? END, actors, limit,
+      after,
+      before: found.at(-1)?.rootSeq ?? END,
+      actors,
+      limit,
     })
     found.push(...page)
     tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + OVERHEAD.least, 0)
@@ -67,7 +74,10 @@ async function readRecent(
 /** The room's newest turn alone; with its call and the call's other results, where it answers one. */
 async function readNewest(deps: Deps, viewer: Viewer, conversationId: string): Promise<Turn[]> {
   const page = await readRecentTurns(deps.pool, viewer, conversationId, {
-    after: 0, before: END, actors: null, limit: CALL_AWAY,
+    after: 0,
+    before: END,
+    actors: null,
+    limit: CALL_AWAY,
   })
   const turns = page.filter(saysSomething).toReversed()
   const group = tie(turns).groups.get(turns.length - 1) ?? []
@@ -95,13 +105,16 @@ function lacksCall(recent: readonly Turn[], read: number): boolean {
  * @throws InvalidInput for an `as`, or one of the actors, who never was in the room
  */
 export async function readMaterial(
-  deps: Deps, viewer: Viewer, wanted: Wanted,
+  deps: Deps,
+  viewer: Viewer,
+  wanted: Wanted,
 ): Promise<Material & { recent: Turn[]; names: Map<string, string> }> {
   const { conversationId, as, actors, sinceSeq } = wanted
   const [rooms, summaries] = await Promise.all([
     getConversations(deps, viewer, [conversationId]),
     wanted.withSummaries && sinceSeq === null && actors === null
-      ? getCoveringSummaries(deps, viewer, conversationId) : [],
+      ? getCoveringSummaries(deps, viewer, conversationId)
+      : [],
   ])
   const room = rooms.get(conversationId)
   if (!room) throw new NotFound('conversation', conversationId)
@@ -111,12 +124,14 @@ export async function readMaterial(
   const fitting = summariesThatFit(summaries, wanted.tokenBudget, DEFAULT_SHARES, wanted.withRecall, known.tokens)
   const covered = fitting.taken.at(-1)?.toSeq ?? 0
   const [{ recent, complete }, standing] = await Promise.all([
-    readRecent(deps, viewer, room, sinceSeq ?? covered, wanted), readKeptTurns(deps.pool, viewer, room.id, covered),
+    readRecent(deps, viewer, room, sinceSeq ?? covered, wanted),
+    readKeptTurns(deps.pool, viewer, room.id, covered),
   ])
   // The newest turn stands even where a summary covers it.
-  if (recent.length === 0 && covered > 0) recent.push(...await readNewest(deps, viewer, room.id))
-  const kept = standing.filter((turn) =>
-    saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)))
+  if (recent.length === 0 && covered > 0) recent.push(...(await readNewest(deps, viewer, room.id)))
+  const kept = standing.filter(
+    (turn) => saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
+  )
   const speaking = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
   const { known: speakers, others } = await readSpeakers(deps.pool, viewer.tenant, room.id, speaking, as)
   const unknown = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
@@ -125,8 +140,16 @@ export async function readMaterial(
   const names = new Map(speakers.map(({ actor, displayName }) => [actor, displayName ?? actor]))
   const said = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))
   return {
-    systemPrompt: room.systemPrompt, profiles: known.profiles, facts: known.facts, areAllFacts: known.areAllFacts,
-    summaries: fitting.taken, tooLong: fitting.left, kept, recent, complete, names,
+    systemPrompt: room.systemPrompt,
+    profiles: known.profiles,
+    facts: known.facts,
+    areAllFacts: known.areAllFacts,
+    summaries: fitting.taken,
+    tooLong: fitting.left,
+    kept,
+    recent,
+    complete,
+    names,
     perspective: { as, names, several: others > 1 || said.size > 1 },
   }
 }

@@ -23,13 +23,7 @@ export type Message = {
 }
 
 /** A line of the manifest: a message, or a group of things that were left out. */
-export type ContextItem = {
-  kind: ItemKind
-  sourceIds: string[]
-  tokens: number
-  included: boolean
-  reason: string
-}
+export type ContextItem = { kind: ItemKind; sourceIds: string[]; tokens: number; included: boolean; reason: string }
 
 export type ContextMessage = Message & {
   /** Its text parts joined. */
@@ -54,5 +48,6 @@ export const contentOf = (parts: readonly ContentPart[]): string =>
 
 /** A message of one text. */
 export const textMessage = (
-  about: Pick<Message, 'kind' | 'role' | 'sources' | 'reason'> & { name?: string }, text: string,
+  about: Pick<Message, 'kind' | 'role' | 'sources' | 'reason'> & { name?: string },
+  text: string,
 ): Message => ({ name: null, labelled: false, ...about, parts: [{ type: 'text', text }] })

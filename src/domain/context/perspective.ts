@@ -96,8 +96,9 @@ export function tie(turns: readonly Said[]): Ties {
 /** Whether a turn is nothing but results of calls that are not there: without them it means nothing to a model. */
 export const isStray = (turns: readonly Said[], place: number, { callers }: Ties) => {
   const parts = partsIn(turns[place]!)
-  return parts.length > 0
-    && parts.every((part, index) => part.type === 'toolResult' && !callers.has(`${place}:${index}`))
+  return (
+    parts.length > 0 && parts.every((part, index) => part.type === 'toolResult' && !callers.has(`${place}:${index}`))
+  )
 }
 
 /** How an aborted turn ends. */
@@ -109,7 +110,8 @@ const BROKEN_OFF = '[broken off]'
  * `tools`: false tells every call and result in words, for turns that stand alone.
  */
 export function seenFrom(
-  perspective: Perspective, turns: readonly Said[],
+  perspective: Perspective,
+  turns: readonly Said[],
   { ties = tie(turns), tools = true }: { ties?: Ties; tools?: boolean } = {},
 ): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sources'>[] {
   const isOwn = (key: string) => {
@@ -120,11 +122,15 @@ export function seenFrom(
     let role = roleOf(perspective, turn)
     const parts = partsIn(turn).flatMap((part, index): ContentPart[] => {
       switch (part.type) {
-        case 'toolCall': return [tools && role === 'ASSISTANT' ? part : asWords.toolCall(part)]
-        case 'toolResult': return [isOwn(`${place}:${index}`) ? part : asWords.toolResult(part)]
+        case 'toolCall':
+          return [tools && role === 'ASSISTANT' ? part : asWords.toolCall(part)]
+        case 'toolResult':
+          return [isOwn(`${place}:${index}`) ? part : asWords.toolResult(part)]
         // Thoughts are the thinker's own.
-        case 'reasoning': return role === 'ASSISTANT' ? [part] : []
-        default: return isBlank(part) ? [] : [part]
+        case 'reasoning':
+          return role === 'ASSISTANT' ? [part] : []
+        default:
+          return isBlank(part) ? [] : [part]
       }
     })
     if (turn.status === 'ABORTED') parts.push(words(parts.length > 0 ? ` ${BROKEN_OFF}` : BROKEN_OFF))
@@ -134,8 +140,11 @@ export function seenFrom(
     else if (role === 'USER' && hasResult && parts.every(({ type }) => type === 'toolResult')) role = 'TOOL'
     const named = role === 'USER' || role === 'TOOL' || (role === 'ASSISTANT' && perspective.as === null)
     return {
-      role, parts, sources: [turn.id],
-      name: named ? nameOf(perspective, turn.actor) : null, labelled: role === 'USER' && perspective.several,
+      role,
+      parts,
+      sources: [turn.id],
+      name: named ? nameOf(perspective, turn.actor) : null,
+      labelled: role === 'USER' && perspective.several,
     }
   })
 }

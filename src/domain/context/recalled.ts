@@ -20,7 +20,11 @@ const inOrder = (found: readonly Found[]) =>
  * @param standing ids of the turns that are in the context already
  */
 export async function weighRecalled(
-  tokens: Tokens, found: readonly Found[], k: number, standing: ReadonlySet<string>, room: Size,
+  tokens: Tokens,
+  found: readonly Found[],
+  k: number,
+  standing: ReadonlySet<string>,
+  room: Size,
 ): Promise<{ message: Weighed | null; left: ContextItem[] }> {
   const left: ContextItem[] = []
   const leaveOut = (some: readonly Found[], cost: number, reason: string) => {
@@ -28,12 +32,19 @@ export async function weighRecalled(
     left.push({ kind: 'RECALLED', sourceIds: some.map(({ id }) => id), tokens: cost, included: false, reason })
   }
   const news = found.filter(({ id }) => !standing.has(id)).slice(0, k)
-  leaveOut(found.slice(0, k).filter(({ id }) => standing.has(id)), 0, STANDS_ANYWAY)
+  leaveOut(
+    found.slice(0, k).filter(({ id }) => standing.has(id)),
+    0,
+    STANDS_ANYWAY,
+  )
 
   const fence = fenceFor(news.flatMap(({ name, text }) => [name, text]))
-  const { message, passed, passedTokens } = await quoteThatFit(tokens, news, {
-    textOf: (each) => quote(each, fence), toMessage: (chosen) => recallMessage(inOrder(chosen), fence),
-  }, room)
+  const { message, passed, passedTokens } = await quoteThatFit(
+    tokens,
+    news,
+    { textOf: (each) => quote(each, fence), toMessage: (chosen) => recallMessage(inOrder(chosen), fence) },
+    room,
+  )
   leaveOut(passed, passedTokens, 'no room for more of what was recalled')
   return { message, left }
 }

@@ -3,9 +3,7 @@
 
 import { fits, plus, sizeOf, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'
-import {
-  factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, type QuotedProfile,
-} from './quote.ts'
+import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, type QuotedProfile } from './quote.ts'
 import type { Tokens, Weighed } from './weigh.ts'
 
 type Quoting<T> = {
@@ -31,7 +29,10 @@ async function sizeOfText(tokens: Tokens, text: string): Promise<Size> {
 
 /** Takes what fits, in the order of preference; what does not is passed over for what comes after it. */
 export async function quoteThatFit<T>(
-  tokens: Tokens, all: readonly T[], { textOf, toMessage }: Quoting<T>, room: Size,
+  tokens: Tokens,
+  all: readonly T[],
+  { textOf, toMessage }: Quoting<T>,
+  room: Size,
 ): Promise<Quoted<T>> {
   const chosen: T[] = []
   const passed: T[] = []
@@ -64,15 +65,26 @@ type WithLeft = { message: Weighed | null; left: ContextItem[] }
 /** @param profiles the most wanted first, in which order they stand too */
 export async function weighProfiles(tokens: Tokens, profiles: readonly QuotedProfile[], room: Size): Promise<WithLeft> {
   const fence = fenceFor(profiles.flatMap(({ name, text }) => [name, text]))
-  const { message, passed, passedTokens } = await quoteThatFit(tokens, profiles, {
-    textOf: (each) => quoteProfile(each, fence), toMessage: (chosen) => profileMessage(chosen, fence),
-  }, room)
+  const { message, passed, passedTokens } = await quoteThatFit(
+    tokens,
+    profiles,
+    { textOf: (each) => quoteProfile(each, fence), toMessage: (chosen) => profileMessage(chosen, fence) },
+    room,
+  )
   return {
     message,
-    left: passed.length === 0 ? [] : [{
-      kind: 'PROFILE', sourceIds: passed.map(({ id }) => id), tokens: passedTokens, included: false,
-      reason: 'no room for more of what is known of people',
-    }],
+    left:
+      passed.length === 0
+        ? []
+        : [
+            {
+              kind: 'PROFILE',
+              sourceIds: passed.map(({ id }) => id),
+              tokens: passedTokens,
+              included: false,
+              reason: 'no room for more of what is known of people',
+            },
+          ],
   }
 }
 
@@ -81,18 +93,32 @@ export async function weighProfiles(tokens: Tokens, profiles: readonly QuotedPro
  * @param areAll whether there are no others
  */
 export async function weighFacts(
-  tokens: Tokens, facts: readonly QuotedFact[], areAll: boolean, room: Size,
+  tokens: Tokens,
+  facts: readonly QuotedFact[],
+  areAll: boolean,
+  room: Size,
 ): Promise<WithLeft> {
   const fence = fenceFor(facts.map(({ text }) => text))
-  const { message, passed, passedTokens } = await quoteThatFit(tokens, facts, {
-    textOf: ({ text }) => text, toMessage: (chosen) => factsMessage(chosen.toReversed(), fence),
-  }, room)
+  const { message, passed, passedTokens } = await quoteThatFit(
+    tokens,
+    facts,
+    { textOf: ({ text }) => text, toMessage: (chosen) => factsMessage(chosen.toReversed(), fence) },
+    room,
+  )
   const why = passed.length > 0 ? 'no room for more facts' : `only the newest ${facts.length} facts are looked at`
   return {
     message,
-    left: passed.length === 0 && areAll ? [] : [{
-      kind: 'FACT', sourceIds: passed.map(({ id }) => id), tokens: passedTokens, included: false,
-      reason: areAll || passed.length === 0 ? why : `${why}; neither for all before them`,
-    }],
+    left:
+      passed.length === 0 && areAll
+        ? []
+        : [
+            {
+              kind: 'FACT',
+              sourceIds: passed.map(({ id }) => id),
+              tokens: passedTokens,
+              included: false,
+              reason: areAll || passed.length === 0 ? why : `${why}; neither for all before them`,
+            },
+          ],
   }
 }

@@ -38,14 +38,21 @@ export function render<F extends Format>(messages: readonly Message[], format: F
  */
 export function piecesOf(message: Message, format: Format, unanswered: ReadonlySet<string>): string[] {
   const steps = stepsOf(message).flatMap((step): Step[] => {
-    const results = step.role === 'tool' ? step.results
-      : callsOf(step).filter(({ callId }) => unanswered.has(callId)).map(noResult)
+    const results =
+      step.role === 'tool'
+        ? step.results
+        : callsOf(step)
+            .filter(({ callId }) => unanswered.has(callId))
+            .map(noResult)
     const alone = results.map((result): Step => ({ role: 'tool', results: [result] }))
     return step.role === 'tool' ? alone : [step, ...alone]
   })
-  const made: unknown[] = format === 'OPENAI' ? steps.flatMap(toOpenAi)
-    : format === 'AI_SDK' ? steps.flatMap(toAiSdk)
-      : steps.map((step) => (step.role === 'system' ? { type: 'text', text: step.text } : toAnthropic(step)))
+  const made: unknown[] =
+    format === 'OPENAI'
+      ? steps.flatMap(toOpenAi)
+      : format === 'AI_SDK'
+        ? steps.flatMap(toAiSdk)
+        : steps.map((step) => (step.role === 'system' ? { type: 'text', text: step.text } : toAnthropic(step)))
   return made.map((each) => JSON.stringify(each))
 }
 

@@ -9,8 +9,10 @@ export type Weighed = Message & { size: Size }
 
 export type Tokens = Pick<TokenCounter, 'count'>
 
-export const weigh = async (tokens: Tokens, message: Message, unanswered?: ReadonlySet<string>): Promise<Weighed> =>
-  ({ ...message, size: await sizeOf(tokens, message, unanswered) })
+export const weigh = async (tokens: Tokens, message: Message, unanswered?: ReadonlySet<string>): Promise<Weighed> => ({
+  ...message,
+  size: await sizeOf(tokens, message, unanswered),
+})
 
 export const sizesOf = (weighed: readonly Weighed[]) => sum(weighed.map(({ size }) => size))
 export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sources }) => sources)
@@ -53,7 +55,10 @@ export type Weighing = {
 
 /** @param kept those that stand however old they are; some may be recent too */
 export async function weighTurns(
-  tokens: Tokens, perspective: Perspective, recent: readonly Said[], kept: readonly (Said & { pinned: boolean })[],
+  tokens: Tokens,
+  perspective: Perspective,
+  recent: readonly Said[],
+  kept: readonly (Said & { pinned: boolean })[],
 ): Promise<Weighing> {
   const ties = tie(recent)
   const newest = recent.length ? ties.groups.get(recent.length - 1)! : []
@@ -61,25 +66,34 @@ export async function weighTurns(
   const newestIds = new Set(newest.map((place) => recent[place]!.id))
   const keptIds = new Set(kept.map(({ id }) => id).filter((id) => !newestIds.has(id)))
   // What is kept on its own stands without its call or results; those are then told in words too.
-  const alone = (place: number) => !isNewest.has(place)
-    && ties.groups.get(place)!.some((member) => keptIds.has(recent[member]!.id))
+  const alone = (place: number) =>
+    !isNewest.has(place) && ties.groups.get(place)!.some((member) => keptIds.has(recent[member]!.id))
   const inWords = (turn: Said) => seenFrom(perspective, [turn], { tools: false })[0]!
   const open = unansweredIn(recent, ties)
   const seen = seenFrom(perspective, recent, { ties })
   const turns: Weighed[] = []
   for (const [place, turn] of recent.entries()) {
     const reason = isNewest.has(place)
-      ? place === recent.length - 1 ? 'the newest turn' : 'belongs to the newest turn: a tool call and its results'
+      ? place === recent.length - 1
+        ? 'the newest turn'
+        : 'belongs to the newest turn: a tool call and its results'
       : 'one of the recent turns'
-    turns.push(await weigh(tokens, { kind: 'RECENT', reason, ...(alone(place) ? inWords(turn) : seen[place]!) },
-      alone(place) ? undefined : open.get(place)))
+    turns.push(
+      await weigh(
+        tokens,
+        { kind: 'RECENT', reason, ...(alone(place) ? inWords(turn) : seen[place]!) },
+        alone(place) ? undefined : open.get(place),
+      ),
+    )
   }
   const standing: Kept[] = []
   for (const turn of kept) {
     if (!keptIds.has(turn.id)) continue
     const isInstruction = turn.role === 'SYSTEM'
-    const about = isInstruction ? { kind: 'PINNED' as const, reason: 'an instruction: every context keeps it' }
-      : turn.pinned ? { kind: 'PINNED' as const, reason: 'pinned: every context that has room keeps it' }
+    const about = isInstruction
+      ? { kind: 'PINNED' as const, reason: 'an instruction: every context keeps it' }
+      : turn.pinned
+        ? { kind: 'PINNED' as const, reason: 'pinned: every context that has room keeps it' }
         : { kind: 'RECENT' as const, reason: 'said to some only, so that no summary covers it' }
     standing.push({ ...(await weigh(tokens, { ...about, ...inWords(turn) })), place: turn.rootSeq, isInstruction })
   }

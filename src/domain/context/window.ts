@@ -37,8 +37,8 @@ export function windowStart({ places, complete, fill, turns, inSteps }: Walk): n
   let best = earliest
   for (let start = earliest + 1; start <= latest && start < end; start++) {
     // What lies before the first turn known is not known: there is no telling how round that cut is.
-    const isRounder = best === 0
-      || roundness(places[start - 1]!, places[start]!) > roundness(places[best - 1]!, places[best]!)
+    const isRounder =
+      best === 0 || roundness(places[start - 1]!, places[start]!) > roundness(places[best - 1]!, places[best]!)
     if (isRounder) best = start
   }
   return best

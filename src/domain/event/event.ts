@@ -28,15 +28,29 @@ export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; sum
 /** Each as it is now; only those that the reader sees are told. */
 export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: PlacedFact[] }
 export type JournalEvent =
-  | TurnEvent | TurnSuperseded | ParticipantEvent | ConversationUpdated | SummaryWritten | FactsChanged
+  | TurnEvent
+  | TurnSuperseded
+  | ParticipantEvent
+  | ConversationUpdated
+  | SummaryWritten
+  | FactsChanged
 
 /** Text of an open turn: UTF-16 offsets [start, end). `of` is the turn, to tell who sees it. */
 export type TurnDelta = Common & {
-  type: 'TurnDelta'; seq: null; turnId: string; start: number; end: number; text: string; of: Placed
+  type: 'TurnDelta'
+  seq: null
+  turnId: string
+  start: number
+  end: number
+  text: string
+  of: Placed
 }
 export type ParticipantRead = Common & { type: 'ParticipantRead'; seq: null; participant: ParticipantRow }
 export type PresenceChanged = Common & {
-  type: 'PresenceChanged'; seq: null; participant: ParticipantRow; state: PresenceState
+  type: 'PresenceChanged'
+  seq: null
+  participant: ParticipantRow
+  state: PresenceState
 }
 /** The last one; the stream completes. */
 export type ConversationDeleted = Common & { type: 'ConversationDeleted'; seq: null }
@@ -82,7 +96,10 @@ export function isTold(view: View, event: ConversationEvent): boolean {
 }
 
 const TURN_EVENTS = {
-  APPENDED: 'TurnAppended', OPENED: 'TurnOpened', COMMITTED: 'TurnCommitted', ABORTED: 'TurnAborted',
+  APPENDED: 'TurnAppended',
+  OPENED: 'TurnOpened',
+  COMMITTED: 'TurnCommitted',
+  ABORTED: 'TurnAborted',
 } as const
 
 function toEvent(room: string, row: JournalRow, participants: Map<string, ParticipantRow>): JournalEvent | null {
@@ -116,7 +133,11 @@ function toEvent(room: string, row: JournalRow, participants: Map<string, Partic
  * itself when there is none.
  */
 export async function readEvents(
-  { pool }: Pick<Ground, 'pool'>, tenant: string, room: string, after: number, limit: number,
+  { pool }: Pick<Ground, 'pool'>,
+  tenant: string,
+  room: string,
+  after: number,
+  limit: number,
 ): Promise<{ events: JournalEvent[]; last: number; complete: boolean }> {
   const rows = await readJournal(pool, tenant, room, after, limit)
   const actors = [...new Set(rows.flatMap((row) => row.actor ?? []))]

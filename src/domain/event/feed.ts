@@ -72,8 +72,15 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
     if (text.length <= start) return
     known.text = text
     emit({
-      type: 'TurnDelta', conversationId: room, seq: null, at: new Date(), turnId: known.turn.id,
-      start, end: text.length, text: text.slice(start), of: known.turn,
+      type: 'TurnDelta',
+      conversationId: room,
+      seq: null,
+      at: new Date(),
+      turnId: known.turn.id,
+      start,
+      end: text.length,
+      text: text.slice(start),
+      of: known.turn,
     })
   }
 
@@ -103,8 +110,9 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
   }
 
   const changesViews = (event: JournalEvent) =>
-    event.type === 'ParticipantJoined' || event.type === 'ParticipantLeft' ||
-    ('turn' in event && event.turn.audience?.some((actor) => !participants.get(actor)?.addressed))
+    event.type === 'ParticipantJoined'
+    || event.type === 'ParticipantLeft'
+    || ('turn' in event && event.turn.audience?.some((actor) => !participants.get(actor)?.addressed))
 
   async function readOn(): Promise<void> {
     for (;;) {
@@ -178,7 +186,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
       } catch (error) {
         deps.log.warn({ err: error, room }, 'could not read the journal; trying again in 5 s')
         silence.refresh()
-        if (task.type === 'reach') (closed ? task.resolve() : unreached.push(task))
+        if (task.type === 'reach') closed ? task.resolve() : unreached.push(task)
       }
     }
     busy = false
@@ -221,13 +229,21 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
   }
 
   const feed: Feed = {
-    room, tenant, open, viewOf,
-    reach: (seq) => new Promise((resolve) => {
-      if (seq <= head || deleted || closed) return resolve()
-      wake({ type: 'reach', seq, resolve })
-    }),
-    get head() { return head },
-    get deleted() { return deleted },
+    room,
+    tenant,
+    open,
+    viewOf,
+    reach: (seq) =>
+      new Promise((resolve) => {
+        if (seq <= head || deleted || closed) return resolve()
+        wake({ type: 'reach', seq, resolve })
+      }),
+    get head() {
+      return head
+    },
+    get deleted() {
+      return deleted
+    },
     follow: (follower) => void followers.add(follower),
     unfollow: (follower) => void followers.delete(follower),
   }

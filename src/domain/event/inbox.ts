@@ -20,22 +20,28 @@ const GATHER = 20
 /** Entries of one room looked at once; what a reader was told of before it is enough to look at the room. */
 const PAGE = 500
 
-export type Inboxes = {
-  listen(tenant: string, listener: Listener): Promise<() => void>
-}
+export type Inboxes = { listen(tenant: string, listener: Listener): Promise<() => void> }
 
 /** What an entry means to a participant's list, or null. */
 function reasonFor(
-  event: JournalEvent, actor: string, view: { actor: string; windows: readonly number[]; addressed: boolean },
+  event: JournalEvent,
+  actor: string,
+  view: { actor: string; windows: readonly number[]; addressed: boolean },
 ): InboxReason | null {
   switch (event.type) {
-    case 'ParticipantJoined': return event.participant.actor === actor ? 'ADDED' : null
-    case 'ParticipantLeft': return event.participant.actor === actor ? 'REMOVED' : null
-    case 'ConversationUpdated': return isOpenAt(view.windows, event.seq) ? 'UPDATED' : null
+    case 'ParticipantJoined':
+      return event.participant.actor === actor ? 'ADDED' : null
+    case 'ParticipantLeft':
+      return event.participant.actor === actor ? 'REMOVED' : null
+    case 'ConversationUpdated':
+      return isOpenAt(view.windows, event.seq) ? 'UPDATED' : null
     case 'TurnAppended':
-    case 'TurnCommitted': return isOpenAt(view.windows, event.seq) && sees(view, event.turn) ? 'TURN' : null
-    case 'TurnSuperseded': return sees(view, event.by) ? 'UPDATED' : null
-    default: return null
+    case 'TurnCommitted':
+      return isOpenAt(view.windows, event.seq) && sees(view, event.turn) ? 'TURN' : null
+    case 'TurnSuperseded':
+      return sees(view, event.by) ? 'UPDATED' : null
+    default:
+      return null
   }
 }
 
@@ -87,8 +93,8 @@ export function createInboxes(deps: Ground): Inboxes {
       }, GATHER)
     }
 
-    const unsubscribe = await deps.bus.subscribe(
-      tenantTopic(tenant), (text) => receive(JSON.parse(text) as TenantMessage),
+    const unsubscribe = await deps.bus.subscribe(tenantTopic(tenant), (text) =>
+      receive(JSON.parse(text) as TenantMessage),
     )
     return {
       add(listener: Listener) {
@@ -130,7 +136,9 @@ const BUFFER = 1_000
 
 /** What changes in the rooms of the viewer, or of `as`, from now on. @throws InvalidInput */
 export async function readInbox(
-  deps: Ground & { inboxes: Inboxes }, viewer: Viewer, input: { as?: string | null },
+  deps: Ground & { inboxes: Inboxes },
+  viewer: Viewer,
+  input: { as?: string | null },
 ): Promise<AsyncIterableIterator<InboxEvent>> {
   const { as } = parse(z.object({ as: name.nullish() }), input)
   const reader = actAs(viewer, as)

@@ -26,11 +26,7 @@ const HOPELESS = 10_000
 /** Entries read at once to catch up. */
 const PAGE = 200
 
-const subscription = z.object({
-  conversationId: id('conversation'),
-  after: count.nullish(),
-  as: name.nullish(),
-})
+const subscription = z.object({ conversationId: id('conversation'), after: count.nullish(), as: name.nullish() })
 export type Subscription = z.input<typeof subscription>
 
 /**
@@ -39,7 +35,10 @@ export type Subscription = z.input<typeof subscription>
  * @throws InvalidInput when `after` lies beyond the journal's head. @throws NotFound
  */
 export async function readInto(
-  deps: Deps, viewer: Viewer, input: Subscription, makeSink: (viewer: Viewer) => Sink,
+  deps: Deps,
+  viewer: Viewer,
+  input: Subscription,
+  makeSink: (viewer: Viewer) => Sink,
 ): Promise<() => void> {
   const { conversationId, after, as } = parse(subscription, input)
   const reader = actAs(viewer, as)
@@ -79,8 +78,15 @@ function follow(deps: Deps, feed: Feed, actor: string, from: number, sink: Sink)
   const tellText = ({ turn, text }: OpenTurn, start: number) => {
     if (start >= text.length) return
     take({
-      type: 'TurnDelta', conversationId: feed.room, seq: null, at: new Date(), turnId: turn.id,
-      start, end: text.length, text: text.slice(start), of: turn,
+      type: 'TurnDelta',
+      conversationId: feed.room,
+      seq: null,
+      at: new Date(),
+      turnId: turn.id,
+      start,
+      end: text.length,
+      text: text.slice(start),
+      of: turn,
     })
   }
 
@@ -199,7 +205,9 @@ const BUFFER = 256
  * @throws InvalidInput @throws NotFound
  */
 export async function readEventsOf(
-  deps: Deps, viewer: Viewer, input: Subscription,
+  deps: Deps,
+  viewer: Viewer,
+  input: Subscription,
 ): Promise<AsyncIterableIterator<Told>> {
   const waiting: Told[] = []
   let ended = false

@@ -41,7 +41,7 @@ function compareFacts(facts: readonly AuditedFact[]): Comparison {
   for (const fact of facts) {
     const compared = toCompared(fact)
     const slot = `${compared.subject}\n${compared.predicate.name}`
-    slots.set(slot, [...slots.get(slot) ?? [], compared])
+    slots.set(slot, [...(slots.get(slot) ?? []), compared])
   }
   let nearDuplicates = 0
   for (const slot of slots.values()) {
@@ -53,7 +53,8 @@ function compareFacts(facts: readonly AuditedFact[]): Comparison {
 
 /** Of the facts that the viewer sees; what is compared is a sample of them. */
 export async function auditMemory(
-  { pool, embedding }: Pick<Deps, 'pool' | 'embedding'>, viewer: Viewer,
+  { pool, embedding }: Pick<Deps, 'pool' | 'embedding'>,
+  viewer: Viewer,
 ): Promise<MemoryAudit> {
   const counts = await countFacts(pool, viewer)
   const { waiting, ageSeconds } = await readQueue(pool, viewer.tenant, Object.values(QUEUES))
@@ -61,7 +62,7 @@ export async function auditMemory(
   for (const user of await readKnownUsers(pool, viewer, USERS)) {
     const facts = await readAudited(pool, viewer, user, embedding.searched().name, FACTS)
     const sets = new Map<string, AuditedFact[]>()
-    for (const fact of facts) sets.set(fact.visibility, [...sets.get(fact.visibility) ?? [], fact])
+    for (const fact of facts) sets.set(fact.visibility, [...(sets.get(fact.visibility) ?? []), fact])
     for (const set of sets.values()) {
       const found = compareFacts(set)
       for (const key of ['facts', 'nearDuplicates', 'contradictions'] as const) sum[key] += found[key]

@@ -34,18 +34,21 @@ export function normaliseText(text: string): string {
 }
 
 const said = (part: keyof Statement) =>
-  z.string().max(READ_UNITS, `must be at most ${LONGEST[part]} characters`).transform((given, context) => {
-    const fail = (message: string) => {
-      context.addIssue({ code: 'custom', message })
-      return z.NEVER
-    }
-    const problem = storable(given)
-    if (problem) return fail(problem)
-    const text = normaliseText(given)
-    if (!SAYS_SOMETHING.test(text)) return fail('must not be empty')
-    if (text.length > LONGEST[part]) return fail(`must be at most ${LONGEST[part]} characters`)
-    return text
-  })
+  z
+    .string()
+    .max(READ_UNITS, `must be at most ${LONGEST[part]} characters`)
+    .transform((given, context) => {
+      const fail = (message: string) => {
+        context.addIssue({ code: 'custom', message })
+        return z.NEVER
+      }
+      const problem = storable(given)
+      if (problem) return fail(problem)
+      const text = normaliseText(given)
+      if (!SAYS_SOMETHING.test(text)) return fail('must not be empty')
+      if (text.length > LONGEST[part]) return fail(`must be at most ${LONGEST[part]} characters`)
+      return text
+    })
 
 /** Reads the three texts of a fact, and normalises them. Spread into the schema of whatever brings facts. */
 export const statementShape = { subject: said('subject'), predicate: said('predicate'), object: said('object') }
@@ -56,6 +59,10 @@ export const statementShape = { subject: said('subject'), predicate: said('predi
  * before and after storing.
  */
 export function contentHash({ subject, predicate, object }: Statement): string {
-  const content = [subject, predicate, object].map((text) => text.trim()).join(' ').replace(/\s+/g, ' ').toLowerCase()
+  const content = [subject, predicate, object]
+    .map((text) => text.trim())
+    .join(' ')
+    .replace(/\s+/g, ' ')
+    .toLowerCase()
   return createHash('sha256').update(content, 'utf8').digest('hex').slice(0, HASH_DIGITS)
 }

@@ -4,7 +4,11 @@
 
 import { EmbedderFailed, type Embedder } from '../../providers/embedder.ts'
 import {
-  findUnembeddedFacts, readObjectVectors, readUnembeddedFacts, writeFactVectors, type EmbeddableFact,
+  findUnembeddedFacts,
+  readObjectVectors,
+  readUnembeddedFacts,
+  writeFactVectors,
+  type EmbeddableFact,
 } from '../../store/sql/fact-vectors.ts'
 import type { Ground } from '../deps.ts'
 import { embedTexts } from '../recall/embed-texts.ts'
@@ -36,18 +40,30 @@ const PATIENCE_MS = 10_000
  * vectors of objects that were made, be they noted or not.
  */
 async function embedBatch(
-  { pool, log }: EmbeddingGround, embedder: Embedder, facts: readonly EmbeddableFact[], signal: AbortSignal,
+  { pool, log }: EmbeddingGround,
+  embedder: Embedder,
+  facts: readonly EmbeddableFact[],
+  signal: AbortSignal,
 ): Promise<{ noted: number; objects: [fact: string, vector: Float32Array][] }> {
   const wanting = facts.filter(({ isWanting }) => isWanting)
   const texts = wanting.flatMap((fact) => [fact.object, sentenceOf(fact)])
-  const made = await embedTexts(embedder, texts, signal, (place, error) => log.warn(
-    { embedder: embedder.name, fact: wanting[place >> 1]!.id, cause: error.message }, 'a fact cannot be embedded'))
+  const made = await embedTexts(embedder, texts, signal, (place, error) =>
+    log.warn(
+      { embedder: embedder.name, fact: wanting[place >> 1]!.id, cause: error.message },
+      'a fact cannot be embedded',
+    ),
+  )
   const none = new Float32Array(embedder.dimension)
   const vectors = wanting.flatMap(({ id }, place) => {
     const [object, sentence] = [made[2 * place], made[2 * place + 1]]
     return object || sentence ? [{ id, object: object ?? none, sentence: sentence ?? none }] : []
   })
-  const noted = await writeFactVectors(pool, embedder.name, facts.map(({ id }) => id), vectors)
+  const noted = await writeFactVectors(
+    pool,
+    embedder.name,
+    facts.map(({ id }) => id),
+    vectors,
+  )
   return { noted, objects: vectors.map(({ id, object }) => [id, object]) }
 }
 
@@ -60,15 +76,16 @@ export function createFactEmbedding(ground: EmbeddingGround, { sweepMs = SWEEP_M
   let failures = 0
   let wake = () => {}
 
-  const sleep = (ms: number) => new Promise<void>((resolve) => {
-    if (stopping.signal.aborted) return resolve()
-    const timer = setTimeout(resolve, ms)
-    timer.unref()
-    wake = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-  })
+  const sleep = (ms: number) =>
+    new Promise<void>((resolve) => {
+      if (stopping.signal.aborted) return resolve()
+      const timer = setTimeout(resolve, ms)
+      timer.unref()
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
 
   /** However often it is woken. */
   async function pause(ms: number): Promise<void> {
@@ -112,7 +129,9 @@ export function createFactEmbedding(ground: EmbeddingGround, { sweepMs = SWEEP_M
       isNudged = true
       wake()
     },
-    start() { running ??= run() },
+    start() {
+      running ??= run()
+    },
     async stop() {
       stopping.abort(new Error('embedding of facts stops'))
       wake()
@@ -141,5 +160,5 @@ export async function embedFacts(ground: EmbeddingGround, ids: readonly string[]
     if (!(err instanceof EmbedderFailed) && (err as Error).name !== 'TimeoutError') throw err
     log.warn({ err, embedder: embedder.name }, 'facts could not be embedded: they are compared by their words')
   }
-  return new Map([...made, ...await readObjectVectors(pool, embedder.name, ids)])
+  return new Map([...made, ...(await readObjectVectors(pool, embedder.name, ids))])
 }

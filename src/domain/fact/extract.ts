@@ -7,7 +7,12 @@ import { NotFound, ProviderFailed } from '../../errors.ts'
 import { ExtractorFailed, type ExtractedFact } from '../../providers/fact-extractor.ts'
 import type { Tx } from '../../store/db.ts'
 import {
-  advanceExtraction, findCompletion, findNthTurn, readExtractionProgress, readUnreadTurns, type UnreadTurn,
+  advanceExtraction,
+  findCompletion,
+  findNthTurn,
+  readExtractionProgress,
+  readUnreadTurns,
+  type UnreadTurn,
 } from '../../store/sql/extraction.ts'
 import { readKnownFacts, readNames } from '../../store/sql/read-active-facts.ts'
 import { readParticipants } from '../../store/sql/read-participants.ts'
@@ -35,13 +40,24 @@ const found = z.object({ ...statementShape, confidence: z.number().min(0).max(1)
 
 /** What the extractor finds in those turns. @throws ProviderFailed */
 async function find(
-  { knowledge: { extractor }, log }: Deps, told: readonly UnreadTurn[], people: readonly Person[], signal?: AbortSignal,
+  { knowledge: { extractor }, log }: Deps,
+  told: readonly UnreadTurn[],
+  people: readonly Person[],
+  signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
   if (told.length === 0) return []
   try {
-    const { facts } = await extractor.extract(told.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
-      id, actor, displayName: displayName ?? actor, kind: lessTrusted(kind, kindOfRole(role))!, text, at: createdAt,
-    })), { people: people.map(({ actor, displayName }) => displayName ?? actor), signal })
+    const { facts } = await extractor.extract(
+      told.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
+        id,
+        actor,
+        displayName: displayName ?? actor,
+        kind: lessTrusted(kind, kindOfRole(role))!,
+        text,
+        at: createdAt,
+      })),
+      { people: people.map(({ actor, displayName }) => displayName ?? actor), signal },
+    )
     return facts
   } catch (error) {
     if (!(error instanceof ExtractorFailed)) throw error
@@ -55,7 +71,11 @@ type Told = Candidate & { speaker: string }
 
 /** What an extractor says, checked and, where that is asked for, redacted; null where nothing is left of it. */
 function toCandidate(
-  { redactFacts, detectors }: Deps, room: string, turn: UnreadTurn, people: readonly Person[], fact: ExtractedFact,
+  { redactFacts, detectors }: Deps,
+  room: string,
+  turn: UnreadTurn,
+  people: readonly Person[],
+  fact: ExtractedFact,
 ): Told | null {
   const { data: parsed } = found.safeParse(fact)
   if (!parsed) return null
@@ -63,7 +83,10 @@ function toCandidate(
   const data = redactFacts ? redactStatement(parsed, detectors) : parsed
   const saidBy = lessTrusted(turn.kind, kindOfRole(turn.role))!
   return {
-    ...data, saidBy, observedAt: turn.createdAt, speaker: turn.actor,
+    ...data,
+    saidBy,
+    observedAt: turn.createdAt,
+    speaker: turn.actor,
     // What people tell of strangers is of their own world.
     userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     origin: { conversationId: room, turn },
@@ -80,12 +103,17 @@ const wasToldTo = (audience: readonly string[] | null, fact: { audience: readonl
  * that says of itself what is known of somebody in the room says that person's words again.
  */
 async function withoutEchoes(
-  { pool }: Deps, tenant: string, room: string, people: readonly Person[], candidates: readonly Told[],
+  { pool }: Deps,
+  tenant: string,
+  room: string,
+  people: readonly Person[],
+  candidates: readonly Told[],
 ): Promise<Candidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
   const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
   const [known, names] = await Promise.all([
-    readKnownFacts(pool, tenant, users, room, KNOWN), readNames(pool, tenant, users),
+    readKnownFacts(pool, tenant, users, room, KNOWN),
+    readNames(pool, tenant, users),
   ])
   const compare = (fact: Statement & { userId: string | null }) =>
     toCompared({ ...fact, subject: subjectFor(fact, names), vector: null })
@@ -96,12 +124,21 @@ async function withoutEchoes(
     const own = compare(candidate)
     const { audience } = candidate.origin!.turn!
     const visibility = visibilityOf(audience)
-    const echoed = compared.filter(({ fact, own: other }) => wasToldTo(audience, fact) && (userId === speaker
-      ? isSame({ ...own, subject: other.subject }, other) : fact.userId === userId && isSame(own, other)))
+    const echoed = compared.filter(
+      ({ fact, own: other }) =>
+        wasToldTo(audience, fact)
+        && (userId === speaker
+          ? isSame({ ...own, subject: other.subject }, other)
+          : fact.userId === userId && isSame(own, other)),
+    )
     // To the letter what holds: that is counted as a repeat, where it is written.
     const hash = contentHash(candidate)
-    return echoed.length === 0 || echoed.some(({ fact }) =>
-      fact.supersededAt === null && fact.contentHash === hash && fact.visibility === visibility)
+    return (
+      echoed.length === 0
+      || echoed.some(
+        ({ fact }) => fact.supersededAt === null && fact.contentHash === hash && fact.visibility === visibility,
+      )
+    )
   })
 }
 
@@ -110,19 +147,31 @@ async function withoutEchoes(
  * @throws ProviderFailed
  */
 async function learn(
-  deps: Deps, tenant: string, room: string, from: number, to: number, signal?: AbortSignal,
+  deps: Deps,
+  tenant: string,
+  room: string,
+  from: number,
+  to: number,
+  signal?: AbortSignal,
 ): Promise<Written | null> {
   const [turns, people] = await Promise.all([
-    readUnreadTurns(deps.pool, room, from, to), readParticipants(deps.pool, tenant, [room]),
+    readUnreadTurns(deps.pool, room, from, to),
+    readParticipants(deps.pool, tenant, [room]),
   ])
   // Instructions tell nothing of anybody.
   const told = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
   const byId = new Map(told.map((turn) => [turn.id, turn]))
   const facts = await find(deps, told, people, signal)
-  const candidates = await withoutEchoes(deps, tenant, room, people, facts.flatMap((fact) => {
-    const turn = byId.get(fact.turnId)
-    return (turn && toCandidate(deps, room, turn, people, fact)) ?? []
-  }))
+  const candidates = await withoutEchoes(
+    deps,
+    tenant,
+    room,
+    people,
+    facts.flatMap((fact) => {
+      const turn = byId.get(fact.turnId)
+      return (turn && toCandidate(deps, room, turn, people, fact)) ?? []
+    }),
+  )
   const weighed = await weigh(deps, tenant, candidates)
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockRooms(tx, tenant, [room])
@@ -138,7 +187,8 @@ async function learn(
 async function stillSaid<C extends Candidate>(tx: Tx, candidates: readonly C[]): Promise<C[]> {
   const ids = [...new Set(candidates.map(({ origin }) => origin!.turn!.id))]
   const turns = await tx.turn.findMany({
-    where: { id: { in: ids }, status: 'COMMITTED', supersededBy: null }, select: { id: true },
+    where: { id: { in: ids }, status: 'COMMITTED', supersededBy: null },
+    select: { id: true },
   })
   const current = new Set(turns.map((turn) => turn.id))
   return candidates.filter(({ origin }) => current.has(origin!.turn!.id))
@@ -175,7 +225,12 @@ export async function extractFacts(deps: Deps, viewer: Viewer, input: ExtractFac
     repeated.push(...(written?.repeated ?? []))
   }
   const [facts, seen] = await Promise.all([
-    getFacts(deps, viewer, ids), getTurns(deps, viewer, repeated.map(({ origin }) => origin!.turn!.id)),
+    getFacts(deps, viewer, ids),
+    getTurns(
+      deps,
+      viewer,
+      repeated.map(({ origin }) => origin!.turn!.id),
+    ),
   ])
   return {
     facts: ids.flatMap((each) => facts.get(each) ?? []),
@@ -190,7 +245,7 @@ export async function extractFacts(deps: Deps, viewer: Viewer, input: ExtractFac
  */
 export async function extractNext(deps: Deps, room: string, n: number, signal?: AbortSignal): Promise<boolean> {
   const progress = await readExtractionProgress(deps.pool, room)
-  const to = progress && await findNthTurn(deps.pool, room, progress.through, n)
+  const to = progress && (await findNthTurn(deps.pool, room, progress.through, n))
   if (!progress || to === null) return false
   return (await learn(deps, progress.tenant, room, progress.through, to, signal)) !== null
 }

@@ -15,13 +15,21 @@ import { LONGEST, normaliseText } from './content-hash.ts'
 /** A fact as `viewer` sees it. */
 export type Fact = FactRow & { viewer: Viewer }
 
-export const seenBy = (viewer: Viewer) => (row: FactRow): Fact => ({ ...row, viewer })
+export const seenBy =
+  (viewer: Viewer) =>
+  (row: FactRow): Fact => ({ ...row, viewer })
 
 /** Those of the facts that the viewer sees, superseded or not, keyed by id. */
 export async function getFacts(
-  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, ids: readonly string[],
+  { pool }: Pick<Ground, 'pool'>,
+  viewer: Viewer,
+  ids: readonly string[],
 ): Promise<Map<string, Fact>> {
-  const rows = await readFacts(pool, viewer, ids.filter((each) => kindOf(each) === 'fact'))
+  const rows = await readFacts(
+    pool,
+    viewer,
+    ids.filter((each) => kindOf(each) === 'fact'),
+  )
   return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
 }
 
@@ -56,13 +64,18 @@ function toPlace(cursor: string): FactPlace {
  * @throws InvalidInput
  */
 export async function getFactPage(
-  { pool, limits }: Pick<Ground, 'pool' | 'limits'>, viewer: Viewer, { filter, ...args }: FactsArgs,
+  { pool, limits }: Pick<Ground, 'pool' | 'limits'>,
+  viewer: Viewer,
+  { filter, ...args }: FactsArgs,
 ): Promise<Page<Fact>> {
   const page = paging(args, limits.pageSize)
   const { includeSuperseded, ...given } = parse(factFilter, filter ?? {})
   const after = page.after === null ? null : toPlace(page.after)
   const rows = await listFacts(pool, viewer, {
-    ...given, includeSuperseded: includeSuperseded ?? false, after, limit: page.size + 1,
+    ...given,
+    includeSuperseded: includeSuperseded ?? false,
+    after,
+    limit: page.size + 1,
   })
   return slice(rows.map(seenBy(viewer)), page)
 }
@@ -75,11 +88,15 @@ export type FactsOfRoomArgs = { first?: number | null; after?: string | null; in
  * @throws InvalidInput
  */
 export async function getFactPages(
-  { pool, limits }: Pick<Ground, 'pool' | 'limits'>, viewer: Viewer, rooms: readonly string[], args: FactsOfRoomArgs,
+  { pool, limits }: Pick<Ground, 'pool' | 'limits'>,
+  viewer: Viewer,
+  rooms: readonly string[],
+  args: FactsOfRoomArgs,
 ): Promise<Map<string, Page<Fact>>> {
   const page = paging(args, limits.pageSize)
   const rows = await listFactsOfRooms(pool, viewer, rooms, {
-    includeSuperseded: args.includeSuperseded ?? false, after: page.after === null ? null : toPlace(page.after),
+    includeSuperseded: args.includeSuperseded ?? false,
+    after: page.after === null ? null : toPlace(page.after),
     limit: page.size + 1,
   })
   const found = new Map<string, Fact[]>(rooms.map((room) => [room, []]))

@@ -33,8 +33,12 @@ const TABLE: Row[] = [
   ['was born in', 'ONE', 'ABOUT', 'born in, birthplace, place of birth'],
   ['comes from', 'ONE', 'ABOUT', 'from, originally from, came from, hails from, hometown, home country'],
   ['grew up in', 'MANY', 'ABOUT', 'grown up in, raised in'],
-  ['is married to', 'ONE', 'ABOUT', 'married to, married with, spouse, husband, wife, has a husband named, ' +
-    'has a wife named'],
+  [
+    'is married to',
+    'ONE',
+    'ABOUT',
+    'married to, married with, spouse, husband, wife, has a husband named, ' + 'has a wife named',
+  ],
   ['is engaged to', 'ONE', 'ABOUT', 'engaged to, fiance, fiancee, fiancé, fiancée'],
   ['is dating', 'ONE', 'ABOUT', 'dates, boyfriend, girlfriend, has a boyfriend named, has a girlfriend named'],
   ['is', 'MANY', 'ABOUT', ''],
@@ -42,20 +46,35 @@ const TABLE: Row[] = [
   ['is lucky to have', 'MANY', 'ABOUT', 'blessed to have, thankful for, grateful for'],
   ['draws strength from', 'MANY', 'ABOUT', 'supported by, looks up to'],
   ['is motivated by', 'MANY', 'ABOUT', 'inspired by, driven by'],
-  ['is helped by', 'MANY', 'ABOUT', 'kept sane by, kept going by, kept grounded by, kept calm by, kept motivated by, ' +
-    'kept at peace by, kept busy by, made happy by, made calm by'],
+  [
+    'is helped by',
+    'MANY',
+    'ABOUT',
+    'kept sane by, kept going by, kept grounded by, kept calm by, kept motivated by, '
+      + 'kept at peace by, kept busy by, made happy by, made calm by',
+  ],
   ['wants remembered', 'MANY', 'ABOUT', 'asked to remember'],
   ['has the pronouns', 'ONE', 'ABOUT', 'pronouns, uses the pronouns'],
   ['speaks', 'MANY', 'ABOUT', 'speak, language, spoken language'],
-  ['lives in', 'ONE', 'ENVIRONMENT', 'live, live at, living in, resides in, resides at, residence, based in, ' +
-    'located in, location, home, home city, city, moved to, relocated to, has moved to, current city'],
+  [
+    'lives in',
+    'ONE',
+    'ENVIRONMENT',
+    'live, live at, living in, resides in, resides at, residence, based in, '
+      + 'located in, location, home, home city, city, moved to, relocated to, has moved to, current city',
+  ],
   ['has the time zone', 'ONE', 'ENVIRONMENT', 'timezone, time zone, in the time zone'],
   ['has the address', 'ONE', 'ENVIRONMENT', 'address, home address, postal address'],
   ['uses', 'MANY', 'ENVIRONMENT', 'use, works with, runs on'],
   ['drives', 'MANY', 'ENVIRONMENT', 'drive'],
   ['owns', 'MANY', 'ENVIRONMENT', 'own, has, possesses'],
-  ['works at', 'ONE', 'WORK', 'work for, works for, employed by, employed at, employer, working at, company, ' +
-    'workplace, joined, got a job at, started at, started working at'],
+  [
+    'works at',
+    'ONE',
+    'WORK',
+    'work for, works for, employed by, employed at, employer, working at, company, '
+      + 'workplace, joined, got a job at, started at, started working at',
+  ],
   ['works as', 'ONE', 'WORK', 'job, occupation, profession, job title, employed as, working as, role'],
   ['works in', 'MANY', 'WORK', 'working in, field, industry'],
   ['graduated from', 'MANY', 'WORK', ''],
@@ -66,8 +85,13 @@ const TABLE: Row[] = [
   ['studies at', 'ONE', 'WORK', 'student at, attends, goes to school at'],
   ['likes', 'MANY', 'PREFERENCES', 'like, loves, enjoys, is a fan of, fan of, fond of, into, adores, can stand'],
   ['values', 'MANY', 'PREFERENCES', 'cherishes, treasures, holds dear, cares about, finds it important to'],
-  ['finds joy in', 'MANY', 'PREFERENCES', 'finds peace in, finds comfort in, finds happiness in, finds strength in, ' +
-    'finds freedom in, finds hope in, finds purpose in, finds calm in, finds energy in, finds inspiration in'],
+  [
+    'finds joy in',
+    'MANY',
+    'PREFERENCES',
+    'finds peace in, finds comfort in, finds happiness in, finds strength in, '
+      + 'finds freedom in, finds hope in, finds purpose in, finds calm in, finds energy in, finds inspiration in',
+  ],
   ['plays', 'MANY', 'PREFERENCES', ''],
   ['collects', 'MANY', 'PREFERENCES', ''],
   ['has the habit', 'MANY', 'PREFERENCES', 'habit'],
@@ -96,7 +120,8 @@ const NEGATION = /\b(?:not|never|no longer|no more|cannot|stopped|formerly|used 
 /** Words that do not change what a predicate is about. */
 const LEFT_OUT = new Set(
   `a an the is are was be been am do does did has have had currently now still also really usually always often just
-  very much any anymore can ca will wo`.split(/\s+/))
+  very much any anymore can ca will wo`.split(/\s+/),
+)
 
 /** In the past tense, which stems do not tell: it says nothing of today. "has lived in" does. */
 const PAST =

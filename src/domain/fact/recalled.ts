@@ -26,7 +26,8 @@ export function createRecalledFacts({ pool, log }: Pick<Ground, 'pool' | 'log'>)
     noted.clear()
     if (ids.length === 0) return
     await markRecalled(pool, ids).catch((err: unknown) =>
-      log.error({ err, facts: ids.length }, 'could not note that facts were recalled'))
+      log.error({ err, facts: ids.length }, 'could not note that facts were recalled'),
+    )
   }
 
   return {

@@ -44,8 +44,13 @@ type Outcome = { facts: FactRow[]; plan: Plan }
 
 const setOf = ({ userId, conversationId, visibility }: FactRow) => `${userId ?? conversationId} ${visibility}`
 
-const judged = ({ id: fact, subject, predicate, object, observedAt }: ActiveFact): JudgedFact =>
-  ({ id: fact, subject, predicate, object, observedAt: observedAt.toISOString() })
+const judged = ({ id: fact, subject, predicate, object, observedAt }: ActiveFact): JudgedFact => ({
+  id: fact,
+  subject,
+  predicate,
+  object,
+  observedAt: observedAt.toISOString(),
+})
 
 /** What the model says of pairs that rules leave open, where there is one. @throws ProviderFailed */
 async function judge(deps: Deps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
@@ -54,7 +59,10 @@ async function judge(deps: Deps, facts: readonly ActiveFact[], signal?: AbortSig
   if (!model || pairs.length === 0) return []
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   try {
-    return await model.judge(pairs.map(({ a, b }) => ({ a: judged(byId.get(a)!), b: judged(byId.get(b)!) })), signal)
+    return await model.judge(
+      pairs.map(({ a, b }) => ({ a: judged(byId.get(a)!), b: judged(byId.get(b)!) })),
+      signal,
+    )
   } catch (error) {
     if (!(error instanceof JudgeFailed)) throw error
     deps.log.warn({ err: error, judge: model.name }, 'could not judge facts')
@@ -67,14 +75,21 @@ async function decide(deps: Deps, scope: FactScope, n: number, signal?: AbortSig
   const rows = await readActiveFacts(deps.pool, scope, n)
   const users = [...new Set(rows.flatMap(({ userId }) => userId ?? []))]
   const [vectors, names] = await Promise.all([
-    embedFacts(deps, rows.map((row) => row.id)), readNames(deps.pool, scope.tenant, users),
+    embedFacts(
+      deps,
+      rows.map((row) => row.id),
+    ),
+    readNames(deps.pool, scope.tenant, users),
   ])
   const sets = new Map<string, FactRow[]>()
   for (const row of rows) sets.set(setOf(row), [...(sets.get(setOf(row)) ?? []), row])
   const outcomes: Outcome[] = []
   for (const facts of sets.values()) {
     const active = facts.map((fact): ActiveFact => ({
-      ...fact, subject: subjectFor(fact, names), vector: vectors.get(fact.id) ?? null, trust: TRUST[fact.saidBy],
+      ...fact,
+      subject: subjectFor(fact, names),
+      vector: vectors.get(fact.id) ?? null,
+      trust: TRUST[fact.saidBy],
     }))
     outcomes.push({ facts, plan: reconcile(active, await judge(deps, active, signal)) })
   }
@@ -88,20 +103,34 @@ async function write(tx: Tx, tenant: string, { facts, plan }: Outcome): Promise<
   // In the words, and in the place, of the one it has them from: so it is seen by those alone who saw these.
   const merged = plan.merged.map(({ into }) => {
     const fact = {
-      ...byId.get(into.from)!, id: newId('fact'), observedAt: into.observedAt, confidence: into.confidence,
+      ...byId.get(into.from)!,
+      id: newId('fact'),
+      observedAt: into.observedAt,
+      confidence: into.confidence,
     }
     ids.set(into.key, fact.id)
     return { fact, from: into.from }
   })
   const superseded = [
     ...plan.merged.flatMap(({ into, originals }) =>
-      originals.map((original) => ({ id: original, by: ids.get(into.key)!, reason: 'DUPLICATE' as const }))),
-    ...plan.contradicted.map(({ loser, winner }) =>
-      ({ id: loser, by: ids.get(winner) ?? winner, reason: 'CONTRADICT' as const })),
+      originals.map((original) => ({ id: original, by: ids.get(into.key)!, reason: 'DUPLICATE' as const })),
+    ),
+    ...plan.contradicted.map(({ loser, winner }) => ({
+      id: loser,
+      by: ids.get(winner) ?? winner,
+      reason: 'CONTRADICT' as const,
+    })),
   ]
   await supersedeFacts(tx, superseded)
-  await insertFacts(tx, tenant, merged.map(({ fact }) => ({ ...fact, terms: factTerms(tenant, fact) })))
-  await copyFactVectors(tx, merged.map(({ fact, from }) => ({ from, to: fact.id })))
+  await insertFacts(
+    tx,
+    tenant,
+    merged.map(({ fact }) => ({ ...fact, terms: factTerms(tenant, fact) })),
+  )
+  await copyFactVectors(
+    tx,
+    merged.map(({ fact, from }) => ({ from, to: fact.id })),
+  )
   return [...merged.map(({ fact }) => fact), ...superseded.map((each) => byId.get(each.id)!)]
 }
 
@@ -109,8 +138,9 @@ async function write(tx: Tx, tenant: string, { facts, plan }: Outcome): Promise<
 function resting({ facts, plan }: Outcome, locked: ReadonlySet<string>): Outcome {
   const merged = plan.merged.filter(({ originals }) => originals.every((original) => locked.has(original)))
   const keys = new Set(merged.map(({ into }) => into.key))
-  const contradicted = plan.contradicted.filter(({ loser, winner }) =>
-    locked.has(loser) && (keys.has(winner) || locked.has(winner)))
+  const contradicted = plan.contradicted.filter(
+    ({ loser, winner }) => locked.has(loser) && (keys.has(winner) || locked.has(winner)),
+  )
   return { facts, plan: { ...plan, merged, contradicted } }
 }
 
@@ -131,16 +161,29 @@ const touched = ({ plan }: Outcome): string[] => {
  * @throws ProviderFailed
  */
 async function settle(
-  deps: Deps, scope: FactScope, n: number, take: (tx: Tx) => Promise<boolean>, signal?: AbortSignal,
+  deps: Deps,
+  scope: FactScope,
+  n: number,
+  take: (tx: Tx) => Promise<boolean>,
+  signal?: AbortSignal,
 ): Promise<Reconciliation | null> {
   for (let attempt = 1; ; attempt++) {
     const outcomes = await decide(deps, scope, n, signal)
     const busy = outcomes.filter(changes)
     const done = await withTransaction(deps.db, async (tx, afterCommit) => {
       const facts = busy.flatMap((outcome) => outcome.facts)
-      await lockRooms(tx, scope.tenant, facts.flatMap(({ conversationId }) => conversationId ?? []))
+      await lockRooms(
+        tx,
+        scope.tenant,
+        facts.flatMap(({ conversationId }) => conversationId ?? []),
+      )
       const wanted = new Set(busy.flatMap(touched))
-      const locked = new Set(await lockFacts(tx, facts.filter((fact) => wanted.has(fact.id))))
+      const locked = new Set(
+        await lockFacts(
+          tx,
+          facts.filter((fact) => wanted.has(fact.id)),
+        ),
+      )
       if (locked.size < wanted.size && attempt < ATTEMPTS) return 'changed'
       if (!(await take(tx))) return 'taken'
       const settled = outcomes.map((outcome) => resting(outcome, locked))
@@ -157,18 +200,18 @@ async function settle(
 const summed = (outcomes: readonly Outcome[]): Reconciliation => {
   const sum = (count: (plan: Plan) => number) => outcomes.reduce((total, { plan }) => total + count(plan), 0)
   return {
-    kept: sum(({ kept }) => kept.length), merged: sum(({ merged }) => merged.length),
+    kept: sum(({ kept }) => kept.length),
+    merged: sum(({ merged }) => merged.length),
     contradicted: sum(({ contradicted }) => contradicted.length),
   }
 }
 
-const reconcileFactsInput = z.object({
-  userId: name.nullish(),
-  conversationId: id('conversation').nullish(),
-  n: between(1, MOST).nullish(),
-}).refine(({ userId, conversationId }) => userId != null || conversationId != null, {
-  path: ['userId'], message: 'give userId, conversationId or both: whose facts, or which room\'s',
-})
+const reconcileFactsInput = z
+  .object({ userId: name.nullish(), conversationId: id('conversation').nullish(), n: between(1, MOST).nullish() })
+  .refine(({ userId, conversationId }) => userId != null || conversationId != null, {
+    path: ['userId'],
+    message: "give userId, conversationId or both: whose facts, or which room's",
+  })
 export type ReconcileFactsInput = z.input<typeof reconcileFactsInput>
 
 /**
@@ -191,7 +234,11 @@ export async function reconcileFacts(deps: Deps, viewer: Viewer, input: Reconcil
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function reconcileDue(
-  deps: Deps, tenant: string, userId: string, every: number, signal?: AbortSignal,
+  deps: Deps,
+  tenant: string,
+  userId: string,
+  every: number,
+  signal?: AbortSignal,
 ): Promise<boolean> {
   const progress = await readProgressOf(deps.pool, tenant, userId)
   if (!progress || runsDue(progress.turns, progress.reconciledTurns, every) === 0) return false

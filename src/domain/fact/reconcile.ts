@@ -58,18 +58,22 @@ const pairKey = ({ a, b }: Pair) => (a < b ? `${a} ${b}` : `${b} ${a}`)
 
 /** A total order: who comes first is believed where two cannot both hold. */
 const byWinning = (a: Cluster, b: Cluster) =>
-  b.observedAt.getTime() - a.observedAt.getTime() || b.confidence - a.confidence ||
-  byText(a.lead.contentHash, b.lead.contentHash) || byText(a.lead.id, b.lead.id)
+  b.observedAt.getTime() - a.observedAt.getTime()
+  || b.confidence - a.confidence
+  || byText(a.lead.contentHash, b.lead.contentHash)
+  || byText(a.lead.id, b.lead.id)
 
 /** Of more words a sentence gets no clearer. */
 const CLEAR_WORDS = 12
 
 /** The clearest first: more trusted, then more words up to 12, then shorter, more confident, lower hash, lower id. */
 const byClarity = (a: Known, b: Known) =>
-  b.trust - a.trust ||
-  Math.min(CLEAR_WORDS, b.compared.words.length) - Math.min(CLEAR_WORDS, a.compared.words.length) ||
-  a.object.length - b.object.length || b.confidence - a.confidence ||
-  byText(a.contentHash, b.contentHash) || byText(a.id, b.id)
+  b.trust - a.trust
+  || Math.min(CLEAR_WORDS, b.compared.words.length) - Math.min(CLEAR_WORDS, a.compared.words.length)
+  || a.object.length - b.object.length
+  || b.confidence - a.confidence
+  || byText(a.contentHash, b.contentHash)
+  || byText(a.id, b.id)
 
 const prepare = (facts: readonly ActiveFact[]): Known[] =>
   facts.map((fact) => ({ ...fact, compared: toCompared(fact) })).sort(byClarity)
@@ -115,7 +119,8 @@ function toCluster(members: Known[]): Cluster {
   const lead = members[0]!
   const trusted = members.filter(({ trust }) => trust === lead.trust)
   return {
-    lead, members,
+    lead,
+    members,
     observedAt: new Date(Math.max(...trusted.map(({ observedAt }) => observedAt.getTime()))),
     confidence: Math.max(...trusted.map(({ confidence }) => confidence)),
     key: members.length > 1 ? `merged:${lead.id}` : lead.id,
@@ -124,7 +129,9 @@ function toCluster(members: Known[]): Cluster {
 
 /** @param facts the newest active ones of one visibility set, with distinct ids */
 export function reconcile(
-  facts: readonly ActiveFact[], verdicts: readonly Verdict[] = [], nearness: Nearness = NEARNESS,
+  facts: readonly ActiveFact[],
+  verdicts: readonly Verdict[] = [],
+  nearness: Nearness = NEARNESS,
 ): Plan {
   const known = prepare(facts)
   const { followed, rejected } = check(known, verdicts, nearness)
@@ -133,16 +140,17 @@ export function reconcile(
   // Each joins the first lead it says the same as. So no two leads are the same: a second pass finds nothing to merge.
   const groups: Known[][] = []
   for (const fact of known) {
-    const group = groups.find(([lead]) =>
-      isSame(lead!.compared, fact.compared, nearness) || verdictOn(lead!, fact) === 'SAME')
+    const group = groups.find(
+      ([lead]) => isSame(lead!.compared, fact.compared, nearness) || verdictOn(lead!, fact) === 'SAME',
+    )
     if (group) group.push(fact)
     else groups.push([fact])
   }
   const clusters = groups.map(toCluster).sort(byWinning)
 
   const clash = (a: Cluster, b: Cluster) =>
-    contradicts(a.lead.compared, b.lead.compared, nearness) ||
-    a.members.some((one) => b.members.some((other) => verdictOn(one, other) === 'CONTRADICTORY'))
+    contradicts(a.lead.compared, b.lead.compared, nearness)
+    || a.members.some((one) => b.members.some((other) => verdictOn(one, other) === 'CONTRADICTORY'))
 
   const plan: Plan = { merged: [], contradicted: [], kept: [], disputed: [], rejected }
   const staying: Cluster[] = []
@@ -162,8 +170,7 @@ export function reconcile(
   plan.contradicted.sort((x, y) => byText(x.loser, y.loser))
   plan.kept.sort(byText)
   plan.disputed.sort((x, y) => byText(x.a, y.a) || byText(x.b, y.b))
-  plan.rejected.sort(({ verdict: x }, { verdict: y }) =>
-    byText(x.a, y.a) || byText(x.b, y.b) || byText(x.says, y.says))
+  plan.rejected.sort(({ verdict: x }, { verdict: y }) => byText(x.a, y.a) || byText(x.b, y.b) || byText(x.says, y.says))
   return plan
 }
 

@@ -48,7 +48,10 @@ type Source = Origin & { at: Date; saidBy: ParticipantKind | null }
 
 /** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another room */
 async function findSources(
-  { pool }: Deps, viewer: Viewer, room: string | null, facts: readonly { sourceTurnId?: string | null }[],
+  { pool }: Deps,
+  viewer: Viewer,
+  room: string | null,
+  facts: readonly { sourceTurnId?: string | null }[],
 ): Promise<Map<string, Source>> {
   const ids = [...new Set(facts.flatMap(({ sourceTurnId }) => sourceTurnId ?? []))]
   const turns = new Map((await readTurns(pool, viewer, ids)).map((turn) => [turn.id, turn]))
@@ -64,16 +67,24 @@ async function findSources(
       throw InvalidInput.at(`facts.${place}.sourceTurnId`, 'is not in that conversation')
     }
   }
-  return new Map([...turns.values()].map((turn) => [turn.id, {
-    conversationId: turn.conversationId, turn, at: turn.createdAt,
-    saidBy: lessTrusted(kinds.get(`${turn.conversationId} ${turn.actor}`) ?? null, kindOfRole(turn.role)),
-  }]))
+  return new Map(
+    [...turns.values()].map((turn) => [
+      turn.id,
+      {
+        conversationId: turn.conversationId,
+        turn,
+        at: turn.createdAt,
+        saidBy: lessTrusted(kinds.get(`${turn.conversationId} ${turn.actor}`) ?? null, kindOfRole(turn.role)),
+      },
+    ]),
+  )
 }
 
 /** As what the viewer is in rooms of the tenant: an agent or a tool, in whichever; null where in none. */
 async function knownAs({ db }: Deps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
   const found = await db.participant.findFirst({
-    where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } }, select: { kind: true },
+    where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } },
+    select: { kind: true },
   })
   return found?.kind ?? null
 }
@@ -88,7 +99,8 @@ export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFacts
   const { redactFacts, detectors } = deps
   const asked = parse(recordFactsInput, input)
   const given = {
-    ...asked, facts: redactFacts ? asked.facts.map((fact) => redactStatement(fact, detectors)) : asked.facts,
+    ...asked,
+    facts: redactFacts ? asked.facts.map((fact) => redactStatement(fact, detectors)) : asked.facts,
   }
   const room = given.conversationId ?? null
   const sources = await findSources(deps, viewer, room, given.facts)
@@ -103,8 +115,12 @@ export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFacts
     const known = people.filter(({ conversationId }) => conversationId === origin?.conversationId)
     const recorder = known.find(({ actor }) => actor === viewer.actor)?.kind ?? elsewhere
     return {
-      subject: fact.subject, predicate: fact.predicate, object: fact.object, confidence: fact.confidence ?? 1,
-      userId: given.userId ?? userOf(fact.subject, known), origin,
+      subject: fact.subject,
+      predicate: fact.predicate,
+      object: fact.object,
+      confidence: fact.confidence ?? 1,
+      userId: given.userId ?? userOf(fact.subject, known),
+      origin,
       saidBy: lessTrusted(source?.saidBy ?? null, recorder) ?? 'HUMAN',
       observedAt: fact.observedAt ?? source?.at ?? now,
     }
@@ -125,12 +141,19 @@ async function checkSources(tx: Tx, candidates: readonly Candidate[]): Promise<v
   })
   if (!unfit) return
   const place = candidates.findIndex(({ origin }) => origin?.turn?.id === unfit.id)
-  throw InvalidInput.at(`facts.${place}.sourceTurnId`, unfit.status === 'COMMITTED'
-    ? 'was superseded: only the newest version is a source' : `is ${unfit.status}: only what is complete is a source`)
+  throw InvalidInput.at(
+    `facts.${place}.sourceTurnId`,
+    unfit.status === 'COMMITTED'
+      ? 'was superseded: only the newest version is a source'
+      : `is ${unfit.status}: only what is complete is a source`,
+  )
 }
 
 async function keep(
-  deps: Deps, viewer: Viewer, rooms: readonly string[], candidates: readonly Candidate[],
+  deps: Deps,
+  viewer: Viewer,
+  rooms: readonly string[],
+  candidates: readonly Candidate[],
 ): Promise<FactExtraction> {
   const { tenant } = viewer
   const weighed = await weigh(deps, tenant, candidates)

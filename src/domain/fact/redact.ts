@@ -24,8 +24,8 @@ const BUILT_IN: Detector[] = [credentials, emails, ibans, cards, ips, phones]
 const byPattern = (kind: string, pattern: RegExp): Detector => {
   const flags = pattern.flags.replace('y', '')
   const global = new RegExp(pattern.source, flags.includes('g') ? flags : `${flags}g`)
-  return (text) => [...text.matchAll(global)].map(({ 0: match, index }) => (
-    { kind, start: index, end: index + match.length }))
+  return (text) =>
+    [...text.matchAll(global)].map(({ 0: match, index }) => ({ kind, start: index, end: index + match.length }))
 }
 
 /** What stands in the place of a find. No detector finds it: redacting twice changes nothing. */
@@ -62,6 +62,8 @@ export function redact(text: string, custom: readonly CustomDetector[] = []): Re
 
 /** A statement with each of its texts redacted. */
 export const redactStatement = <S extends Statement>(statement: S, custom: readonly CustomDetector[]): S => ({
-  ...statement, subject: redact(statement.subject, custom).text, predicate: redact(statement.predicate, custom).text,
+  ...statement,
+  subject: redact(statement.subject, custom).text,
+  predicate: redact(statement.predicate, custom).text,
   object: redact(statement.object, custom).text,
 })

@@ -47,7 +47,10 @@ export function toCompared(fact: Statement & { vector: Float32Array | null }): C
     predicate: classify(predicate),
     words: kept.length > 0 ? kept : all,
     object: folded,
-    numbers: [...folded.matchAll(/\p{N}+/gu)].map(([number]) => number).sort().join(),
+    numbers: [...folded.matchAll(/\p{N}+/gu)]
+      .map(([number]) => number)
+      .sort()
+      .join(),
     names: new Set([...object.matchAll(NAME)].map(([name]) => name.toLowerCase())),
     isNegative: NEGATIVE.test(object),
     // A text without direction is near nothing.

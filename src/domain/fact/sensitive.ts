@@ -108,23 +108,39 @@ export function* phones(text: string): Generator<Found> {
 }
 
 /** What services begin their keys with, and how they go on. */
-const KEYS = new RegExp(`(?<![\\p{L}\\p{N}_-])(?:${[
-  'sk-(?:proj-|ant-|or-|svcacct-)?[\\w-]{16,200}', '(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,120}', 'whsec_\\w{16,80}',
-  'gh[pousr]_[A-Za-z0-9]{20,255}', 'github_pat_\\w{20,255}', 'glpat-[\\w-]{16,64}', 'xox[abeoprs]-[\\w-]{10,200}',
-  '(?:AKIA|ASIA)[A-Z0-9]{16}', 'AIza[\\w-]{30,40}', 'ya29\\.[\\w-]{20,300}', 'npm_[A-Za-z0-9]{30,60}',
-  'hf_[A-Za-z0-9]{20,60}', 'SG\\.[\\w-]{16,32}\\.[\\w-]{16,64}', 'dop_v1_[a-f0-9]{40,80}', 'pypi-[\\w-]{16,250}',
-  'eyJ[\\w-]{8,2000}\\.eyJ[\\w-]{8,4000}\\.[\\w-]{8,1000}',
-].join('|')})`, 'gu')
+const KEYS = new RegExp(
+  `(?<![\\p{L}\\p{N}_-])(?:${[
+    'sk-(?:proj-|ant-|or-|svcacct-)?[\\w-]{16,200}',
+    '(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,120}',
+    'whsec_\\w{16,80}',
+    'gh[pousr]_[A-Za-z0-9]{20,255}',
+    'github_pat_\\w{20,255}',
+    'glpat-[\\w-]{16,64}',
+    'xox[abeoprs]-[\\w-]{10,200}',
+    '(?:AKIA|ASIA)[A-Z0-9]{16}',
+    'AIza[\\w-]{30,40}',
+    'ya29\\.[\\w-]{20,300}',
+    'npm_[A-Za-z0-9]{30,60}',
+    'hf_[A-Za-z0-9]{20,60}',
+    'SG\\.[\\w-]{16,32}\\.[\\w-]{16,64}',
+    'dop_v1_[a-f0-9]{40,80}',
+    'pypi-[\\w-]{16,250}',
+    'eyJ[\\w-]{8,2000}\\.eyJ[\\w-]{8,4000}\\.[\\w-]{8,1000}',
+  ].join('|')})`,
+  'gu',
+)
 const PRIVATE_KEY =
   /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,-]{0,8000}(?:-----END [A-Z0-9 ]{1,40}-----)?/g
 /** user:password@ of a URL: the password. */
-const URL_PASSWORD = /:\/\/[^\s:/@]{0,64}:([^\s:/@[][^\s:/@]{2,127})@/gd
+const URL_PASSWORD = /:\/\/[^\s:/@]{0,64}:([^\s:/@[][^\s:/@]{2,127})@/dg
 /** A name that says it, then the value. */
 const NAMED = new RegExp(
-  '\\b(?:pass(?:word|wd|phrase|code)|pwd|pw|pin|secret(?:[ _-]?key)?|' +
-    '(?:api|access|auth|private|signing)[ _-]?(?:key|token)|' +
-    'token|bearer|client[ _-]?secret)["\'`]?(?:\\s{0,3}(?::=|[:=])\\s{0,3}|\\s{1,3}(?:is|was)\\s{1,3}|\\s)["\'`]?' +
-    '([^\\s"\'`,;]{4,256})', 'gdi')
+  '\\b(?:pass(?:word|wd|phrase|code)|pwd|pw|pin|secret(?:[ _-]?key)?|'
+    + '(?:api|access|auth|private|signing)[ _-]?(?:key|token)|'
+    + 'token|bearer|client[ _-]?secret)["\'`]?(?:\\s{0,3}(?::=|[:=])\\s{0,3}|\\s{1,3}(?:is|was)\\s{1,3}|\\s)["\'`]?'
+    + '([^\\s"\'`,;]{4,256})',
+  'gdi',
+)
 /** A run that could be a key, if it is as mixed as one. */
 const TOKEN = /(?<![\w+/.-])[\w+/-]{24,128}={0,2}(?![\w+/=-])/g
 /** Bits a character of Shannon's entropy. Random base64 of 24 characters has 4.1 or more; joined words have less. */
@@ -155,7 +171,14 @@ export function* credentials(text: string): Generator<Found> {
     if (/^\d+$/.test(value) ? isSaid : isAssigned || kindsOf(value) > 1) yield at('secret', start, value)
   }
   for (const { 0: match, index } of text.matchAll(TOKEN)) {
-    if (/[a-z]/.test(match) && /[A-Z]/.test(match) && /\d/.test(match) && !/^(?:conv|turn|fact|sum|run)_/.test(match) &&
-      !match.includes('/') && entropy(match) >= RANDOM_BITS) yield at('secret', index, match)
+    if (
+      /[a-z]/.test(match)
+      && /[A-Z]/.test(match)
+      && /\d/.test(match)
+      && !/^(?:conv|turn|fact|sum|run)_/.test(match)
+      && !match.includes('/')
+      && entropy(match) >= RANDOM_BITS
+    )
+      yield at('secret', index, match)
   }
 }

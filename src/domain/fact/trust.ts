@@ -16,4 +16,4 @@ export const BELIEVED = TRUST.HUMAN
 
 /** The one of two who had a part in it that is to be believed less; null stands for nobody. */
 export const lessTrusted = (a: Source | null, b: Source | null): Source | null =>
-  a === null || b === null ? a ?? b : TRUST[a] < TRUST[b] ? a : b
+  a === null || b === null ? (a ?? b) : TRUST[a] < TRUST[b] ? a : b

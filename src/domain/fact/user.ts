@@ -38,7 +38,8 @@ export function userOf(subject: string, people: readonly Person[]): string | nul
  * The subject that a fact is compared by: all that a user is called is one. `names`: what users are called anywhere.
  */
 export function subjectFor(
-  { userId, subject }: { userId: string | null; subject: string }, names: ReadonlyMap<string, readonly string[]>,
+  { userId, subject }: { userId: string | null; subject: string },
+  names: ReadonlyMap<string, readonly string[]>,
 ): string {
   if (userId === null) return subject
   const own = [null, ...(names.get(userId) ?? [])].flatMap((displayName) => namesOf({ actor: userId, displayName }))

@@ -10,8 +10,16 @@ import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact-columns.ts'
 import { lockJournal, writeEntry } from '../../store/sql/write-entry.ts'
 import {
-  backToMark, countSkipped, insertFacts, lockFactsByKey, markFacts, renewFacts, type ActiveRow, type FactKey,
-  type NewFact, type Renewal,
+  backToMark,
+  countSkipped,
+  insertFacts,
+  lockFactsByKey,
+  markFacts,
+  renewFacts,
+  type ActiveRow,
+  type FactKey,
+  type NewFact,
+  type Renewal,
 } from '../../store/sql/write-facts.ts'
 import type { AfterCommit } from '../../store/tx.ts'
 import type { Ground } from '../deps.ts'
@@ -48,13 +56,17 @@ const SHARE_MS = 10
 
 /** Before any room is locked: a thousand facts take the processor for seconds. */
 export async function weigh(
-  { tokens }: Pick<Ground, 'tokens'>, tenant: string, candidates: readonly Candidate[],
+  { tokens }: Pick<Ground, 'tokens'>,
+  tenant: string,
+  candidates: readonly Candidate[],
 ): Promise<Weighed[]> {
   const weighed: Weighed[] = []
   let began = performance.now()
   for (const candidate of candidates) {
     weighed.push({
-      ...candidate, tokenCount: await tokens.count(sentenceOf(candidate)), contentHash: contentHash(candidate),
+      ...candidate,
+      tokenCount: await tokens.count(sentenceOf(candidate)),
+      contentHash: contentHash(candidate),
       terms: factTerms(tenant, candidate),
     })
     if (performance.now() - began < SHARE_MS) continue
@@ -79,7 +91,11 @@ export async function lockRooms(tx: Tx, tenant: string, rooms: Iterable<string>)
 
 /** Who may see it, in one text: empty for everyone. */
 export const visibilityOf = (audience: readonly string[] | null): string =>
-  audience === null ? '' : createHash('sha256').update(JSON.stringify([...new Set(audience)].sort())).digest('hex')
+  audience === null
+    ? ''
+    : createHash('sha256')
+        .update(JSON.stringify([...new Set(audience)].sort()))
+        .digest('hex')
 
 /** A fact as one sentence. */
 export const sentenceOf = ({ subject, predicate, object }: Statement): string => `${subject} ${predicate} ${object}`
@@ -96,10 +112,23 @@ function toNewFact(heads: Heads, candidate: Weighed): NewFact {
   const next = origin ? heads.get(origin.conversationId)! + 1 : null
   const audience = turn?.audience ? [...new Set(turn.audience)].sort() : null
   return {
-    id: newId('fact'), userId, conversationId: origin?.conversationId ?? null, rootSeq: turn?.rootSeq ?? next,
-    seq: turn?.seq ?? next, audience, visibility: visibilityOf(audience), sourceTurnId: turn?.id ?? null, saidBy,
-    subject, predicate, object, confidence, observedAt, tokenCount,
-    contentHash: candidate.contentHash, terms: candidate.terms,
+    id: newId('fact'),
+    userId,
+    conversationId: origin?.conversationId ?? null,
+    rootSeq: turn?.rootSeq ?? next,
+    seq: turn?.seq ?? next,
+    audience,
+    visibility: visibilityOf(audience),
+    sourceTurnId: turn?.id ?? null,
+    saidBy,
+    subject,
+    predicate,
+    object,
+    confidence,
+    observedAt,
+    tokenCount,
+    contentHash: candidate.contentHash,
+    terms: candidate.terms,
   }
 }
 
@@ -144,7 +173,10 @@ async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
  * tell these of it is the caller's, by `noteFacts`, right after.
  */
 export async function writeFacts(
-  tx: Tx, tenant: string, heads: Heads, candidates: readonly Weighed[],
+  tx: Tx,
+  tenant: string,
+  heads: Heads,
+  candidates: readonly Weighed[],
 ): Promise<Written> {
   const facts = candidates.map((candidate) => toNewFact(heads, candidate))
   const { inserted, known, active } = await insertOrLock(tx, tenant, facts)
@@ -169,7 +201,10 @@ export async function writeFacts(
 
 /** Tells the rooms of what has changed in them: one entry each, announced after the commit. */
 export async function noteFacts(
-  voice: Pick<Ground, 'bus' | 'onGrowth'>, tx: Tx, afterCommit: AfterCommit, tenant: string,
+  voice: Pick<Ground, 'bus' | 'onGrowth'>,
+  tx: Tx,
+  afterCommit: AfterCommit,
+  tenant: string,
   changed: readonly Pick<FactRow, 'id' | 'conversationId'>[],
 ): Promise<void> {
   const byRoom = new Map<string, string[]>()

@@ -27,7 +27,9 @@ type JobsArgs = { first?: number | null; state?: JobState | null }
  * @throws InvalidInput
  */
 export async function getJobs(
-  { pool, limits }: Pick<Ground, 'pool' | 'limits'>, viewer: Viewer, { first, state }: JobsArgs,
+  { pool, limits }: Pick<Ground, 'pool' | 'limits'>,
+  viewer: Viewer,
+  { first, state }: JobsArgs,
 ): Promise<Job[]> {
   const { size } = paging({ first }, limits.pageSize)
   const rows = await readJobs(pool, viewer.tenant, [...NAMES.keys()], state ?? null, size)

@@ -26,7 +26,11 @@ function extraction(deps: Deps, every: number, extractNext: Verbs['extractNext']
 }
 
 function aboutUsers(
-  deps: Deps, name: JobName, mark: UserMark, every: number, verb: Verbs['refreshProfileDue'],
+  deps: Deps,
+  name: JobName,
+  mark: UserMark,
+  every: number,
+  verb: Verbs['refreshProfileDue'],
 ): Work<Subject> {
   return {
     name,

@@ -44,7 +44,9 @@ export async function startWorks(deps: Deps, works: Works): Promise<() => Promis
 
   function track(work: Promise<void>): void {
     const done = work
-      .catch((err) => { if (!stopped) log.warn({ err }, 'could not look for work') })
+      .catch((err) => {
+        if (!stopped) log.warn({ err }, 'could not look for work')
+      })
       .finally(() => running.delete(done))
     running.add(done)
   }
@@ -129,10 +131,12 @@ export async function startWorks(deps: Deps, works: Works): Promise<() => Promis
   try {
     for (const work of works.rooms) stops.push(await startWorker(deps, work, ({ key }) => addRoom(key)))
     for (const work of works.users) {
-      stops.push(await startWorker(deps, work, (user) => {
-        addUsers([user])
-        lookSoon()
-      }))
+      stops.push(
+        await startWorker(deps, work, (user) => {
+          addUsers([user])
+          lookSoon()
+        }),
+      )
     }
   } catch (error) {
     await stop()

@@ -11,7 +11,9 @@ export type JobName = 'COMPACT' | 'EXTRACT_FACTS' | 'REFRESH_PROFILE' | 'RECONCI
 
 /** The queue of each. */
 export const QUEUES: Readonly<Record<JobName, string>> = {
-  COMPACT: 'compact', EXTRACT_FACTS: 'extract-facts', REFRESH_PROFILE: 'refresh-profile',
+  COMPACT: 'compact',
+  EXTRACT_FACTS: 'extract-facts',
+  REFRESH_PROFILE: 'refresh-profile',
   RECONCILE_FACTS: 'reconcile-facts',
 }
 
@@ -44,7 +46,7 @@ const LOST_MS = 300_000
 /** Does it again and again, until it says that there is nothing left, or is to halt; how often it did something. */
 export async function repeat(once: (stop: AbortSignal) => Promise<boolean>, { stop, enough }: Halt): Promise<number> {
   let count = 0
-  while (!stop.aborted && !enough() && await once(stop)) count++
+  while (!stop.aborted && !enough() && (await once(stop))) count++
   return count
 }
 
@@ -54,7 +56,8 @@ export async function repeat(once: (stop: AbortSignal) => Promise<boolean>, { st
  * @returns what stops it, once what runs has ended
  */
 export function startWorker(
-  { jobs, log }: Pick<Deps, 'jobs' | 'log'>, work: Pick<Work<never>, 'name' | 'lanes' | 'run'>,
+  { jobs, log }: Pick<Deps, 'jobs' | 'log'>,
+  work: Pick<Work<never>, 'name' | 'lanes' | 'run'>,
   again: (subject: Subject) => void,
 ): Promise<() => Promise<void>> {
   const busy = new Map<string, { since: number; isAskedAgain: boolean }>()

@@ -19,14 +19,15 @@ type ProfileChange = {
   removed: readonly Statement[]
 }
 
-type ProfileBudget = {
-  maxTokens: number
-  count(text: string): number | Promise<number>
-}
+type ProfileBudget = { maxTokens: number; count(text: string): number | Promise<number> }
 
 const TITLES: [Section, string][] = [
-  ['ABOUT', 'About'], ['PREFERENCES', 'Preferences'], ['WORK', 'Work'], ['ENVIRONMENT', 'Environment'],
-  ['CONSTRAINTS', 'Constraints'], ['OTHER', 'Other'],
+  ['ABOUT', 'About'],
+  ['PREFERENCES', 'Preferences'],
+  ['WORK', 'Work'],
+  ['ENVIRONMENT', 'Environment'],
+  ['CONSTRAINTS', 'Constraints'],
+  ['OTHER', 'Other'],
 ]
 const titleOf = new Map(TITLES)
 
@@ -75,8 +76,10 @@ function readLines(profile: string | null): Map<string, string[]> {
 }
 
 const render = (lines: ReadonlyMap<string, readonly string[]>) =>
-  [...lines].filter(([, own]) => own.length > 0)
-    .map(([title, own]) => `## ${title}\n${own.map((line) => `- ${line}`).join('\n')}`).join('\n\n')
+  [...lines]
+    .filter(([, own]) => own.length > 0)
+    .map(([title, own]) => `## ${title}\n${own.map((line) => `- ${line}`).join('\n')}`)
+    .join('\n\n')
 
 /**
  * The new profile; empty where nothing is known, or nothing fits. In each section the newest stands first. What is too
@@ -85,10 +88,12 @@ const render = (lines: ReadonlyMap<string, readonly string[]>) =>
 export async function mergeProfile(change: ProfileChange, { maxTokens, count }: ProfileBudget): Promise<string> {
   const names = new Set(change.names.map((name) => normaliseText(name).toLowerCase()))
   const lines = readLines(change.previous)
-  const gone = new Set(change.removed.flatMap((fact) => {
-    const text = wording(fact, names)
-    return [text, claimed(text)]
-  }))
+  const gone = new Set(
+    change.removed.flatMap((fact) => {
+      const text = wording(fact, names)
+      return [text, claimed(text)]
+    }),
+  )
   const fresh = new Map<string, string[]>(TITLES.map(([, title]) => [title, []]))
   const told = new Set<string>()
   for (const fact of [...change.added].sort(byNewness)) {
@@ -97,10 +102,12 @@ export async function mergeProfile(change: ProfileChange, { maxTokens, count }: 
     told.add(keyOf(text))
     fresh.get(titleOf.get(sectionOf(fact, names))!)!.push(fact.trust >= BELIEVED ? text : claimed(text))
   }
-  const merged = new Map(TITLES.map(([, title]) => {
-    const old = lines.get(title)!.filter((line) => !gone.has(line) && !told.has(keyOf(line)))
-    return [title, [...fresh.get(title)!, ...old]] as [string, string[]]
-  }))
+  const merged = new Map(
+    TITLES.map(([, title]) => {
+      const old = lines.get(title)!.filter((line) => !gone.has(line) && !told.has(keyOf(line)))
+      return [title, [...fresh.get(title)!, ...old]] as [string, string[]]
+    }),
+  )
   return fit(merged, { maxTokens, count })
 }
 
@@ -115,8 +122,8 @@ async function fit(lines: Map<string, string[]>, { maxTokens, count }: ProfileBu
     let surplus = Math.max(1, Math.floor(total * (1 - maxTokens / tokens) * 0.8))
     for (; surplus > 0; surplus--) {
       const other = lines.get('Other')!
-      const longest = other.length > 0 ? other
-        : [...lines.values()].reduce((most, own) => (own.length > most.length ? own : most))
+      const longest =
+        other.length > 0 ? other : [...lines.values()].reduce((most, own) => (own.length > most.length ? own : most))
       longest.pop()
     }
   }

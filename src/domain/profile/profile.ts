@@ -9,8 +9,14 @@ export type UserProfile = UserProfileRow
 
 /** Profiles by user; a user of whom the viewer may have none has no key. */
 export async function getProfiles(
-  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, users: readonly string[],
+  { pool }: Pick<Ground, 'pool'>,
+  viewer: Viewer,
+  users: readonly string[],
 ): Promise<Map<string, UserProfile>> {
-  const rows = await readProfiles(pool, viewer, users.filter((user) => storable(user) === null))
+  const rows = await readProfiles(
+    pool,
+    viewer,
+    users.filter((user) => storable(user) === null),
+  )
   return new Map(rows.map((row) => [row.userId, row]))
 }

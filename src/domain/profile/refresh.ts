@@ -9,7 +9,11 @@ import type { FactRow } from '../../store/sql/fact-columns.ts'
 import { readActiveFacts, readNames } from '../../store/sql/read-active-facts.ts'
 import { readProgressOf, takeProfiling } from '../../store/sql/user-progress.ts'
 import {
-  readProfileRow, readSupersededAmong, writeProfile, type ProfileRow, type SupersededFact,
+  readProfileRow,
+  readSupersededAmong,
+  writeProfile,
+  type ProfileRow,
+  type SupersededFact,
 } from '../../store/sql/write-profile.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Deps } from '../deps.ts'
@@ -34,16 +38,21 @@ type Change = { previous: ProfileRow | null; active: FactRow[]; removed: Superse
 
 /** The new profile, by the writer where there is one, else by rule; and who made it. @throws ProviderFailed */
 async function write(
-  deps: Deps, tenant: string, userId: string, { previous, active, removed }: Change, signal?: AbortSignal,
+  deps: Deps,
+  tenant: string,
+  userId: string,
+  { previous, active, removed }: Change,
+  signal?: AbortSignal,
 ): Promise<{ content: string; madeBy: string }> {
   const called = (await readNames(deps.pool, tenant, [userId])).get(userId) ?? []
   const names = [userId, ...called.flatMap((each) => [each, each.split(' ')[0]!])]
   const { profileWriter } = deps.knowledge
   const before = previous?.content || null
   if (!profileWriter) {
-    const content = await mergeProfile({
-      names, previous: before, removed, added: active.map((fact) => ({ ...fact, trust: TRUST[fact.saidBy] })),
-    }, { maxTokens: PROFILE_TOKENS, count: deps.tokens.count })
+    const content = await mergeProfile(
+      { names, previous: before, removed, added: active.map((fact) => ({ ...fact, trust: TRUST[fact.saidBy] })) },
+      { maxTokens: PROFILE_TOKENS, count: deps.tokens.count },
+    )
     return { content, madeBy: RULES }
   }
   const told = new Set(previous?.madeOf)
@@ -51,12 +60,23 @@ async function write(
   // A model is asked only where there is something to say.
   if (previous && previous.madeBy === profileWriter.name && added.length + removed.length === 0) return previous
   try {
-    const content = await profileWriter.write({
-      userId, names, previous: before, removed, maxTokens: PROFILE_TOKENS,
-      added: added.map(({ subject, predicate, object, observedAt, saidBy }) => ({
-        subject, predicate, object, observedAt: observedAt.toISOString(), believed: TRUST[saidBy] >= BELIEVED,
-      })),
-    }, signal)
+    const content = await profileWriter.write(
+      {
+        userId,
+        names,
+        previous: before,
+        removed,
+        maxTokens: PROFILE_TOKENS,
+        added: added.map(({ subject, predicate, object, observedAt, saidBy }) => ({
+          subject,
+          predicate,
+          object,
+          observedAt: observedAt.toISOString(),
+          believed: TRUST[saidBy] >= BELIEVED,
+        })),
+      },
+      signal,
+    )
     return { content, madeBy: profileWriter.name }
   } catch (error) {
     if (!(error instanceof ProfileWriterFailed)) throw error
@@ -70,24 +90,35 @@ async function write(
  * @throws ProviderFailed
  */
 async function make(
-  deps: Deps, tenant: string, userId: string, recent: number, take: (tx: Tx) => Promise<boolean>, signal?: AbortSignal,
+  deps: Deps,
+  tenant: string,
+  userId: string,
+  recent: number,
+  take: (tx: Tx) => Promise<boolean>,
+  signal?: AbortSignal,
 ): Promise<boolean> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const previous = await readProfileRow(deps.pool, tenant, userId)
     const rows = await readActiveFacts(
-      deps.pool, { tenant, userId, conversationId: null, actor: null }, previous ? recent : Math.max(recent, RECENT))
+      deps.pool,
+      { tenant, userId, conversationId: null, actor: null },
+      previous ? recent : Math.max(recent, RECENT),
+    )
     // Of facts that not everybody sees, none.
     const active = rows.filter(({ visibility }) => visibility === '')
     const removed = previous ? await readSupersededAmong(deps.pool, previous.madeOf) : []
     const made = await write(deps, tenant, userId, { previous, active, removed }, signal)
     const gone = new Set(removed.map(({ id }) => id))
-    const known = new Set([...previous?.madeOf ?? [], ...active.map(({ id }) => id)])
+    const known = new Set([...(previous?.madeOf ?? []), ...active.map(({ id }) => id)])
     const madeOf = [...known].filter((id) => !gone.has(id))
     const tokenCount = await deps.tokens.count(made.content)
     const done = await withTransaction(deps.db, async (tx) => {
       // Its facts are locked before the user's progress, as everywhere.
-      const written = await writeProfile(
-        tx, tenant, userId, previous?.updatedAt ?? null, { ...made, madeOf, tokenCount })
+      const written = await writeProfile(tx, tenant, userId, previous?.updatedAt ?? null, {
+        ...made,
+        madeOf,
+        tokenCount,
+      })
       if (!written) return 'moved'
       if (!(await take(tx))) throw new Taken()
       return 'written'
@@ -103,10 +134,7 @@ async function make(
 /** Rolls back: somebody else did it. */
 class Taken extends Error {}
 
-const refreshInput = z.object({
-  userId: name,
-  recentK: between(1, MOST).nullish(),
-})
+const refreshInput = z.object({ userId: name, recentK: between(1, MOST).nullish() })
 export type RefreshUserProfileInput = z.input<typeof refreshInput>
 
 /**
@@ -115,7 +143,9 @@ export type RefreshUserProfileInput = z.input<typeof refreshInput>
  * @throws NotAllowed for a viewer who does not see all the facts that it tells of
  */
 export async function refreshUserProfile(
-  deps: Deps, viewer: Viewer, input: RefreshUserProfileInput,
+  deps: Deps,
+  viewer: Viewer,
+  input: RefreshUserProfileInput,
 ): Promise<UserProfile> {
   const { userId, recentK } = parse(refreshInput, input)
   await make(deps, viewer.tenant, userId, recentK ?? RECENT, async () => true)
@@ -132,10 +162,20 @@ export async function refreshUserProfile(
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function refreshProfileDue(
-  deps: Deps, tenant: string, userId: string, every: number, signal?: AbortSignal,
+  deps: Deps,
+  tenant: string,
+  userId: string,
+  every: number,
+  signal?: AbortSignal,
 ): Promise<boolean> {
   const progress = await readProgressOf(deps.pool, tenant, userId)
   if (!progress || runsDue(progress.turns, progress.profiledTurns, every) === 0) return false
-  return make(deps, tenant, userId, RECENT, (tx) =>
-    takeProfiling(tx, tenant, userId, progress.profiledTurns, every), signal)
+  return make(
+    deps,
+    tenant,
+    userId,
+    RECENT,
+    (tx) => takeProfiling(tx, tenant, userId, progress.profiledTurns, every),
+    signal,
+  )
 }

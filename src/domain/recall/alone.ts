@@ -35,13 +35,24 @@ export function scoresOf(asked: QueryTerms, statistics: Statistics, terms: reado
  * holds all of it. So one that shares but a name with the query does not weigh as much as the turn that answers it.
  */
 export function rankAlone<T extends Alone>(
-  question: Question, asked: QueryTerms, statistics: Statistics, found: readonly T[],
+  question: Question,
+  asked: QueryTerms,
+  statistics: Statistics,
+  found: readonly T[],
 ): Ranked<T & Candidate>[] {
   const rarity = rarities(statistics)
-  const scores = scoresOf(asked, statistics, found.map(({ terms }) => terms))
+  const scores = scoresOf(
+    asked,
+    statistics,
+    found.map(({ terms }) => terms),
+  )
   const candidates = found.map((each, place): T & Candidate => ({
-    ...each, text: scores[place]!, sitting: coverage(rarity, new Set(countsOf(asked, each.terms).keys())),
-    length: ENOUGH_TERMS, beside: [], answers: false,
+    ...each,
+    text: scores[place]!,
+    sitting: coverage(rarity, new Set(countsOf(asked, each.terms).keys())),
+    length: ENOUGH_TERMS,
+    beside: [],
+    answers: false,
   }))
   const best = candidates.toSorted((a, b) => b.text - a.text)[0]
   return rank(question, candidates, undefined, best && best.text > 0 ? best.text / best.sitting : 0)

@@ -84,8 +84,13 @@ export function toCandidate(search: Search, stretch: readonly IndexedTurn[], ind
   const beside = [near[place - 1], near[place + 1]].filter((each) => each !== undefined)
 
   return {
-    turn, stretch, index,
-    named: search.names(turn), at: turn.at, cues: turn.cues, length: turn.length,
+    turn,
+    stretch,
+    index,
+    named: search.names(turn),
+    at: turn.at,
+    cues: turn.cues,
+    length: turn.length,
     text: counts.size === 0 ? 0 : bm25(search.rarity, counts, length, averageSurrounded(search.averageLength)),
     sitting: coverage(search.rarity, held),
     similarity: search.similarity(turn),

@@ -15,8 +15,8 @@ export const Cue = {
 
 const WEEKDAYS = 'monday|tuesday|wednesday|thursday|friday|saturday|sunday'
 const TIME = new RegExp(
-  '\\b(?:yesterday|today|tonight|tomorrow|ago|since|recently|(?:last|next)|weeks?|weekends?|months?|years?|days?|' +
-    `morning|evening|night|${MONTHS.join('|')}|${WEEKDAYS}|${Object.keys(SEASONS).join('|')}|(?:19|20)\\d\\d)\\b`,
+  '\\b(?:yesterday|today|tonight|tomorrow|ago|since|recently|(?:last|next)|weeks?|weekends?|months?|years?|days?|'
+    + `morning|evening|night|${MONTHS.join('|')}|${WEEKDAYS}|${Object.keys(SEASONS).join('|')}|(?:19|20)\\d\\d)\\b`,
   'i',
 )
 const AMOUNT = /\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|few|couple|several)\b/i
@@ -39,6 +39,9 @@ export function cuesOf(text: string, actor: ReadonlySet<string>): number {
 
 /** By its last line that is no note in brackets, as `[image: …]` under a text is. */
 function asks(text: string): boolean {
-  const last = text.trimEnd().split('\n').findLast((line) => line.trim() !== '' && !line.startsWith('['))
+  const last = text
+    .trimEnd()
+    .split('\n')
+    .findLast((line) => line.trim() !== '' && !line.startsWith('['))
   return last !== undefined && last.trimEnd().endsWith('?')
 }

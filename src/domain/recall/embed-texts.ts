@@ -12,7 +12,10 @@ const PROBE = 'hello'
  * @throws what the embedder throws where it fails for all texts, or may succeed later
  */
 export async function embedTexts(
-  embedder: Embedder, texts: readonly string[], signal: AbortSignal, refused: (place: number, error: Error) => void,
+  embedder: Embedder,
+  texts: readonly string[],
+  signal: AbortSignal,
+  refused: (place: number, error: Error) => void,
 ): Promise<(Float32Array | null)[]> {
   const vectors: (Float32Array | null)[] = texts.map(() => null)
   let isProbed = false
@@ -21,7 +24,10 @@ export async function embedTexts(
     if (places.length === 0) return
     let made: Float32Array[]
     try {
-      made = await embedder.embed(places.map((place) => texts[place]!), signal)
+      made = await embedder.embed(
+        places.map((place) => texts[place]!),
+        signal,
+      )
     } catch (error) {
       if (signal.aborted || !(error instanceof EmbedderFailed) || error.retryable) throw error
       if (!isProbed) await embedder.embed([PROBE], signal)

@@ -34,7 +34,9 @@ const PAUSE_MS = 50
 
 /** @param idle called whenever there is nothing more to do */
 export function startEmbeddingWorker(
-  { pool, vectors, log }: Pick<Ground, 'pool' | 'vectors' | 'log'>, embedder: Embedder, idle: () => void,
+  { pool, vectors, log }: Pick<Ground, 'pool' | 'vectors' | 'log'>,
+  embedder: Embedder,
+  idle: () => void,
 ): EmbeddingWorker {
   const { name } = embedder
   const nudged = new Set<string>()
@@ -86,17 +88,26 @@ export function startEmbeddingWorker(
     const read = await readUnembedded(pool, name, held, embedder.batch)
     await vectors.write(name, await embed(read))
     const through = new Map(read.map((each) => [each.room, each.through]))
-    const free = await advanceRooms(pool, name, held.map((room) => ({ room, through: through.get(room) ?? 0 })))
+    const free = await advanceRooms(
+      pool,
+      name,
+      held.map((room) => ({ room, through: through.get(room) ?? 0 })),
+    )
     held = held.filter((room) => !free.includes(room))
     return true
   }
 
   async function embed(read: readonly Unembedded[]) {
     const turns = read.flatMap(({ room, turns }) => turns.map((turn) => ({ room, ...turn })))
-    const made = await embedTexts(embedder, turns.map(({ text }) => text), stopping.signal, (place, error) => {
-      const { room, seq } = turns[place]!
-      log.warn({ embedder: name, room, seq, cause: error.message }, 'a turn cannot be embedded: it gets no vector')
-    })
+    const made = await embedTexts(
+      embedder,
+      turns.map(({ text }) => text),
+      stopping.signal,
+      (place, error) => {
+        const { room, seq } = turns[place]!
+        log.warn({ embedder: name, room, seq, cause: error.message }, 'a turn cannot be embedded: it gets no vector')
+      },
+    )
     return turns.flatMap(({ room, rootSeq, seq }, place) => {
       const vector = made[place]
       return vector ? [{ room, rootSeq, seq, vector }] : []
@@ -111,11 +122,12 @@ export function startEmbeddingWorker(
     if (rooms.length > 0) await releaseRooms(pool, name, rooms).catch(() => {})
   }
 
-  const sleep = (ms: number | null) => new Promise<void>((resolve) => {
-    wake = resolve
-    if (ms !== null) after(ms, resolve)
-    if (stopping.signal.aborted) resolve()
-  })
+  const sleep = (ms: number | null) =>
+    new Promise<void>((resolve) => {
+      wake = resolve
+      if (ms !== null) after(ms, resolve)
+      if (stopping.signal.aborted) resolve()
+    })
 
   /** However often it is woken: a nudge is no reason to hurry. */
   async function pause(ms: number): Promise<void> {

@@ -43,7 +43,9 @@ export function createPace(log: Log, read: () => Promise<ReadingProgress>, clock
     if (last && clock() - lastAt < FRESH_MS) return last
     lastAt = clock()
     const asked = measure()
-    asked.catch(() => { last = null })
+    asked.catch(() => {
+      last = null
+    })
     last = asked
     return asked
   }

@@ -4,7 +4,13 @@
 
 import { EmbedderFailed, type Embedder } from '../../providers/embedder.ts'
 import {
-  deleteEmbedder, deleteVectors, giveUpEmbedder, markFilled, readEmbedders, readReading, registerEmbedder,
+  deleteEmbedder,
+  deleteVectors,
+  giveUpEmbedder,
+  markFilled,
+  readEmbedders,
+  readReading,
+  registerEmbedder,
   type EmbedderRow,
 } from '../../store/sql/embedders.ts'
 import type { VectorIndexes } from '../../store/vector-index.ts'
@@ -89,9 +95,12 @@ export function createEmbedding(ground: EmbeddingGround, options: EmbeddingOptio
     }
     for (const embedder of atWork) {
       if (workers.has(embedder.name)) continue
-      workers.set(embedder.name, startEmbeddingWorker(ground, embedder, () => {
-        if (embedder === chosen && !isFilled && !stopping.signal.aborted) fill().catch(complain)
-      }))
+      workers.set(
+        embedder.name,
+        startEmbeddingWorker(ground, embedder, () => {
+          if (embedder === chosen && !isFilled && !stopping.signal.aborted) fill().catch(complain)
+        }),
+      )
     }
     return rows
   }
@@ -108,7 +117,11 @@ export function createEmbedding(ground: EmbeddingGround, options: EmbeddingOptio
     if (!isFilled) await fill()
     const rows = await refresh()
     await pace.tell(chosen.name, 4 * chosen.batch)
-    keeping ??= keepHouse(rows).catch(complain).finally(() => { keeping = null })
+    keeping ??= keepHouse(rows)
+      .catch(complain)
+      .finally(() => {
+        keeping = null
+      })
   }
 
   /** Makes the index of what serves, where it is missing, and deletes what is outdated. */
@@ -154,13 +167,17 @@ export function createEmbedding(ground: EmbeddingGround, options: EmbeddingOptio
       const known = await registerEmbedder(pool, name, dimension)
       if (known !== dimension) {
         throw new EmbedderFailed(
-          `The database has vectors of ${name} with ${known} components, and it now makes ${dimension}. ` +
-          `Set EMBEDDING_DIMENSIONS to ${known}, or choose another model.`, false)
+          `The database has vectors of ${name} with ${known} components, and it now makes ${dimension}. `
+            + `Set EMBEDDING_DIMENSIONS to ${known}, or choose another model.`,
+          false,
+        )
       }
       // A database without turns is read at once: nothing has to be put off for it.
       await markFilled(pool, name)
       await refresh()
-      timer = setInterval(() => { sweeping = sweeping.then(sweep).catch(complain) }, sweepMs)
+      timer = setInterval(() => {
+        sweeping = sweeping.then(sweep).catch(complain)
+      }, sweepMs)
       timer.unref()
     },
     async stop() {

@@ -20,7 +20,14 @@ const NAME = /^\p{Lu}[^\s'’]*(?: \p{Lu}[^\s'’]*)*$/u
 
 /** What a query may call a subject. "Ada's sister" is not called Ada. */
 const called = (subject: string): string[] =>
-  NAME.test(subject) ? namesOf(subject) : [subject.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ').trim()]
+  NAME.test(subject)
+    ? namesOf(subject)
+    : [
+        subject
+          .toLowerCase()
+          .replace(/[^\p{L}\p{N}]+/gu, ' ')
+          .trim(),
+      ]
 
 /**
  * Best first. `room`: where the scope is one room; of OWNER, one of the owner's, or null for the viewer. OWNER has the
@@ -29,34 +36,74 @@ const called = (subject: string): string[] =>
  * The filter's times go by when a fact was observed; its actors, roles and metadata by the turn that it was taken from.
  */
 export async function recallFacts(
-  deps: Deps, viewer: Viewer, { scope, room }: { scope: Scope; room: string | null }, query: string,
+  deps: Deps,
+  viewer: Viewer,
+  { scope, room }: { scope: Scope; room: string | null },
+  query: string,
   { terms, vector, filter, k }: Asked,
 ): Promise<Found[]> {
   const salt = saltOf(viewer.tenant, '')
   const side = Math.max(SIDE, k)
-  const { facts: texts, holding, averageLength, found } = await findFacts(deps.pool, viewer, {
-    scope, room, terms: salted([...terms.keys()], salt), vector, nearest: side, filter,
+  const {
+    facts: texts,
+    holding,
+    averageLength,
+    found,
+  } = await findFacts(deps.pool, viewer, {
+    scope,
+    room,
+    terms: salted([...terms.keys()], salt),
+    vector,
+    nearest: side,
+    filter,
   })
   const statistics = { texts, holding, averageLength }
   const unsalted = found.map((each) => ({ ...each, terms: salted(each.terms, salt) }))
-  const scores = scoresOf(terms, statistics, unsalted.map((each) => each.terms))
-  const byWords = unsalted.map((each, place) => ({ each, score: scores[place]! })).filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score).slice(0, side).map(({ each }) => each)
-  const byVectors = unsalted.filter(({ similarity }) => similarity !== null)
-    .sort((a, b) => b.similarity! - a.similarity!).slice(0, side)
+  const scores = scoresOf(
+    terms,
+    statistics,
+    unsalted.map((each) => each.terms),
+  )
+  const byWords = unsalted
+    .map((each, place) => ({ each, score: scores[place]! }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, side)
+    .map(({ each }) => each)
+  const byVectors = unsalted
+    .filter(({ similarity }) => similarity !== null)
+    .sort((a, b) => b.similarity! - a.similarity!)
+    .slice(0, side)
   const candidates = [...new Set([...byWords, ...byVectors])]
 
-  const known = await getFacts(deps, viewer, candidates.map(({ id }) => id))
+  const known = await getFacts(
+    deps,
+    viewer,
+    candidates.map(({ id }) => id),
+  )
   const subjects = new Map([...known.values()].map(({ subject }) => [subject, called(subject)]))
-  const question = readQuestion(query, [...subjects.values()].flat().filter((each) => each !== ''))
-  return rankAlone(question, terms, statistics, candidates.flatMap(({ id, ...rest }) => {
-    // It may have ceased to hold since it was found.
-    const fact = known.get(id)
-    if (!fact || fact.supersededAt) return []
-    const names = subjects.get(fact.subject)!
-    return [{
-      ...rest, fact, named: names.some((each) => question.speakers.has(each)), at: fact.observedAt.getTime(),
-      cues: cuesOf(sentenceOf(fact), new Set(names)),
-    }]
-  })).map((ranked) => ({ kind: 'FACT', fact: ranked.candidate.fact, ...ranked }))
+  const question = readQuestion(
+    query,
+    [...subjects.values()].flat().filter((each) => each !== ''),
+  )
+  return rankAlone(
+    question,
+    terms,
+    statistics,
+    candidates.flatMap(({ id, ...rest }) => {
+      // It may have ceased to hold since it was found.
+      const fact = known.get(id)
+      if (!fact || fact.supersededAt) return []
+      const names = subjects.get(fact.subject)!
+      return [
+        {
+          ...rest,
+          fact,
+          named: names.some((each) => question.speakers.has(each)),
+          at: fact.observedAt.getTime(),
+          cues: cuesOf(sentenceOf(fact), new Set(names)),
+        },
+      ]
+    }),
+  ).map((ranked) => ({ kind: 'FACT', fact: ranked.candidate.fact, ...ranked }))
 }

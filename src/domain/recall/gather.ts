@@ -52,23 +52,50 @@ export type Gathered = {
 
 /** `whole`: entries of a scope that is read whole. */
 export const gather = (
-  deps: Ground, viewer: Viewer, rooms: readonly ScopeRoom[], asked: Asked, whole = WHOLE,
+  deps: Ground,
+  viewer: Viewer,
+  rooms: readonly ScopeRoom[],
+  asked: Asked,
+  whole = WHOLE,
 ): Promise<Gathered> =>
   rooms.reduce((sum, { lastSeq }) => sum + lastSeq, 0) <= whole
-    ? gatherWhole(deps, viewer, rooms.map(({ id }) => id), asked)
-    : gatherWide(deps, viewer, rooms.map(({ id }) => id), asked)
+    ? gatherWhole(
+        deps,
+        viewer,
+        rooms.map(({ id }) => id),
+        asked,
+      )
+    : gatherWide(
+        deps,
+        viewer,
+        rooms.map(({ id }) => id),
+        asked,
+      )
 
 /** The first so many of the best, of those that score at all. */
 const best = <T>(all: readonly T[], scoreOf: (each: T) => number, most: number): T[] =>
-  all.map((each) => ({ each, score: scoreOf(each) })).filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score).slice(0, most).map(({ each }) => each)
+  all
+    .map((each) => ({ each, score: scoreOf(each) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, most)
+    .map(({ each }) => each)
 
 async function gatherWhole(
-  { pool, vectors }: Ground, viewer: Viewer, rooms: readonly string[], { terms, vector, filter, k }: Asked,
+  { pool, vectors }: Ground,
+  viewer: Viewer,
+  rooms: readonly string[],
+  { terms, vector, filter, k }: Asked,
 ): Promise<Gathered> {
   const side = Math.max(SIDE, k)
   const [stretches, similarities, participants] = await Promise.all([
-    readIndex(pool, viewer, rooms.map((room) => ({ room, from: 0, to: END, around: 0 })), filter, terms),
+    readIndex(
+      pool,
+      viewer,
+      rooms.map((room) => ({ room, from: 0, to: END, around: 0 })),
+      filter,
+      terms,
+    ),
     vector && vectors.scan(vector.embedder, rooms, vector.query),
     readParticipants(pool, viewer.tenant, rooms),
   ])
@@ -84,14 +111,20 @@ async function gatherWhole(
     ...best(eligible, (turn) => (similarity(turn) ?? -2) + 1 + 1e-6, side),
   ])
   return {
-    stretches, statistics, similarity, participants,
+    stretches,
+    statistics,
+    similarity,
+    participants,
     candidates: stretches.map((stretch) => withNeighbours(stretch, (turn) => found.has(turn))),
     vectorSearch: vector ? 'EXACT' : 'NONE',
   }
 }
 
 async function gatherWide(
-  deps: Ground, viewer: Viewer, rooms: readonly string[], { terms, vector, filter, k }: Asked,
+  deps: Ground,
+  viewer: Viewer,
+  rooms: readonly string[],
+  { terms, vector, filter, k }: Asked,
 ): Promise<Gathered> {
   const { pool, vectors } = deps
   const side = Math.max(SIDE, k)
@@ -103,8 +136,12 @@ async function gatherWide(
   const wanted = stretchesOf([...found.values()])
   const stretches = await readIndex(pool, viewer, wanted, filter, words.terms)
   // What stands around one stretch may be the middle of another, where more is known of it.
-  const candidates = stretches.map((stretch, i) => withNeighbours(stretch, (turn) =>
-    turn.rootSeq >= wanted[i]!.from && turn.rootSeq <= wanted[i]!.to && found.has(placeKey(turn))))
+  const candidates = stretches.map((stretch, i) =>
+    withNeighbours(
+      stretch,
+      (turn) => turn.rootSeq >= wanted[i]!.from && turn.rootSeq <= wanted[i]!.to && found.has(placeKey(turn)),
+    ),
+  )
 
   // Of the candidates and of those beside them; what the search found is asked again, which costs nothing to speak of.
   const compared = stretches.flatMap((stretch, i) => {
@@ -116,7 +153,10 @@ async function gatherWide(
     readParticipants(pool, viewer.tenant, [...new Set(wanted.map(({ room }) => room))]),
   ])
   return {
-    stretches, candidates, participants, statistics: words.statistics,
+    stretches,
+    candidates,
+    participants,
+    statistics: words.statistics,
     similarity: (turn) => similarities?.get(placeKey(turn)) ?? null,
     vectorSearch: near?.how ?? 'NONE',
   }
@@ -124,7 +164,11 @@ async function gatherWide(
 
 /** The turns whose own words match best, what that was judged by, and the terms that were worth looking for. */
 async function findByWords(
-  { pool }: Ground, viewer: Viewer, rooms: readonly string[], terms: QueryTerms, filter: SearchFilter,
+  { pool }: Ground,
+  viewer: Viewer,
+  rooms: readonly string[],
+  terms: QueryTerms,
+  filter: SearchFilter,
   side: number,
 ): Promise<{ found: Place[]; terms: QueryTerms; statistics: Statistics }> {
   const nothing = { found: [], terms: new Map(), statistics: { texts: 0, holding: [], averageLength: 1 } }
@@ -134,7 +178,8 @@ async function findByWords(
     countTurns(pool, viewer, rooms),
   ])
   const turns = [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, 0)
-  const known = [...terms.keys()].map((term, i) => ({ term, postings: postings[i]! }))
+  const known = [...terms.keys()]
+    .map((term, i) => ({ term, postings: postings[i]! }))
     .filter(({ postings }) => postings.length > 0)
   const rare = known.filter(({ postings }) => postings.length <= Math.min(COMMON * turns, MOST_POSTINGS - 1))
   const kept = rare.length ? rare : known
@@ -155,7 +200,8 @@ async function findByWords(
   return {
     found: best(
       matches.filter(({ eligible }) => eligible),
-      ({ counts, length }) => bm25(rarity, counts, length, averageLength), side,
+      ({ counts, length }) => bm25(rarity, counts, length, averageLength),
+      side,
     ),
     terms: new Map(kept.map(({ term }, number) => [term, number])),
     statistics,

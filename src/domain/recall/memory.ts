@@ -10,17 +10,11 @@ import type { Ranked } from './rank.ts'
 export const KINDS = ['TURN', 'FACT', 'SUMMARY'] as const
 export type MemoryKind = (typeof KINDS)[number]
 
-export type Memory =
-  | { kind: 'TURN'; turn: Turn }
-  | { kind: 'FACT'; fact: Fact }
-  | { kind: 'SUMMARY'; summary: Summary }
+export type Memory = { kind: 'TURN'; turn: Turn } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary }
 
 /** What was ranked: facts and summaries as they are, turns as the index knows them. */
-export type Found = Ranked<{ at: number; similarity: number | null }> & (
-  | { kind: 'TURN'; candidate: TurnCandidate }
-  | { kind: 'FACT'; fact: Fact }
-  | { kind: 'SUMMARY'; summary: Summary }
-)
+export type Found = Ranked<{ at: number; similarity: number | null }>
+  & ({ kind: 'TURN'; candidate: TurnCandidate } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary })
 
 export type Chosen = {
   hit: Found
@@ -37,7 +31,8 @@ export function merge(...kinds: readonly Found[][]): Found[] {
 
 /** A hit and the turns around it, up to `reach` on each side; each by a key, with its tokens. */
 function shownWith(
-  hit: Found, reach: number,
+  hit: Found,
+  reach: number,
 ): { around: TurnCandidate['turn'][]; costs: [key: string, tokens: number][] } {
   if (hit.kind === 'FACT') return { around: [], costs: [[hit.fact.id, hit.fact.tokenCount]] }
   if (hit.kind === 'SUMMARY') return { around: [], costs: [[hit.summary.id, hit.summary.tokenCount]] }

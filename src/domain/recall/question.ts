@@ -26,7 +26,17 @@ const ASKS_AMOUNT = /\bhow (?:many|much|often)\b/i
 const ASKS_NAME = /\b(?:whom?|whose|where|which|names?|named|called|what (?:city|country|state|place))\b/i
 
 export const MONTHS = [
-  'january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november',
+  'january',
+  'february',
+  'march',
+  'april',
+  'may',
+  'june',
+  'july',
+  'august',
+  'september',
+  'october',
+  'november',
   'december',
 ]
 /** A season's first month; three months each, of the northern half of the world. */
@@ -34,8 +44,8 @@ export const SEASONS: Record<string, number> = { spring: 2, summer: 5, autumn: 8
 
 const YEAR = '(?:19|20)\\d\\d'
 const DATE = new RegExp(
-  `(?:\\b(\\d{1,2})(?:st|nd|rd|th)?\\s+(?:of\\s+)?)?\\b(${MONTHS.join('|')})\\b` +
-    `(?:\\s+(\\d{1,2})(?:st|nd|rd|th)?\\b(?!\\d))?(?:,?\\s*(?:of\\s+)?(${YEAR})\\b)?`,
+  `(?:\\b(\\d{1,2})(?:st|nd|rd|th)?\\s+(?:of\\s+)?)?\\b(${MONTHS.join('|')})\\b`
+    + `(?:\\s+(\\d{1,2})(?:st|nd|rd|th)?\\b(?!\\d))?(?:,?\\s*(?:of\\s+)?(${YEAR})\\b)?`,
   'gi',
 )
 const ISO_DATE = new RegExp(`\\b(${YEAR})-(\\d\\d)(?:-(\\d\\d))?\\b`, 'g')

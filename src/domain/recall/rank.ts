@@ -68,7 +68,9 @@ const BESIDE = 0.5
  * `best`: the match by words that is worth 1.
  */
 export function rank<T extends Candidate>(
-  question: Question, candidates: readonly T[], weights: Record<Signal, number> = WEIGHTS,
+  question: Question,
+  candidates: readonly T[],
+  weights: Record<Signal, number> = WEIGHTS,
   best = candidates.reduce((most, { text }) => Math.max(most, text), 0),
 ): Ranked<T>[] {
   return candidates

@@ -37,8 +37,12 @@ const USUAL: readonly MemoryKind[] = ['TURN', 'FACT']
 
 const recallInput = z.object({
   query: z.string().superRefine((query, context) => {
-    const problem = query.trim() === '' ? 'must not be empty'
-      : query.length > QUERY ? `has ${query.length} characters; at most ${QUERY} are taken` : storable(query)
+    const problem =
+      query.trim() === ''
+        ? 'must not be empty'
+        : query.length > QUERY
+          ? `has ${query.length} characters; at most ${QUERY} are taken`
+          : storable(query)
     if (problem) context.addIssue({ code: 'custom', message: problem })
   }),
   k: between(1, HITS).nullish(),
@@ -90,15 +94,22 @@ export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Pro
   }
   const kinds = new Set(given.kinds ?? USUAL)
   const [rooms, vector] = await Promise.all([
-    findRooms(deps, viewer, scope, room), kinds.has('TURN') || kinds.has('FACT') ? directionOf(deps, query) : null,
+    findRooms(deps, viewer, scope, room),
+    kinds.has('TURN') || kinds.has('FACT') ? directionOf(deps, query) : null,
   ])
   // Most rooms have none: then nothing is looked for. Of other scopes, users have facts without rooms.
   const mayHaveFacts = scope !== 'CONVERSATION' || rooms.some(({ hasFacts }) => hasFacts)
   const k = given.k ?? 10
   const asked: Asked = {
-    terms: termsOf(query), vector, k,
+    terms: termsOf(query),
+    vector,
+    k,
     filter: {
-      actors: given.actors, roles: given.roles, since: given.after, until: given.before, metadata: given.metadata,
+      actors: given.actors,
+      roles: given.roles,
+      since: given.after,
+      until: given.before,
+      metadata: given.metadata,
     },
   }
   if (asked.terms.size === 0 && vector === null) return { hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } }
@@ -108,8 +119,9 @@ export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Pro
     kinds.has('SUMMARY') ? recallSummaries(deps, viewer, rooms, query, asked) : [],
   ])
   const ranked = merge(turns.found, facts, summaries)
-  const good = ranked.filter(({ candidate: { similarity } }) =>
-    given.threshold == null || (similarity ?? -1) >= given.threshold)
+  const good = ranked.filter(
+    ({ candidate: { similarity } }) => given.threshold == null || (similarity ?? -1) >= given.threshold,
+  )
   const chosen = choose(good, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
   deps.recalledFacts.note(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
   // All facts' vectors are compared, however many there are.
@@ -118,7 +130,10 @@ export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Pro
 }
 
 async function findRooms(
-  { pool }: Deps, viewer: Viewer, scope: (typeof SCOPES)[number], conversationId: string | null,
+  { pool }: Deps,
+  viewer: Viewer,
+  scope: (typeof SCOPES)[number],
+  conversationId: string | null,
 ): Promise<ScopeRoom[]> {
   if (conversationId !== null && scope !== 'CONVERSATION') {
     const [known] = await readScope(pool, viewer, 'CONVERSATION', conversationId)
@@ -150,9 +165,11 @@ function termsOf(query: string): QueryTerms {
 
 /** The hits as they are handed out: turns are read only now. */
 async function toHits({ pool }: Deps, viewer: Viewer, chosen: readonly Chosen[]): Promise<RecallHit[]> {
-  const places = new Map(chosen
-    .flatMap(({ hit, neighbours }) => (hit.kind === 'TURN' ? [hit.candidate.turn, ...neighbours] : []))
-    .map((turn) => [placeKey(turn), turn]))
+  const places = new Map(
+    chosen
+      .flatMap(({ hit, neighbours }) => (hit.kind === 'TURN' ? [hit.candidate.turn, ...neighbours] : []))
+      .map((turn) => [placeKey(turn), turn]),
+  )
   const rows = places.size > 0 ? await readTurnsAt(pool, viewer, [...places.values()]) : []
   const turns = new Map(rows.map((row) => [placeKey({ room: row.conversationId, seq: row.seq }), seenBy(viewer)(row)]))
   const memoryOf = (hit: Chosen['hit']): Memory | null => {
@@ -165,9 +182,19 @@ async function toHits({ pool }: Deps, viewer: Viewer, chosen: readonly Chosen[])
   return chosen.flatMap(({ hit, neighbours }) => {
     const memory = memoryOf(hit)
     if (!memory) return []
-    const { candidate: { similarity }, score, textScore } = hit
-    return [{
-      memory, score, similarity, textScore, neighbours: neighbours.flatMap((each) => turns.get(placeKey(each)) ?? []),
-    }]
+    const {
+      candidate: { similarity },
+      score,
+      textScore,
+    } = hit
+    return [
+      {
+        memory,
+        score,
+        similarity,
+        textScore,
+        neighbours: neighbours.flatMap((each) => turns.get(placeKey(each)) ?? []),
+      },
+    ]
   })
 }

@@ -26,7 +26,8 @@ async function newestOf(deps: Deps, viewer: Viewer, rooms: readonly string[], me
   for (let from = 0; from < rooms.length; from += ROOMS) {
     const found = await coveringSummaries(deps, viewer, rooms.slice(from, from + ROOMS))
     newest = [...newest, ...[...found.values()].flat().filter(meets)]
-      .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1)).slice(0, NEWEST)
+      .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1))
+      .slice(0, NEWEST)
   }
   return newest
 }
@@ -36,12 +37,20 @@ async function newestOf(deps: Deps, viewer: Viewer, rooms: readonly string[], me
  * written; they are of everybody, so none meets one for actors, roles or metadata.
  */
 export async function recallSummaries(
-  deps: Deps, viewer: Viewer, rooms: readonly ScopeRoom[], query: string, { terms, filter }: Asked,
+  deps: Deps,
+  viewer: Viewer,
+  rooms: readonly ScopeRoom[],
+  query: string,
+  { terms, filter }: Asked,
 ): Promise<Found[]> {
   const { actors, roles, metadata, since, until } = filter
   if (terms.size === 0 || actors || roles || metadata) return []
-  const summaries = await newestOf(deps, viewer, rooms.map(({ id }) => id), ({ createdAt }) =>
-    (!since || createdAt >= since) && (!until || createdAt < until))
+  const summaries = await newestOf(
+    deps,
+    viewer,
+    rooms.map(({ id }) => id),
+    ({ createdAt }) => (!since || createdAt >= since) && (!until || createdAt < until),
+  )
   const read: { summary: Summary; terms: number[] }[] = []
   let began = performance.now()
   for (const summary of summaries) {
@@ -59,8 +68,17 @@ export async function recallSummaries(
   }
   // When it was written says nothing of when what it tells of was said.
   const question = { ...readQuestion(query, []), periods: [] }
-  return rankAlone(question, terms, statistics, matching.map(({ summary, terms: own }) => ({
-    summary, terms: own, named: false, at: summary.createdAt.getTime(), similarity: null,
-    cues: cuesOf(summary.content, new Set()),
-  }))).map((ranked) => ({ kind: 'SUMMARY', summary: ranked.candidate.summary, ...ranked }))
+  return rankAlone(
+    question,
+    terms,
+    statistics,
+    matching.map(({ summary, terms: own }) => ({
+      summary,
+      terms: own,
+      named: false,
+      at: summary.createdAt.getTime(),
+      similarity: null,
+      cues: cuesOf(summary.content, new Set()),
+    })),
+  ).map((ranked) => ({ kind: 'SUMMARY', summary: ranked.candidate.summary, ...ranked }))
 }

@@ -14,7 +14,11 @@ import { rank, type Ranked } from './rank.ts'
 
 /** Best first. */
 export async function recallTurns(
-  deps: Deps, viewer: Viewer, rooms: readonly ScopeRoom[], query: string, asked: Asked,
+  deps: Deps,
+  viewer: Viewer,
+  rooms: readonly ScopeRoom[],
+  query: string,
+  asked: Asked,
 ): Promise<{ found: Found[]; vectorSearch: Gathered['vectorSearch'] }> {
   if (rooms.length === 0) return { found: [], vectorSearch: 'NONE' }
   const gathered = await gather(deps, viewer, rooms, asked)
@@ -32,19 +36,32 @@ export function namesOf(name: string): string[] {
 }
 
 function rankGathered(
-  query: string, { stretches, candidates, participants, statistics, similarity }: Gathered,
+  query: string,
+  { stretches, candidates, participants, statistics, similarity }: Gathered,
 ): Ranked<TurnCandidate>[] {
   // A turn may lie near two stretches; each knows enough of it.
-  const chosen = new Map(stretches.flatMap((stretch, i) =>
-    candidates[i]!.map((index) => [placeKey(stretch[index]!), { stretch, index }] as const)))
+  const chosen = new Map(
+    stretches.flatMap((stretch, i) =>
+      candidates[i]!.map((index) => [placeKey(stretch[index]!), { stretch, index }] as const),
+    ),
+  )
   const keyOf = (room: string, actor: string) => `${room} ${actor}`
-  const names = new Map(participants.map(({ conversationId, actor, displayName }) =>
-    [keyOf(conversationId, actor), [...namesOf(actor), ...namesOf(displayName ?? '')]]))
+  const names = new Map(
+    participants.map(({ conversationId, actor, displayName }) => [
+      keyOf(conversationId, actor),
+      [...namesOf(actor), ...namesOf(displayName ?? '')],
+    ]),
+  )
   const question = readQuestion(query, [...names.values()].flat())
   const search = {
-    similarity, rarity: rarities(statistics), averageLength: statistics.averageLength,
+    similarity,
+    rarity: rarities(statistics),
+    averageLength: statistics.averageLength,
     names: ({ room, actor }: { room: string; actor: string }) =>
       (names.get(keyOf(room, actor)) ?? []).some((each) => question.speakers.has(each)),
   }
-  return rank(question, [...chosen.values()].map(({ stretch, index }) => toCandidate(search, stretch, index)))
+  return rank(
+    question,
+    [...chosen.values()].map(({ stretch, index }) => toCandidate(search, stretch, index)),
+  )
 }

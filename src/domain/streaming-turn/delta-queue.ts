@@ -59,7 +59,9 @@ function merge(jobs: Job[]): Batch {
  * @param written called after the commit with every stretch of text
  */
 export function createDeltaQueue(
-  pool: Pool, limit: number, written: (room: string, turnId: string, start: number, text: string) => void,
+  pool: Pool,
+  limit: number,
+  written: (room: string, turnId: string, start: number, text: string) => void,
 ): DeltaQueue {
   const waiting = new Map<string, Job[]>()
   let running = false
@@ -70,7 +72,11 @@ export function createDeltaQueue(
       const batch = [...waiting.values()].map(merge)
       for (const [turnId, jobs] of waiting) if (jobs.length === 0) waiting.delete(turnId)
       try {
-        const rows = await appendChunks(pool, batch.map(({ chunk }) => chunk), limit)
+        const rows = await appendChunks(
+          pool,
+          batch.map(({ chunk }) => chunk),
+          limit,
+        )
         for (const row of rows) await settle(batch[row.place]!, row)
       } catch (error) {
         // Those that were settled before are not rejected any more.
@@ -91,7 +97,11 @@ export function createDeltaQueue(
       }
       return
     }
-    if (jobs.length > 1) return putBack(chunk.turn, jobs.map((job) => ({ ...job, alone: true })))
+    if (jobs.length > 1)
+      return putBack(
+        chunk.turn,
+        jobs.map((job) => ({ ...job, alone: true })),
+      )
     const [job] = jobs
     const { start } = job!.delta
     if (row.outcome === 'elsewhere' && start !== null && start < row.end!) {
@@ -125,7 +135,10 @@ export function createDeltaQueue(
         const jobs = waiting.get(delta.turnId)
         if (jobs) jobs.push(job)
         else waiting.set(delta.turnId, [job])
-        if (!running) setImmediate(() => { if (!running) void run() })
+        if (!running)
+          setImmediate(() => {
+            if (!running) void run()
+          })
       })
     },
   }

@@ -84,7 +84,9 @@ export async function commitTurn(deps: Deps, viewer: Viewer, input: CommitTurnIn
   return close(deps, viewer, given.turnId, async (said) => ({
     status: 'COMMITTED',
     ...(await contentOf([...said, ...more], deps, 'parts')),
-    promptTokens: given.tokens?.prompt, completionTokens: given.tokens?.completion, model: given.model,
+    promptTokens: given.tokens?.prompt,
+    completionTokens: given.tokens?.completion,
+    model: given.model,
     metadata: given.metadata,
   }))
 }
@@ -111,7 +113,11 @@ async function aborted(deps: Deps, said: ContentPart[], reason: string | null): 
 
 /** Folds what was said into the turn and ends its stream, again if a delta comes in between. */
 async function fold(
-  deps: Deps, tenant: string, turnId: string, silentMs: number | null, end: (said: ContentPart[]) => Promise<Ending>,
+  deps: Deps,
+  tenant: string,
+  turnId: string,
+  silentMs: number | null,
+  end: (said: ContentPart[]) => Promise<Ending>,
 ): Promise<CloseRow> {
   for (;;) {
     const open = await readOpenTurn(deps.pool, tenant, turnId)
@@ -119,7 +125,12 @@ async function fold(
     const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : NOTHING
     const found = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text) : null
     const row = await closeTurn(deps.pool, {
-      ...ending, ...found, tenant, id: turnId, end: open?.text.length ?? 0, silentMs,
+      ...ending,
+      ...found,
+      tenant,
+      id: turnId,
+      end: open?.text.length ?? 0,
+      silentMs,
     })
     if (row.outcome === 'grown') continue
     if (row.outcome === 'written') {
@@ -130,7 +141,10 @@ async function fold(
 }
 
 async function close(
-  deps: Deps, viewer: Viewer, turnId: string, end: (said: ContentPart[]) => Promise<Ending>,
+  deps: Deps,
+  viewer: Viewer,
+  turnId: string,
+  end: (said: ContentPart[]) => Promise<Ending>,
 ): Promise<Turn> {
   const row = await fold(deps, viewer.tenant, turnId, null, end)
   if (row.outcome === 'closed') throw new StreamClosed(turnId, row.status)

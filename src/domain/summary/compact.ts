@@ -16,9 +16,7 @@ import type { Measure } from './span.ts'
 const ATTEMPTS = 4
 
 /** Whether so much stands verbatim that the policy wants less of it. One turn alone always stands. */
-const isDue = (
-  { triggerTurns, triggerTokens }: StoredPolicy, left: { turns: number; tokens: number },
-): boolean =>
+const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, left: { turns: number; tokens: number }): boolean =>
   left.turns > 1 && (left.turns > triggerTurns || left.tokens > triggerTokens)
 
 type Step = { measure: Measure; policy: StoredPolicy }
@@ -34,12 +32,22 @@ export type Halt = {
 }
 
 /** The oldest half, at most a pass of it at once, and never the newest turn. */
-const oldestHalf = ({ turns }: Standing): Measure =>
-  ({ least: 1, most: Math.floor(turns / 2), limit: turns - 1, through: Infinity, tokens: PASS_TOKENS })
+const oldestHalf = ({ turns }: Standing): Measure => ({
+  least: 1,
+  most: Math.floor(turns / 2),
+  limit: turns - 1,
+  through: Infinity,
+  tokens: PASS_TOKENS,
+})
 
 /** The oldest `count`, all of them; more only where a call would be parted from its result. */
-const oldest = (count: number): Measure =>
-  ({ least: count, most: count, limit: Infinity, through: Infinity, tokens: Infinity })
+const oldest = (count: number): Measure => ({
+  least: count,
+  most: count,
+  limit: Infinity,
+  through: Infinity,
+  tokens: Infinity,
+})
 
 async function firstPossible(deps: Deps, standing: Standing, steps: readonly Step[]) {
   for (const { measure, policy } of steps) {
@@ -63,7 +71,10 @@ async function run(deps: Deps, room: string, wanted: Wanted, halt: Halt = {}): P
     if (!standing) return written
     const found = await firstPossible(deps, standing, wanted(standing))
     if (!found) return written
-    const { span, policy: { strategy, summarizerModel } } = found
+    const {
+      span,
+      policy: { strategy, summarizerModel },
+    } = found
     const summarizer = summarizerFor(deps, summarizerModel)
     const made = await coverSpan(deps, standing, strategy, summarizer, span, halt.stop)
     if (made) written.push(made)
@@ -71,7 +82,7 @@ async function run(deps: Deps, room: string, wanted: Wanted, halt: Halt = {}): P
     if (made && strategy === 'HIERARCHICAL') {
       for (let folding = true; folding && goesOn();) {
         const now = await readStanding(deps, room)
-        const folded = now && await foldLevel(deps, now, summarizer, halt.stop)
+        const folded = now && (await foldLevel(deps, now, summarizer, halt.stop))
         if (folded) written.push(folded)
         folding = folded !== null
       }
@@ -87,12 +98,17 @@ async function run(deps: Deps, room: string, wanted: Wanted, halt: Halt = {}): P
  */
 export async function compactDue(deps: Deps, room: string, halt: Halt = {}): Promise<number> {
   const { threadSummaryEvery: every } = deps.automatic
-  const written = await run(deps, room, (standing) => {
-    const steps: Step[] = []
-    if (every > 0 && standing.turns >= every) steps.push({ measure: oldest(every), policy: standing })
-    if (isDue(standing, standing)) steps.push({ measure: oldestHalf(standing), policy: standing })
-    return steps
-  }, halt)
+  const written = await run(
+    deps,
+    room,
+    (standing) => {
+      const steps: Step[] = []
+      if (every > 0 && standing.turns >= every) steps.push({ measure: oldest(every), policy: standing })
+      if (isDue(standing, standing)) steps.push({ measure: oldestHalf(standing), policy: standing })
+      return steps
+    },
+    halt,
+  )
   return written.length
 }
 
@@ -147,8 +163,10 @@ export async function compact(deps: Deps, viewer: Viewer, input: CompactInput): 
   const summaries = (await getCoveringSummaries(deps, viewer, room)).filter((each) => made.has(each.id))
   const covered = (standing: Standing) => standing.current.reduce((sum, each) => sum + each.turns, 0)
   return {
-    summaries, turnsCovered: Math.max(0, covered(after) - covered(before)),
-    tokensBefore: costOf(before), tokensAfter: costOf(after),
+    summaries,
+    turnsCovered: Math.max(0, covered(after) - covered(before)),
+    tokensBefore: costOf(before),
+    tokensAfter: costOf(after),
   }
 }
 
@@ -180,8 +198,11 @@ export async function summarize(deps: Deps, viewer: Viewer, input: SummarizeInpu
   const { current } = await standingOf(deps, viewer, room)
   const covering = current.findLast(({ fromSeq }) => fromSeq <= place)
   if (!covering) {
-    throw InvalidInput.at('through', 'there is nothing to summarise up to there yet: turns for everyone, complete, ' +
-      'with the results of their tool calls')
+    throw InvalidInput.at(
+      'through',
+      'there is nothing to summarise up to there yet: turns for everyone, complete, '
+        + 'with the results of their tool calls',
+    )
   }
   const summary = (await getSummaries(deps, viewer, [covering.id])).get(covering.id)
   if (!summary) {

@@ -20,7 +20,10 @@ const placeOf = (entry: Turn | Summary) => (isSummary(entry) ? entry.fromSeq : e
  * @throws InvalidInput
  */
 export async function historyWithSummaries(
-  deps: Ground, viewer: Viewer, rooms: readonly string[], args: HistoryArgs,
+  deps: Ground,
+  viewer: Viewer,
+  rooms: readonly string[],
+  args: HistoryArgs,
 ): Promise<Map<string, (Turn | Summary)[]>> {
   const { size, before } = historyPage(deps, args)
   const edge = before ?? END
@@ -30,10 +33,13 @@ export async function historyWithSummaries(
     const summaries = (covering.get(room) ?? []).filter(({ fromSeq }) => fromSeq < edge)
     const through = covering.get(room)?.at(-1)?.toSeq ?? 0
     const after = await pageTurns(deps.pool, viewer, [room], {
-      limit: size, from: 'newest', after: { rootSeq: through, seq: END }, before: { rootSeq: edge, seq: 0 },
+      limit: size,
+      from: 'newest',
+      after: { rootSeq: through, seq: END },
+      before: { rootSeq: edge, seq: 0 },
     })
     const standing = through ? await readNeverCoveredTurns(deps.pool, viewer, room, through, edge, size) : []
-    const turns = [...after.get(room) ?? [], ...standing]
+    const turns = [...(after.get(room) ?? []), ...standing]
     await withTextSoFar(deps, viewer.tenant, turns)
     found.set(room, [...turns, ...summaries].sort((a, b) => placeOf(a) - placeOf(b)).slice(-size))
   }
@@ -42,13 +48,18 @@ export async function historyWithSummaries(
 
 /** For each room, the newest version of the last turn that its summaries cover; without summaries, no key. */
 export async function summarizedThrough(
-  deps: Ground, viewer: Viewer, rooms: readonly string[],
+  deps: Ground,
+  viewer: Viewer,
+  rooms: readonly string[],
 ): Promise<Map<string, Turn>> {
   const found = new Map<string, Turn>()
   for (const [room, summaries] of await coveringSummaries(deps, viewer, rooms)) {
     const place = summaries.at(-1)!.toSeq
     const turns = await pageTurns(deps.pool, viewer, [room], {
-      limit: 1, from: 'newest', after: { rootSeq: place - 1, seq: END }, before: { rootSeq: place + 1, seq: 0 },
+      limit: 1,
+      from: 'newest',
+      after: { rootSeq: place - 1, seq: END },
+      before: { rootSeq: place + 1, seq: 0 },
     })
     const turn = turns.get(room)?.[0]
     if (turn) found.set(room, turn)

@@ -38,7 +38,9 @@ type Models = Pick<Ground, 'summarizers'>
  * @throws InvalidInput for a model that the server does not have
  */
 export function policyColumns(
-  { summarizers }: Models, input: z.output<typeof policyInput> | null | undefined, path = 'compaction',
+  { summarizers }: Models,
+  input: z.output<typeof policyInput> | null | undefined,
+  path = 'compaction',
 ) {
   if (input === undefined) return {}
   const given = input ?? { triggerTurns: null, triggerTokens: null, summarizerModel: null, strategy: null }
@@ -62,6 +64,8 @@ export const summarizerFor = ({ summarizers }: Models, model: string | null): Su
 
 /** What holds for a room that stores this. */
 export const policyOf = (models: Models, stored: StoredPolicy): CompactionPolicy => ({
-  triggerTurns: stored.triggerTurns, triggerTokens: stored.triggerTokens, strategy: stored.strategy,
+  triggerTurns: stored.triggerTurns,
+  triggerTokens: stored.triggerTokens,
+  strategy: stored.strategy,
   summarizerModel: stored.summarizerModel ?? models.summarizers.standard.model,
 })

@@ -14,12 +14,18 @@ const detail = (value: unknown) => (JSON.stringify(value) ?? '').slice(0, DETAIL
 
 function told(part: ContentPart): string {
   switch (part.type) {
-    case 'text': return part.text
-    case 'toolCall': return `(calls ${part.name} with ${detail(part.arguments)})`
-    case 'toolResult': return `(${part.name} answered ${detail(part.result)})`
-    case 'file': return `(file ${part.fileName ?? part.url}, ${part.mediaType})`
-    case 'data': return `(data ${detail(part.data)})`
-    case 'reasoning': return ''
+    case 'text':
+      return part.text
+    case 'toolCall':
+      return `(calls ${part.name} with ${detail(part.arguments)})`
+    case 'toolResult':
+      return `(${part.name} answered ${detail(part.result)})`
+    case 'file':
+      return `(file ${part.fileName ?? part.url}, ${part.mediaType})`
+    case 'data':
+      return `(data ${detail(part.data)})`
+    case 'reasoning':
+      return ''
   }
 }
 
@@ -27,7 +33,9 @@ const contentOf = (turn: UncoveredTurn): ContentPart[] =>
   partsOf({ text: turn.text, parts: turn.parts as ContentPart[] | null })
 
 export const saidIn = (turn: UncoveredTurn): Said => ({
-  speaker: turn.actor, at: turn.createdAt, text: contentOf(turn).map(told).filter(Boolean).join('\n'),
+  speaker: turn.actor,
+  at: turn.createdAt,
+  text: contentOf(turn).map(told).filter(Boolean).join('\n'),
 })
 
 /** A call without a result for this long is taken for abandoned: it must not stop summaries for ever. */
@@ -41,7 +49,11 @@ export function toCandidate(turn: UncoveredTurn, now: number): Candidate {
     if (part.type === 'toolResult') answers.push(part.callId)
   }
   return {
-    rootSeq: turn.rootSeq, tokenCount: turn.tokenCount, isOpen: turn.status === 'STREAMING', calls, answers,
+    rootSeq: turn.rootSeq,
+    tokenCount: turn.tokenCount,
+    isOpen: turn.status === 'STREAMING',
+    calls,
+    answers,
     isWaiting: now - turn.writtenAt.getTime() < ABANDONED_MS,
   }
 }

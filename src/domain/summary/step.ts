@@ -41,7 +41,9 @@ export async function readStanding({ pool }: Pick<Deps, 'pool'>, room: string): 
 
 /** The turns that the next summary covers, as `measure` allows; none where there are none, or it has to wait. */
 export async function findSpan(
-  { pool }: Pick<Deps, 'pool'>, { room, through }: Standing, measure: Measure,
+  { pool }: Pick<Deps, 'pool'>,
+  { room, through }: Standing,
+  measure: Measure,
 ): Promise<UncoveredTurn[]> {
   const now = Date.now()
   // A number of turns is a number of turns, however long they are.
@@ -61,7 +63,11 @@ export async function findSpan(
 
 /** What the summarizer makes of it, kept to its tokens. @throws ProviderFailed */
 async function make(
-  { tokens, log }: Deps, summarizer: Summarizer, previous: string | null, turns: readonly Said[], maxTokens: number,
+  { tokens, log }: Deps,
+  summarizer: Summarizer,
+  previous: string | null,
+  turns: readonly Said[],
+  maxTokens: number,
   stop?: AbortSignal,
 ): Promise<{ content: string; model: string }> {
   try {
@@ -76,7 +82,11 @@ async function make(
 
 /** In passes. A turn that alone is longer than one is cut. @throws ProviderFailed */
 async function condense(
-  deps: Deps, summarizer: Summarizer, previous: string | null, turns: readonly UncoveredTurn[], maxTokens: number,
+  deps: Deps,
+  summarizer: Summarizer,
+  previous: string | null,
+  turns: readonly UncoveredTurn[],
+  maxTokens: number,
   stop?: AbortSignal,
 ): Promise<{ content: string; model: string }> {
   let made = { content: previous ?? '', model: summarizer.model }
@@ -95,15 +105,28 @@ const joined = (summaries: readonly SummaryRow[]) =>
 
 /** A written summary's id; null where the room has moved on, or is gone. */
 async function write(
-  deps: Deps, { room, tenant, current }: Standing, level: number, to: number,
+  deps: Deps,
+  { room, tenant, current }: Standing,
+  level: number,
+  to: number,
   { content, model }: { content: string; model: string },
-  replaces: readonly SummaryRow[], turns: readonly UncoveredTurn[],
+  replaces: readonly SummaryRow[],
+  turns: readonly UncoveredTurn[],
 ): Promise<string | null> {
   const id = newId('summary')
   const text = content.trim() || '(Nothing was said.)'
   const { outcome, seq } = await writeSummary(deps.pool, {
-    tenant, room, id, level, to, content: text, tokens: await deps.tokens.count(text), model,
-    current: idsOf(current), replaces: idsOf(replaces), turns: idsOf(turns),
+    tenant,
+    room,
+    id,
+    level,
+    to,
+    content: text,
+    tokens: await deps.tokens.count(text),
+    model,
+    current: idsOf(current),
+    replaces: idsOf(replaces),
+    turns: idsOf(turns),
   })
   if (outcome !== 'written') return null
   announceEntries(deps, [{ tenant, room, first: seq, last: seq }])
@@ -116,7 +139,11 @@ async function write(
  * @throws ProviderFailed
  */
 export async function coverSpan(
-  deps: Deps, standing: Standing, strategy: 'ROLLING' | 'HIERARCHICAL', summarizer: Summarizer, span: UncoveredTurn[],
+  deps: Deps,
+  standing: Standing,
+  strategy: 'ROLLING' | 'HIERARCHICAL',
+  summarizer: Summarizer,
+  span: UncoveredTurn[],
   stop?: AbortSignal,
 ): Promise<string | null> {
   const to = span.at(-1)!.rootSeq
@@ -134,7 +161,10 @@ export async function coverSpan(
  * @throws ProviderFailed
  */
 export async function foldLevel(
-  deps: Deps, standing: Standing, summarizer: Summarizer, stop?: AbortSignal,
+  deps: Deps,
+  standing: Standing,
+  summarizer: Summarizer,
+  stop?: AbortSignal,
 ): Promise<string | null> {
   const levels = new Map<number, SummaryRow[]>()
   for (const each of standing.current) levels.set(each.level, [...(levels.get(each.level) ?? []), each])

@@ -3,7 +3,10 @@
 // for those alone whose view spans all that it was made of: for everybody else these turns stand verbatim.
 
 import {
-  readCurrentSummaries, readSummaries, type SeenSummary, type SummaryRow,
+  readCurrentSummaries,
+  readSummaries,
+  type SeenSummary,
+  type SummaryRow,
 } from '../../store/sql/read-summaries.ts'
 import type { Ground } from '../deps.ts'
 import { kindOf } from '../id.ts'
@@ -20,7 +23,9 @@ const seenBy = ({ windows, ...row }: SeenSummary, viewer: Viewer): Summary => ({
  * the last toSeq is covered by exactly one of them. Hence they end before the first that the viewer sees but a part of.
  */
 export async function coveringSummaries(
-  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, rooms: readonly string[],
+  { pool }: Pick<Ground, 'pool'>,
+  viewer: Viewer,
+  rooms: readonly string[],
 ): Promise<Map<string, Summary[]>> {
   const found = new Map<string, Summary[]>()
   const ended = new Set<string>()
@@ -36,15 +41,23 @@ export async function coveringSummaries(
 
 /** `coveringSummaries` of one room; empty where there are none, or none for this viewer. */
 export async function getCoveringSummaries(
-  deps: Pick<Ground, 'pool'>, viewer: Viewer, room: string,
+  deps: Pick<Ground, 'pool'>,
+  viewer: Viewer,
+  room: string,
 ): Promise<Summary[]> {
   return (await coveringSummaries(deps, viewer, [room])).get(room) ?? []
 }
 
 /** Those of the summaries that the viewer may have, keyed by id; replaced ones too, as what was said once. */
 export async function getSummaries(
-  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, ids: readonly string[],
+  { pool }: Pick<Ground, 'pool'>,
+  viewer: Viewer,
+  ids: readonly string[],
 ): Promise<Map<string, Summary>> {
-  const rows = await readSummaries(pool, viewer, ids.filter((each) => kindOf(each) === 'summary'))
+  const rows = await readSummaries(
+    pool,
+    viewer,
+    ids.filter((each) => kindOf(each) === 'summary'),
+  )
   return new Map(rows.filter((row) => spans(row, row)).map((row) => [row.id, seenBy(row, viewer)]))
 }

@@ -17,12 +17,7 @@ const WAITERS = 2
 /** While so many wait, further locked rooms are tried again after this. */
 const RETRY_MS = 20
 
-type Job = {
-  call: AppendCall
-  text: number
-  resolve(rows: AppendRow[]): void
-  reject(error: unknown): void
-}
+type Job = { call: AppendCall; text: number; resolve(rows: AppendRow[]): void; reject(error: unknown): void }
 
 /** Whether the database said no, so that nothing was written; a broken connection leaves that open. */
 const wasRefused = (error: unknown): boolean =>
@@ -41,7 +36,9 @@ function excludes(a: AppendCall, b: AppendCall): boolean {
  * @param written called after the commit with every room that grew
  */
 export function createAppendQueue(
-  pool: Pool, lanes: number, written: (calls: readonly { call: AppendCall; rows: AppendRow[] }[]) => void,
+  pool: Pool,
+  lanes: number,
+  written: (calls: readonly { call: AppendCall; rows: AppendRow[] }[]) => void,
 ): AppendQueue {
   /** Waiting calls by room, in the order of arrival; rooms in the order of their oldest. */
   const waiting = new Map<string, Job[]>()
@@ -108,7 +105,11 @@ export function createAppendQueue(
   async function execute(batch: Job[], wait: boolean): Promise<Job[]> {
     let rows: AppendRow[]
     try {
-      rows = await appendTurns(pool, batch.map(({ call }) => call), wait)
+      rows = await appendTurns(
+        pool,
+        batch.map(({ call }) => call),
+        wait,
+      )
     } catch (error) {
       if (batch.length > 1 && wasRefused(error)) {
         // One call's fault is not the others': each on its own, in their order.

@@ -63,15 +63,23 @@ const NOTHING: Content = { text: '', parts: null, tokens: 0, calls: [], answers:
 function toRow(viewer: Viewer, input: ParsedTurn, status: AppendedTurn['status'], content: Content): AppendedTurn {
   const actor = input.actor ?? viewer.actor
   return {
-    id: newId('turn'), actor, kind: KINDS[input.role], role: input.role, status,
+    id: newId('turn'),
+    actor,
+    kind: KINDS[input.role],
+    role: input.role,
+    status,
     ...content,
     ...(status === 'COMMITTED' ? indexEntry(actor, content.text) : null),
     audience: input.audience ? [...new Set([actor, ...input.audience])] : null,
-    promptTokens: input.tokens?.prompt, completionTokens: input.tokens?.completion,
-    model: input.model, adapter: input.adapter, traceId: input.traceId,
+    promptTokens: input.tokens?.prompt,
+    completionTokens: input.tokens?.completion,
+    model: input.model,
+    adapter: input.adapter,
+    traceId: input.traceId,
     sources: input.sources?.length ? input.sources : null,
     pinned: input.pinned ?? false,
-    metadata: input.metadata, createdAt: input.createdAt,
+    metadata: input.metadata,
+    createdAt: input.createdAt,
     clientId: input.clientId,
     clientHash: input.clientId != null ? digest({ ...input, actor, status }) : null,
   }
@@ -88,7 +96,8 @@ function faultOf({ outcome, detail, place }: AppendRow, path: (place: number) =>
       return InvalidInput.at(`${path(place)}.audience`, `${JSON.stringify(detail)} is no participant; add them first`)
     case 'no_call':
       return InvalidInput.at(
-        `${path(place)}.parts`, `there is no tool call ${JSON.stringify(detail)} in the room to answer`,
+        `${path(place)}.parts`,
+        `there is no tool call ${JSON.stringify(detail)} in the room to answer`,
       )
     case 'written':
     case 'repeated':
@@ -97,7 +106,10 @@ function faultOf({ outcome, detail, place }: AppendRow, path: (place: number) =>
 }
 
 async function append(
-  deps: Deps, viewer: Viewer, room: string, turns: AppendedTurn[],
+  deps: Deps,
+  viewer: Viewer,
+  room: string,
+  turns: AppendedTurn[],
   { expected = null, path = () => 'turn' }: { expected?: number | null; path?: (place: number) => string } = {},
 ): Promise<Turn[]> {
   const rows = await deps.appends.append({ room, tenant: viewer.tenant, expected, turns })
@@ -121,12 +133,28 @@ async function append(
 /** The row as it was just written. */
 function written(room: string, turn: AppendedTurn, seq: number, createdAt: Date): TurnRow {
   return {
-    id: turn.id, conversationId: room, seq, rootSeq: seq, actor: turn.actor, role: turn.role as Role,
-    status: turn.status, text: turn.text, parts: turn.parts ?? null, audience: turn.audience ?? null,
-    tokenCount: turn.tokens, promptTokens: turn.promptTokens ?? null,
-    completionTokens: turn.completionTokens ?? null, model: turn.model ?? null, adapter: turn.adapter ?? null,
-    traceId: turn.traceId ?? null, sources: turn.sources ?? null, pinned: turn.pinned ?? false,
-    metadata: turn.metadata ?? null, supersededBy: null, abortReason: null, createdAt,
+    id: turn.id,
+    conversationId: room,
+    seq,
+    rootSeq: seq,
+    actor: turn.actor,
+    role: turn.role as Role,
+    status: turn.status,
+    text: turn.text,
+    parts: turn.parts ?? null,
+    audience: turn.audience ?? null,
+    tokenCount: turn.tokens,
+    promptTokens: turn.promptTokens ?? null,
+    completionTokens: turn.completionTokens ?? null,
+    model: turn.model ?? null,
+    adapter: turn.adapter ?? null,
+    traceId: turn.traceId ?? null,
+    sources: turn.sources ?? null,
+    pinned: turn.pinned ?? false,
+    metadata: turn.metadata ?? null,
+    supersededBy: null,
+    abortReason: null,
+    createdAt,
   }
 }
 

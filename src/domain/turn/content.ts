@@ -66,12 +66,18 @@ export type Content = {
 /** What is counted of a part: what a model would be shown. */
 function shown(part: ContentPart): string {
   switch (part.type) {
-    case 'text': return part.text
-    case 'reasoning': return part.reasoning
-    case 'toolCall': return `${part.name} ${JSON.stringify(part.arguments)}`
-    case 'toolResult': return `${part.name} ${JSON.stringify(part.result)}`
-    case 'file': return `${part.mediaType} ${part.url}`
-    case 'data': return JSON.stringify(part.data)
+    case 'text':
+      return part.text
+    case 'reasoning':
+      return part.reasoning
+    case 'toolCall':
+      return `${part.name} ${JSON.stringify(part.arguments)}`
+    case 'toolResult':
+      return `${part.name} ${JSON.stringify(part.result)}`
+    case 'file':
+      return `${part.mediaType} ${part.url}`
+    case 'data':
+      return JSON.stringify(part.data)
   }
 }
 
@@ -118,7 +124,11 @@ export function partsOf(turn: { text: string; parts: ContentPart[] | null }): Co
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner) && !(inner instanceof Date)
-      ? Object.fromEntries(Object.entries(inner).filter(([, v]) => given(v)).sort(([a], [b]) => (a < b ? -1 : 1)))
+      ? Object.fromEntries(
+          Object.entries(inner)
+            .filter(([, v]) => given(v))
+            .sort(([a], [b]) => (a < b ? -1 : 1)),
+        )
       : inner,
   )
 }

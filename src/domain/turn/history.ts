@@ -28,8 +28,7 @@ const END = 2 ** 31 - 1
 const CURSOR = /^turn:(\d{1,10}):(\d{1,10})$/
 
 /** A turn's place as an opaque cursor. It stays good whatever is written. */
-export const turnCursor = (turn: Place) =>
-  Buffer.from(`turn:${turn.rootSeq}:${turn.seq}`).toString('base64url')
+export const turnCursor = (turn: Place) => Buffer.from(`turn:${turn.rootSeq}:${turn.seq}`).toString('base64url')
 
 function toPlace(cursor: string, argument: string): Place {
   const match = CURSOR.exec(Buffer.from(cursor, 'base64url').toString())
@@ -46,7 +45,10 @@ function toPlace(cursor: string, argument: string): Place {
  * @throws InvalidInput
  */
 export async function pageOfTurns(
-  deps: Ground, viewer: Viewer, rooms: readonly string[], args: TurnsArgs,
+  deps: Ground,
+  viewer: Viewer,
+  rooms: readonly string[],
+  args: TurnsArgs,
 ): Promise<Map<string, Page<Turn>>> {
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(turnFilter, args.filter ?? {})
@@ -59,7 +61,11 @@ export async function pageOfTurns(
     after: page.after == null ? null : edge(toPlace(page.after, 'after'), END),
     before: page.before == null ? null : edge(toPlace(page.before, 'before'), 0),
     includeSuperseded,
-    actors: filter.actors, roles: filter.roles, since: filter.after, until: filter.before, sinceSeq: filter.sinceSeq,
+    actors: filter.actors,
+    roles: filter.roles,
+    since: filter.after,
+    until: filter.before,
+    sinceSeq: filter.sinceSeq,
   })
   await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
   return new Map(rooms.map((room) => [room, slice(found.get(room) ?? [], page)]))
@@ -70,7 +76,8 @@ export type HistoryArgs = z.input<typeof historyArgs>
 
 /** How many, before which place. @throws InvalidInput */
 export function historyPage(
-  { limits }: Pick<Ground, 'limits'>, args: HistoryArgs,
+  { limits }: Pick<Ground, 'limits'>,
+  args: HistoryArgs,
 ): { size: number; before: number | null } {
   const { limit, before } = parse(historyArgs, args)
   const size = limit ?? 50
@@ -85,11 +92,16 @@ export function historyPage(
  * @throws InvalidInput
  */
 export async function history(
-  deps: Ground, viewer: Viewer, rooms: readonly string[], args: HistoryArgs,
+  deps: Ground,
+  viewer: Viewer,
+  rooms: readonly string[],
+  args: HistoryArgs,
 ): Promise<Map<string, Turn[]>> {
   const { size, before } = historyPage(deps, args)
   const found = await pageTurns(deps.pool, viewer, rooms, {
-    limit: size, from: 'newest', before: before == null ? null : { rootSeq: before, seq: 0 },
+    limit: size,
+    from: 'newest',
+    before: before == null ? null : { rootSeq: before, seq: 0 },
   })
   await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
   return new Map(rooms.map((room) => [room, (found.get(room) ?? []).toReversed()]))
@@ -97,5 +109,7 @@ export async function history(
 
 /** Committed turns and their tokens in the viewer's view of each room, newest versions only. */
 export const countOfTurns = (
-  { pool }: Pick<Ground, 'pool'>, viewer: Viewer, rooms: readonly string[],
+  { pool }: Pick<Ground, 'pool'>,
+  viewer: Viewer,
+  rooms: readonly string[],
 ): Promise<Map<string, TurnCount>> => countTurns(pool, viewer, rooms)

@@ -37,7 +37,8 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
   const written = await withTransaction(deps.db, async (tx, afterCommit) => {
     // The room is found by the turn, then locked, then the turn is read as it stands under the lock.
     const found = await tx.turn.findFirst({
-      where: { id: turnId, conversation: { tenant: viewer.tenant } }, select: { conversationId: true },
+      where: { id: turnId, conversation: { tenant: viewer.tenant } },
+      select: { conversationId: true },
     })
     const room = found?.conversationId
     const head = room && (await lockJournal(tx, viewer.tenant, room))
@@ -85,15 +86,31 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
     const seq = await writeEntry(tx, room, 'SUPERSEDED', { turnId: newer })
     await tx.turn.create({
       data: {
-        id: newer, conversationId: room, seq, rootSeq: older.rootSeq, actor, role: turn.role, status: 'COMMITTED',
-        text: content.text, parts: (content.parts as Prisma.InputJsonArray | null) ?? undefined,
+        id: newer,
+        conversationId: room,
+        seq,
+        rootSeq: older.rootSeq,
+        actor,
+        role: turn.role,
+        status: 'COMMITTED',
+        text: content.text,
+        parts: (content.parts as Prisma.InputJsonArray | null) ?? undefined,
         audience: audience ?? undefined,
-        tokenCount: content.tokens, promptTokens: turn.tokens?.prompt, completionTokens: turn.tokens?.completion,
-        model: turn.model, adapter: turn.adapter, traceId: turn.traceId,
-        sources: turn.sources?.length ? turn.sources : undefined, pinned: turn.pinned ?? older.pinned,
-        metadata: (turn.metadata as object | null | undefined) ?? undefined, clientId: turn.clientId, clientHash,
-        supersedes: turnId, createdAt: turn.createdAt ?? undefined,
-        terms: salted(terms, head.salt), cues,
+        tokenCount: content.tokens,
+        promptTokens: turn.tokens?.prompt,
+        completionTokens: turn.tokens?.completion,
+        model: turn.model,
+        adapter: turn.adapter,
+        traceId: turn.traceId,
+        sources: turn.sources?.length ? turn.sources : undefined,
+        pinned: turn.pinned ?? older.pinned,
+        metadata: (turn.metadata as object | null | undefined) ?? undefined,
+        clientId: turn.clientId,
+        clientHash,
+        supersedes: turnId,
+        createdAt: turn.createdAt ?? undefined,
+        terms: salted(terms, head.salt),
+        cues,
       },
     })
     await tx.turn.update({ where: { id: turnId }, data: { supersededBy: newer } })
@@ -115,8 +132,10 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
     // What was summarised from here on was of the older version: it stands verbatim until it is summarised anew.
     if (!audience) await takeBackSummaries(tx, room, older.rootSeq)
     // What was learned from the older version does not hold any more; the newer one may say it again.
-    const told = await supersedeFacts(tx, (await lockFactsOf(tx, turnId)).map((fact) =>
-      ({ id: fact, by: null, reason: 'UPDATE' })))
+    const told = await supersedeFacts(
+      tx,
+      (await lockFactsOf(tx, turnId)).map((fact) => ({ id: fact, by: null, reason: 'UPDATE' })),
+    )
     const changed = told.length ? [await writeEntry(tx, room, 'FACTS_CHANGED', { factIds: told })] : []
     const last = changed[0] ?? seq
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room, first: seq, last }]))
@@ -126,8 +145,11 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
       if (answers.length === 0) return
       const calls = await tx.toolCall.findMany({ where: { conversationId: room, callId: { in: answers } } })
       const makers = await tx.turn.findMany({ where: { id: { in: calls.map((call) => call.turnId) } } })
-      const seen = new Set(makers
-        .filter((maker) => maker.audience.length === 0 || maker.audience.includes(actor)).map((maker) => maker.id))
+      const seen = new Set(
+        makers
+          .filter((maker) => maker.audience.length === 0 || maker.audience.includes(actor))
+          .map((maker) => maker.id),
+      )
       const known = new Set(calls.filter((call) => seen.has(call.turnId)).map((call) => call.callId))
       const stray = answers.find((call) => !known.has(call))
       if (stray !== undefined) {

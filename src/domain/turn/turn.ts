@@ -10,19 +10,27 @@ import type { Viewer } from '../view.ts'
 export type Turn = TurnRow & { viewer: Viewer }
 
 /** Marks the row, which is nobody else's. */
-export const seenBy = (viewer: Viewer) => (row: TurnRow): Turn => {
-  const turn = row as Turn
-  turn.viewer = viewer
-  return turn
-}
+export const seenBy =
+  (viewer: Viewer) =>
+  (row: TurnRow): Turn => {
+    const turn = row as Turn
+    turn.viewer = viewer
+    return turn
+  }
 
 /** The rows, with the text so far of those that are being written. */
 export async function withTextSoFar(
-  { pool }: Pick<Ground, 'pool'>, tenant: string, rows: TurnRow[],
+  { pool }: Pick<Ground, 'pool'>,
+  tenant: string,
+  rows: TurnRow[],
 ): Promise<TurnRow[]> {
   const open = rows.filter(({ status }) => status === 'STREAMING')
   if (open.length === 0) return rows
-  const texts = await readTextSoFar(pool, tenant, open.map(({ id }) => id))
+  const texts = await readTextSoFar(
+    pool,
+    tenant,
+    open.map(({ id }) => id),
+  )
   for (const row of open) row.text = texts.get(row.id) ?? row.text
   return rows
 }
@@ -36,7 +44,9 @@ export async function getTurns(deps: Ground, viewer: Viewer, ids: readonly strin
 
 /** For each turn, the next version that the viewer sees: what superseded it. Without one, no key. */
 export async function getNextVersions(
-  deps: Ground, viewer: Viewer, ids: readonly string[],
+  deps: Ground,
+  viewer: Viewer,
+  ids: readonly string[],
 ): Promise<Map<string, Turn>> {
   const versions = await readVersions(deps.pool, viewer, ids, 'next')
   return new Map([...versions].map(([id, row]) => [id, seenBy(viewer)(row)]))
@@ -44,7 +54,9 @@ export async function getNextVersions(
 
 /** For each turn, the version before it that the viewer sees. Without one, no key. */
 export async function getPreviousVersions(
-  deps: Ground, viewer: Viewer, ids: readonly string[],
+  deps: Ground,
+  viewer: Viewer,
+  ids: readonly string[],
 ): Promise<Map<string, Turn>> {
   const versions = await readVersions(deps.pool, viewer, ids, 'previous')
   return new Map([...versions].map(([id, row]) => [id, seenBy(viewer)(row)]))

@@ -36,9 +36,7 @@ export type AppendedTurn = {
 /** Turns that are written together or not at all. */
 export type AppendCall = { room: string; tenant: string; expected?: number | null; turns: AppendedTurn[] }
 
-type AppendOutcome =
-  | 'written' | 'repeated'
-  | 'moved_on' | 'other_content' | 'stranger' | 'no_call'
+type AppendOutcome = 'written' | 'repeated' | 'moved_on' | 'other_content' | 'stranger' | 'no_call'
 
 export type AppendRow = {
   /** Index of the call, and of the turn in it. */

@@ -55,7 +55,11 @@ export type AuditedFact = FactRow & {
 
 /** The newest active facts of a user that the viewer sees, at most `limit`. By the index fact_user. */
 export async function readAudited(
-  pool: Pool, { tenant, actor }: Viewer, userId: string, embedder: string, limit: number,
+  pool: Pool,
+  { tenant, actor }: Viewer,
+  userId: string,
+  embedder: string,
+  limit: number,
 ): Promise<AuditedFact[]> {
   const { rows } = await pool.query<FactRow & { packed: Buffer | null }>({
     name: 'read-audited',

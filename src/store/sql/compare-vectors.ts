@@ -7,7 +7,10 @@ import { vectorParameter } from '../vector.ts'
 
 /** Of every turn of those rooms that has a vector: by room, then seq. A room's come as one value of 8 bytes a turn. */
 export async function scanVectors(
-  pool: Pool, embedder: string, rooms: readonly string[], query: Float32Array,
+  pool: Pool,
+  embedder: string,
+  rooms: readonly string[],
+  query: Float32Array,
 ): Promise<Map<string, Map<number, number>>> {
   const { rows } = await pool.query<{ room: string; packed: Buffer }>({
     name: 'scan-vectors',
@@ -20,16 +23,21 @@ export async function scanVectors(
       GROUP BY v.conversation_id`,
     values: [embedder, rooms, vectorParameter(query)],
   })
-  return new Map(rows.map(({ room, packed }) => {
-    const similarities = new Map<number, number>()
-    for (let at = 0; at < packed.length; at += 8) similarities.set(packed.readInt32BE(at), packed.readFloatBE(at + 4))
-    return [room, similarities]
-  }))
+  return new Map(
+    rows.map(({ room, packed }) => {
+      const similarities = new Map<number, number>()
+      for (let at = 0; at < packed.length; at += 8) similarities.set(packed.readInt32BE(at), packed.readFloatBE(at + 4))
+      return [room, similarities]
+    }),
+  )
 }
 
 /** Of just those turns, by `placeKey`. */
 export async function compareVectors(
-  pool: Pool, embedder: string, places: readonly Place[], query: Float32Array,
+  pool: Pool,
+  embedder: string,
+  places: readonly Place[],
+  query: Float32Array,
 ): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ room: string; seq: number; similarity: number }>({
     name: 'compare-vectors',
@@ -41,7 +49,10 @@ export async function compareVectors(
         WHERE v.conversation_id = a.room AND v.embedder = $1::text AND v.root_seq = a.root_seq AND v.seq = a.seq
         LIMIT 1) v`,
     values: [
-      embedder, places.map(({ room }) => room), places.map(({ rootSeq }) => rootSeq), places.map(({ seq }) => seq),
+      embedder,
+      places.map(({ room }) => room),
+      places.map(({ rootSeq }) => rootSeq),
+      places.map(({ seq }) => seq),
       vectorParameter(query),
     ],
   })

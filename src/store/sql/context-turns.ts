@@ -27,11 +27,14 @@ const RECENT = {
 
 /** Finished turns at places strictly between `after` and `before`, newest first; of `actors` and of tools, if given. */
 export async function readRecentTurns(
-  pool: Pool, viewer: Viewer, conversationId: string,
+  pool: Pool,
+  viewer: Viewer,
+  conversationId: string,
   { after, before, actors, limit }: { after: number; before: number; actors: readonly string[] | null; limit: number },
 ): Promise<SeenTurn[]> {
   const { rows } = await pool.query<unknown[]>({
-    rowMode: 'array', ...RECENT,
+    rowMode: 'array',
+    ...RECENT,
     values: [viewer.tenant, viewer.actor, conversationId, after, before, actors, limit],
   })
   return rows.map((row) => turnOf(row, viewer))
@@ -64,10 +67,15 @@ const KEPT = {
  * covers. In order of place.
  */
 export async function readKeptTurns(
-  pool: Pool, viewer: Viewer, conversationId: string, covered: number,
+  pool: Pool,
+  viewer: Viewer,
+  conversationId: string,
+  covered: number,
 ): Promise<SeenTurn[]> {
   const { rows } = await pool.query<unknown[]>({
-    rowMode: 'array', ...KEPT, values: [viewer.tenant, viewer.actor, conversationId, covered],
+    rowMode: 'array',
+    ...KEPT,
+    values: [viewer.tenant, viewer.actor, conversationId, covered],
   })
   const turns = new Map(rows.map((row) => [row[0], turnOf(row, viewer)]))
   return [...turns.values()].sort((a, b) => a.rootSeq - b.rootSeq)

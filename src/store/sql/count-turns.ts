@@ -8,7 +8,9 @@ export type TurnCount = { turnCount: number; tokenCount: number }
 
 /** Committed turns and their tokens in the viewer's view of each room, newest versions only. */
 export async function countTurns(
-  pool: Pool, viewer: { tenant: string; actor: string }, rooms: readonly string[],
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  rooms: readonly string[],
 ): Promise<Map<string, TurnCount>> {
   const counted = (where: string) => `
     SELECT count(*)::integer AS turns, coalesce(sum(t.token_count), 0)::bigint AS tokens
@@ -37,7 +39,9 @@ export const participantKey = (room: string, actor: string) => `${room} ${actor}
  * viewer see. Keyed by `participantKey`; who is no participant has no key.
  */
 export async function countUnread(
-  pool: Pool, viewer: { tenant: string; actor: string }, participants: readonly { room: string; actor: string }[],
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  participants: readonly { room: string; actor: string }[],
 ): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ room: string; actor: string; unread: number }>({
     name: 'count-unread',

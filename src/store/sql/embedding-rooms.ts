@@ -27,7 +27,9 @@ export async function findRoomsBehind(pool: Pool, embedder: string, limit: numbe
  * @returns rooms that are the caller's now, and rooms that are behind but somebody else's
  */
 export async function claimRooms(
-  pool: Pool, embedder: string, rooms: readonly string[],
+  pool: Pool,
+  embedder: string,
+  rooms: readonly string[],
 ): Promise<{ claimed: string[]; busy: string[] }> {
   const { rows } = await pool.query<{ room: string; taken: boolean }>({
     name: 'embed-claim-rooms',
@@ -61,7 +63,9 @@ export async function claimRooms(
  * result, as is one that is gone.
  */
 export async function advanceRooms(
-  pool: Pool, embedder: string, rooms: readonly { room: string; through: number }[],
+  pool: Pool,
+  embedder: string,
+  rooms: readonly { room: string; through: number }[],
 ): Promise<string[]> {
   const { rows } = await pool.query<{ room: string }>({
     name: 'embed-advance-rooms',

@@ -33,7 +33,9 @@ export async function findUnembeddedFacts(pool: Pool, embedder: string, limit: n
 
 /** Those of the facts that the embedder did not read last, in no order. By primary key. */
 export async function readUnembeddedFacts(
-  pool: Pool, embedder: string, ids: readonly string[],
+  pool: Pool,
+  embedder: string,
+  ids: readonly string[],
 ): Promise<EmbeddableFact[]> {
   const { rows } = await pool.query<EmbeddableFact>({
     name: 'embed-read-facts',
@@ -52,7 +54,10 @@ type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
  * where the embedder was given up: nobody waits for anybody here.
  */
 export async function writeFactVectors(
-  pool: Pool, embedder: string, ids: readonly string[], vectors: readonly FactVectors[],
+  pool: Pool,
+  embedder: string,
+  ids: readonly string[],
+  vectors: readonly FactVectors[],
 ): Promise<number> {
   const { rowCount } = await pool.query({
     name: 'embed-write-facts',
@@ -71,8 +76,11 @@ export async function writeFactVectors(
       )
       UPDATE fact f SET embedded_by = $1::text FROM mine WHERE f.id = mine.id`,
     values: [
-      embedder, ids, vectors.map(({ id }) => id),
-      vectorsParameter(vectors.flatMap(({ object, sentence }) => [object, sentence])), vectors[0]?.object.length ?? 0,
+      embedder,
+      ids,
+      vectors.map(({ id }) => id),
+      vectorsParameter(vectors.flatMap(({ object, sentence }) => [object, sentence])),
+      vectors[0]?.object.length ?? 0,
     ],
   })
   return rowCount ?? 0
@@ -80,7 +88,9 @@ export async function writeFactVectors(
 
 /** The embedder's vectors of the facts' objects, by id; who has none has no key. By primary key. */
 export async function readObjectVectors(
-  pool: Pool, embedder: string, ids: readonly string[],
+  pool: Pool,
+  embedder: string,
+  ids: readonly string[],
 ): Promise<Map<string, Float32Array>> {
   const { rows } = await pool.query<{ id: string; object: Buffer }>({
     name: 'embed-read-objects',

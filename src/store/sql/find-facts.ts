@@ -56,8 +56,8 @@ const WHERE: Record<Scope, string> = {
 
 const statement = (scope: Scope) => {
   const active = `f.tenant = $1::text AND f.superseded_at IS NULL AND ${WHERE[scope]}`
-  const rooms = scope === 'CONVERSATION' ? 'c.id = $3::text'
-    : `c.id IN (SELECT f.conversation_id FROM fact f WHERE ${active})`
+  const rooms =
+    scope === 'CONVERSATION' ? 'c.id = $3::text' : `c.id IN (SELECT f.conversation_id FROM fact f WHERE ${active})`
   return `
     WITH v AS MATERIALIZED (${views('$1', '$2', rooms)}), seen AS MATERIALIZED (
       SELECT f.id, f.terms, f.terms && $4::integer[] AS matches, f.observed_at,
@@ -98,7 +98,9 @@ const statement = (scope: Scope) => {
 }
 
 const STATEMENTS: Record<Scope, string> = {
-  CONVERSATION: statement('CONVERSATION'), OWNER: statement('OWNER'), TENANT: statement('TENANT'),
+  CONVERSATION: statement('CONVERSATION'),
+  OWNER: statement('OWNER'),
+  TENANT: statement('TENANT'),
 }
 
 /**
@@ -111,21 +113,32 @@ const STATEMENTS: Record<Scope, string> = {
  * take 0.3 s and 0.45 s.
  */
 export async function findFacts(
-  pool: Pool, viewer: { tenant: string; actor: string }, { scope, room, terms, vector, nearest, filter }: FactSearch,
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  { scope, room, terms, vector, nearest, filter }: FactSearch,
 ): Promise<FactFindings> {
   type Row = Omit<FactFindings, 'found' | 'holding'> & { holding: number[] | null } & (FoundFact | { id: null })
   const { rows } = await pool.query<Row>({
     name: `find-facts-${scope.toLowerCase()}`,
     text: STATEMENTS[scope],
     values: [
-      viewer.tenant, viewer.actor, room, terms, vector && vectorParameter(vector.query), vector?.embedder ?? null,
-      nearest, ...filterValues(filter),
+      viewer.tenant,
+      viewer.actor,
+      room,
+      terms,
+      vector && vectorParameter(vector.query),
+      vector?.embedder ?? null,
+      nearest,
+      ...filterValues(filter),
     ],
   })
   const [{ facts, holding, averageLength }] = rows as [Row]
   return {
-    facts, holding: holding ?? [], averageLength,
+    facts,
+    holding: holding ?? [],
+    averageLength,
     found: rows.flatMap((row) =>
-      (row.id === null ? [] : [{ id: row.id, terms: row.terms, similarity: row.similarity }])),
+      row.id === null ? [] : [{ id: row.id, terms: row.terms, similarity: row.similarity }],
+    ),
   }
 }

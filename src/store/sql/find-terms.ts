@@ -26,8 +26,12 @@ const BYTES = 16
  * mean that there may be more.
  */
 export async function findTerms(
-  pool: Pool, viewer: { tenant: string; actor: string }, rooms: readonly string[], terms: readonly number[],
-  limit: number, filter: SearchFilter,
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  rooms: readonly string[],
+  terms: readonly number[],
+  limit: number,
+  filter: SearchFilter,
 ): Promise<Posting[][]> {
   // Without a name, so that it is planned for these rooms and terms: a plan for any takes six times as long.
   const { rows } = await pool.query<{ place: number; packed: Buffer | null }>({
@@ -65,8 +69,12 @@ function unpack(packed: Buffer, rooms: readonly string[]): Posting[] {
     // With several owners, one's term may be another's salted.
     if (count === 0) continue
     postings.push({
-      room: rooms[packed.readInt32BE(at) - 1]!, rootSeq: packed.readInt32BE(at + 4), seq: packed.readInt32BE(at + 8),
-      count: Math.abs(count), length: packed.readInt16BE(at + 14), eligible: count > 0,
+      room: rooms[packed.readInt32BE(at) - 1]!,
+      rootSeq: packed.readInt32BE(at + 4),
+      seq: packed.readInt32BE(at + 8),
+      count: Math.abs(count),
+      length: packed.readInt16BE(at + 14),
+      eligible: count > 0,
     })
   }
   return postings

@@ -4,8 +4,13 @@ import type { SearchFilter } from '../vector-search.ts'
 import { newest, views, visible } from './visible.ts'
 
 /** Values for the five parameters that `meets` names. */
-export const filterValues = ({ actors, roles, since, until, metadata }: SearchFilter): unknown[] =>
-  [actors ?? null, roles ?? null, since ?? null, until ?? null, metadata ? JSON.stringify(metadata) : null]
+export const filterValues = ({ actors, roles, since, until, metadata }: SearchFilter): unknown[] => [
+  actors ?? null,
+  roles ?? null,
+  since ?? null,
+  until ?? null,
+  metadata ? JSON.stringify(metadata) : null,
+]
 
 /** Whether a filter asks for anything. */
 export const asksAnything = (filter: SearchFilter): boolean => filterValues(filter).some((value) => value !== null)

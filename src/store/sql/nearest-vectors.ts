@@ -23,8 +23,14 @@ type Nearest = {
 const EF_SEARCH = { least: 200, most: 1000 }
 
 // Parameters of all statements: $1 tenant, $2 actor, $3 rooms, $4 query, $5 limit, $6 … $10 filter.
-const values = ({ viewer, rooms, query, limit, filter }: Nearest) =>
-  [viewer.tenant, viewer.actor, rooms, vectorParameter(query), limit, ...filterValues(filter)]
+const values = ({ viewer, rooms, query, limit, filter }: Nearest) => [
+  viewer.tenant,
+  viewer.actor,
+  rooms,
+  vectorParameter(query),
+  limit,
+  ...filterValues(filter),
+]
 
 const columns = (x: string) => `
   ${x}.conversation_id AS room, ${x}.root_seq AS "rootSeq", ${x}.seq,
@@ -88,9 +94,7 @@ export async function nearestByIndex(pool: Pool, asked: Nearest): Promise<Found[
                        set_config('hnsw.iterative_scan', 'relaxed_order', true)) AS settings)
         LIMIT $12::integer) x
       ORDER BY x.embedding <#> (SELECT $4::vector) LIMIT $5::integer`,
-    values: [
-      ...values(asked), String(Math.min(Math.max(2 * limit, EF_SEARCH.least), EF_SEARCH.most)), 2 * limit + 20,
-    ],
+    values: [...values(asked), String(Math.min(Math.max(2 * limit, EF_SEARCH.least), EF_SEARCH.most)), 2 * limit + 20],
   })
   return rows
 }

@@ -19,10 +19,14 @@ export type FactScope = {
  * The newest active facts in scope, up to `limit` of each set that is compared; set by set. By fact_user, or fact_room.
  */
 export async function readActiveFacts(
-  pool: Pool, { tenant, userId, conversationId, actor }: FactScope, limit: number,
+  pool: Pool,
+  { tenant, userId, conversationId, actor }: FactScope,
+  limit: number,
 ): Promise<FactRow[]> {
-  const of = userId !== null ? 'f.user_id = $2::text AND ($3::text IS NULL OR f.conversation_id = $3::text)'
-    : '$2::text IS NULL AND f.conversation_id = $3::text'
+  const of =
+    userId !== null
+      ? 'f.user_id = $2::text AND ($3::text IS NULL OR f.conversation_id = $3::text)'
+      : '$2::text IS NULL AND f.conversation_id = $3::text'
   const { rows } = await pool.query<FactRow>({
     // No name: what is asked for decides the plan.
     text: `
@@ -43,7 +47,11 @@ export async function readActiveFacts(
 
 /** Facts about any of the users, or about nobody in the room, that hold or held; newest first, up to `limit`. */
 export async function readKnownFacts(
-  pool: Pool, tenant: string, users: readonly string[], room: string, limit: number,
+  pool: Pool,
+  tenant: string,
+  users: readonly string[],
+  room: string,
+  limit: number,
 ): Promise<FactRow[]> {
   const { rows } = await pool.query<FactRow>({
     name: 'read-known-facts',

@@ -38,7 +38,9 @@ const due = (every: string) => `
 /** The room's state, or null where it is gone. */
 export async function readCompaction(pool: Pool, room: string): Promise<CompactionRow | null> {
   const { rows } = await pool.query<CompactionRow>({
-    name: 'read-compaction', text: `${SELECT} WHERE j.conversation_id = $1::text`, values: [room],
+    name: 'read-compaction',
+    text: `${SELECT} WHERE j.conversation_id = $1::text`,
+    values: [room],
   })
   return rows[0] ?? null
 }

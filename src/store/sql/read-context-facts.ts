@@ -9,7 +9,11 @@ import { factVisible } from './visible.ts'
  * indexes fact_room and fact_user.
  */
 export async function readContextFacts(
-  pool: Pool, viewer: { tenant: string; actor: string }, room: string, userIds: readonly string[], limit: number,
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  room: string,
+  userIds: readonly string[],
+  limit: number,
 ): Promise<FactRow[]> {
   const { rows } = await pool.query<FactRow>({
     name: 'read-context-facts',

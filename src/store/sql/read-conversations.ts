@@ -46,20 +46,25 @@ const SELECT = `
 type Row = Omit<ConversationRow, 'view'> & { viewActor: string | null; windows: number[]; addressed: boolean }
 
 const toConversation = ({ viewActor, windows, addressed, ...row }: Row): ConversationRow => ({
-  ...row, view: { actor: viewActor, windows, addressed },
+  ...row,
+  view: { actor: viewActor, windows, addressed },
 })
 
 const byId = (name: string, rooms: HowMany) => ({
-  name, text: `${SELECT} JOIN (${views('$1', '$2', among('$3', rooms))}) v ON v.id = c.id`,
+  name,
+  text: `${SELECT} JOIN (${views('$1', '$2', among('$3', rooms))}) v ON v.id = c.id`,
 })
 const BY_ID = { one: byId('read-conversation', 'one'), many: byId('read-conversations', 'many') }
 
 /** Those of the rooms that exist in the viewer's tenant, in no order. */
 export async function readConversations(
-  pool: Pool, viewer: Viewer, ids: readonly string[],
+  pool: Pool,
+  viewer: Viewer,
+  ids: readonly string[],
 ): Promise<ConversationRow[]> {
   const { rows } = await pool.query<Row>({
-    ...BY_ID[ids.length === 1 ? 'one' : 'many'], values: [viewer.tenant, viewer.actor, ids],
+    ...BY_ID[ids.length === 1 ? 'one' : 'many'],
+    values: [viewer.tenant, viewer.actor, ids],
   })
   return rows.map(toConversation)
 }
@@ -102,7 +107,9 @@ const containing = (search: string) => `%${search.replace(/[\\%_]/g, '\\$&')}%`
  * meanwhile moves a room; in order of activity a room that gets an entry moves to the front.
  */
 export async function listConversations(
-  pool: Pool, viewer: Viewer, list: ConversationList,
+  pool: Pool,
+  viewer: Viewer,
+  list: ConversationList,
 ): Promise<ConversationRow[]> {
   const [at, id] = list.order === 'CREATED' ? ['c.created_at', 'c.id'] : ['j.updated_at', 'j.conversation_id']
   const direction = list.from === 'newest' ? 'DESC' : 'ASC'
@@ -122,8 +129,11 @@ export async function listConversations(
   beyond(list.before, '>')
   given(list.owner, (p) => `c.owner = ${p}::text`)
   given(list.agentName, (p) => `c.agent_name = ${p}::text`)
-  given(list.participant, (p) => `EXISTS (SELECT FROM participant m WHERE m.conversation_id = c.id
-                                            AND m.actor = ${p}::text AND m.left_at IS NULL)`)
+  given(
+    list.participant,
+    (p) => `EXISTS (SELECT FROM participant m WHERE m.conversation_id = c.id
+                                            AND m.actor = ${p}::text AND m.left_at IS NULL)`,
+  )
   given(list.metadata && JSON.stringify(list.metadata), (p) => `c.metadata @> ${p}::jsonb`)
   given(list.updatedBefore, (p) => `j.updated_at < ${p}::timestamptz`)
   given(list.search ? containing(list.search) : null, (p) => `c.title ILIKE ${p}::text`)

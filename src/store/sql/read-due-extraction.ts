@@ -19,11 +19,10 @@ const SELECT = `
   LEFT JOIN room_progress p ON p.conversation_id = c.id`
 
 /** Those of the rooms that are due. */
-export async function readDueExtractionAmong(
-  pool: Pool, rooms: readonly string[], every: number,
-): Promise<Subject[]> {
+export async function readDueExtractionAmong(pool: Pool, rooms: readonly string[], every: number): Promise<Subject[]> {
   const { rows } = await pool.query<Subject>({
-    name: 'read-due-extraction-among', text: `${SELECT} WHERE c.id = ANY ($1::text[]) AND ${due('$2')}`,
+    name: 'read-due-extraction-among',
+    text: `${SELECT} WHERE c.id = ANY ($1::text[]) AND ${due('$2')}`,
     values: [rooms, every],
   })
   return rows

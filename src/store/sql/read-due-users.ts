@@ -11,7 +11,10 @@ const due = (mark: UserMark, every: string) => `u.turns / ${every}::bigint > u.$
 
 /** Those of the users who are due. By primary key. */
 export async function readDueUsersAmong(
-  pool: Pool, mark: UserMark, users: readonly Subject[], every: number,
+  pool: Pool,
+  mark: UserMark,
+  users: readonly Subject[],
+  every: number,
 ): Promise<Subject[]> {
   const { rows } = await pool.query<Subject>({
     name: `read-due-users-among-${mark}`,
@@ -26,7 +29,11 @@ export async function readDueUsersAmong(
 
 /** Users who are due, after that one in the order of the key, at most `limit`. Reads all users. */
 export async function readDueUsers(
-  pool: Pool, mark: UserMark, after: Subject | null, limit: number, every: number,
+  pool: Pool,
+  mark: UserMark,
+  after: Subject | null,
+  limit: number,
+  every: number,
 ): Promise<Subject[]> {
   const { rows } = await pool.query<Subject>({
     name: `read-due-users-${mark}`,

@@ -60,7 +60,10 @@ export async function listFacts(pool: Pool, viewer: Viewer, list: FactList): Pro
 
 /** The newest of the viewer's facts of each room, in the same order, `limit` of each. By fact_room. */
 export async function listFactsOfRooms(
-  pool: Pool, viewer: Viewer, rooms: readonly string[], { limit, after, includeSuperseded }: FactsOfRoom,
+  pool: Pool,
+  viewer: Viewer,
+  rooms: readonly string[],
+  { limit, after, includeSuperseded }: FactsOfRoom,
 ): Promise<FactRow[]> {
   const values: unknown[] = [viewer.tenant, viewer.actor, rooms, limit]
   if (after) values.push(after.createdAt, after.id)

@@ -59,9 +59,10 @@ const STATEMENT = `
       UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`
 
 /** A stretch by columns: arrays as array_send writes them; null where it has no turn. */
-type Packed = { place: number; salt: number } & ({
-  rootSeqs: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer
-} | { rootSeqs: null })
+type Packed = { place: number; salt: number } & (
+  | { rootSeqs: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer }
+  | { rootSeqs: null }
+)
 
 /**
  * The turns of each stretch that the viewer sees, in order of place. Stretches of rooms that the tenant has not are
@@ -70,15 +71,23 @@ type Packed = { place: number; salt: number } & ({
  * terms: those to count, as hashes (domain/recall/index-entry.ts), each with a number.
  */
 export async function readIndex(
-  pool: Pool, viewer: { tenant: string; actor: string }, stretches: readonly Stretch[], filter: SearchFilter,
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  stretches: readonly Stretch[],
+  filter: SearchFilter,
   terms: ReadonlyMap<number, number>,
 ): Promise<IndexedTurn[][]> {
   const { rows } = await pool.query<Packed>({
     name: 'read-index',
     text: STATEMENT,
     values: [
-      viewer.tenant, viewer.actor, stretches.map(({ room }) => room), stretches.map(({ from }) => from),
-      stretches.map(({ to }) => to), stretches.map(({ around }) => around), ...filterValues(filter),
+      viewer.tenant,
+      viewer.actor,
+      stretches.map(({ room }) => room),
+      stretches.map(({ from }) => from),
+      stretches.map(({ to }) => to),
+      stretches.map(({ around }) => around),
+      ...filterValues(filter),
     ],
   })
   const found: IndexedTurn[][] = stretches.map(() => [])
@@ -117,9 +126,16 @@ function unpack(packed: Packed, room: string, asked: ReadonlyMap<number, number>
     }
     at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + length * (ELEMENT_HEADER + 4)
     return {
-      room, rootSeq: rootSeqs.readInt32BE(placeOf(i, 4)), seq: seqs.readInt32BE(placeOf(i, 4)),
-      at: POSTGRES_EPOCH_MS + Math.round(micros / 1000), actor, tokens: tokens.readInt32BE(placeOf(i, 4)),
-      cues: flags & (ELIGIBLE - 1), eligible: (flags & ELIGIBLE) !== 0, length, counts: counts ?? NONE,
+      room,
+      rootSeq: rootSeqs.readInt32BE(placeOf(i, 4)),
+      seq: seqs.readInt32BE(placeOf(i, 4)),
+      at: POSTGRES_EPOCH_MS + Math.round(micros / 1000),
+      actor,
+      tokens: tokens.readInt32BE(placeOf(i, 4)),
+      cues: flags & (ELIGIBLE - 1),
+      eligible: (flags & ELIGIBLE) !== 0,
+      length,
+      counts: counts ?? NONE,
     }
   })
   return turns.sort((a, b) => a.rootSeq - b.rootSeq)

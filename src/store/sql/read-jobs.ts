@@ -27,7 +27,8 @@ export type JobRow = {
 
 const isMade = async (pool: Pool): Promise<boolean> => {
   const { rows } = await pool.query<{ made: boolean }>({
-    name: 'job-tables', text: `SELECT to_regclass('pgboss.job') IS NOT NULL AS made`,
+    name: 'job-tables',
+    text: `SELECT to_regclass('pgboss.job') IS NOT NULL AS made`,
   })
   return rows[0]!.made
 }
@@ -36,9 +37,13 @@ const isMade = async (pool: Pool): Promise<boolean> => {
  * The tenant's jobs in those queues: unfinished ones first, the oldest of them first; then finished ones, newest first.
  */
 export async function readJobs(
-  pool: Pool, tenant: string, names: readonly string[], state: JobState | null, limit: number,
+  pool: Pool,
+  tenant: string,
+  names: readonly string[],
+  state: JobState | null,
+  limit: number,
 ): Promise<JobRow[]> {
-  if (!await isMade(pool)) return []
+  if (!(await isMade(pool))) return []
   const { rows } = await pool.query<JobRow>({
     name: 'read-jobs',
     text: `
@@ -64,9 +69,11 @@ export async function readJobs(
 
 /** How many of the tenant's jobs wait, be it to be tried again, and since when the oldest does, in seconds. */
 export async function readQueue(
-  pool: Pool, tenant: string, names: readonly string[],
+  pool: Pool,
+  tenant: string,
+  names: readonly string[],
 ): Promise<{ waiting: number; ageSeconds: number | null }> {
-  if (!await isMade(pool)) return { waiting: 0, ageSeconds: null }
+  if (!(await isMade(pool))) return { waiting: 0, ageSeconds: null }
   const { rows } = await pool.query<{ waiting: number; ageSeconds: number | null }>({
     name: 'read-queue',
     text: `

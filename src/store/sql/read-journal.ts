@@ -27,10 +27,19 @@ export type PlacedFact = { id: string; seq: number; rootSeq: number } & Pick<Fac
 
 /** Up to `limit` entries with seq above `after`, in order. Empty for an unknown room, or one of another tenant. */
 export async function readJournal(
-  pool: Pool, tenant: string, room: string, after: number, limit: number,
+  pool: Pool,
+  tenant: string,
+  room: string,
+  after: number,
+  limit: number,
 ): Promise<JournalRow[]> {
   type Flat = TurnRow & {
-    entrySeq: number; kind: EntryKind; at: Date; entryActor: string | null; summaryId: string; factIds: string[]
+    entrySeq: number
+    kind: EntryKind
+    at: Date
+    entryActor: string | null
+    summaryId: string
+    factIds: string[]
     supersedes: string
   }
   const { rows } = await pool.query<Flat>({
@@ -51,7 +60,10 @@ export async function readJournal(
   const changed = rows.flatMap((row) => row.factIds ?? [])
   const facts = changed.length ? await factsById(pool, room, changed) : null
   return rows.map(({ entrySeq, kind, at, entryActor, summaryId, factIds, supersedes, ...turn }) => ({
-    seq: entrySeq, kind, at, actor: entryActor,
+    seq: entrySeq,
+    kind,
+    at,
+    actor: entryActor,
     turn: turn.id ? turn : null,
     replaced: replaced?.get(supersedes) ?? null,
     summary: summaries?.get(summaryId) ?? null,
@@ -61,14 +73,17 @@ export async function readJournal(
 
 async function turnsById(pool: Pool, ids: readonly string[]): Promise<Map<string, TurnRow>> {
   const { rows } = await pool.query<TurnRow>({
-    name: 'journal-turns', text: `SELECT ${TURN_COLUMNS} FROM turn t WHERE t.id = ANY ($1::text[])`, values: [ids],
+    name: 'journal-turns',
+    text: `SELECT ${TURN_COLUMNS} FROM turn t WHERE t.id = ANY ($1::text[])`,
+    values: [ids],
   })
   return new Map(rows.map((turn) => [turn.id, turn]))
 }
 
 async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<string, SummaryRow>> {
   const { rows } = await pool.query<SummaryRow>({
-    name: 'journal-summaries', text: `SELECT ${SUMMARY_COLUMNS} FROM summary s WHERE s.id = ANY ($1::text[])`,
+    name: 'journal-summaries',
+    text: `SELECT ${SUMMARY_COLUMNS} FROM summary s WHERE s.id = ANY ($1::text[])`,
     values: [ids],
   })
   return new Map(rows.map((summary) => [summary.id, summary]))

@@ -18,7 +18,10 @@ export type ParticipantRow = {
 
 /** All participants of those rooms of the tenant, or only the given actors; by joining, then by name. */
 export async function readParticipants(
-  pool: Pool, tenant: string, rooms: readonly string[], actors: readonly string[] | null = null,
+  pool: Pool,
+  tenant: string,
+  rooms: readonly string[],
+  actors: readonly string[] | null = null,
 ): Promise<ParticipantRow[]> {
   const { rows } = await pool.query<ParticipantRow>({
     name: 'read-participants',

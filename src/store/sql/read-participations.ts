@@ -6,7 +6,10 @@ type Participation = { actor: string; windows: number[]; addressed: boolean }
 
 /** Keyed by room; a room none of them was ever in has no key. */
 export async function readParticipations(
-  pool: Pool, tenant: string, rooms: readonly string[], actors: readonly string[],
+  pool: Pool,
+  tenant: string,
+  rooms: readonly string[],
+  actors: readonly string[],
 ): Promise<Map<string, Participation[]>> {
   const { rows } = await pool.query<Participation & { room: string }>({
     name: 'read-participations',

@@ -8,7 +8,9 @@ export type UserProfileRow = { userId: string; content: string; tokenCount: numb
 
 /** Those of the users whose profile the viewer may have, in no order. */
 export async function readProfiles(
-  pool: Pool, viewer: { tenant: string; actor: string }, users: readonly string[],
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  users: readonly string[],
 ): Promise<UserProfileRow[]> {
   const { rows } = await pool.query<UserProfileRow>({
     name: 'read-profiles',

@@ -24,7 +24,10 @@ const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: '
 
 /** Rooms of the tenant: that one, those of its owner (without `room`, of `actor`), or all; in no order. */
 export async function readScope(
-  pool: Pool, { tenant, actor }: { tenant: string; actor: string }, scope: Scope, room: string | null,
+  pool: Pool,
+  { tenant, actor }: { tenant: string; actor: string },
+  scope: Scope,
+  room: string | null,
 ): Promise<ScopeRoom[]> {
   const { rows } = await pool.query<ScopeRoom>({
     name: `read-scope-${scope.toLowerCase()}`,

@@ -11,7 +11,11 @@ type Speakers = {
 
 /** By the primary key of participant; a room of many is not counted through. */
 export async function readSpeakers(
-  pool: Pool, tenant: string, room: string, actors: readonly string[], as: string | null,
+  pool: Pool,
+  tenant: string,
+  room: string,
+  actors: readonly string[],
+  as: string | null,
 ): Promise<Speakers> {
   const { rows } = await pool.query<Speakers>({
     name: 'read-speakers',

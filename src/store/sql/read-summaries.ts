@@ -32,7 +32,9 @@ export type SeenSummary = SummaryRow & { windows: number[] }
 
 /** The current summaries of those of the rooms that are the tenant's, each room's oldest first. */
 export async function readCurrentSummaries(
-  pool: Pool, viewer: Viewer, rooms: readonly string[],
+  pool: Pool,
+  viewer: Viewer,
+  rooms: readonly string[],
 ): Promise<SeenSummary[]> {
   const { rows } = await pool.query<SeenSummary>({
     name: 'read-current-summaries',

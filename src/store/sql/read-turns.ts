@@ -20,7 +20,9 @@ export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string
 
 /** The visible ones among the turns at those places, in no order. By the index turn_place. */
 export async function readTurnsAt(
-  pool: Pool, viewer: Viewer, places: readonly { room: string; rootSeq: number; seq: number }[],
+  pool: Pool,
+  viewer: Viewer,
+  places: readonly { room: string; rootSeq: number; seq: number }[],
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<TurnRow>({
     name: 'read-turns-at',
@@ -29,7 +31,10 @@ export async function readTurnsAt(
            JOIN turn t ON t.conversation_id = p.room AND t.root_seq = p.root_seq AND t.seq = p.seq
            ${view} WHERE ${visible()}`,
     values: [
-      viewer.tenant, viewer.actor, places.map(({ room }) => room), places.map(({ rootSeq }) => rootSeq),
+      viewer.tenant,
+      viewer.actor,
+      places.map(({ room }) => room),
+      places.map(({ rootSeq }) => rootSeq),
       places.map(({ seq }) => seq),
     ],
   })
@@ -52,10 +57,14 @@ const BESIDE = { next: beside('next'), previous: beside('previous') }
 
 /** For each of those turns, the next (or previous) version the viewer sees; without one, no key. */
 export async function readVersions(
-  pool: Pool, viewer: Viewer, ids: readonly string[], which: 'next' | 'previous',
+  pool: Pool,
+  viewer: Viewer,
+  ids: readonly string[],
+  which: 'next' | 'previous',
 ): Promise<Map<string, TurnRow>> {
   const { rows } = await pool.query<TurnRow & { of: string }>({
-    ...BESIDE[which], values: [viewer.tenant, viewer.actor, ids],
+    ...BESIDE[which],
+    values: [viewer.tenant, viewer.actor, ids],
   })
   return new Map(rows.map(({ of, ...turn }) => [of, turn]))
 }
@@ -76,7 +85,9 @@ export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly st
 
 /** An open turn's actor, and what it says so far; null for any other turn. */
 export async function readOpenTurn(
-  pool: Pool, tenant: string, id: string,
+  pool: Pool,
+  tenant: string,
+  id: string,
 ): Promise<{ actor: string; text: string } | null> {
   const { rows } = await pool.query<{ actor: string; text: string }>({
     name: 'read-open-turn',
@@ -93,7 +104,9 @@ export async function readOpenTurn(
 
 /** Open turns whose writer has been silent for `silentMs`, longest silence first, at most `limit`, in any tenant. */
 export async function readSilentStreams(
-  pool: Pool, silentMs: number, limit: number,
+  pool: Pool,
+  silentMs: number,
+  limit: number,
 ): Promise<{ tenant: string; id: string }[]> {
   const { rows } = await pool.query<{ tenant: string; id: string }>({
     name: 'read-silent-streams',

@@ -5,7 +5,8 @@ import { TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
 import { newest, views, visible } from './visible.ts'
 
 export type UncoveredTurn = Pick<
-  TurnRow, 'id' | 'rootSeq' | 'actor' | 'status' | 'text' | 'parts' | 'tokenCount' | 'createdAt'
+  TurnRow,
+  'id' | 'rootSeq' | 'actor' | 'status' | 'text' | 'parts' | 'tokenCount' | 'createdAt'
 > & {
   /** When the entry that created it was written; an imported turn may say that it was said long before. */
   writtenAt: Date
@@ -17,7 +18,11 @@ export type UncoveredTurn = Pick<
  * reading the whole room (see page-turns.ts). For jobs: in any tenant.
  */
 export async function readUncoveredTurns(
-  pool: Pool, room: string, after: number, turns: number, tokens: number,
+  pool: Pool,
+  room: string,
+  after: number,
+  turns: number,
+  tokens: number,
 ): Promise<UncoveredTurn[]> {
   const { rows } = await pool.query<UncoveredTurn>({
     name: 'read-uncovered-turns',
@@ -42,7 +47,10 @@ export async function readUncoveredTurns(
 
 /** Which of the calls have a result, without audience, at a place after `after`. Reads the room from there on. */
 export async function readLaterAnswers(
-  pool: Pool, room: string, after: number, calls: readonly string[],
+  pool: Pool,
+  room: string,
+  after: number,
+  calls: readonly string[],
 ): Promise<string[]> {
   const { rows } = await pool.query<{ call: string }>({
     name: 'read-later-answers',
@@ -62,7 +70,12 @@ export async function readLaterAnswers(
  * they stand: with an audience, broken off. Newest first, at most `limit`; through the partial index turn_uncovered.
  */
 export async function readNeverCoveredTurns<Viewer extends { tenant: string; actor: string }>(
-  pool: Pool, viewer: Viewer, room: string, through: number, before: number, limit: number,
+  pool: Pool,
+  viewer: Viewer,
+  room: string,
+  through: number,
+  before: number,
+  limit: number,
 ): Promise<(TurnRow & { viewer: Viewer })[]> {
   const { rows } = await pool.query<unknown[]>({
     rowMode: 'array',

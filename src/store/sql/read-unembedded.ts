@@ -14,7 +14,10 @@ const READ_CHARACTERS = 65_536
  * out.
  */
 export async function readUnembedded(
-  pool: Pool, embedder: string, rooms: readonly string[], limit: number,
+  pool: Pool,
+  embedder: string,
+  rooms: readonly string[],
+  limit: number,
 ): Promise<Unembedded[]> {
   type Row = { room: string; head: number; at: number | null; rootSeq: number; seq: number; text: string | null }
   const { rows } = await pool.query<Row>({

@@ -7,7 +7,11 @@ export type RoomVectors = { room: string; count: number; rootSeqs: Int32Array; s
 
 /** What turns of those rooms with root_seq in (after, through] have; a room without any is left out. */
 export async function readVectors(
-  pool: Pool, embedder: string, rooms: readonly string[], after: number, through: number,
+  pool: Pool,
+  embedder: string,
+  rooms: readonly string[],
+  after: number,
+  through: number,
 ): Promise<RoomVectors[]> {
   const { rows } = await pool.query<{ room: string; packed: Buffer; dimension: number }>({
     name: 'read-vectors',

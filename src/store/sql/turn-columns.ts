@@ -38,9 +38,29 @@ export const TURN_COLUMNS = `
  * The turn, as `viewer` sees it, from a row of TURN_COLUMNS that was read with `rowMode: 'array'`. For pages: a literal
  * is made, and read, in half the time of an object that gets its properties one by one, by their names.
  */
-export const turnOf = <Viewer>(row: unknown[], viewer: Viewer) => ({
-  id: row[0], conversationId: row[1], seq: row[2], rootSeq: row[3], actor: row[4], role: row[5], status: row[6],
-  text: row[7], parts: row[8], audience: row[9], tokenCount: row[10], promptTokens: row[11], completionTokens: row[12],
-  model: row[13], adapter: row[14], traceId: row[15], sources: row[16], pinned: row[17], metadata: row[18],
-  supersededBy: row[19], abortReason: row[20], createdAt: row[21], viewer,
-} satisfies Record<keyof TurnRow | 'viewer', unknown> as TurnRow & { viewer: Viewer })
+export const turnOf = <Viewer>(row: unknown[], viewer: Viewer) =>
+  ({
+    id: row[0],
+    conversationId: row[1],
+    seq: row[2],
+    rootSeq: row[3],
+    actor: row[4],
+    role: row[5],
+    status: row[6],
+    text: row[7],
+    parts: row[8],
+    audience: row[9],
+    tokenCount: row[10],
+    promptTokens: row[11],
+    completionTokens: row[12],
+    model: row[13],
+    adapter: row[14],
+    traceId: row[15],
+    sources: row[16],
+    pinned: row[17],
+    metadata: row[18],
+    supersededBy: row[19],
+    abortReason: row[20],
+    createdAt: row[21],
+    viewer,
+  }) satisfies Record<keyof TurnRow | 'viewer', unknown> as TurnRow & { viewer: Viewer }

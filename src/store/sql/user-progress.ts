@@ -19,19 +19,33 @@ export async function readProgressOf(pool: Pool, tenant: string, userId: string)
 
 /** Accounts for the next turns; false where somebody else has. */
 export async function takeReconciliation(
-  tx: Tx, tenant: string, userId: string, from: number, turns: number,
+  tx: Tx,
+  tenant: string,
+  userId: string,
+  from: number,
+  turns: number,
 ): Promise<boolean> {
-  return 1 === await tx.$executeRaw`
+  return (
+    1
+    === (await tx.$executeRaw`
     UPDATE user_progress
     SET reconciled_turns = reconciled_turns + ${turns}::bigint, reconciliations = reconciliations + 1
-    WHERE tenant = ${tenant}::text AND user_id = ${userId}::text AND reconciled_turns = ${from}::bigint`
+    WHERE tenant = ${tenant}::text AND user_id = ${userId}::text AND reconciled_turns = ${from}::bigint`)
+  )
 }
 
 /** The same, for the profile. */
 export async function takeProfiling(
-  tx: Tx, tenant: string, userId: string, from: number, turns: number,
+  tx: Tx,
+  tenant: string,
+  userId: string,
+  from: number,
+  turns: number,
 ): Promise<boolean> {
-  return 1 === await tx.$executeRaw`
+  return (
+    1
+    === (await tx.$executeRaw`
     UPDATE user_progress SET profiled_turns = profiled_turns + ${turns}::bigint, profilings = profilings + 1
-    WHERE tenant = ${tenant}::text AND user_id = ${userId}::text AND profiled_turns = ${from}::bigint`
+    WHERE tenant = ${tenant}::text AND user_id = ${userId}::text AND profiled_turns = ${from}::bigint`)
+  )
 }

@@ -5,7 +5,9 @@ import type { EntryKind } from '../generated/enums.ts'
 
 /** Locks the room against every other writer; the head of its journal, or null where the tenant has no such room. */
 export async function lockJournal(
-  tx: Tx, tenant: string, room: string,
+  tx: Tx,
+  tenant: string,
+  room: string,
 ): Promise<{ lastSeq: number; salt: number } | null> {
   const rows = await tx.$queryRaw<{ lastSeq: number; salt: number }[]>`
     SELECT last_seq AS "lastSeq", salt FROM journal WHERE conversation_id = ${room} AND tenant = ${tenant} FOR UPDATE`
@@ -14,7 +16,10 @@ export async function lockJournal(
 
 /** Writes the next entry of a room; its seq. */
 export async function writeEntry(
-  tx: Tx, room: string, kind: EntryKind, about: { turnId?: string; actor?: string; factIds?: readonly string[] },
+  tx: Tx,
+  room: string,
+  kind: EntryKind,
+  about: { turnId?: string; actor?: string; factIds?: readonly string[] },
 ): Promise<number> {
   const [row] = await tx.$queryRaw<[{ seq: number }]>`
     WITH head AS (

@@ -7,7 +7,8 @@ import type { FactRow } from './fact-columns.ts'
 
 /** As it is to be written; it is active. */
 export type NewFact = Omit<
-  FactRow, 'createdAt' | 'supersededBy' | 'supersededAt' | 'supersedeReason' | 'supersedeNote'
+  FactRow,
+  'createdAt' | 'supersededBy' | 'supersededAt' | 'supersedeReason' | 'supersedeNote'
 > & { terms: readonly number[] }
 
 /** What an active fact is told by: no two of a tenant share all three. */
@@ -107,7 +108,8 @@ export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]
 
 /** Locks those of the facts that are as they were read, active and not renewed since; their ids. */
 export async function lockFacts(
-  tx: Tx, facts: readonly Pick<FactRow, 'id' | 'saidBy' | 'observedAt' | 'confidence'>[],
+  tx: Tx,
+  facts: readonly Pick<FactRow, 'id' | 'saidBy' | 'observedAt' | 'confidence'>[],
 ): Promise<string[]> {
   if (facts.length === 0) return []
   const read = facts.map(({ id, saidBy, observedAt, confidence }) => ({ id, saidBy, observedAt, confidence }))

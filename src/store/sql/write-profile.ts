@@ -45,12 +45,18 @@ type NewProfile = Omit<ProfileRow, 'updatedAt'> & { tokenCount: number }
  * of is gone. None of these can be deleted before the transaction ends.
  */
 export async function writeProfile(
-  tx: Tx, tenant: string, userId: string, before: Date | null, profile: NewProfile,
+  tx: Tx,
+  tenant: string,
+  userId: string,
+  before: Date | null,
+  profile: NewProfile,
 ): Promise<boolean> {
   const kept = await tx.$queryRaw<{ id: string }[]>`
     SELECT f.id FROM fact f WHERE f.id = ANY (${profile.madeOf}::text[]) ORDER BY f.content_hash, f.id FOR KEY SHARE`
   if (kept.length < profile.madeOf.length) return false
-  return 1 === await tx.$executeRaw`
+  return (
+    1
+    === (await tx.$executeRaw`
     INSERT INTO user_profile AS p (tenant, user_id, content, token_count, made_by, made_of, updated_at)
     VALUES (${tenant}::text, ${userId}::text, ${profile.content}::text, ${profile.tokenCount}::integer,
             ${profile.madeBy}::text, ${profile.madeOf}::text[], clock_timestamp())
@@ -60,5 +66,6 @@ export async function writeProfile(
         updated_at = greatest(excluded.updated_at, p.updated_at + interval '1 millisecond')
     WHERE p.updated_at = ${before}::timestamptz
        OR (${before}::timestamptz IS NULL AND EXISTS (
-         SELECT FROM unnest(p.made_of) AS m(id) WHERE NOT EXISTS (SELECT FROM fact f WHERE f.id = m.id)))`
+         SELECT FROM unnest(p.made_of) AS m(id) WHERE NOT EXISTS (SELECT FROM fact f WHERE f.id = m.id)))`)
+  )
 }

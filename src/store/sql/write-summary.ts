@@ -24,7 +24,8 @@ type WrittenSummary = {
 
 /** The entry's seq; or why nothing was written: the room has moved, or is not there. */
 export async function writeSummary(
-  pool: Pool, summary: WrittenSummary,
+  pool: Pool,
+  summary: WrittenSummary,
 ): Promise<{ outcome: 'written'; seq: number } | { outcome: 'moved' | 'missing'; seq: null }> {
   const { rows } = await pool.query({
     name: 'write-summary',
@@ -32,8 +33,17 @@ export async function writeSummary(
              $1::text, $2::text, $3::text, $4::integer, $5::integer, $6::text, $7::integer, $8::text, $9::text[],
              $10::text[], $11::text[])`,
     values: [
-      summary.tenant, summary.room, summary.id, summary.level, summary.to, summary.content, summary.tokens,
-      summary.model, summary.current, summary.replaces, summary.turns,
+      summary.tenant,
+      summary.room,
+      summary.id,
+      summary.level,
+      summary.to,
+      summary.content,
+      summary.tokens,
+      summary.model,
+      summary.current,
+      summary.replaces,
+      summary.turns,
     ],
   })
   return rows[0]

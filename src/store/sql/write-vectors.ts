@@ -7,7 +7,9 @@ import { vectorsParameter } from '../vector.ts'
 
 /** The places that had no vector before, and have now. All vectors are of one dimension. */
 export async function writeVectors(
-  pool: Pool, embedder: string, vectors: readonly (Place & { vector: Float32Array })[],
+  pool: Pool,
+  embedder: string,
+  vectors: readonly (Place & { vector: Float32Array })[],
 ): Promise<Place[]> {
   const { rows } = await pool.query<Place>({
     name: 'write-vectors',
@@ -30,8 +32,12 @@ export async function writeVectors(
       ON CONFLICT DO NOTHING
       RETURNING conversation_id AS room, root_seq AS "rootSeq", seq`,
     values: [
-      embedder, vectors.map(({ room }) => room), vectors.map(({ rootSeq }) => rootSeq), vectors.map(({ seq }) => seq),
-      vectorsParameter(vectors.map(({ vector }) => vector)), vectors[0]?.vector.length ?? 0,
+      embedder,
+      vectors.map(({ room }) => room),
+      vectors.map(({ rootSeq }) => rootSeq),
+      vectors.map(({ seq }) => seq),
+      vectorsParameter(vectors.map(({ vector }) => vector)),
+      vectors[0]?.vector.length ?? 0,
     ],
   })
   return rows

@@ -10,51 +10,65 @@ const RUNS = { numRuns: 2_000 }
 describe('a context of any room', () => {
   it('keeps the budget in each rendering, pairs tools, keeps instructions and the newest turn, tells all', async () => {
     let made = 0
-    await fc.assert(fc.asyncProperty(cases, async (given) => {
-      const context = await contextOf(given)
-      if (context instanceof Error) return
-      made += 1
-      expect([...faults(given, context)]).toEqual([])
-    }), RUNS)
+    await fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const context = await contextOf(given)
+        if (context instanceof Error) return
+        made += 1
+        expect([...faults(given, context)]).toEqual([])
+      }),
+      RUNS,
+    )
     expect(made).toBeGreaterThan(800)
   }, 120_000)
 
   it('is the same again', async () => {
-    await fc.assert(fc.asyncProperty(cases, async (given) => {
-      expect(JSON.stringify(await contextOf(given))).toBe(JSON.stringify(await contextOf(structuredClone(given))))
-    }), { numRuns: 200 })
+    await fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        expect(JSON.stringify(await contextOf(given))).toBe(JSON.stringify(await contextOf(structuredClone(given))))
+      }),
+      { numRuns: 200 },
+    )
   }, 60_000)
 
   it('or says what budget it takes, which is then enough', async () => {
     let tooSmall = 0
-    await fc.assert(fc.asyncProperty(cases, async ({ material, asked }) => {
-      const given = {
-        material, asked: { ...asked, maxMessages: null, maxChars: null, tokenBudget: Math.min(asked.tokenBudget, 80) },
-      }
-      const error = await contextOf(given)
-      if (!(error instanceof BudgetTooSmall)) return
-      tooSmall += 1
-      expect(error.required).toBeGreaterThan(given.asked.tokenBudget)
-      const enough = { material, asked: { ...given.asked, tokenBudget: error.required } }
-      const context = await contextOf(enough)
-      if (context instanceof Error) throw context
-      expect([...faults(enough, context)]).toEqual([])
-      const less = await contextOf({ material, asked: { ...given.asked, tokenBudget: error.required - 1 } })
-      expect(less).toBeInstanceOf(BudgetTooSmall)
-    }), { numRuns: 300 })
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ material, asked }) => {
+        const given = {
+          material,
+          asked: { ...asked, maxMessages: null, maxChars: null, tokenBudget: Math.min(asked.tokenBudget, 80) },
+        }
+        const error = await contextOf(given)
+        if (!(error instanceof BudgetTooSmall)) return
+        tooSmall += 1
+        expect(error.required).toBeGreaterThan(given.asked.tokenBudget)
+        const enough = { material, asked: { ...given.asked, tokenBudget: error.required } }
+        const context = await contextOf(enough)
+        if (context instanceof Error) throw context
+        expect([...faults(enough, context)]).toEqual([])
+        const less = await contextOf({ material, asked: { ...given.asked, tokenBudget: error.required - 1 } })
+        expect(less).toBeInstanceOf(BudgetTooSmall)
+      }),
+      { numRuns: 300 },
+    )
     expect(tooSmall).toBeGreaterThan(100)
   }, 60_000)
 
   it('or says that fewer messages or characters cannot be', async () => {
     const kinds = new Set<string>()
-    await fc.assert(fc.asyncProperty(cases, async ({ material, asked }) => {
-      const context = await contextOf({
-        material, asked: { ...asked, tokenBudget: 2_000_000, maxMessages: 1, maxChars: 40 },
-      })
-      if (context instanceof InvalidInput) for (const { path } of context.issues) kinds.add(path.join('.'))
-      else if (context instanceof Error) throw context
-      else expect(context.messages.length).toBeLessThanOrEqual(1)
-    }), { numRuns: 200 })
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ material, asked }) => {
+        const context = await contextOf({
+          material,
+          asked: { ...asked, tokenBudget: 2_000_000, maxMessages: 1, maxChars: 40 },
+        })
+        if (context instanceof InvalidInput) for (const { path } of context.issues) kinds.add(path.join('.'))
+        else if (context instanceof Error) throw context
+        else expect(context.messages.length).toBeLessThanOrEqual(1)
+      }),
+      { numRuns: 200 },
+    )
     expect([...kinds].sort()).toEqual(['maxChars', 'maxMessages'])
   }, 60_000)
 })

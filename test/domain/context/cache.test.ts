@@ -15,9 +15,9 @@ const REMARKS = [
   'were seen again this morning, which nobody expected after the long winter we had here.',
   'should be looked at by somebody who knows more of such things than I do, I am afraid.',
   'is fine.',
-  'came up when I spoke with the neighbours. They say that it was different some years ago, before the fence was ' +
-  'built, '
-  + 'and that we had better ask at the town hall, because there are papers about it.',
+  'came up when I spoke with the neighbours. They say that it was different some years ago, before the fence was '
+    + 'built, '
+    + 'and that we had better ask at the town hall, because there are papers about it.',
 ]
 const words = (n: number) => `On ${SUBJECTS[n % 7]}, number ${n}: it ${REMARKS[(n * 5) % 4]}`
 
@@ -29,14 +29,15 @@ type Budget = { tokenBudget: number; recentTurns?: number }
 /** Of two successive calls: what they begin with alike, over the earlier one without its recalled text. */
 function kept(earlier: Context, later: Context): number {
   const [before, after] = [render(earlier.messages, 'OPENAI'), render(later.messages, 'OPENAI')].map((messages) =>
-    messages.map((message) => JSON.stringify(message)))
+    messages.map((message) => JSON.stringify(message)),
+  )
   let common = 0
   while (common < before!.length && before![common] === after![common]) common += 1
   const recalled = (message: string) => message.includes('"name":"recall"')
   return tokens(before!.slice(0, common)) / tokens(before!.filter((message) => !recalled(message)))
 }
 
-describe('a provider\'s cache', () => {
+describe("a provider's cache", () => {
   const world = useWorld(backends[0]!)
 
   it.each<[what: string, input: Budget, system: string | null]>([
@@ -44,26 +45,34 @@ describe('a provider\'s cache', () => {
     ['a budget of 4,000, and a system prompt', { tokenBudget: 4_000 }, 'You help with house and garden. '.repeat(10)],
     ['a budget of 2,500 and a system prompt', { tokenBudget: 2_500 }, 'You help with house and garden. '.repeat(20)],
     ['20 recent turns', { tokenBudget: 6_000, recentTurns: 20 }, 'You help with house and garden. '.repeat(10)],
-  ])('holds 85 per cent of a conversation with %s', async (_, input, systemPrompt) => {
-    const tenant = world.tenant()
-    const { id: conversationId } = await createConversation(world.deps, tenant.as('ada'), {
-      systemPrompt, participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
-    })
-    const shares: number[] = []
-    let earlier: Context | null = null
-    let recalled = 0
-    for (let n = 1; n <= 200; n += 2) {
-      await tenant.say(conversationId, 'ada', words(n))
-      const context = await buildContext(world.deps, tenant.as('bot'), {
-        conversationId, as: 'bot', semanticRecall: { k: 5 }, ...input,
+  ])(
+    'holds 85 per cent of a conversation with %s',
+    async (_, input, systemPrompt) => {
+      const tenant = world.tenant()
+      const { id: conversationId } = await createConversation(world.deps, tenant.as('ada'), {
+        systemPrompt,
+        participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
       })
-      if (context.messages.some(({ name }) => name === 'recall')) recalled += 1
-      if (earlier) shares.push(kept(earlier, context))
-      earlier = context
-      await tenant.say(conversationId, 'bot', words(n + 1), { role: 'ASSISTANT' })
-    }
-    const average = shares.reduce((sum, share) => sum + share, 0) / shares.length
-    expect(recalled).toBeGreaterThan(40)
-    expect(average).toBeGreaterThanOrEqual(0.85)
-  }, 120_000)
+      const shares: number[] = []
+      let earlier: Context | null = null
+      let recalled = 0
+      for (let n = 1; n <= 200; n += 2) {
+        await tenant.say(conversationId, 'ada', words(n))
+        const context = await buildContext(world.deps, tenant.as('bot'), {
+          conversationId,
+          as: 'bot',
+          semanticRecall: { k: 5 },
+          ...input,
+        })
+        if (context.messages.some(({ name }) => name === 'recall')) recalled += 1
+        if (earlier) shares.push(kept(earlier, context))
+        earlier = context
+        await tenant.say(conversationId, 'bot', words(n + 1), { role: 'ASSISTANT' })
+      }
+      const average = shares.reduce((sum, share) => sum + share, 0) / shares.length
+      expect(recalled).toBeGreaterThan(40)
+      expect(average).toBeGreaterThanOrEqual(0.85)
+    },
+    120_000,
+  )
 })

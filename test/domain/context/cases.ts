@@ -15,14 +15,24 @@ import { countInline } from '../../../src/providers/tokens.ts'
 export type Case = { material: Material; asked: Omit<Asked, 'recall' | 'shares'> & { k: number | null } }
 
 /** Words of many kinds: prose, code, other scripts, runs, and what looks like a fence or a control token. */
-const words = fc.oneof(
-  { weight: 4, arbitrary: fc.lorem({ maxCount: 30 }) },
-  fc.string({ unit: 'binary', maxLength: 40 }),
-  fc.string({ unit: 'grapheme', maxLength: 40 }),
-  fc.constantFrom('~~~', '~~~~~~~~', '<|endoftext|>', '\n\n\n', '{"a":"\\"b\\""}', '👩‍👩‍👧‍👦🇩🇪',
-    'const x = `a${b}`\n\tif (!x) {}', ' '),
-  fc.nat({ max: 300 }).map((n) => 'a'.repeat(n)),
-).map((text) => text.toWellFormed().replaceAll('\0', ''))
+const words = fc
+  .oneof(
+    { weight: 4, arbitrary: fc.lorem({ maxCount: 30 }) },
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.string({ unit: 'grapheme', maxLength: 40 }),
+    fc.constantFrom(
+      '~~~',
+      '~~~~~~~~',
+      '<|endoftext|>',
+      '\n\n\n',
+      '{"a":"\\"b\\""}',
+      '👩‍👩‍👧‍👦🇩🇪',
+      'const x = `a${b}`\n\tif (!x) {}',
+      ' ',
+    ),
+    fc.nat({ max: 300 }).map((n) => 'a'.repeat(n)),
+  )
+  .map((text) => text.toWellFormed().replaceAll('\0', ''))
 
 const json = fc.oneof(words, fc.record({ q: words }), fc.constant([1, { deep: ['x', null] }]), fc.boolean())
 const tool = fc.constantFrom('search', 'run')
@@ -32,7 +42,8 @@ const part: fc.Arbitrary<ContentPart> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ type: fc.constant('toolCall' as const), callId, name: tool, arguments: json }) },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('toolResult' as const), callId, name: tool, result: json }) },
   fc.record({
-    type: fc.constant('file' as const), mediaType: fc.constantFrom('image/png', 'application/pdf', 'text/plain'),
+    type: fc.constant('file' as const),
+    mediaType: fc.constantFrom('image/png', 'application/pdf', 'text/plain'),
     url: fc.constantFrom('https://x.example/a.png', 'data:image/png;base64,iVBORw0KGgo=', 's3://bucket/a'),
     fileName: fc.option(fc.constant('a.png')),
   }),
@@ -51,61 +62,89 @@ const turn = fc.record({
 })
 
 /** Answers may be there without a call: their calls may lie before all that was read. */
-export const cases: fc.Arbitrary<Case> = fc.record({
-  turns: fc.array(turn, { maxLength: 25 }),
-  unread: fc.nat({ max: 6 }),
-  as: fc.option(fc.constantFrom(...actors)),
-  several: fc.boolean(),
-  systemPrompt: fc.option(words),
-  summaries: fc.array(words, { maxLength: 2 }),
-  profiles: fc.array(fc.record({ name: words, text: words }), { maxLength: 3 }),
-  facts: fc.array(fc.record({
-    sentence: words, saidBy: fc.constantFrom('HUMAN', 'HUMAN', 'AGENT', 'TOOL'),
-    observedAt: fc.date({ min: new Date(0), max: new Date('2030-01-01'), noInvalidDate: true }),
-  }), { maxLength: 12 }),
-  areAllFacts: fc.nat({ max: 9 }).map((n) => n > 0),
-  tokenBudget: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 60, max: 3000 }), fc.constant(2_000_000)),
-  maxMessages: fc.option(fc.integer({ min: 1, max: 20 }), { freq: 3 }),
-  maxChars: fc.option(fc.integer({ min: 1, max: 3000 }), { freq: 3 }),
-  recentTurns: fc.option(fc.integer({ min: 0, max: 10 })),
-  inSteps: fc.boolean(),
-  k: fc.option(fc.integer({ min: 1, max: 10 })),
-}).map(({ turns, unread, as, several, systemPrompt, summaries, profiles, facts, areAllFacts, k, ...asked }) => {
-  let seq = 10
-  const said = turns.map(({ content, gap, ...rest }, index): Said & { pinned: boolean } => {
-    const text = typeof content === 'string' ? content || 'x'
-      : content.map((each) => (each.type === 'text' ? each.text : '')).join('')
+export const cases: fc.Arbitrary<Case> = fc
+  .record({
+    turns: fc.array(turn, { maxLength: 25 }),
+    unread: fc.nat({ max: 6 }),
+    as: fc.option(fc.constantFrom(...actors)),
+    several: fc.boolean(),
+    systemPrompt: fc.option(words),
+    summaries: fc.array(words, { maxLength: 2 }),
+    profiles: fc.array(fc.record({ name: words, text: words }), { maxLength: 3 }),
+    facts: fc.array(
+      fc.record({
+        sentence: words,
+        saidBy: fc.constantFrom('HUMAN', 'HUMAN', 'AGENT', 'TOOL'),
+        observedAt: fc.date({ min: new Date(0), max: new Date('2030-01-01'), noInvalidDate: true }),
+      }),
+      { maxLength: 12 },
+    ),
+    areAllFacts: fc.nat({ max: 9 }).map((n) => n > 0),
+    tokenBudget: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 60, max: 3000 }), fc.constant(2_000_000)),
+    maxMessages: fc.option(fc.integer({ min: 1, max: 20 }), { freq: 3 }),
+    maxChars: fc.option(fc.integer({ min: 1, max: 3000 }), { freq: 3 }),
+    recentTurns: fc.option(fc.integer({ min: 0, max: 10 })),
+    inSteps: fc.boolean(),
+    k: fc.option(fc.integer({ min: 1, max: 10 })),
+  })
+  .map(({ turns, unread, as, several, systemPrompt, summaries, profiles, facts, areAllFacts, k, ...asked }) => {
+    let seq = 10
+    const said = turns
+      .map(({ content, gap, ...rest }, index): Said & { pinned: boolean } => {
+        const text =
+          typeof content === 'string'
+            ? content || 'x'
+            : content.map((each) => (each.type === 'text' ? each.text : '')).join('')
+        return {
+          ...rest,
+          id: `turn_${index}`,
+          rootSeq: (seq += gap),
+          text,
+          tokenCount: 0,
+          parts: typeof content === 'string' ? null : content,
+        } as Said & { pinned: boolean }
+      })
+      .filter(({ status, parts, text }) => status === 'ABORTED' || parts !== null || text.trim() !== '')
     return {
-      ...rest, id: `turn_${index}`, rootSeq: (seq += gap), text, tokenCount: 0,
-      parts: typeof content === 'string' ? null : content,
-    } as Said & { pinned: boolean }
-  }).filter(({ status, parts, text }) => status === 'ABORTED' || parts !== null || text.trim() !== '')
-  return {
-    material: {
-      systemPrompt, complete: unread === 0,
-      perspective: { as, several, names: new Map([['ada', 'Ada "the first"\nL.']]) },
-      tooLong: [], areAllFacts,
-      profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
-      facts: facts.map((each, index) => ({ id: `fact_${index}`, text: factLine(each) })),
-      summaries: summaries.map((content, index) => ({ id: `sum_${index}`, content, fromSeq: index, toSeq: index })),
-      kept: said.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
-      recent: said.slice(Math.min(unread, Math.max(0, said.length - 1))),
-    },
-    asked: { ...asked, k },
-  }
-})
+      material: {
+        systemPrompt,
+        complete: unread === 0,
+        perspective: { as, several, names: new Map([['ada', 'Ada "the first"\nL.']]) },
+        tooLong: [],
+        areAllFacts,
+        profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
+        facts: facts.map((each, index) => ({ id: `fact_${index}`, text: factLine(each) })),
+        summaries: summaries.map((content, index) => ({ id: `sum_${index}`, content, fromSeq: index, toSeq: index })),
+        kept: said.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
+        recent: said.slice(Math.min(unread, Math.max(0, said.length - 1))),
+      },
+      asked: { ...asked, k },
+    }
+  })
 
 const tokens = { count: countInline }
 
 /** The case's context, with turns of the room itself recalled; or the error that it expects. */
-export async function contextOf(
-  { material, asked: { k, ...asked } }: Case,
-): Promise<Context | BudgetTooSmall | InvalidInput> {
-  const recall = k === null ? null : {
-    k, find: async () => material.recent.filter(({ text }) => text).toReversed().map(({ id, actor, text }, n) => ({
-      id: n % 2 ? id : `other_${id}`, name: actor, text, createdAt: new Date(1_700_000_000_000 + n * 60_000),
-    })),
-  }
+export async function contextOf({
+  material,
+  asked: { k, ...asked },
+}: Case): Promise<Context | BudgetTooSmall | InvalidInput> {
+  const recall =
+    k === null
+      ? null
+      : {
+          k,
+          find: async () =>
+            material.recent
+              .filter(({ text }) => text)
+              .toReversed()
+              .map(({ id, actor, text }, n) => ({
+                id: n % 2 ? id : `other_${id}`,
+                name: actor,
+                text,
+                createdAt: new Date(1_700_000_000_000 + n * 60_000),
+              })),
+        }
   try {
     return await assemble(tokens, material, { ...asked, recall, shares: DEFAULT_SHARES })
   } catch (error) {
@@ -145,7 +184,10 @@ function* knownFaults({ material, asked }: Case, { messages, items }: Context): 
   const { profile, facts, recalled } = DEFAULT_SHARES
   const most = (share: number) => (share * asked.tokenBudget) / (asked.k === null ? 1 - recalled : 1)
   let tokens = 0
-  for (const [kind, name, share] of [['PROFILE', 'profile', profile], ['FACT', 'facts', profile + facts]] as const) {
+  for (const [kind, name, share] of [
+    ['PROFILE', 'profile', profile],
+    ['FACT', 'facts', profile + facts],
+  ] as const) {
     const [message, another] = messages.filter((each) => each.kind === kind)
     if (another) yield `${kind} stands twice`
     if (!message) continue
@@ -156,8 +198,9 @@ function* knownFaults({ material, asked }: Case, { messages, items }: Context): 
     const fences = kind === 'FACT' ? 2 : 2 * message.sources.length
     if (!/^~{3,}$/.test(fence) || message.content.split(fence).length - 1 !== fences) yield `${kind} is not fenced`
     const places = message.sources.map((id) => Number(id.split('_')[1]))
-    const isOrdered = places.every((place, n) =>
-      n === 0 || (kind === 'FACT' ? place < places[n - 1]! : place > places[n - 1]!))
+    const isOrdered = places.every(
+      (place, n) => n === 0 || (kind === 'FACT' ? place < places[n - 1]! : place > places[n - 1]!),
+    )
     if (!isOrdered) yield `${kind} is out of order: ${places.join()}`
   }
   const told = new Set(items.flatMap(({ sourceIds }) => sourceIds))
@@ -195,7 +238,9 @@ export function* faults({ material, asked }: Case, context: Context): Generator<
   if (last && context.messages.at(-1)!.sources[0] !== last.id) yield `the newest turn ${last.id} is not the last`
   const stable = quoted < 0 ? context.messages : context.messages.slice(0, quoted)
   const newest = new Set(items.filter(({ reason }) => /newest turn/.test(reason)).flatMap(({ sourceIds }) => sourceIds))
-  const inOrder = stable.flatMap(({ sources }) => sources).filter((id) => !newest.has(id))
+  const inOrder = stable
+    .flatMap(({ sources }) => sources)
+    .filter((id) => !newest.has(id))
     .flatMap((id) => places.get(id) ?? [])
   if (inOrder.some((place, index) => index > 0 && place <= inOrder[index - 1]!)) yield `out of order: ${inOrder.join()}`
   if (items.filter(({ included }) => included).length !== context.messages.length) yield 'a message has no item'

@@ -29,6 +29,9 @@ for (let batch = 0; counts.cases < total; batch++) {
   }
 }
 console.log(
-  `seed ${seed}:`, Object.entries(counts).map(([what, count]) => `${count.toLocaleString('en-US')} ${what}`).join(', '),
+  `seed ${seed}:`,
+  Object.entries(counts)
+    .map(([what, count]) => `${count.toLocaleString('en-US')} ${what}`)
+    .join(', '),
 )
 process.exit(counts['over budget'] + counts['otherwise wrong'] > 0 ? 1 : 0)

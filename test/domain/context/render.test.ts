@@ -15,24 +15,37 @@ import { cases, contextOf } from './cases.ts'
 
 let seq = 0
 const said = (actor: string, role: Said['role'], content: string | ContentPart[]): Said => ({
-  id: `turn_${++seq}`, rootSeq: seq, actor, role, status: 'COMMITTED', tokenCount: 0,
-  text: typeof content === 'string' ? content : '', parts: typeof content === 'string' ? null : content,
+  id: `turn_${++seq}`,
+  rootSeq: seq,
+  actor,
+  role,
+  status: 'COMMITTED',
+  tokenCount: 0,
+  text: typeof content === 'string' ? content : '',
+  parts: typeof content === 'string' ? null : content,
 })
 const seen = (turns: Said[], as: string | null = 'bot'): Message[] =>
-  seenFrom({ as, several: true, names: new Map() }, turns)
-    .map((message) => ({ kind: 'RECENT', reason: '', ...message }))
+  seenFrom({ as, several: true, names: new Map() }, turns).map((message) => ({
+    kind: 'RECENT',
+    reason: '',
+    ...message,
+  }))
 
 const call = (callId: string): ContentPart => ({ type: 'toolCall', callId, name: 'find', arguments: { q: callId } })
 const result = (callId: string, value: unknown): ContentPart => ({
-  type: 'toolResult', callId, name: 'find', result: value,
+  type: 'toolResult',
+  callId,
+  name: 'find',
+  result: value,
 })
 const thought: ContentPart = { type: 'reasoning', reasoning: 'Hm.', signature: 'c2ln' }
 
 describe('what is rendered', () => {
   it('has the types that the packages publish', () => {
     expectTypeOf<Rendered['OPENAI']>().toExtend<ChatCompletionMessageParam[]>()
-    expectTypeOf<Rendered['ANTHROPIC']>()
-      .toExtend<Pick<Anthropic.MessageCreateParams, 'messages'> & { system: Anthropic.TextBlockParam[] }>()
+    expectTypeOf<Rendered['ANTHROPIC']>().toExtend<
+      Pick<Anthropic.MessageCreateParams, 'messages'> & { system: Anthropic.TextBlockParam[] }
+    >()
     expectTypeOf<Rendered['AI_SDK']>().toExtend<ModelMessage[]>()
     const taken: ChatCompletionMessageParam[] = render([], 'OPENAI')
     const prompt: Pick<Anthropic.MessageCreateParams, 'messages' | 'system'> = render([], 'ANTHROPIC')
@@ -41,33 +54,39 @@ describe('what is rendered', () => {
   })
 
   it('is taken by the AI SDK as it checks messages itself, whatever the room', async () => {
-    await fc.assert(fc.asyncProperty(cases, async (given) => {
-      const context = await contextOf(given)
-      if (context instanceof Error) return
-      for (const message of render(context.messages, 'AI_SDK')) {
-        expect(modelMessageSchema.safeParse(message).error, JSON.stringify(message)).toBeUndefined()
-      }
-    }), { numRuns: 500 })
+    await fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const context = await contextOf(given)
+        if (context instanceof Error) return
+        for (const message of render(context.messages, 'AI_SDK')) {
+          expect(modelMessageSchema.safeParse(message).error, JSON.stringify(message)).toBeUndefined()
+        }
+      }),
+      { numRuns: 500 },
+    )
   }, 60_000)
 
   it('is what OpenAI and Anthropic say they take, whatever the room', async () => {
-    await fc.assert(fc.asyncProperty(cases, async (given) => {
-      const context = await contextOf(given)
-      if (context instanceof Error) return
-      for (const message of render(context.messages, 'OPENAI')) {
-        if ('name' in message) expect(message.name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
-        expect(message.content?.length ?? ('tool_calls' in message && message.tool_calls?.length)).not.toBe(undefined)
-      }
-      const { system, messages } = render(context.messages, 'ANTHROPIC')
-      for (const { content } of messages) {
-        expect(content.length).toBeGreaterThan(0)
-        for (const block of content) if (block.type === 'text') expect(block.text.trim()).not.toBe('')
-        // Results stand before the words of the same message.
-        const kinds = content.map(({ type }) => type === 'tool_result')
-        expect(kinds.indexOf(true)).toBeLessThanOrEqual(0)
-      }
-      for (const { text } of system) expect(text.trim()).not.toBe('')
-    }), { numRuns: 500 })
+    await fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const context = await contextOf(given)
+        if (context instanceof Error) return
+        for (const message of render(context.messages, 'OPENAI')) {
+          if ('name' in message) expect(message.name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+          expect(message.content?.length ?? ('tool_calls' in message && message.tool_calls?.length)).not.toBe(undefined)
+        }
+        const { system, messages } = render(context.messages, 'ANTHROPIC')
+        for (const { content } of messages) {
+          expect(content.length).toBeGreaterThan(0)
+          for (const block of content) if (block.type === 'text') expect(block.text.trim()).not.toBe('')
+          // Results stand before the words of the same message.
+          const kinds = content.map(({ type }) => type === 'tool_result')
+          expect(kinds.indexOf(true)).toBeLessThanOrEqual(0)
+        }
+        for (const { text } of system) expect(text.trim()).not.toBe('')
+      }),
+      { numRuns: 500 },
+    )
   }, 60_000)
 
   it('keeps calls, results, thoughts and files, each in its place', () => {
@@ -84,65 +103,97 @@ describe('what is rendered', () => {
       said('bot', 'ASSISTANT', 'A cat.'),
     ])
     expect(render(messages, 'OPENAI')).toEqual([
-      { role: 'user', name: 'ada', content: [
-        { type: 'text', text: 'What is this?' }, { type: 'image_url', image_url: { url: 'https://x.example/a.png' } },
-        { type: 'text', text: '[file: a.pdf, application/pdf, https://x.example/a.pdf]' },
-      ] },
-      { role: 'assistant', tool_calls: ['c1', 'c2'].map((id) => ({
-        id, type: 'function', function: { name: 'find', arguments: `{"q":"${id}"}` },
-      })) },
+      {
+        role: 'user',
+        name: 'ada',
+        content: [
+          { type: 'text', text: 'What is this?' },
+          { type: 'image_url', image_url: { url: 'https://x.example/a.png' } },
+          { type: 'text', text: '[file: a.pdf, application/pdf, https://x.example/a.pdf]' },
+        ],
+      },
+      {
+        role: 'assistant',
+        tool_calls: ['c1', 'c2'].map((id) => ({
+          id,
+          type: 'function',
+          function: { name: 'find', arguments: `{"q":"${id}"}` },
+        })),
+      },
       { role: 'tool', tool_call_id: 'c1', content: '{"found":1}' },
       { role: 'tool', tool_call_id: 'c2', content: 'none' },
       { role: 'user', name: 'eve', content: 'Any news?' },
       { role: 'assistant', content: 'A cat.' },
     ])
     expect(render(messages, 'ANTHROPIC').messages).toEqual([
-      { role: 'user', content: [
-        { type: 'text', text: 'ada: What is this?' },
-        { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } },
-        { type: 'document', source: { type: 'url', url: 'https://x.example/a.pdf' } },
-      ] },
-      { role: 'assistant', content: [
-        { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' },
-        ...['c1', 'c2'].map((id) => ({ type: 'tool_use', id, name: 'find', input: { q: id } })),
-      ] },
-      { role: 'user', content: [
-        { type: 'tool_result', tool_use_id: 'c1', content: '{"found":1}' },
-        { type: 'tool_result', tool_use_id: 'c2', content: 'none' },
-        { type: 'text', text: 'eve: Any news?' },
-      ] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'ada: What is this?' },
+          { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } },
+          { type: 'document', source: { type: 'url', url: 'https://x.example/a.pdf' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' },
+          ...['c1', 'c2'].map((id) => ({ type: 'tool_use', id, name: 'find', input: { q: id } })),
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'c1', content: '{"found":1}' },
+          { type: 'tool_result', tool_use_id: 'c2', content: 'none' },
+          { type: 'text', text: 'eve: Any news?' },
+        ],
+      },
       { role: 'assistant', content: [{ type: 'text', text: 'A cat.' }] },
     ])
-    expect(render(messages, 'AI_SDK')[1]).toEqual({ role: 'assistant', content: [
-      { type: 'reasoning', text: 'Hm.', providerOptions: { anthropic: { signature: 'c2ln' } } },
-      ...['c1', 'c2'].map((id) => ({ type: 'tool-call', toolCallId: id, toolName: 'find', input: { q: id } })),
-    ] })
-    expect(render(messages, 'AI_SDK')[2]).toEqual({ role: 'tool', content: [
-      { type: 'tool-result', toolCallId: 'c1', toolName: 'find', output: { type: 'json', value: { found: 1 } } },
-      { type: 'tool-result', toolCallId: 'c2', toolName: 'find', output: { type: 'text', value: 'none' } },
-    ] })
+    expect(render(messages, 'AI_SDK')[1]).toEqual({
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: 'Hm.', providerOptions: { anthropic: { signature: 'c2ln' } } },
+        ...['c1', 'c2'].map((id) => ({ type: 'tool-call', toolCallId: id, toolName: 'find', input: { q: id } })),
+      ],
+    })
+    expect(render(messages, 'AI_SDK')[2]).toEqual({
+      role: 'tool',
+      content: [
+        { type: 'tool-result', toolCallId: 'c1', toolName: 'find', output: { type: 'json', value: { found: 1 } } },
+        { type: 'tool-result', toolCallId: 'c2', toolName: 'find', output: { type: 'text', value: 'none' } },
+      ],
+    })
   })
 
   it('never comes to more than the pieces that are counted, wherever a result moves to', () => {
     const messages = seen([
-      said('bot', 'ASSISTANT', [call('c1')]), said('ada', 'USER', 'Well?'),
+      said('bot', 'ASSISTANT', [call('c1')]),
+      said('ada', 'USER', 'Well?'),
       said('bot', 'ASSISTANT', [call('c2'), result('c2', 1), result('c1', 2)]),
     ])
     const pieces = messages.flatMap((message) => piecesOf(message, 'AI_SDK', new Set()))
-    expect(render(messages, 'AI_SDK').map((message) => JSON.stringify(message)).sort()).toEqual(pieces.sort())
+    expect(
+      render(messages, 'AI_SDK')
+        .map((message) => JSON.stringify(message))
+        .sort(),
+    ).toEqual(pieces.sort())
   })
 
   it('answers a call that nobody answered', () => {
     const messages = seen([said('ada', 'USER', 'Look!'), said('bot', 'ASSISTANT', [call('c1')])])
     expect(render(messages, 'OPENAI').at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'c1' })
     expect(render(messages, 'ANTHROPIC').messages.at(-1)).toMatchObject({
-      role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1' }],
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'c1' }],
     })
   })
 
   it('tells what others did with tools in words, and keeps their thoughts to them', () => {
     const messages = seen([
-      said('bob', 'ASSISTANT', [thought, call('c1')]), said('find', 'TOOL', [result('c1', 'none')]),
+      said('bob', 'ASSISTANT', [thought, call('c1')]),
+      said('find', 'TOOL', [result('c1', 'none')]),
     ])
     expect(render(messages, 'OPENAI')).toEqual([
       { role: 'user', name: 'bob', content: '[called find: {"q":"c1"}]' },
@@ -151,15 +202,22 @@ describe('what is rendered', () => {
   })
 
   it('begins with a user for Anthropic, and gives back no thought that is not signed', () => {
-    const messages = seen(
-      [said('bot', 'ASSISTANT', [{ type: 'reasoning', reasoning: 'Hm.' }, { type: 'text', text: 'Hi.' }])],
-    )
-    expect(render(messages, 'ANTHROPIC').messages.map(({ role, content }) => [role, content.length]))
-      .toEqual([['user', 1], ['assistant', 1]])
+    const messages = seen([
+      said('bot', 'ASSISTANT', [
+        { type: 'reasoning', reasoning: 'Hm.' },
+        { type: 'text', text: 'Hi.' },
+      ]),
+    ])
+    expect(render(messages, 'ANTHROPIC').messages.map(({ role, content }) => [role, content.length])).toEqual([
+      ['user', 1],
+      ['assistant', 1],
+    ])
   })
 
   it.each([
-    ['Ada Lovelace', 'Ada_Lovelace'], ['bot-1', 'bot-1'], ['李雷', /^speaker_[0-9a-f]{8}$/],
+    ['Ada Lovelace', 'Ada_Lovelace'],
+    ['bot-1', 'bot-1'],
+    ['李雷', /^speaker_[0-9a-f]{8}$/],
     ['x'.repeat(99), 'x'.repeat(64)],
   ])('calls %s what OpenAI takes for a name', (name, taken) => {
     expect(openAiName(name)).toMatch(taken)

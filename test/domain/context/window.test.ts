@@ -4,10 +4,15 @@ import { describe, expect, it } from 'vitest'
 import { LEAST, windowStart } from '../../../src/domain/context/window.ts'
 
 /** Turns of one token each at places 1, 2, 3 …, of which `room` fit. */
-const startOf = (turns: number, room: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) => windowStart({
-  places: Array.from({ length: turns }, (_, n) => n + 1), complete: true, turns: null, inSteps: true,
-  fill: (start) => (turns - start) / room, ...more,
-})
+const startOf = (turns: number, room: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) =>
+  windowStart({
+    places: Array.from({ length: turns }, (_, n) => n + 1),
+    complete: true,
+    turns: null,
+    inSteps: true,
+    fill: (start) => (turns - start) / room,
+    ...more,
+  })
 
 describe('the window', () => {
   it('holds all turns while they fit', () => {

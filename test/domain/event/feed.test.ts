@@ -3,7 +3,9 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
-  createConversation, deleteConversation, type CreateConversationInput,
+  createConversation,
+  deleteConversation,
+  type CreateConversationInput,
 } from '../../../src/domain/conversation.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { createFeeds } from '../../../src/domain/event/feed.ts'
@@ -160,7 +162,8 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
     await carl.until('the text so far', (each) => textOf(each, early) === 'early ')
     const from = carl.events.length
     await addParticipant(one.deps, ada, {
-      conversationId: room, participant: { actor: 'carl', history: 'SINCE_JOINED' },
+      conversationId: room,
+      participant: { actor: 'carl', history: 'SINCE_JOINED' },
     })
     await write(early, 'and hidden')
     const late = await open()
@@ -220,8 +223,7 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
     const { seq } = await say('hello all')
     for (const reading of [bob, carl, eve]) await reading.until('the public turn', sawSeq(seq))
     expect(told(bob)).toEqual(['3 ParticipantJoined', '4 TurnAppended', '7 TurnAppended'])
-    expect(told(carl))
-      .toEqual(['3 ParticipantJoined', '5 TurnOpened', '0-4 hush', '6 TurnCommitted', '7 TurnAppended'])
+    expect(told(carl)).toEqual(['3 ParticipantJoined', '5 TurnOpened', '0-4 hush', '6 TurnCommitted', '7 TurnAppended'])
     expect(told(eve)).toEqual(['3 ParticipantJoined', '7 TurnAppended'])
     await Promise.all([bob, carl, eve].map((reading) => reading.stop()))
   })
@@ -230,13 +232,17 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
     await other.crash()
     const { pool } = other.deps
     let turnId = ''
-    const between = Object.create(pool, { query: { async value(statement: { name?: string }, ...rest: never[]) {
-      if (statement.name === 'read-open-turns' && !turnId) {
-        turnId = await open()
-        await write(turnId, 'quick ')
-      }
-      return pool.query(statement as never, ...rest)
-    } } }) as Deps['pool']
+    const between = Object.create(pool, {
+      query: {
+        async value(statement: { name?: string }, ...rest: never[]) {
+          if (statement.name === 'read-open-turns' && !turnId) {
+            turnId = await open()
+            await write(turnId, 'quick ')
+          }
+          return pool.query(statement as never, ...rest)
+        },
+      },
+    }) as Deps['pool']
     const deps: Deps = { ...other.deps, pool: between }
     deps.feeds = createFeeds(deps)
     other.wire.lose = () => true

@@ -2,7 +2,10 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
-  createConversation, deleteConversation, updateConversation, type CreateConversationInput,
+  createConversation,
+  deleteConversation,
+  updateConversation,
+  type CreateConversationInput,
 } from '../../../src/domain/conversation.ts'
 import { readInbox, type InboxEvent } from '../../../src/domain/event/inbox.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
@@ -41,7 +44,9 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     const iterable = await readInbox(deps, viewer, { as: actor })
     inboxes.push(iterable)
     const events: InboxEvent[] = []
-    void (async () => { for await (const event of iterable) events.push(event) })()
+    void (async () => {
+      for await (const event of iterable) events.push(event)
+    })()
     return {
       events,
       async reasons(of = room) {
@@ -137,8 +142,11 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     it('for each of many rooms', async () => {
       const bob = await listen('bob')
       const rooms = await Promise.all(range(1, 20).map(() => newRoom([{ actor: 'ada' }, { actor: 'bob' }])))
-      await Promise.all(rooms.map((conversationId) =>
-        appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })))
+      await Promise.all(
+        rooms.map((conversationId) =>
+          appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } }),
+        ),
+      )
       await bob.reasons()
       for (const made of rooms) expect((await bob.reasons(made)).sort()).toEqual(['ADDED', 'TURN'])
     })
@@ -176,8 +184,11 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
   it('says nothing of facts: they are read in the room', async () => {
     const bob = await listen('bob')
-    const { facts: [fact] } = await recordFacts(one.deps, ada, {
-      conversationId: room, facts: [{ subject: 'Ada', predicate: 'likes', object: 'tea' }],
+    const {
+      facts: [fact],
+    } = await recordFacts(one.deps, ada, {
+      conversationId: room,
+      facts: [{ subject: 'Ada', predicate: 'likes', object: 'tea' }],
     })
     await retractFact(one.deps, ada, { factId: fact!.id })
     expect(await bob.reasons()).toEqual([])
@@ -221,7 +232,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(Math.abs(event!.at.getTime() - createdAt.getTime())).toBeLessThan(5_000)
   })
 
-  it('is the viewer\'s own without `as`, and refuses a name that is none', async () => {
+  it("is the viewer's own without `as`, and refuses a name that is none", async () => {
     const iterable = await readInbox(other.deps, ada, {})
     inboxes.push(iterable)
     await say('bob')

@@ -25,11 +25,12 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
 
   const say = (content: string, deps: Deps = one.deps) =>
     appendTurn(deps, ada, { conversationId: room, turn: { role: 'USER', content } })
-  const sayMany = (from: number, to: number) => appendTurns(one.deps, ada, {
-    conversationId: room, turns: range(from, to).map((n) => ({ role: 'USER' as const, content: `turn ${n}` })),
-  })
-  const open = async () =>
-    (await openTurn(one.deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })).id
+  const sayMany = (from: number, to: number) =>
+    appendTurns(one.deps, ada, {
+      conversationId: room,
+      turns: range(from, to).map((n) => ({ role: 'USER' as const, content: `turn ${n}` })),
+    })
+  const open = async () => (await openTurn(one.deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })).id
   const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { turnId, text })
   const from = (after?: number | null, deps: Deps = one.deps) => read(deps, ada, { conversationId: room, after })
   const head = async () => (await readLastSeq(one.deps.pool, ada.tenant, room))!
@@ -93,14 +94,27 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
     await removeParticipant(one.deps, ada, { conversationId: room, actor: 'bob' })
     await markRead(one.deps, ada, { conversationId: room, seq: 9 })
     await updateConversation(one.deps, ada, { id: room, title: 'new' })
-    const entries = ['1 ParticipantJoined', '2 TurnAppended', '3 TurnOpened', '4 TurnOpened', '5 TurnCommitted',
-      '6 TurnAborted', '7 TurnSuperseded', '8 ParticipantJoined', '9 ParticipantLeft', '10 ConversationUpdated']
+    const entries = [
+      '1 ParticipantJoined',
+      '2 TurnAppended',
+      '3 TurnOpened',
+      '4 TurnOpened',
+      '5 TurnCommitted',
+      '6 TurnAborted',
+      '7 TurnSuperseded',
+      '8 ParticipantJoined',
+      '9 ParticipantLeft',
+      '10 ConversationUpdated',
+    ]
     const passing = ['PresenceChanged', 'ParticipantRead']
     await live.until('all', ({ events }) => sawSeq(10)(live) && events.some(({ type }) => type === passing[1]))
     const heard = lines(live.events)
     expect(heard.filter((line) => passing.includes(line))).toEqual(passing)
-    expect(heard.filter((line) => !passing.includes(line)))
-      .toEqual([...entries.slice(0, 4), '0-4 kept', ...entries.slice(4)])
+    expect(heard.filter((line) => !passing.includes(line))).toEqual([
+      ...entries.slice(0, 4),
+      '0-4 kept',
+      ...entries.slice(4),
+    ])
 
     const late = await from(0)
     await late.until('the update', sawSeq(10))
@@ -115,21 +129,28 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
   })
 
   describe('that comes late to an open turn', () => {
-    it.each([['from the start', 0], ['after its opening', 2], ['from now on', null]])(
-      'gets one delta from 0 to what is there, then the rest: %s', async (_, after) => {
-        const turnId = await open()
-        for (const text of ['one ', 'two ', 'three ']) await write(turnId, text)
-        const readings = [await from(after), await from(after, other.deps)]
-        for (const reading of readings) await reading.until('the text', (each) => textOf(each, turnId).length === 14)
-        await write(turnId, 'four')
-        await commitTurn(one.deps, ada, { turnId })
-        for (const reading of readings) {
-          await reading.until('the commit', sawSeq(3))
-          expect(lines(reading.events.filter(({ seq }) => seq !== 1))).toEqual([
-            ...(after === 0 ? ['2 TurnOpened'] : []), '0-14 one two three ', '14-18 four', '3 TurnCommitted'])
-        }
-        await stop(readings)
-      })
+    it.each([
+      ['from the start', 0],
+      ['after its opening', 2],
+      ['from now on', null],
+    ])('gets one delta from 0 to what is there, then the rest: %s', async (_, after) => {
+      const turnId = await open()
+      for (const text of ['one ', 'two ', 'three ']) await write(turnId, text)
+      const readings = [await from(after), await from(after, other.deps)]
+      for (const reading of readings) await reading.until('the text', (each) => textOf(each, turnId).length === 14)
+      await write(turnId, 'four')
+      await commitTurn(one.deps, ada, { turnId })
+      for (const reading of readings) {
+        await reading.until('the commit', sawSeq(3))
+        expect(lines(reading.events.filter(({ seq }) => seq !== 1))).toEqual([
+          ...(after === 0 ? ['2 TurnOpened'] : []),
+          '0-14 one two three ',
+          '14-18 four',
+          '3 TurnCommitted',
+        ])
+      }
+      await stop(readings)
+    })
 
     it('gets no deltas when the turn is finished, but the turn with its text', async () => {
       const [committed, aborted] = [await open(), await open()]
@@ -139,8 +160,9 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
       for (const after of [0, 2, 3, 4]) {
         const reading = await from(after, other.deps)
         await reading.until('the end', sawSeq(5))
-        expect(lines(reading.events)).toEqual(['1 ParticipantJoined', '2 TurnOpened', '3 TurnOpened',
-          '4 TurnCommitted', '5 TurnAborted'].slice(after))
+        expect(lines(reading.events)).toEqual(
+          ['1 ParticipantJoined', '2 TurnOpened', '3 TurnOpened', '4 TurnCommitted', '5 TurnAborted'].slice(after),
+        )
         expect(reading.events.at(-1)).toMatchObject({ turn: { text: 'text', status: 'ABORTED' } })
         await reading.stop()
       }

@@ -7,16 +7,27 @@ import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 
 const at = (day: number) => new Date(Date.UTC(2026, 0, day))
-const fact = (subject: string, predicate: string, object: string, day = 1) =>
-  ({ subject, predicate, object, observedAt: at(day) })
+const fact = (subject: string, predicate: string, object: string, day = 1) => ({
+  subject,
+  predicate,
+  object,
+  observedAt: at(day),
+})
 
 describe.each(backends)('the memory audit on $name', (backend) => {
   const world = useWorld(backend)
 
   it('has nothing to divide by where nothing is known', async () => {
     expect(await auditMemory(world.deps, world.tenant().as('ada'))).toEqual({
-      activeFacts: 0, supersededFacts: 0, exactDuplicatesSkipped: 0, exactDuplicateRate: null, nearDuplicateRate: null,
-      openContradictions: 0, neverRecalledRate: null, waitingJobs: 0, queueAgeSeconds: null,
+      activeFacts: 0,
+      supersededFacts: 0,
+      exactDuplicatesSkipped: 0,
+      exactDuplicateRate: null,
+      nearDuplicateRate: null,
+      openContradictions: 0,
+      neverRecalledRate: null,
+      waitingJobs: 0,
+      queueAgeSeconds: null,
     })
   })
 
@@ -29,7 +40,8 @@ describe.each(backends)('the memory audit on $name', (backend) => {
 
     // Two say the same, and a third contradicts both: not reconciled yet.
     await record('ada', [
-      fact('ada', 'lives in', 'Oslo', 3), fact('ada', 'lives in', 'Oslo, Norway', 4),
+      fact('ada', 'lives in', 'Oslo', 3),
+      fact('ada', 'lives in', 'Oslo, Norway', 4),
       fact('ada', 'lives in', 'Rome', 2),
       fact('ada', 'has', 'a boat'),
     ])
@@ -41,16 +53,22 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     // To the letter: three times.
     await record('ada', [fact('ada', 'has', 'a boat'), fact('ada', 'has', 'a boat'), fact('bob', 'likes', 'TEA')])
     // Of nobody: it is counted, not compared.
-    const { facts: [told, other] } = await record(
-      'ada', [fact('the door', 'is', 'open'), fact('the door', 'is', 'red')],
-    )
+    const {
+      facts: [told, other],
+    } = await record('ada', [fact('the door', 'is', 'open'), fact('the door', 'is', 'red')])
     await retractFact(deps, tenant.as('ada'), { factId: told!.id })
     await deps.db.fact.update({ where: { id: other!.id }, data: { recalledAt: at(9) } })
 
     const expected = {
-      activeFacts: 9, supersededFacts: 1, exactDuplicatesSkipped: 3, exactDuplicateRate: 3 / 13,
+      activeFacts: 9,
+      supersededFacts: 1,
+      exactDuplicatesSkipped: 3,
+      exactDuplicateRate: 3 / 13,
       nearDuplicateRate: 2 / 8,
-      openContradictions: 2, neverRecalledRate: 8 / 9, waitingJobs: 0, queueAgeSeconds: null,
+      openContradictions: 2,
+      neverRecalledRate: 8 / 9,
+      waitingJobs: 0,
+      queueAgeSeconds: null,
     }
     expect(await auditMemory(deps, tenant.as('ada'))).toEqual(expected)
 
@@ -61,7 +79,10 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     await record('bob', [{ ...secret, object: 'the spiders' }])
     expect(await auditMemory(deps, tenant.as('ada'))).toEqual(expected)
     expect(await auditMemory(deps, tenant.as('carl'))).toEqual({
-      ...expected, activeFacts: 11, nearDuplicateRate: 4 / 10, neverRecalledRate: 10 / 11,
+      ...expected,
+      activeFacts: 11,
+      nearDuplicateRate: 4 / 10,
+      neverRecalledRate: 10 / 11,
     })
   })
 })

@@ -37,13 +37,15 @@ describe('the hash', () => {
   })
 
   it('is the same before and after storing, for whatever passes the schema in normal form', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), (text) => {
-      const read = schema.safeParse(statement('Ada', 'says', text))
-      if (!read.success) return
-      expect(read.data.object).toBe(normaliseText(read.data.object))
-      expect(contentHash(schema.parse(read.data))).toBe(contentHash(read.data))
-      expect(contentHash(read.data)).toMatch(/^[0-9a-f]{32}$/)
-    }))
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), (text) => {
+        const read = schema.safeParse(statement('Ada', 'says', text))
+        if (!read.success) return
+        expect(read.data.object).toBe(normaliseText(read.data.object))
+        expect(contentHash(schema.parse(read.data))).toBe(contentHash(read.data))
+        expect(contentHash(read.data)).toMatch(/^[0-9a-f]{32}$/)
+      }),
+    )
   })
 })
 

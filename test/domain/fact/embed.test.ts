@@ -32,12 +32,17 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   it('they have vectors within a second of being written, of a room or of none', async () => {
     const tenant = world.tenant()
     const ids = await tell(tenant, 'kittens')
-    const { facts: [fact] } = await recordFacts(world.deps, tenant.as('ada'), {
-      conversationId: await tenant.room('ada'), facts: [{ subject: 'Ada', predicate: 'lives in', object: 'Rome' }],
+    const {
+      facts: [fact],
+    } = await recordFacts(world.deps, tenant.as('ada'), {
+      conversationId: await tenant.room('ada'),
+      facts: [{ subject: 'Ada', predicate: 'lives in', object: 'Rome' }],
     })
     const { name } = world.deps.embedder
-    await vi.waitFor(
-      async () => expect(await vectorsOf(name, [...ids, fact!.id])).toBe(2), { timeout: 1_000, interval: 20 })
+    await vi.waitFor(async () => expect(await vectorsOf(name, [...ids, fact!.id])).toBe(2), {
+      timeout: 1_000,
+      interval: 20,
+    })
     // From here on, nobody else is to say that they have read them.
     await world.deps.factEmbedding.stop()
   })
@@ -45,7 +50,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   it('or at once, when asked: zeros for an object that says nothing, no key for a fact that does', async () => {
     const embedder = fakeEmbedder()
     const ground = await groundOf(embedder)
-    const [one, two] = await tell(world.tenant(), 'kittens', 'nothing') as [string, string]
+    const [one, two] = (await tell(world.tenant(), 'kittens', 'nothing')) as [string, string]
     const found = await embedFacts(ground, [one, two, 'fact_gone'])
     expect([...found.keys()]).toEqual([one])
     expect(found.get(one)![0]).toBeCloseTo(Math.cos(0.07))
@@ -59,7 +64,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   if (backend.name === 'postgres') {
     it('or at once, also while somebody else writes the fact', async () => {
       const ground = await groundOf(fakeEmbedder())
-      const [id] = await tell(world.tenant(), 'kittens') as [string]
+      const [id] = (await tell(world.tenant(), 'kittens')) as [string]
       const client = await world.deps.pool.connect()
       try {
         await client.query('BEGIN')
@@ -101,7 +106,9 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
 
   it('an embedder that is away is waited for; meanwhile there is what there is', async () => {
     const embedder = fakeEmbedder()
-    embedder.before = () => { throw away() }
+    embedder.before = () => {
+      throw away()
+    }
     const ground = await groundOf(embedder)
     const ids = await tell(world.tenant(), 'kittens')
     const warnings: string[] = []

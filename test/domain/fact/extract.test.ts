@@ -20,24 +20,28 @@ const helper = { actor: 'helper', displayName: 'Helper', kind: 'AGENT' as const 
 describe.each(backends)('extracting facts on $name', (backend) => {
   const world = useWorld(backend)
 
-  const told = async (viewer: Viewer) => (await getFactPage(world.deps, viewer, {})).items
-    .map(({ subject, predicate, object }) => `${subject} ${predicate} ${object}`).sort()
+  const told = async (viewer: Viewer) =>
+    (await getFactPage(world.deps, viewer, {})).items
+      .map(({ subject, predicate, object }) => `${subject} ${predicate} ${object}`)
+      .sort()
 
   /** The world's deps with another extractor. */
   const withExtractor = (
     extract: (turns: readonly ToldTurn[]) => Promise<ExtractedFact[]> | ExtractedFact[],
   ): Deps => ({
-    ...world.deps, knowledge: {
+    ...world.deps,
+    knowledge: {
       ...world.deps.knowledge,
       extractor: { name: 'test', extract: async (turns) => ({ facts: await extract(turns) }), close: async () => {} },
     },
   })
 
   /** Takes "Ada | lives in | Rome" at its word. */
-  const outright = (turns: readonly ToldTurn[]): ExtractedFact[] => turns.flatMap(({ id, text }) => {
-    const [subject, predicate, object] = text.split(' | ') as [string, string?, string?]
-    return predicate && object ? [{ subject, predicate, object, confidence: 1, turnId: id }] : []
-  })
+  const outright = (turns: readonly ToldTurn[]): ExtractedFact[] =>
+    turns.flatMap(({ id, text }) => {
+      const [subject, predicate, object] = text.split(' | ') as [string, string?, string?]
+      return predicate && object ? [{ subject, predicate, object, confidence: 1, turnId: id }] : []
+    })
 
   it('finds what people say of themselves, with the turn that says it', async () => {
     const { deps } = world
@@ -47,10 +51,20 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     await tenant.say(room, 'ada', 'Would I like Oslo?')
     const { facts, exactDuplicatesSkipped } = await extractFacts(deps, tenant.as('ada'), { conversationId: room })
     expect(exactDuplicatesSkipped).toBe(0)
-    expect(facts).toMatchObject([{
-      subject: 'Ada', predicate: 'lives in', object: 'Rome', userId: 'ada', saidBy: 'HUMAN', sourceTurnId: turn.id,
-      conversationId: room, seq: turn.seq, observedAt: turn.createdAt, audience: null,
-    }])
+    expect(facts).toMatchObject([
+      {
+        subject: 'Ada',
+        predicate: 'lives in',
+        object: 'Rome',
+        userId: 'ada',
+        saidBy: 'HUMAN',
+        sourceTurnId: turn.id,
+        conversationId: room,
+        seq: turn.seq,
+        observedAt: turn.createdAt,
+        audience: null,
+      },
+    ])
   })
 
   it('reads each turn once: up to the one that is named, then the rest, then nothing', async () => {
@@ -65,8 +79,10 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(await extract()).toEqual(['tea'])
     expect(await extract()).toEqual([])
     await tenant.say(room, 'ada', 'I live in Rome.')
-    expect(await extractFacts(deps, tenant.as('ada'), { conversationId: room }))
-      .toEqual({ facts: [], exactDuplicatesSkipped: 1 })
+    expect(await extractFacts(deps, tenant.as('ada'), { conversationId: room })).toEqual({
+      facts: [],
+      exactDuplicatesSkipped: 1,
+    })
   })
 
   it('reads a long room in parts, with what was streamed and what was edited, in its newest version', async () => {
@@ -100,11 +116,13 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     for (let i = 0; i < 40; i++) {
       await tenant.say(room, 'ada', `I live in City${String.fromCharCode(65 + (i % 26))}${i}.`)
     }
-    const runs = await Promise.all(Array.from({ length: 6 }, async () => {
-      let count = 0
-      for (let idle = 0; idle < 5;) (await extractNext(deps, room, 4)) ? count++ : idle++
-      return count
-    }))
+    const runs = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        let count = 0
+        for (let idle = 0; idle < 5;) (await extractNext(deps, room, 4)) ? count++ : idle++
+        return count
+      }),
+    )
     expect(runs.reduce((sum, count) => sum + count)).toBe(10)
     const progress = await deps.db.roomProgress.findUnique({ where: { conversationId: room } })
     expect(progress).toMatchObject({ extractions: 10, extractedThrough: await readTurnsThrough(room) })
@@ -171,7 +189,10 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const { facts } = await extract()
     await retractFact(deps, viewer, { factId: facts.find(({ object }) => object === 'Rome')!.id })
     for (const text of [
-      'Ada | lives in | Rome', 'Ada | likes | tea', 'Ada | enjoys | tea', 'Ada | possesses | a boat',
+      'Ada | lives in | Rome',
+      'Ada | likes | tea',
+      'Ada | enjoys | tea',
+      'Ada | possesses | a boat',
     ]) {
       await tenant.say(room, 'helper', text, { role: 'ASSISTANT', audience: ['ada'] })
     }
@@ -190,8 +211,10 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const hostile = withExtractor(() => [
       { ...good, turnId: 'turn_0123456789ABCDEFGHJKMNPQRS' },
       { ...good, object: 'she is in charge', turnId: instruction.id },
-      { ...good, subject: ' \u0000' }, { ...good, object: 'x'.repeat(9_000) },
-      { ...good, confidence: 7 }, good,
+      { ...good, subject: ' \u0000' },
+      { ...good, object: 'x'.repeat(9_000) },
+      { ...good, confidence: 7 },
+      good,
     ])
     const reply = await extractFacts(hostile, tenant.as('ada'), { conversationId: room })
     // The one of an impossible confidence counts as half sure; the good one then says the same.
@@ -203,8 +226,10 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const room = await tenant.room(ada)
     await tenant.say(room, 'ada', 'I live in Rome.')
     const down = withExtractor(() => Promise.reject(new ExtractorFailed('It is down.', true)))
-    await expect(extractFacts(down, tenant.as('ada'), { conversationId: room }))
-      .rejects.toMatchObject({ code: 'PROVIDER_FAILED', retryable: true })
+    await expect(extractFacts(down, tenant.as('ada'), { conversationId: room })).rejects.toMatchObject({
+      code: 'PROVIDER_FAILED',
+      retryable: true,
+    })
     expect((await extractFacts(world.deps, tenant.as('ada'), { conversationId: room })).facts).toHaveLength(1)
   })
 
@@ -233,7 +258,9 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     await tenant.say(room, 'ada', 'Ada | writes from | ada@example.org')
     await tenant.say(room, 'ada', 'Ada | reads at | ada@exam\u200bple.org')
     const deps = {
-      ...withExtractor(outright), redactFacts: true, detectors: [{ kind: 'door code', pattern: /\d{4}-KEY/ }],
+      ...withExtractor(outright),
+      redactFacts: true,
+      detectors: [{ kind: 'door code', pattern: /\d{4}-KEY/ }],
     }
     const { facts } = await extractFacts(deps, tenant.as('ada'), { conversationId: room })
     expect(facts.map(({ object }) => object)).toEqual(['[DOOR CODE]', '[EMAIL]', '[EMAIL]'])

@@ -23,11 +23,24 @@ describe('a predicate', () => {
   })
 
   it.each([
-    ['does not like', 'likes'], ["doesn't like", 'likes'], ['doesn’t like', 'likes'], ['dislikes', 'likes'],
-    ['hates', 'likes'], ["can't stand", 'likes'], ['no longer likes', 'likes'], ['never eats', 'eats'],
-    ["can't eat", 'eats'], ['cannot eat', 'eats'], ['no longer works at', 'works at'], ['left', 'works at'],
-    ['quit the job at', 'works at'], ['does not live in', 'lives in'], ['used to live in', 'lives in'],
-    ['moved away from', 'lives in'], ['is not married to', 'is married to'], ['is divorced from', 'is married to'],
+    ['does not like', 'likes'],
+    ["doesn't like", 'likes'],
+    ['doesn’t like', 'likes'],
+    ['dislikes', 'likes'],
+    ['hates', 'likes'],
+    ["can't stand", 'likes'],
+    ['no longer likes', 'likes'],
+    ['never eats', 'eats'],
+    ["can't eat", 'eats'],
+    ['cannot eat', 'eats'],
+    ['no longer works at', 'works at'],
+    ['left', 'works at'],
+    ['quit the job at', 'works at'],
+    ['does not live in', 'lives in'],
+    ['used to live in', 'lives in'],
+    ['moved away from', 'lives in'],
+    ['is not married to', 'is married to'],
+    ['is divorced from', 'is married to'],
     ['stopped using', 'uses'],
   ])('%s denies %s', (denying, denied) => {
     const [one, other] = [classify(denying), classify(denied)]
@@ -41,32 +54,53 @@ describe('a predicate', () => {
   })
 
   it.each([
-    'lives in', 'works at', 'works as', 'is named', 'age', 'birthday', 'is married to', 'favorite film', 'was born in',
+    'lives in',
+    'works at',
+    'works as',
+    'is named',
+    'age',
+    'birthday',
+    'is married to',
+    'favorite film',
+    'was born in',
   ])('%s holds of one at a time', (predicate) => {
     expect(classify(predicate).many).toBe('ONE')
   })
 
   it.each(['likes', 'speaks', 'visited', 'has a daughter named', 'bought', 'lived in', 'worked at', 'liked'])(
-    '%s holds of many', (predicate) => {
+    '%s holds of many',
+    (predicate) => {
       expect(classify(predicate).many).toBe('MANY')
-    })
+    },
+  )
 
   it.each([
-    ['lived in', 'lives in'], ['worked at', 'works at'], ['favorite film is', 'favorite food is'],
-    ['works at', 'works as'], ['was born in', 'was born on'], ['is married to', 'is dating'], ['visits', 'likes'],
+    ['lived in', 'lives in'],
+    ['worked at', 'works at'],
+    ['favorite film is', 'favorite food is'],
+    ['works at', 'works as'],
+    ['was born in', 'was born on'],
+    ['is married to', 'is dating'],
+    ['visits', 'likes'],
   ])('%s is not %s', (one, other) => {
     expect(classify(one).name).not.toBe(classify(other).name)
   })
 
   it('of the offline extractor is in the table, unless it tells of a time', async () => {
     const turns = LABELLED.map(([text], i) => ({
-      id: `turn_${i}`, actor: 'ada', displayName: 'Ada', kind: 'HUMAN' as const, text, at: new Date('2026-05-13'),
+      id: `turn_${i}`,
+      actor: 'ada',
+      displayName: 'Ada',
+      kind: 'HUMAN' as const,
+      text,
+      at: new Date('2026-05-13'),
     }))
     const { facts } = await createRulesExtractor().extract(turns)
     const unknown = facts.map(({ predicate }) => predicate).filter((each) => classify(each).section === 'OTHER')
     const OF_TIME = new RegExp(
-      '^(?:went|visited|bought|ran|started|adopted|finished|joined|signed|plans|will|decided|has been|has known|' +
-        'painted|took|had|made|got|donated|spent|mourns|wrote|celebrated|struggled|talked|as a child)\\b')
+      '^(?:went|visited|bought|ran|started|adopted|finished|joined|signed|plans|will|decided|has been|has known|'
+        + 'painted|took|had|made|got|donated|spent|mourns|wrote|celebrated|struggled|talked|as a child)\\b',
+    )
     const OF_OTHERS =
       /^(?:has a \w+ named|runs|is (?:learning|planning)|(?:wants|dreams|is ready|is going) to|looks forward)/
     expect(unknown.filter((each) => !OF_TIME.test(each) && !OF_OTHERS.test(each))).toEqual([])

@@ -33,22 +33,30 @@ describe.each(backends)('reconciling on $name', (backend) => {
   it('merges what says the same, and lets the later of two stand', async () => {
     const { deps } = world
     const ada = world.tenant().as('ada')
-    await recordFacts(deps, ada, { userId: 'ada', facts: [
-      said('Ada | lives in | Rome', day(1)), said('Ada | resides in | Oslo', day(3)),
-      said('ada | moved to | Oslo, Norway', day(4)), said('Ada | likes | tea', day(1)),
-    ] })
+    await recordFacts(deps, ada, {
+      userId: 'ada',
+      facts: [
+        said('Ada | lives in | Rome', day(1)),
+        said('Ada | resides in | Oslo', day(3)),
+        said('ada | moved to | Oslo, Norway', day(4)),
+        said('Ada | likes | tea', day(1)),
+      ],
+    })
     expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 1, merged: 1, contradicted: 1 })
     expect(await told(ada)).toEqual(['Ada likes tea', 'ada moved to Oslo, Norway'])
     const merged = (await all(ada, false)).find(({ object }) => object === 'Oslo, Norway')!
     expect(merged).toMatchObject({ observedAt: day(4), userId: 'ada' })
     const losers = (await all(ada)).filter(({ supersededAt }) => supersededAt)
-    expect(losers.map(({ object, supersedeReason }) => `${object}: ${supersedeReason}`).sort())
-      .toEqual(['Oslo, Norway: DUPLICATE', 'Oslo: DUPLICATE', 'Rome: CONTRADICT'])
+    expect(losers.map(({ object, supersedeReason }) => `${object}: ${supersedeReason}`).sort()).toEqual([
+      'Oslo, Norway: DUPLICATE',
+      'Oslo: DUPLICATE',
+      'Rome: CONTRADICT',
+    ])
     expect(new Set(losers.map(({ supersededBy }) => supersededBy))).toEqual(new Set([merged.id]))
     expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
   })
 
-  it('compares a user\'s facts over all rooms, whatever the user is called there, and tells each room', async () => {
+  it("compares a user's facts over all rooms, whatever the user is called there, and tells each room", async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [home, work] = [
@@ -70,9 +78,13 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const tenant = world.tenant()
     const room = await tenant.room('ada', 'bob')
     const secret = await tenant.say(room, 'ada', 'psst: Oslo', { audience: ['ada'] })
-    await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [
-      said('ada | lives in | Rome', day(1)), { ...said('ada | lives in | Oslo', day(2)), sourceTurnId: secret.id },
-    ] })
+    await recordFacts(deps, tenant.as('ada'), {
+      conversationId: room,
+      facts: [
+        said('ada | lives in | Rome', day(1)),
+        { ...said('ada | lives in | Oslo', day(2)), sourceTurnId: secret.id },
+      ],
+    })
     const counts = { kept: 1, merged: 0, contradicted: 0 }
     expect(await reconcileFacts(deps, tenant.as('bob'), { userId: 'ada' })).toEqual(counts)
     expect(await reconcileFacts(deps, tenant.as('ada'), { userId: 'ada' })).toEqual({ ...counts, kept: 2 })
@@ -86,7 +98,8 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const ada = tenant.as('ada')
     await recordFacts(deps, ada, { userId: 'ada', facts: [said('ada | is aged | 30', day(1))] })
     await recordFacts(deps, ada, {
-      conversationId: room, facts: [said('ada | is aged | 31', day(2)), said('ada | likes | tea', day(2))],
+      conversationId: room,
+      facts: [said('ada | is aged | 31', day(2)), said('ada | likes | tea', day(2))],
     })
     expect(await reconcileFacts(deps, ada, { conversationId: room })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
     expect(await reconcileFacts(deps, ada, { userId: 'ada', n: 2 })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
@@ -97,13 +110,16 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const { deps } = world
     const ada = world.tenant().as('ada')
     const cities = ['Rome', 'Oslo', 'Bern', 'Riga', 'Lima', 'Cork', 'Graz', 'Lyon']
-    const { facts: [first] } = await recordFacts(deps, ada, {
-      userId: 'ada', facts: [said('ada | likes | tea', day(1))],
-    })
+    const {
+      facts: [first],
+    } = await recordFacts(deps, ada, { userId: 'ada', facts: [said('ada | likes | tea', day(1))] })
     await Promise.all([
-      ...cities.map((city, i) => recordFacts(deps, ada, {
-        userId: 'ada', facts: [said(`ada | lives in | ${city}`, new Date(day(1).getTime() + i * DAY))],
-      })),
+      ...cities.map((city, i) =>
+        recordFacts(deps, ada, {
+          userId: 'ada',
+          facts: [said(`ada | lives in | ${city}`, new Date(day(1).getTime() + i * DAY))],
+        }),
+      ),
       ...cities.map(() => reconcileFacts(deps, ada, { userId: 'ada' })),
       retractFact(deps, ada, { factId: first!.id }),
     ])
@@ -125,9 +141,12 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const [ada, kept, gone] = [tenant.as('ada'), await tenant.room('ada'), await tenant.room('ada')]
-    const record = (conversationId: string, ...facts: string[]) => recordFacts(deps, ada, {
-      conversationId, userId: 'ada', facts: facts.map((text) => said(text, day(conversationId === kept ? 1 : 2))),
-    })
+    const record = (conversationId: string, ...facts: string[]) =>
+      recordFacts(deps, ada, {
+        conversationId,
+        userId: 'ada',
+        facts: facts.map((text) => said(text, day(conversationId === kept ? 1 : 2))),
+      })
     await record(kept, 'ada | lives in | Rome', 'ada | likes | tea', 'ada | is aged | 30', 'ada | age | 30')
     await record(gone, 'ada | lives in | Oslo', 'ada | likes | the tea', 'ada | age | 31')
     await reconcileFacts(deps, ada, { userId: 'ada' })
@@ -145,11 +164,14 @@ describe.each(backends)('reconciling on $name', (backend) => {
 
   describe('with a model that judges', () => {
     const withJudge = (judge: FactJudge['judge']): Deps => ({
-      ...world.deps, knowledge: { ...world.deps.knowledge, judge: { name: 'test', judge, close: async () => {} } },
+      ...world.deps,
+      knowledge: { ...world.deps.knowledge, judge: { name: 'test', judge, close: async () => {} } },
     })
     const facts = [
-      said('ada | lives in | Rome', day(1)), said('ada | lives in | Oslo', day(2)),
-      said('ada | keeps bees on | the roof', day(1)), said('ada | keeps bees on | top of the house', day(2)),
+      said('ada | lives in | Rome', day(1)),
+      said('ada | lives in | Oslo', day(2)),
+      said('ada | keeps bees on | the roof', day(1)),
+      said('ada | keeps bees on | top of the house', day(2)),
     ]
 
     it('does what it says of pairs that rules leave open, and nothing else that it says', async () => {
@@ -182,9 +204,11 @@ describe.each(backends)('reconciling on $name', (backend) => {
       let asked = 0
       const deps = withJudge(async (pairs) => {
         if (asked++ === 0) {
-          await recordFacts(world.deps, ada, { userId: 'ada', conversationId: there, facts: [
-            said('ada | lives in | Rome', day(5)), said('ada | keeps bees on | top of the house', day(5)),
-          ] })
+          await recordFacts(world.deps, ada, {
+            userId: 'ada',
+            conversationId: there,
+            facts: [said('ada | lives in | Rome', day(5)), said('ada | keeps bees on | top of the house', day(5))],
+          })
           await deleteConversation(world.deps, ada, here)
         }
         return pairs.map(({ a, b }) => ({ a: a.id, b: b.id, says: 'SAME' as const }))
@@ -197,8 +221,10 @@ describe.each(backends)('reconciling on $name', (backend) => {
       const ada = world.tenant().as('ada')
       await recordFacts(world.deps, ada, { userId: 'ada', facts })
       const deps = withJudge(() => Promise.reject(new JudgeFailed('It is down.', true)))
-      await expect(reconcileFacts(deps, ada, { userId: 'ada' }))
-        .rejects.toMatchObject({ code: 'PROVIDER_FAILED', retryable: true })
+      await expect(reconcileFacts(deps, ada, { userId: 'ada' })).rejects.toMatchObject({
+        code: 'PROVIDER_FAILED',
+        retryable: true,
+      })
       expect(await told(ada)).toHaveLength(facts.length)
     })
   })

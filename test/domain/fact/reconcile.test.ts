@@ -14,8 +14,14 @@ function fact([id, text, day, more]: Given): ActiveFact {
   const [subject = '', predicate = '', object = ''] = text.split(' | ')
   const statement = { subject, predicate, object }
   return {
-    ...statement, id, confidence: 0.9, observedAt: new Date(Date.UTC(2026, 4, day)), vector: null, trust: TRUST.HUMAN,
-    contentHash: contentHash(statement), ...more,
+    ...statement,
+    id,
+    confidence: 0.9,
+    observedAt: new Date(Date.UTC(2026, 4, day)),
+    vector: null,
+    trust: TRUST.HUMAN,
+    contentHash: contentHash(statement),
+    ...more,
   }
 }
 const facts = (...given: Given[]) => given.map(fact)
@@ -23,27 +29,41 @@ const AGENT = { trust: TRUST.AGENT }
 
 describe('duplicates', () => {
   it('become one fact: the clearest wording, the latest time, the greatest confidence', () => {
-    const plan = reconcile(facts(
-      ['a', 'Ada | lives in | Berlin', 1, { confidence: 0.5 }],
-      ['b', 'ada | resides in | Berlin, Germany', 2, { confidence: 0.6 }],
-      ['c', 'Ada | moved to | berlin', 3, { confidence: 0.4 }],
-      ['d', 'Ada | likes | tea', 1]))
+    const plan = reconcile(
+      facts(
+        ['a', 'Ada | lives in | Berlin', 1, { confidence: 0.5 }],
+        ['b', 'ada | resides in | Berlin, Germany', 2, { confidence: 0.6 }],
+        ['c', 'Ada | moved to | berlin', 3, { confidence: 0.4 }],
+        ['d', 'Ada | likes | tea', 1],
+      ),
+    )
     expect(plan).toMatchObject({ kept: ['d'], contradicted: [], merged: [{ originals: ['a', 'b', 'c'] }] })
     expect(plan.merged[0]!.into).toEqual({
-      key: 'merged:b', from: 'b', subject: 'ada', predicate: 'resides in', object: 'Berlin, Germany', confidence: 0.6,
-      observedAt: new Date(Date.UTC(2026, 4, 3)), trust: TRUST.HUMAN,
+      key: 'merged:b',
+      from: 'b',
+      subject: 'ada',
+      predicate: 'resides in',
+      object: 'Berlin, Germany',
+      confidence: 0.6,
+      observedAt: new Date(Date.UTC(2026, 4, 3)),
+      trust: TRUST.HUMAN,
       contentHash: contentHash({ subject: 'ada', predicate: 'resides in', object: 'Berlin, Germany' }),
     })
   })
 
   it('of less trust lend nothing: neither words, nor time, nor confidence', () => {
-    const { merged } = reconcile(facts(
-      ['a', 'Ada | likes | tea', 1, { confidence: 0.5 }],
-      ['b', 'Ada | likes | the tea', 9, { confidence: 1, ...AGENT }]))
-    expect(merged).toMatchObject([{
-      into: { from: 'a', confidence: 0.5, observedAt: new Date(Date.UTC(2026, 4, 1)), trust: TRUST.HUMAN },
-      originals: ['a', 'b'],
-    }])
+    const { merged } = reconcile(
+      facts(
+        ['a', 'Ada | likes | tea', 1, { confidence: 0.5 }],
+        ['b', 'Ada | likes | the tea', 9, { confidence: 1, ...AGENT }],
+      ),
+    )
+    expect(merged).toMatchObject([
+      {
+        into: { from: 'a', confidence: 0.5, observedAt: new Date(Date.UTC(2026, 4, 1)), trust: TRUST.HUMAN },
+        originals: ['a', 'b'],
+      },
+    ])
   })
 })
 
@@ -58,7 +78,11 @@ describe('of two that cannot both hold', () => {
   ])('%s', (_, winner, loser) => {
     const plan = reconcile(facts(winner, loser))
     expect(plan).toEqual({
-      kept: ['w'], contradicted: [{ loser: 'l', winner: 'w' }], merged: [], disputed: [], rejected: [],
+      kept: ['w'],
+      contradicted: [{ loser: 'l', winner: 'w' }],
+      merged: [],
+      disputed: [],
+      rejected: [],
     })
   })
 
@@ -68,9 +92,15 @@ describe('of two that cannot both hold', () => {
   })
 
   it('of many, all losers point at one that stays, be it a merged one', () => {
-    const plan = reconcile(facts(
-      ['a', 'Ada | lives in | Rome', 1], ['b', 'Ada | lives in | Oslo', 2], ['c', 'Ada | lives in | Oslo, Norway', 3],
-      ['d', 'Ada | lives in | Paris', 4], ['e', 'Ada | moved to | the Paris', 5]))
+    const plan = reconcile(
+      facts(
+        ['a', 'Ada | lives in | Rome', 1],
+        ['b', 'Ada | lives in | Oslo', 2],
+        ['c', 'Ada | lives in | Oslo, Norway', 3],
+        ['d', 'Ada | lives in | Paris', 4],
+        ['e', 'Ada | moved to | the Paris', 5],
+      ),
+    )
     expect(plan.merged).toMatchObject([{ originals: ['d', 'e'], into: { object: 'Paris' } }])
     const winner = plan.merged[0]!.into.key
     expect(plan.contradicted).toEqual(['a', 'b', 'c'].map((loser) => ({ loser, winner })))
@@ -78,18 +108,24 @@ describe('of two that cannot both hold', () => {
   })
 
   it('what was moved away from and back to holds again', () => {
-    const plan = reconcile(facts(
-      ['a', 'Ada | lives in | Rome', 1], ['b', 'Ada | lives in | Oslo', 2], ['c', 'Ada | resides in | Rome', 3]))
+    const plan = reconcile(
+      facts(['a', 'Ada | lives in | Rome', 1], ['b', 'Ada | lives in | Oslo', 2], ['c', 'Ada | resides in | Rome', 3]),
+    )
     expect(plan).toMatchObject({
-      merged: [{ originals: ['a', 'c'] }], contradicted: [{ loser: 'b', winner: expect.stringMatching(/^merged:/) }],
+      merged: [{ originals: ['a', 'c'] }],
+      contradicted: [{ loser: 'b', winner: expect.stringMatching(/^merged:/) }],
     })
   })
 })
 
 describe('verdicts of a model', () => {
   const given = facts(
-    ['a', 'Ada | likes | early mornings', 1], ['b', 'Ada | likes | sleeping till noon', 2],
-    ['c', 'Bob | likes | tea', 3], ['d', 'Ada | lives in | Rome', 4], ['e', 'Ada | lives in | Oslo', 5])
+    ['a', 'Ada | likes | early mornings', 1],
+    ['b', 'Ada | likes | sleeping till noon', 2],
+    ['c', 'Bob | likes | tea', 3],
+    ['d', 'Ada | lives in | Rome', 4],
+    ['e', 'Ada | lives in | Oslo', 5],
+  )
 
   it('are asked for pairs that rules leave open, as many as wanted', () => {
     expect(openPairs(given)).toEqual([{ a: 'a', b: 'b' }])
@@ -99,8 +135,10 @@ describe('verdicts of a model', () => {
 
   it('may make two facts one, or end one: which of them, the rules say', () => {
     expect(reconcile(given, [{ a: 'b', b: 'a', says: 'SAME' }]).merged).toMatchObject([{ originals: ['a', 'b'] }])
-    expect(reconcile(given, [{ a: 'a', b: 'b', says: 'CONTRADICTORY' }]).contradicted)
-      .toEqual([{ loser: 'a', winner: 'b' }, { loser: 'd', winner: 'e' }])
+    expect(reconcile(given, [{ a: 'a', b: 'b', says: 'CONTRADICTORY' }]).contradicted).toEqual([
+      { loser: 'a', winner: 'b' },
+      { loser: 'd', winner: 'e' },
+    ])
     expect(reconcile(given, [{ a: 'a', b: 'b', says: 'BOTH_HOLD' }])).toEqual(reconcile(given))
   })
 
@@ -109,7 +147,13 @@ describe('verdicts of a model', () => {
     ['NOT_ASKED', [{ a: 'a', b: 'a', says: 'CONTRADICTORY' }]],
     ['NOT_ASKED', [{ a: 'a', b: 'c', says: 'SAME' }]],
     ['NOT_ASKED', [{ a: 'd', b: 'e', says: 'BOTH_HOLD' }]],
-    ['AMBIGUOUS', [{ a: 'a', b: 'b', says: 'SAME' }, { a: 'b', b: 'a', says: 'CONTRADICTORY' }]],
+    [
+      'AMBIGUOUS',
+      [
+        { a: 'a', b: 'b', says: 'SAME' },
+        { a: 'b', b: 'a', says: 'CONTRADICTORY' },
+      ],
+    ],
   ])('are rejected as %s: %j', (why, verdicts) => {
     const { rejected, ...plan } = reconcile(given, verdicts)
     expect(rejected).toHaveLength(verdicts.length)
@@ -120,94 +164,129 @@ describe('verdicts of a model', () => {
 
 /** Few words, so that random facts meet; random vectors of three directions, so that nearness is not transitive. */
 const PREDICATES = [
-  'lives in', 'resides in', 'no longer lives in', 'likes', 'dislikes', 'prefers', 'age', 'visited', 'left',
+  'lives in',
+  'resides in',
+  'no longer lives in',
+  'likes',
+  'dislikes',
+  'prefers',
+  'age',
+  'visited',
+  'left',
 ]
 const OBJECTS = ['Rome', 'Rome, Italy', 'rome', 'Oslo', 'tea', 'green tea', 'coffee', '34', '35']
 const angle = fc.integer({ min: 0, max: 24 }).map((step) => new Float32Array([Math.cos(step / 8), Math.sin(step / 8)]))
 const someFact = fc.record({
-  subject: fc.constantFrom('Ada', 'ADA', 'Bob'), predicate: fc.constantFrom(...PREDICATES),
-  object: fc.constantFrom(...OBJECTS), vector: fc.option(angle), confidence: fc.constantFrom(0.2, 0.5, 0.9),
+  subject: fc.constantFrom('Ada', 'ADA', 'Bob'),
+  predicate: fc.constantFrom(...PREDICATES),
+  object: fc.constantFrom(...OBJECTS),
+  vector: fc.option(angle),
+  confidence: fc.constantFrom(0.2, 0.5, 0.9),
   observedAt: fc.integer({ min: 1, max: 4 }).map((day) => new Date(Date.UTC(2026, 4, day))),
   trust: fc.constantFrom(...Object.values(TRUST)),
 })
 const idOf = (i: number) => `f${String(i).padStart(2, '0')}`
-const someFacts = fc.array(someFact, { maxLength: 16 }).map((list) =>
-  list.map((each, i): ActiveFact => ({ ...each, id: idOf(i), contentHash: contentHash(each) })))
-const someVerdicts = fc.array(fc.record({
-  a: fc.integer({ min: 0, max: 17 }).map(idOf),
-  b: fc.integer({ min: 0, max: 17 }).map(idOf),
-  says: fc.constantFrom('SAME' as const, 'CONTRADICTORY' as const, 'BOTH_HOLD' as const),
-}), { maxLength: 8 })
+const someFacts = fc
+  .array(someFact, { maxLength: 16 })
+  .map((list) => list.map((each, i): ActiveFact => ({ ...each, id: idOf(i), contentHash: contentHash(each) })))
+const someVerdicts = fc.array(
+  fc.record({
+    a: fc.integer({ min: 0, max: 17 }).map(idOf),
+    b: fc.integer({ min: 0, max: 17 }).map(idOf),
+    says: fc.constantFrom('SAME' as const, 'CONTRADICTORY' as const, 'BOTH_HOLD' as const),
+  }),
+  { maxLength: 8 },
+)
 
 /** The active facts after the plan, the merged ones under ids that sort anyhow. */
 function applied(before: ActiveFact[], { kept, merged }: Plan): ActiveFact[] {
   return [
     ...before.filter(({ id }) => kept.includes(id)),
-    ...merged.map(({ into: { key, from, ...rest } }) =>
-      ({ ...rest, id: `${key.at(-1)}${key}`, vector: before.find(({ id }) => id === from)!.vector })),
+    ...merged.map(({ into: { key, from, ...rest } }) => ({
+      ...rest,
+      id: `${key.at(-1)}${key}`,
+      vector: before.find(({ id }) => id === from)!.vector,
+    })),
   ]
 }
 
 describe('of any facts', () => {
   it('the order in which they come says nothing', () => {
-    const shuffled = someFacts.chain((list) => fc.tuple(
-      fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }), someVerdicts))
-    fc.assert(fc.property(shuffled, ([list, other, verdicts]) => {
-      expect(reconcile(other, [...verdicts].reverse())).toEqual(reconcile(list, verdicts))
-      expect(openPairs(other)).toEqual(openPairs(list))
-    }), { numRuns: 300 })
+    const shuffled = someFacts.chain((list) =>
+      fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }), someVerdicts),
+    )
+    fc.assert(
+      fc.property(shuffled, ([list, other, verdicts]) => {
+        expect(reconcile(other, [...verdicts].reverse())).toEqual(reconcile(list, verdicts))
+        expect(openPairs(other)).toEqual(openPairs(list))
+      }),
+      { numRuns: 300 },
+    )
   })
 
   it('each is accounted for exactly once, and every loser points at one that stays and is trusted no less', () => {
-    fc.assert(fc.property(someFacts, someVerdicts, (list, verdicts) => {
-      const plan = reconcile(list, verdicts)
-      const named = [
-        ...plan.kept, ...plan.merged.flatMap(({ originals }) => originals),
-        ...plan.contradicted.map(({ loser }) => loser),
-      ]
-      expect(named.sort()).toEqual(list.map(({ id }) => id))
-      const trustOf = new Map([
-        ...list.filter(({ id }) => plan.kept.includes(id)).map(({ id, trust }) => [id, trust] as const),
-        ...plan.merged.map(({ into }) => [into.key, into.trust] as const),
-      ])
-      for (const { loser, winner } of plan.contradicted) {
-        expect(trustOf.get(winner)).toBeGreaterThanOrEqual(list.find(({ id }) => id === loser)!.trust)
-      }
-      for (const { into, originals } of plan.merged) {
-        const sources = list.filter(({ id }) => originals.includes(id))
-        expect(sources.length).toBeGreaterThan(1)
-        expect(into.trust).toBe(Math.max(...sources.map(({ trust }) => trust)))
-        expect(sources.find(({ id }) => id === into.from)!.trust).toBe(into.trust)
-      }
-      for (const { a, b } of plan.disputed) expect(trustOf.get(a)).toBeLessThan(trustOf.get(b)!)
-    }), { numRuns: 300 })
+    fc.assert(
+      fc.property(someFacts, someVerdicts, (list, verdicts) => {
+        const plan = reconcile(list, verdicts)
+        const named = [
+          ...plan.kept,
+          ...plan.merged.flatMap(({ originals }) => originals),
+          ...plan.contradicted.map(({ loser }) => loser),
+        ]
+        expect(named.sort()).toEqual(list.map(({ id }) => id))
+        const trustOf = new Map([
+          ...list.filter(({ id }) => plan.kept.includes(id)).map(({ id, trust }) => [id, trust] as const),
+          ...plan.merged.map(({ into }) => [into.key, into.trust] as const),
+        ])
+        for (const { loser, winner } of plan.contradicted) {
+          expect(trustOf.get(winner)).toBeGreaterThanOrEqual(list.find(({ id }) => id === loser)!.trust)
+        }
+        for (const { into, originals } of plan.merged) {
+          const sources = list.filter(({ id }) => originals.includes(id))
+          expect(sources.length).toBeGreaterThan(1)
+          expect(into.trust).toBe(Math.max(...sources.map(({ trust }) => trust)))
+          expect(sources.find(({ id }) => id === into.from)!.trust).toBe(into.trust)
+        }
+        for (const { a, b } of plan.disputed) expect(trustOf.get(a)).toBeLessThan(trustOf.get(b)!)
+      }),
+      { numRuns: 300 },
+    )
   })
 
   it('a second pass over the outcome changes nothing', () => {
-    fc.assert(fc.property(someFacts, someVerdicts, (list, verdicts) => {
-      const once = applied(list, reconcile(list, verdicts))
-      const again = reconcile(once)
-      expect([again.merged, again.contradicted]).toEqual([[], []])
-      expect(again.kept).toHaveLength(once.length)
-    }), { numRuns: 300 })
+    fc.assert(
+      fc.property(someFacts, someVerdicts, (list, verdicts) => {
+        const once = applied(list, reconcile(list, verdicts))
+        const again = reconcile(once)
+        expect([again.merged, again.contradicted]).toEqual([[], []])
+        expect(again.kept).toHaveLength(once.length)
+      }),
+      { numRuns: 300 },
+    )
   })
 
   it('of one trust and one value, it is the same whether they are reconciled as they come or all at once', () => {
-    const lives = someFacts.map((list) => list.map((each, i) => {
-      const statement = { subject: 'Ada', predicate: 'lives in', object: ['Rome', 'Oslo', 'Paris'][i % 3]! }
-      const observedAt = new Date(each.observedAt.getTime() + i)
-      return { ...each, ...statement, observedAt, vector: null, trust: 2, contentHash: contentHash(statement) }
-    }))
+    const lives = someFacts.map((list) =>
+      list.map((each, i) => {
+        const statement = { subject: 'Ada', predicate: 'lives in', object: ['Rome', 'Oslo', 'Paris'][i % 3]! }
+        const observedAt = new Date(each.observedAt.getTime() + i)
+        return { ...each, ...statement, observedAt, vector: null, trust: 2, contentHash: contentHash(statement) }
+      }),
+    )
     const objects = (list: ActiveFact[]) => list.map(({ object }) => object)
-    fc.assert(fc.property(lives.chain((list) => fc.tuple(
-      fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))), ([list, arriving]) => {
-      let active: ActiveFact[] = []
-      for (const each of arriving) {
-        const now = [...active, each]
-        active = applied(now, reconcile(now))
-      }
-      expect(objects(active)).toEqual(objects(applied(list, reconcile(list))))
-      expect(active).toHaveLength(Math.min(1, list.length))
-    }))
+    fc.assert(
+      fc.property(
+        lives.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
+        ([list, arriving]) => {
+          let active: ActiveFact[] = []
+          for (const each of arriving) {
+            const now = [...active, each]
+            active = applied(now, reconcile(now))
+          }
+          expect(objects(active)).toEqual(objects(applied(list, reconcile(list))))
+          expect(active).toHaveLength(Math.min(1, list.length))
+        },
+      ),
+    )
   })
 })

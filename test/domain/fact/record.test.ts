@@ -28,7 +28,8 @@ describe.each(backends)('facts on $name', (backend) => {
       { ...rome, userId: 'ada', confidence: 1, saidBy: 'HUMAN', conversationId: room },
     ])
     const again = await recordFacts(deps, tenant.as('ada'), {
-      conversationId: room, facts: [{ ...rome, object: ' ROME ' }, rome, { ...rome, object: 'Oslo' }],
+      conversationId: room,
+      facts: [{ ...rome, object: ' ROME ' }, rome, { ...rome, object: 'Oslo' }],
     })
     expect(again).toMatchObject({ exactDuplicatesSkipped: 2, facts: [{ object: 'Oslo' }] })
     const page = await getFactPage(deps, tenant.as('ada'), { filter: { userId: 'ada' } })
@@ -51,7 +52,9 @@ describe.each(backends)('facts on $name', (backend) => {
   it('that are taken back stay, with the reason', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const { facts: [fact] } = await recordFacts(deps, tenant.as('ada'), { facts: [rome] })
+    const {
+      facts: [fact],
+    } = await recordFacts(deps, tenant.as('ada'), { facts: [rome] })
     const retracted = await retractFact(deps, tenant.as('ada'), { factId: fact!.id, reason: 'a slip' })
     expect(retracted).toMatchObject({ supersedeReason: 'RETRACTED', supersedeNote: 'a slip', supersededBy: null })
     expect((await getFactPage(deps, tenant.as('ada'), {})).items).toEqual([])
@@ -65,7 +68,9 @@ describe.each(backends)('facts on $name', (backend) => {
     const tenant = world.tenant()
     const room = await tenant.room('ada')
     const turn = await tenant.say(room, 'ada', 'I live in Rome')
-    const { facts: [fact] } = await recordFacts(deps, tenant.as('ada'), { facts: [{ ...rome, sourceTurnId: turn.id }] })
+    const {
+      facts: [fact],
+    } = await recordFacts(deps, tenant.as('ada'), { facts: [{ ...rome, sourceTurnId: turn.id }] })
     await supersedeTurn(deps, tenant.as('ada'), { turnId: turn.id, turn: { content: 'I live in Oslo', role: 'USER' } })
     const all = await getFactPage(deps, tenant.as('ada'), { filter: { includeSuperseded: true } })
     expect(all.items).toMatchObject([{ id: fact!.id, supersedeReason: 'UPDATE' }])
@@ -78,8 +83,14 @@ describe.each(backends)('facts on $name', (backend) => {
     const old = await tenant.say(room, 'ada', 'I live in Rome')
     await supersedeTurn(deps, ada, { turnId: old.id, turn: { content: 'I live in Oslo', role: 'USER' } })
     const open = await openTurn(deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })
-    for (const [turn, problem] of [[old, /^facts.1.sourceTurnId: was superseded/], [open, /is STREAMING/]] as const) {
-      const facts = [{ ...rome, object: 'Oslo' }, { ...rome, sourceTurnId: turn.id }]
+    for (const [turn, problem] of [
+      [old, /^facts.1.sourceTurnId: was superseded/],
+      [open, /is STREAMING/],
+    ] as const) {
+      const facts = [
+        { ...rome, object: 'Oslo' },
+        { ...rome, sourceTurnId: turn.id },
+      ]
       await expect(recordFacts(deps, ada, { facts })).rejects.toThrow(problem)
     }
     expect((await getFactPage(deps, ada, {})).items).toEqual([])
@@ -125,18 +136,23 @@ describe.each(backends)('facts on $name', (backend) => {
     const slow: typeof deps = { ...deps, tokens: { ...deps.tokens, count } }
     let isDone = false
     const facts = Array.from({ length: 50 }, (_, n) => ({ ...rome, object: `Rome ${n}` }))
-    const recording = recordFacts(slow, ada, { conversationId: room, facts }).finally(() => { isDone = true })
+    const recording = recordFacts(slow, ada, { conversationId: room, facts }).finally(() => {
+      isDone = true
+    })
     for (let n = 0; n < 3; n++) await tenant.say(room, 'ada', 'Meanwhile')
     expect(isDone).toBe(false)
     expect((await recording).facts).toHaveLength(50)
   })
 
-  it('of an agent are believed as an agent\'s, whatever room it names, or none', async () => {
+  it("of an agent are believed as an agent's, whatever room it names, or none", async () => {
     const { deps } = world
     const tenant = world.tenant()
     await tenant.room('ada', { actor: 'bot', kind: 'AGENT' })
     const elsewhere = await tenant.room('ada')
-    for (const [object, conversationId] of [['Rome', null], ['Oslo', elsewhere]] as const) {
+    for (const [object, conversationId] of [
+      ['Rome', null],
+      ['Oslo', elsewhere],
+    ] as const) {
       const fact = { ...rome, object }
       const { facts } = await recordFacts(deps, tenant.as('bot'), { userId: 'ada', conversationId, facts: [fact] })
       expect(facts).toMatchObject([{ saidBy: 'AGENT' }])
@@ -159,20 +175,34 @@ describe.each(backends)('facts on $name', (backend) => {
       ['at the same time', 'ada', 'ada', { observedAt: at(10) }, { moves: false }],
       ['of an earlier time', 'ada', 'ada', { observedAt: at(5) }, { moves: false }],
       ['later, by somebody less trusted', 'ada', 'bot', SECOND, { moves: false }],
-      ['later, by somebody more trusted', 'bot', 'ada', SECOND,
-        { moves: true, observedAt: at(20), confidence: 0.5, saidBy: 'HUMAN' }],
-      ['of an earlier time, by somebody more trusted', 'bot', 'ada', { ...SECOND, observedAt: at(5) },
-        { moves: true, observedAt: at(5), confidence: 0.5, saidBy: 'HUMAN' }],
+      [
+        'later, by somebody more trusted',
+        'bot',
+        'ada',
+        SECOND,
+        { moves: true, observedAt: at(20), confidence: 0.5, saidBy: 'HUMAN' },
+      ],
+      [
+        'of an earlier time, by somebody more trusted',
+        'bot',
+        'ada',
+        { ...SECOND, observedAt: at(5) },
+        { moves: true, observedAt: at(5), confidence: 0.5, saidBy: 'HUMAN' },
+      ],
     ])('%s', async (_, first, second, again, { moves, ...changed }) => {
       const { deps } = world
       const tenant = world.tenant()
       const [room, other] = await twoRooms(tenant)
-      const { facts: [fact] } = await recordFacts(deps, tenant.as(first), {
-        conversationId: room, facts: [{ ...rome, observedAt: at(10), confidence: 0.9 }],
+      const {
+        facts: [fact],
+      } = await recordFacts(deps, tenant.as(first), {
+        conversationId: room,
+        facts: [{ ...rome, observedAt: at(10), confidence: 0.9 }],
       })
       expect(fact).toMatchObject({ conversationId: room, seq: 3, rootSeq: 3 })
-      expect(await recordFacts(deps, tenant.as(second), { conversationId: other, facts: [{ ...rome, ...again }] }))
-        .toEqual({ facts: [], exactDuplicatesSkipped: 1 })
+      expect(
+        await recordFacts(deps, tenant.as(second), { conversationId: other, facts: [{ ...rome, ...again }] }),
+      ).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
       const now = (await getFacts(deps, tenant.as('ada'), [fact!.id])).get(fact!.id)
       const place = moves ? { conversationId: other, seq: 3, rootSeq: 3 } : {}
       expect(now).toEqual({ ...fact, viewer: tenant.as('ada'), ...place, ...changed })
@@ -187,7 +217,8 @@ describe.each(backends)('facts on $name', (backend) => {
       const facts = [one, two].map(({ id }, n) => ({ ...rome, sourceTurnId: id, observedAt: at(n + 1) }))
       const recorded = await recordFacts(deps, tenant.as('ada'), { facts })
       expect(recorded).toMatchObject({
-        exactDuplicatesSkipped: 1, facts: [{ sourceTurnId: two.id, observedAt: at(2) }],
+        exactDuplicatesSkipped: 1,
+        facts: [{ sourceTurnId: two.id, observedAt: at(2) }],
       })
       expect([await tenant.lastSeq(rooms[0]), await tenant.lastSeq(rooms[1])]).toEqual([3, 4])
     })
@@ -199,7 +230,8 @@ describe.each(backends)('facts on $name', (backend) => {
       const { id } = await tenant.say(room, 'ada', 'Rome', { audience: ['ada'] })
       const record = async (actor: string, more: object) => {
         const { facts, exactDuplicatesSkipped } = await recordFacts(deps, tenant.as(actor), {
-          conversationId: room, facts: [{ ...rome, ...more }],
+          conversationId: room,
+          facts: [{ ...rome, ...more }],
         })
         return [facts.length, exactDuplicatesSkipped]
       }
@@ -209,8 +241,9 @@ describe.each(backends)('facts on $name', (backend) => {
       // What is private shows in no count of others.
       expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } })).toBeNull()
       expect(await record('bob', {})).toEqual([0, 1])
-      expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } }))
-        .toMatchObject({ exactDuplicatesSkipped: 1n })
+      expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } })).toMatchObject({
+        exactDuplicatesSkipped: 1n,
+      })
     })
   })
 
@@ -222,11 +255,13 @@ describe.each(backends)('facts on $name', (backend) => {
     await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [rome, oslo] })
     await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [rome] })
     await addParticipant(deps, tenant.as('late'), {
-      conversationId: room, participant: { actor: 'late', history: 'SINCE_JOINED' },
+      conversationId: room,
+      participant: { actor: 'late', history: 'SINCE_JOINED' },
     })
     const seen = async (actor: string) =>
-      (await getFactPage(deps, tenant.as(actor), { filter: { conversationId: room } })).items
-        .map(({ object }) => object)
+      (await getFactPage(deps, tenant.as(actor), { filter: { conversationId: room } })).items.map(
+        ({ object }) => object,
+      )
     expect(await seen('late')).toEqual([])
     expect((await seen('ada')).sort()).toEqual(['Oslo', 'Rome'])
     await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [oslo] })
@@ -241,7 +276,8 @@ describe.each(backends)('facts on $name', (backend) => {
     for (const [n, room] of rooms.slice(0, 2).entries()) {
       for (const object of ['a', 'b', 'c']) {
         await recordFacts(deps, ada, {
-          conversationId: room, facts: [{ subject: 'Die Ämter', predicate: 'are', object: `${object}${n}` }],
+          conversationId: room,
+          facts: [{ subject: 'Die Ämter', predicate: 'are', object: `${object}${n}` }],
         })
       }
     }
@@ -252,8 +288,11 @@ describe.each(backends)('facts on $name', (backend) => {
       await expect(getFactPage(deps, ada, { filter })).rejects.toThrow(InvalidInput)
     }
     const pages = await getFactPages(deps, ada, rooms, { first: 2 })
-    expect(rooms.map((room) => pages.get(room)!.items.map(({ object }) => object)))
-      .toEqual([['c0', 'b0'], ['c1', 'b1'], []])
+    expect(rooms.map((room) => pages.get(room)!.items.map(({ object }) => object))).toEqual([
+      ['c0', 'b0'],
+      ['c1', 'b1'],
+      [],
+    ])
     expect(rooms.map((room) => pages.get(room)!.hasNextPage)).toEqual([true, true, false])
   })
 })
@@ -270,16 +309,23 @@ describe.each(backends)('facts brought to two processes at once, on $name', (bac
   it.each(['of no room', 'of one room', 'of the rooms of their turns'])('are kept once: %s', async (where) => {
     const ada = newViewer()
     const [{ deps }] = processes as [Process]
-    const rooms = await Promise.all([1, 2].map(async () =>
-      (await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })).id))
-    const turns = await Promise.all(rooms.map((conversationId) =>
-      appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content: 'listen' } })))
+    const rooms = await Promise.all(
+      [1, 2].map(async () => (await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })).id),
+    )
+    const turns = await Promise.all(
+      rooms.map((conversationId) =>
+        appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content: 'listen' } }),
+      ),
+    )
     const calls = Array.from({ length: 20 }, (_, call) => {
       const facts = Array.from({ length: 10 }, (_, n) => ({
-        ...rome, object: `place ${n}`, sourceTurnId: where.endsWith('turns') ? turns[(n + call) % 2]!.id : null,
+        ...rome,
+        object: `place ${n}`,
+        sourceTurnId: where.endsWith('turns') ? turns[(n + call) % 2]!.id : null,
       }))
       return recordFacts(processes[call % 2]!.deps, ada, {
-        conversationId: where === 'of one room' ? rooms[0] : null, facts: call % 3 ? facts : facts.reverse(),
+        conversationId: where === 'of one room' ? rooms[0] : null,
+        facts: call % 3 ? facts : facts.reverse(),
         userId: 'ada',
       })
     })
@@ -287,8 +333,9 @@ describe.each(backends)('facts brought to two processes at once, on $name', (bac
     const written = answers.flatMap(({ facts }) => facts.map(({ id }) => id))
     expect(written).toHaveLength(10)
     expect(answers.reduce((sum, { exactDuplicatesSkipped }) => sum + exactDuplicatesSkipped, 0)).toBe(190)
-    expect(await deps.db.factTally.findUnique({ where: { tenant: ada.tenant } }))
-      .toMatchObject({ exactDuplicatesSkipped: 190n })
+    expect(await deps.db.factTally.findUnique({ where: { tenant: ada.tenant } })).toMatchObject({
+      exactDuplicatesSkipped: 190n,
+    })
     const { items } = await getFactPage(deps, ada, { filter: { userId: 'ada', includeSuperseded: true } })
     expect(items.map(({ id }) => id).sort()).toEqual(written.sort())
   })

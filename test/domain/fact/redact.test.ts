@@ -18,8 +18,11 @@ describe('on the labelled set', () => {
       wrong.push(...[...found].filter((each) => !wanted.has(each)))
       missed.push(...[...wanted].filter((each) => !found.has(each)))
     }
-    console.log(`redaction, of ${LABELLED.length} sentences: precision ${right}/${right + wrong.length}, ` +
-      `recall ${right}/${right + missed.length}`, { wrong, missed })
+    console.log(
+      `redaction, of ${LABELLED.length} sentences: precision ${right}/${right + wrong.length}, `
+        + `recall ${right}/${right + missed.length}`,
+      { wrong, missed },
+    )
     expect(LABELLED.length).toBeGreaterThanOrEqual(100)
     expect(right).toBeGreaterThanOrEqual(56)
     expect(wrong.length).toBeLessThanOrEqual(1)
@@ -29,7 +32,10 @@ describe('on the labelled set', () => {
   it('leaves nothing of what it found, and says what it was', () => {
     expect(redact('Write to ada@example.org or +1 415-555-0132.')).toEqual({
       text: 'Write to [EMAIL] or [PHONE].',
-      found: [{ kind: 'email', start: 9, end: 24 }, { kind: 'phone', start: 28, end: 43 }],
+      found: [
+        { kind: 'email', start: 9, end: 24 },
+        { kind: 'phone', start: 28, end: 43 },
+      ],
     })
   })
 
@@ -65,7 +71,14 @@ describe("one's own detectors", () => {
   })
 
   it('may say nonsense, which is passed over', () => {
-    const nonsense = [[-1, 3], [0, 99], [2, 2], [3, 1], [0.5, 2], [NaN, NaN]]
+    const nonsense = [
+      [-1, 3],
+      [0, 99],
+      [2, 2],
+      [3, 1],
+      [0.5, 2],
+      [NaN, NaN],
+    ]
     const detector = () => nonsense.map(([start, end]) => ({ kind: 'x', start: start!, end: end! }))
     expect(redact('nothing', [detector]).text).toBe('nothing')
   })
@@ -79,29 +92,76 @@ describe("one's own detectors", () => {
 describe('of any text', () => {
   it('what is found lies in it in order, without overlap, and the rest stays to the letter', () => {
     const pieces = fc.constantFrom(
-      'ada@example.org', '4111 1111 1111 1111', '+1 415-555-0132', '192.0.2.1', 'password: abc1', ' ', '1', '-', ':',
-      '@', 'x', '.', '::1', 'DE89 3704 0044 0532 0130 00')
-    fc.assert(fc.property(fc.array(pieces, { maxLength: 20 }), (parts) => {
-      const text = parts.join('')
-      const { found, text: redacted } = redact(text)
-      let rest = ''
-      let last = 0
-      for (const { start, end, kind } of found) {
-        expect(start).toBeGreaterThanOrEqual(last)
-        rest += text.slice(last, start) + placeholder(kind)
-        last = end
-      }
-      expect(redacted).toBe(rest + text.slice(last))
-    }))
+      'ada@example.org',
+      '4111 1111 1111 1111',
+      '+1 415-555-0132',
+      '192.0.2.1',
+      'password: abc1',
+      ' ',
+      '1',
+      '-',
+      ':',
+      '@',
+      'x',
+      '.',
+      '::1',
+      'DE89 3704 0044 0532 0130 00',
+    )
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 20 }), (parts) => {
+        const text = parts.join('')
+        const { found, text: redacted } = redact(text)
+        let rest = ''
+        let last = 0
+        for (const { start, end, kind } of found) {
+          expect(start).toBeGreaterThanOrEqual(last)
+          rest += text.slice(last, start) + placeholder(kind)
+          last = end
+        }
+        expect(redacted).toBe(rest + text.slice(last))
+      }),
+    )
   })
 })
 
 describe('256 KB of hostile text', () => {
   it.each([
-    'a', '1', '@', 'a@', 'a.', '1 ', '1-', '1.', ':', '1:', 'a1', 'aA1', '::1', '+1', '(1', 'DE89', 'DE89 ', 'sk-',
-    'eyJ', 'eyJaaaaaaaaaa.eyJ',
-    'password ', 'password=', '://a:', '-----BEGIN PRIVATE KEY-----', 'tel 1', '\n', ' ', 'a@b.',
-    '4111 ', '4111111111111112 ', 'AB12 CDEF ', 'é', '😀', 'is ', '"', 'token is ',
+    'a',
+    '1',
+    '@',
+    'a@',
+    'a.',
+    '1 ',
+    '1-',
+    '1.',
+    ':',
+    '1:',
+    'a1',
+    'aA1',
+    '::1',
+    '+1',
+    '(1',
+    'DE89',
+    'DE89 ',
+    'sk-',
+    'eyJ',
+    'eyJaaaaaaaaaa.eyJ',
+    'password ',
+    'password=',
+    '://a:',
+    '-----BEGIN PRIVATE KEY-----',
+    'tel 1',
+    '\n',
+    ' ',
+    'a@b.',
+    '4111 ',
+    '4111111111111112 ',
+    'AB12 CDEF ',
+    'é',
+    '😀',
+    'is ',
+    '"',
+    'token is ',
   ])('of %j is read in a moment', (part) => {
     const text = part.repeat(Math.ceil(262_144 / part.length))
     redact(text.slice(0, 4_096))

@@ -76,13 +76,13 @@ describe('two facts of one subject', () => {
 
   it('are nothing to each other where the subjects differ', async () => {
     const ada = await compared('lives in: Berlin')
-    const bob = { ...await compared('lives in: Paris'), subject: 'bob' }
+    const bob = { ...(await compared('lives in: Paris')), subject: 'bob' }
     expect([isSame(ada, bob), contradicts(ada, bob), isOpen(ada, bob)]).toEqual([false, false, false])
   })
 
   it('without vectors, or with vectors of different lengths, are compared by their words', async () => {
-    const one = { ...await compared('likes: jazz music'), vector: null }
-    const other = { ...await compared('likes: jazz'), vector: new Float32Array([1, 0]) }
+    const one = { ...(await compared('likes: jazz music')), vector: null }
+    const other = { ...(await compared('likes: jazz')), vector: new Float32Array([1, 0]) }
     expect([isSame(one, other), isSame(one, { ...one })]).toEqual([false, true])
   })
 })

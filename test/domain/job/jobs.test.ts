@@ -45,30 +45,46 @@ describe.each(backends)('jobs on $name', (backend) => {
     const rooms: string[] = []
     for (let n = 0; n < 8; n++) rooms.push(await newRoom(processes[0]!, viewer))
     await Promise.all(processes.map((deps) => start(deps)))
-    await Promise.all(processes.map(async (deps, p) => {
-      for (let n = 0; n < 100; n++) {
-        // In every room 50: 40 by five people who are in all rooms, 10 by an agent.
-        const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
-        await say(deps, viewer, rooms[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
-      }
-    }))
+    await Promise.all(
+      processes.map(async (deps, p) => {
+        for (let n = 0; n < 100; n++) {
+          // In every room 50: 40 by five people who are in all rooms, 10 by an agent.
+          const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
+          await say(deps, viewer, rooms[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
+        }
+      }),
+    )
     const { pool } = processes[0]!
-    const said = new Map((await pool.query(
-      `SELECT actor, count(*)::integer AS turns FROM turn
+    const said = new Map(
+      (
+        await pool.query(
+          `SELECT actor, count(*)::integer AS turns FROM turn
        WHERE conversation_id = ANY ($1) AND actor <> 'bot' GROUP BY 1`,
-      [rooms])).rows.map(({ actor, turns }) => [actor as string, turns as number]))
-    const counts = new Map((await pool.query(
-      'SELECT conversation_id AS room, turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)', [rooms]))
-      .rows.map(({ room, turns }) => [room as string, turns as number]))
+          [rooms],
+        )
+      ).rows.map(({ actor, turns }) => [actor as string, turns as number]),
+    )
+    const counts = new Map(
+      (
+        await pool.query(
+          'SELECT conversation_id AS room, turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)',
+          [rooms],
+        )
+      ).rows.map(({ room, turns }) => [room as string, turns as number]),
+    )
     expect([...said.values(), 80].reduce((a, b) => a + b)).toBe(400)
     const expected = {
-      rooms: Object.fromEntries([...counts].map(([room, turns]) =>
-        [room, { summaries: summariesOf(turns, 10), extractions: by(turns, 7) }])),
-      users: Object.fromEntries([...said].map(([user, turns]) =>
-        [user, { turns, profilings: by(turns, 9), reconciliations: by(turns, 5) }])),
+      rooms: Object.fromEntries(
+        [...counts].map(([room, turns]) => [room, { summaries: summariesOf(turns, 10), extractions: by(turns, 7) }]),
+      ),
+      users: Object.fromEntries(
+        [...said].map(([user, turns]) => [user, { turns, profilings: by(turns, 9), reconciliations: by(turns, 5) }]),
+      ),
     }
-    await vi.waitFor(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected),
-      { timeout: 60_000, interval: 250 })
+    await vi.waitFor(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected), {
+      timeout: 60_000,
+      interval: 250,
+    })
     // Looked at again, by everybody, from the beginning: nothing is due.
     await Promise.all(stops.splice(0).map((stop) => stop()))
     await Promise.all(processes.map((deps) => start(deps)))
@@ -93,23 +109,27 @@ describe.each(backends)('jobs on $name', (backend) => {
     })
     for (let n = 0; n < 7; n++) await say(deps, viewer, room, 'ada')
     const errors = new Set<string>()
-    await vi.waitFor(async () => {
-      const { rows } = await deps.pool.query(
-        `SELECT output->>'message' AS message, output FROM pgboss.job
-         WHERE name = 'extract-facts' AND output IS NOT NULL`)
-      for (const { message, output } of rows) {
-        errors.add(message)
-        expect(JSON.stringify(output)).not.toContain('secret')
-        expect(output).not.toHaveProperty('stack')
-      }
-      await deps.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
-      expect((await readRuns(deps, viewer.tenant)).rooms[room]!.extractions).toBe(1)
-    }, { timeout: 60_000, interval: 50 })
+    await vi.waitFor(
+      async () => {
+        const { rows } = await deps.pool.query(
+          `SELECT output->>'message' AS message, output FROM pgboss.job
+         WHERE name = 'extract-facts' AND output IS NOT NULL`,
+        )
+        for (const { message, output } of rows) {
+          errors.add(message)
+          expect(JSON.stringify(output)).not.toContain('secret')
+          expect(output).not.toHaveProperty('stack')
+        }
+        await deps.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
+        expect((await readRuns(deps, viewer.tenant)).rooms[room]!.extractions).toBe(1)
+      },
+      { timeout: 60_000, interval: 50 },
+    )
     expect(failures).toBeGreaterThanOrEqual(4)
     expect([...errors]).toEqual(['The provider is down.', 'Something unexpected (TypeError): see the log.'])
   }, 90_000)
 
-  it('leave alone rooms that want no facts, or no summaries, and turns that are nobody\'s', async () => {
+  it("leave alone rooms that want no facts, or no summaries, and turns that are nobody's", async () => {
     const deps = await process(ALL)
     const viewer = newViewer()
     const [learning, other] = [await newRoom(deps, viewer), await newRoom(deps, viewer, false)]
@@ -119,12 +139,14 @@ describe.each(backends)('jobs on $name', (backend) => {
       await say(deps, viewer, learning, 'ada')
       await say(deps, viewer, other, 'tool', { role: 'ASSISTANT' })
     }
-    await vi.waitFor(async () => expect(await readRuns(deps, viewer.tenant)).toEqual({
-      rooms: {
-        [learning]: { summaries: [], extractions: 2 }, [other]: { summaries: [10], extractions: 0 },
-      },
-      users: { ada: { turns: 14, profilings: 1, reconciliations: 2 } },
-    }), { timeout: 20_000, interval: 100 })
+    await vi.waitFor(
+      async () =>
+        expect(await readRuns(deps, viewer.tenant)).toEqual({
+          rooms: { [learning]: { summaries: [], extractions: 2 }, [other]: { summaries: [10], extractions: 0 } },
+          users: { ada: { turns: 14, profilings: 1, reconciliations: 2 } },
+        }),
+      { timeout: 20_000, interval: 100 },
+    )
   }, 60_000)
 
   it('count nothing, and make no queue, for what is switched off', async () => {
@@ -139,8 +161,10 @@ describe.each(backends)('jobs on $name', (backend) => {
     query.mockRestore()
     expect(names).toContain('read-due')
     expect(names.filter((each) => /count-user|room-progress|uncounted|due-extraction|due-users/.test(each))).toEqual([])
-    expect(await readRuns(deps, viewer.tenant))
-      .toEqual({ rooms: { [room]: { summaries: [], extractions: 0 } }, users: {} })
+    expect(await readRuns(deps, viewer.tenant)).toEqual({
+      rooms: { [room]: { summaries: [], extractions: 0 } },
+      users: {},
+    })
   }, 60_000)
 
   it('leave nothing running when they are stopped, and go on where they left off', async () => {
@@ -170,7 +194,9 @@ describe.each(backends)('jobs on $name', (backend) => {
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     expect({ begun, running }).toEqual({ begun: 1, running: 0 })
     await start(deps)
-    await vi.waitFor(async () => expect((await readRuns(deps, viewer.tenant)).rooms[room]!.extractions).toBe(4),
-      { timeout: 20_000, interval: 100 })
+    await vi.waitFor(async () => expect((await readRuns(deps, viewer.tenant)).rooms[room]!.extractions).toBe(4), {
+      timeout: 20_000,
+      interval: 100,
+    })
   }, 60_000)
 })

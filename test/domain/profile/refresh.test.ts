@@ -25,18 +25,21 @@ describe.each(backends)('profiles on $name', (backend) => {
     const { deps } = world
     const viewer = world.tenant().as('ada')
     await recordFacts(deps, viewer, {
-      userId: 'ada', facts: [said('ada | lives in | Rome'), said('ada | likes | tea')],
+      userId: 'ada',
+      facts: [said('ada | lives in | Rome'), said('ada | likes | tea')],
     })
     const first = await refreshUserProfile(deps, viewer, { userId: 'ada' })
     expect(first.content).toBe('## Preferences\n- likes tea\n\n## Environment\n- lives in Rome')
     expect(first.tokenCount).toBe(await deps.tokens.count(first.content))
     await recordFacts(deps, viewer, {
-      userId: 'ada', facts: [said('ada | lives in | Oslo', 2), said('ada | works at | Initech', 2)],
+      userId: 'ada',
+      facts: [said('ada | lives in | Oslo', 2), said('ada | works at | Initech', 2)],
     })
     await reconcileFacts(deps, viewer, { userId: 'ada' })
     const next = await refreshUserProfile(deps, viewer, { userId: 'ada' })
     expect(next.content).toBe(
-      '## Preferences\n- likes tea\n\n## Work\n- works at Initech\n\n## Environment\n- lives in Oslo')
+      '## Preferences\n- likes tea\n\n## Work\n- works at Initech\n\n## Environment\n- lives in Oslo',
+    )
     expect((await getProfiles(deps, viewer, ['ada', 'bob'])).get('ada')).toEqual(next)
     expect(next.updatedAt > first.updatedAt).toBe(true)
   })
@@ -44,7 +47,9 @@ describe.each(backends)('profiles on $name', (backend) => {
   it('keep what is older than the newest facts that are looked at, until it is taken back', async () => {
     const { deps } = world
     const viewer = world.tenant().as('ada')
-    const { facts: [tea] } = await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
+    const {
+      facts: [tea],
+    } = await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
     await refreshUserProfile(deps, viewer, { userId: 'ada' })
     await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | jazz', 2)] })
     const lines = async () => (await refreshUserProfile(deps, viewer, { userId: 'ada', recentK: 1 })).content
@@ -59,14 +64,17 @@ describe.each(backends)('profiles on $name', (backend) => {
     const room = await tenant.room('ada', 'bob')
     const secret = await tenant.say(room, 'ada', 'psst', { audience: ['ada'] })
     const open = await tenant.say(room, 'ada', 'hello')
-    await recordFacts(deps, tenant.as('ada'), { facts: [
-      { ...said('ada | fears | spiders'), sourceTurnId: secret.id },
-      { ...said('ada | likes | tea'), sourceTurnId: open.id },
-    ] })
+    await recordFacts(deps, tenant.as('ada'), {
+      facts: [
+        { ...said('ada | fears | spiders'), sourceTurnId: secret.id },
+        { ...said('ada | likes | tea'), sourceTurnId: open.id },
+      ],
+    })
     const { content } = await refreshUserProfile(deps, tenant.as('ada'), { userId: 'ada' })
     expect(content).toBe('## Preferences\n- likes tea')
     await addParticipant(deps, tenant.as('ada'), {
-      conversationId: room, participant: { actor: 'carl', history: 'SINCE_JOINED' },
+      conversationId: room,
+      participant: { actor: 'carl', history: 'SINCE_JOINED' },
     })
     const sees = async (actor: string) => (await getProfiles(deps, tenant.as(actor), ['ada'])).has('ada')
     expect([await sees('bob'), await sees('carl')]).toEqual([true, false])
@@ -91,10 +99,12 @@ describe.each(backends)('profiles on $name', (backend) => {
   it('are made once by many at the same time', async () => {
     const { deps } = world
     const viewer = world.tenant().as('ada')
-    await Promise.all(Array.from({ length: 8 }, async (_, i) => {
-      await recordFacts(deps, viewer, { userId: 'ada', facts: [said(`ada | likes | dish number ${i}`, i + 1)] })
-      await refreshUserProfile(deps, viewer, { userId: 'ada' })
-    }))
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, i) => {
+        await recordFacts(deps, viewer, { userId: 'ada', facts: [said(`ada | likes | dish number ${i}`, i + 1)] })
+        await refreshUserProfile(deps, viewer, { userId: 'ada' })
+      }),
+    )
     const { content } = await refreshUserProfile(deps, viewer, { userId: 'ada' })
     expect(content.split('\n').slice(1).sort()).toEqual(Array.from({ length: 8 }, (_, i) => `- likes dish number ${i}`))
   })
@@ -112,7 +122,9 @@ describe.each(backends)('profiles on $name', (backend) => {
         asked.push(request)
         return `version ${asked.length}`
       })
-      const { facts: [tea] } = await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
+      const {
+        facts: [tea],
+      } = await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
       const refresh = async () => (await refreshUserProfile(deps, viewer, { userId: 'ada' })).content
       expect([await refresh(), await refresh()]).toEqual(['version 1', 'version 1'])
       await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | jazz')] })
@@ -129,8 +141,10 @@ describe.each(backends)('profiles on $name', (backend) => {
       await recordFacts(world.deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
       const { content } = await refreshUserProfile(world.deps, viewer, { userId: 'ada' })
       const down = withWriter(() => Promise.reject(new ProfileWriterFailed('It is down.', true)))
-      await expect(refreshUserProfile(down, viewer, { userId: 'ada' }))
-        .rejects.toMatchObject({ code: 'PROVIDER_FAILED', retryable: true })
+      await expect(refreshUserProfile(down, viewer, { userId: 'ada' })).rejects.toMatchObject({
+        code: 'PROVIDER_FAILED',
+        retryable: true,
+      })
       expect((await getProfiles(world.deps, viewer, ['ada'])).get('ada')!.content).toBe(content)
     })
   })

@@ -6,10 +6,20 @@ import { readQuestion } from '../../../src/domain/recall/question.ts'
 
 const question = readQuestion('ada lives rome', [])
 /** The query's terms are 10, 20 and 30, which 8, 2 and 1 of 10 hold. */
-const asked = new Map([[10, 0], [20, 1], [30, 2]])
+const asked = new Map([
+  [10, 0],
+  [20, 1],
+  [30, 2],
+])
 const statistics = { texts: 10, holding: [8, 2, 1], averageLength: 3 }
-const alone = (terms: number[], more: Partial<Alone> = {}): Alone =>
-  ({ terms, named: false, at: 0, cues: 0, similarity: null, ...more })
+const alone = (terms: number[], more: Partial<Alone> = {}): Alone => ({
+  terms,
+  named: false,
+  at: 0,
+  cues: 0,
+  similarity: null,
+  ...more,
+})
 const textScores = (...found: Alone[]) =>
   rankAlone(question, asked, statistics, found).map(({ candidate, textScore }) => [candidate.terms.join(), textScore])
 

@@ -24,7 +24,14 @@ describe('bm25', () => {
   it.each([
     ['a rare term than for a common one', score([[CAT, 1]]), score([[DAY, 1]])],
     ['a term said twice', score([[CAT, 2]]), score([[CAT, 1]])],
-    ['two terms', score([[CAT, 1], [DAY, 1]]), score([[CAT, 1]])],
+    [
+      'two terms',
+      score([
+        [CAT, 1],
+        [DAY, 1],
+      ]),
+      score([[CAT, 1]]),
+    ],
     ['a short turn', score([[CAT, 1]], 4), score([[CAT, 1]], 40)],
   ])('gives more for %s', (_, more, less) => expect(more).toBeGreaterThan(less))
   it('gives less for each repetition', () => {

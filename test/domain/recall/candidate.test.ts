@@ -3,20 +3,36 @@
 import { describe, expect, it } from 'vitest'
 import { bm25, rarities } from '../../../src/domain/recall/bm25.ts'
 import {
-  SITTING_REACH, statisticsOf, toCandidate, withNeighbours, type Search,
+  SITTING_REACH,
+  statisticsOf,
+  toCandidate,
+  withNeighbours,
+  type Search,
 } from '../../../src/domain/recall/candidate.ts'
 import { Cue } from '../../../src/domain/recall/cues.ts'
 import type { IndexedTurn } from '../../../src/store/sql/read-index.ts'
 
 const MINUTE = 60_000
 /** The query asks for the terms 7 and 8, which it numbers 0 and 1. */
-const countsOf = (terms: number[]) => new Map([7, 8]
-  .map((term, number) => [number, terms.filter((each) => each === term).length] as const)
-  .filter(([, count]) => count > 0))
+const countsOf = (terms: number[]) =>
+  new Map(
+    [7, 8]
+      .map((term, number) => [number, terms.filter((each) => each === term).length] as const)
+      .filter(([, count]) => count > 0),
+  )
 
 const turn = (seq: number, terms: number[], more: Partial<IndexedTurn> = {}): IndexedTurn => ({
-  room: 'r', rootSeq: seq, seq, at: seq * MINUTE, actor: 'ann', tokens: 1, cues: 0, eligible: true,
-  length: terms.length, counts: countsOf(terms), ...more,
+  room: 'r',
+  rootSeq: seq,
+  seq,
+  at: seq * MINUTE,
+  actor: 'ann',
+  tokens: 1,
+  cues: 0,
+  eligible: true,
+  length: terms.length,
+  counts: countsOf(terms),
+  ...more,
 })
 const stretchOf = (...turns: IndexedTurn[]) => turns
 
@@ -26,8 +42,11 @@ const search: Search = { rarity, averageLength: 4, names: () => false, similarit
 
 describe('statistics', () => {
   it('sum up a scope: turns that hold a term, and the length of those that match', () => {
-    expect(statisticsOf(2, stretchOf(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]), turn(3, [1, 1, 1]))))
-      .toEqual({ texts: 3, holding: [2, 1], averageLength: 4 })
+    expect(statisticsOf(2, stretchOf(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]), turn(3, [1, 1, 1])))).toEqual({
+      texts: 3,
+      holding: [2, 1],
+      averageLength: 4,
+    })
   })
   it('of nothing are nothing', () => {
     expect(statisticsOf(2, [])).toEqual({ texts: 0, holding: [0, 0], averageLength: 1 })
@@ -41,7 +60,8 @@ describe('what is weighed besides what was found', () => {
   })
   it('is of the same sitting', () => {
     const later = [
-      ...stretch.slice(0, 5), ...stretchOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))),
+      ...stretch.slice(0, 5),
+      ...stretchOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))),
     ]
     expect(withNeighbours(later, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4])
   })
@@ -56,16 +76,28 @@ describe('a candidate', () => {
 
   it('has its own words, and those around it at a half, a third, a quarter', () => {
     const stretch = stretchOf(
-      turn(1, [7]), turn(2, [8, 1]), turn(3, [1]), turn(4, [8]), turn(5, [7, 1]), turn(6, [1]), turn(7, [7]),
-      turn(8, [7]))
-    const counts = new Map([[1, 1 + 1 / 3], [0, 1 / 4 + 1 / 2 + 1 / 4]])
+      turn(1, [7]),
+      turn(2, [8, 1]),
+      turn(3, [1]),
+      turn(4, [8]),
+      turn(5, [7, 1]),
+      turn(6, [1]),
+      turn(7, [7]),
+      turn(8, [7]),
+    )
+    const counts = new Map([
+      [1, 1 + 1 / 3],
+      [0, 1 / 4 + 1 / 2 + 1 / 4],
+    ])
     const length = 1 + 1 / 2 + 2 / 3 + 1 / 4 + 2 / 2 + 1 / 3 + 1 / 4
-    expect(at(stretch, 3).text)
-      .toBeCloseTo(bm25(rarity, counts, length, 4 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4))), 10)
+    expect(at(stretch, 3).text).toBeCloseTo(bm25(rarity, counts, length, 4 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4))), 10)
   })
   it('knows nothing of another sitting', () => {
     const stretch = stretchOf(
-      turn(1, [7], { cues: Cue.ASKS }), turn(2, [1], { at: 62 * MINUTE }), turn(3, [8], { at: 200 * MINUTE }))
+      turn(1, [7], { cues: Cue.ASKS }),
+      turn(2, [1], { at: 62 * MINUTE }),
+      turn(3, [8], { at: 200 * MINUTE }),
+    )
     expect(at(stretch, 1, { similarity: () => 0.5 })).toMatchObject({ text: 0, sitting: 0, beside: [], answers: false })
   })
   it('is of one sitting with what was said less than an hour before', () => {

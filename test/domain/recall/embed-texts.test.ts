@@ -32,7 +32,9 @@ describe('embedding a batch', () => {
 
   it('refuses no text where the embedder refuses all of them', async () => {
     const embedder = fakeEmbedder()
-    embedder.before = () => { throw refusal() }
+    embedder.before = () => {
+      throw refusal()
+    }
     await expect(embedTexts(embedder, texts, signal, unexpected)).rejects.toThrow('refuses')
   })
 

@@ -28,16 +28,20 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
   const seqs = async (embedder: FakeEmbedder, room: string) =>
     [...((await world.deps.vectors.scan(embedder.name, [room], EAST)).get(room)?.keys() ?? [])].sort((a, b) => a - b)
   /** All that there is to read was read. */
-  const done = (embedder: FakeEmbedder, room: string, ms = 5_000) => vi.waitFor(async () => {
-    const [cursor, journal] = await Promise.all([
-      world.deps.db.embeddingCursor.findUnique({
-        where: { conversationId_embedder: { conversationId: room, embedder: embedder.name } },
-      }),
-      world.deps.db.journal.findUniqueOrThrow({ where: { conversationId: room } }),
-    ])
-    expect(cursor?.throughSeq).toBe(journal.lastSeq)
-    expect(cursor?.claimedUntil).toBe(null)
-  }, { timeout: ms, interval: 20 })
+  const done = (embedder: FakeEmbedder, room: string, ms = 5_000) =>
+    vi.waitFor(
+      async () => {
+        const [cursor, journal] = await Promise.all([
+          world.deps.db.embeddingCursor.findUnique({
+            where: { conversationId_embedder: { conversationId: room, embedder: embedder.name } },
+          }),
+          world.deps.db.journal.findUniqueOrThrow({ where: { conversationId: room } }),
+        ])
+        expect(cursor?.throughSeq).toBe(journal.lastSeq)
+        expect(cursor?.claimedUntil).toBe(null)
+      },
+      { timeout: ms, interval: 20 },
+    )
 
   it('a turn has its vector within a second of being said', async () => {
     const { room, say } = world.tenant()
@@ -45,10 +49,13 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     const turn = await say(one, 'ada', 'We adopted a kitten last week')
     const { name, embed } = world.deps.embedder
     const [query] = await embed(['a cat'])
-    await vi.waitFor(async () => {
-      const found = (await world.deps.vectors.scan(name, [one], query!)).get(one)
-      expect(found?.get(turn.seq)).toBeGreaterThan(0.3)
-    }, { timeout: 1_000, interval: 20 })
+    await vi.waitFor(
+      async () => {
+        const found = (await world.deps.vectors.scan(name, [one], query!)).get(one)
+        expect(found?.get(turn.seq)).toBeGreaterThan(0.3)
+      },
+      { timeout: 1_000, interval: 20 },
+    )
   })
 
   it('finds what was said before it began, in every kind of entry, and passes over what says nothing', async () => {
@@ -56,7 +63,8 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     const one = await room('ada')
     const first = await say(one, 'ada', 'first')
     const newer = await supersedeTurn(world.deps, as('ada'), {
-      turnId: first.id, turn: { role: 'USER', content: 'newer' },
+      turnId: first.id,
+      turn: { role: 'USER', content: 'newer' },
     })
     const open = await openTurn(world.deps, as('ada'), { conversationId: one, turn: { role: 'USER' } })
     await appendDelta(world.deps, as('ada'), { turnId: open.id, start: 0, text: 'streamed' })
@@ -91,12 +99,14 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     const [mine, theirs] = [fakeEmbedder(), fakeEmbedder()]
     Object.assign(theirs, { name: mine.name })
     const workers = [await start(mine), await start(theirs)]
-    await Promise.all(rooms.map(async (one, i) => {
-      for (let n = 0; n < 10; n++) {
-        await say(one, 'ada', `turn ${n} of ${one}`)
-        workers[(i + n) % 2]!.nudge([one])
-      }
-    }))
+    await Promise.all(
+      rooms.map(async (one, i) => {
+        for (let n = 0; n < 10; n++) {
+          await say(one, 'ada', `turn ${n} of ${one}`)
+          workers[(i + n) % 2]!.nudge([one])
+        }
+      }),
+    )
     for (const one of rooms) await done(mine, one)
     for (const one of rooms) expect(await seqs(mine, one)).toHaveLength(10)
     const texts = [...mine.calls, ...theirs.calls].flat().filter((text) => text.startsWith('turn '))
@@ -115,7 +125,8 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(await seqs(embedder, one)).toEqual([])
     await world.deps.db.embeddingCursor.updateMany({
-      where: { embedder: embedder.name }, data: { claimedUntil: new Date(Date.now() - 1) },
+      where: { embedder: embedder.name },
+      data: { claimedUntil: new Date(Date.now() - 1) },
     })
     await done(embedder, one, 1_000)
     expect(await seqs(embedder, one)).toHaveLength(1)
@@ -136,7 +147,8 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     startEmbeddingWorker({ ...world.deps, vectors: { ...world.deps.vectors, write } }, before, () => {})
     await vi.waitFor(() => expect(writes).toBe(2), { timeout: 5_000 })
     await world.deps.db.embeddingCursor.updateMany({
-      where: { embedder: before.name }, data: { claimedUntil: new Date(Date.now() - 1) },
+      where: { embedder: before.name },
+      data: { claimedUntil: new Date(Date.now() - 1) },
     })
     const after = fakeEmbedder(before.name)
     await start(after)
@@ -152,7 +164,9 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     const embedder = fakeEmbedder()
     const log = { ...world.deps.log, warn: vi.fn(), info: vi.fn() }
     const worker = await start(embedder, { ...world.deps, log })
-    embedder.before = () => { throw away() }
+    embedder.before = () => {
+      throw away()
+    }
     for (let n = 0; n < 10; n++) {
       await say(one, 'ada', `turn ${n}`)
       worker.nudge([one])
@@ -172,7 +186,9 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     const turns = []
     for (const text of ['good', 'evil', 'fine']) turns.push(await say(one, 'ada', text))
     const embedder = fakeEmbedder()
-    embedder.before = (texts) => { if (texts.includes('evil')) throw refusal() }
+    embedder.before = (texts) => {
+      if (texts.includes('evil')) throw refusal()
+    }
     const log = { ...world.deps.log, warn: vi.fn() }
     await start(embedder, { ...world.deps, log })
     await done(embedder, one)
@@ -202,10 +218,11 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     await say(one, 'ada', 'hello')
     const embedder = fakeEmbedder()
     let isAsked = false
-    embedder.embed = (_, signal) => new Promise((_, reject) => {
-      isAsked = true
-      signal!.addEventListener('abort', () => reject(signal!.reason))
-    })
+    embedder.embed = (_, signal) =>
+      new Promise((_, reject) => {
+        isAsked = true
+        signal!.addEventListener('abort', () => reject(signal!.reason))
+      })
     const worker = await start(embedder)
     await vi.waitFor(() => expect(isAsked).toBe(true))
     await worker.stop()

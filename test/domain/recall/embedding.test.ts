@@ -17,9 +17,10 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
 
   /** A process of its own, as far as embedding goes; `known` are the embedders of before that it can make. */
   async function boot(embedder: Embedder, known: Embedder[] = []): Promise<Embedding> {
-    const embedding = createEmbedding({ ...world.deps, embedder }, {
-      find: async ({ name }) => known.find((each) => each.name === name) ?? null, indexes: null, sweepMs: 50,
-    })
+    const embedding = createEmbedding(
+      { ...world.deps, embedder },
+      { find: async ({ name }) => known.find((each) => each.name === name) ?? null, indexes: null, sweepMs: 50 },
+    )
     started.push(embedding)
     await embedding.start()
     return embedding
@@ -33,7 +34,9 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   /** Stands in the way of an embedder until it is called. */
   function gate(embedder: ReturnType<typeof fakeEmbedder>): () => void {
     let open = () => {}
-    const opened = new Promise<void>((resolve) => { open = resolve })
+    const opened = new Promise<void>((resolve) => {
+      open = resolve
+    })
     embedder.before = () => opened
     return open
   }
@@ -87,7 +90,8 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(await count(older, one)).toBe(1)
     await world.deps.db.embedder.update({
-      where: { name: newer.name }, data: { filledAt: new Date(Date.now() - 31_000) },
+      where: { name: newer.name },
+      data: { filledAt: new Date(Date.now() - 31_000) },
     })
     await vi.waitFor(async () => expect(await rowOf(older)).toBe(null), { timeout: 3_000 })
     const left = { where: { embedder: older.name } }

@@ -45,25 +45,32 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const thing = (n: number) => THINGS[n % THINGS.length]!
     const facts: Fact[] = []
     for (let from = 0; from < 200; from += 50) {
-      facts.push(...await tell(Array.from({ length: 50 }, (_, i) =>
-        `${PEOPLE[i % 4]} | ${['likes', 'bought', 'drew'][i % 3]} | ${thing(from + i)} of ${thing(7 * i + from)}`)))
+      facts.push(
+        ...(await tell(
+          Array.from(
+            { length: 50 },
+            (_, i) =>
+              `${PEOPLE[i % 4]} | ${['likes', 'bought', 'drew'][i % 3]} | ${thing(from + i)} of ${thing(7 * i + from)}`,
+          ),
+        )),
+      )
     }
     const turns = await appendTurns(world.deps, tenant.as('ada'), {
       conversationId: room,
       turns: Array.from({ length: 200 }, (_, i) => ({
-        actor: ['ada', 'bob', 'eve'][i % 3]!, role: 'USER' as const,
-        content: i % 10
-          ? `We spoke of the ${thing(i)} and the ${thing(3 * i + 1)}`
-          : `Where does the ${thing(i)} live, Ada?`,
+        actor: ['ada', 'bob', 'eve'][i % 3]!,
+        role: 'USER' as const,
+        content:
+          i % 10 ? `We spoke of the ${thing(i)} and the ${thing(3 * i + 1)}` : `Where does the ${thing(i)} live, Ada?`,
       })),
     })
-    facts.push(...await tell(['Ada | lives in | Rome', "Ada's sister | lives in | Oslo"]))
+    facts.push(...(await tell(['Ada | lives in | Rome', "Ada's sister | lives in | Oslo"])))
     expect((await found('Where does Ada live?')).slice(0, 2)).toContain('Ada lives in Rome')
     await Promise.all([embedded(world.deps, turns), embeddedFacts(world.deps, facts)])
     expect((await found('Where does Ada live?')).slice(0, 2)).toContain('Ada lives in Rome')
     const other = await found('Which city is the home of Ada?', { kinds: ['FACT'] })
     expect(other.slice(0, 2)).toContain('Ada lives in Rome')
-    expect((await found('Who plays the violin?', { kinds: ['FACT'], k: 100 }))).toHaveLength(100)
+    expect(await found('Who plays the violin?', { kinds: ['FACT'], k: 100 })).toHaveLength(100)
   }, 60_000)
 
   it('by meaning once they have vectors; the nearer of object and sentence counts', async () => {
@@ -120,9 +127,12 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
   it('of a room; of an owner, by room or by name; of the tenant', async () => {
     const viewer = tenant.as('eve')
     const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).id
-    const stranger = (await createConversation(world.deps, viewer, {
-      owner: 'carl', participants: [{ actor: 'ada' }, { actor: 'owner' }],
-    })).id
+    const stranger = (
+      await createConversation(world.deps, viewer, {
+        owner: 'carl',
+        participants: [{ actor: 'ada' }, { actor: 'owner' }],
+      })
+    ).id
     await tell(['Ada | likes | plums here'])
     await tell(['Ada | likes | plums there'], {}, sister)
     await tell(['Ada | likes | plums elsewhere', 'owner | likes | plums'], {}, stranger)
@@ -143,24 +153,48 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
       const here = await each.room('ada', 'bob', 'eve')
       const record = (facts: RecordFactsInput['facts']) =>
         recordFacts(world.deps, each.as('bob'), { conversationId: here, facts })
-      const facts = (await record(THINGS.slice(0, 20).map((object, n) => ({
-        subject: PEOPLE[n % 4]!, predicate: 'likes', object: `the ${object}`, observedAt: day(n + 1),
-      })))).facts
+      const facts = (
+        await record(
+          THINGS.slice(0, 20).map((object, n) => ({
+            subject: PEOPLE[n % 4]!,
+            predicate: 'likes',
+            object: `the ${object}`,
+            observedAt: day(n + 1),
+          })),
+        )
+      ).facts
       const psst = whispering ? await each.say(here, 'ada', 'psst', { audience: ['bob'] }) : null
       await tenant.say(room, 'ada', 'elsewhere')
       if (psst) {
-        facts.push(...(await record(THINGS.slice(0, 30).map((object) => ({
-          subject: 'Ada', predicate: 'secretly likes', object: `violin and ${object}`, sourceTurnId: psst.id,
-        })))).facts)
+        facts.push(
+          ...(
+            await record(
+              THINGS.slice(0, 30).map((object) => ({
+                subject: 'Ada',
+                predicate: 'secretly likes',
+                object: `violin and ${object}`,
+                sourceTurnId: psst.id,
+              })),
+            )
+          ).facts,
+        )
       }
       await embeddedFacts(world.deps, facts)
       for (const kinds of [['FACT'], ['TURN', 'FACT']] as const) {
         for (const scope of ['CONVERSATION', 'OWNER', 'TENANT'] as const) {
           const { hits, plan } = await recall(world.deps, each.as('eve'), {
-            query: 'Does Ada secretly like the violin?', conversationId: here, scope, kinds: [...kinds], k: 100,
+            query: 'Does Ada secretly like the violin?',
+            conversationId: here,
+            scope,
+            kinds: [...kinds],
+            k: 100,
           })
-          answers.push({ plan, hits: hits.filter(({ memory }) => memory.kind === 'FACT').map(({ memory, ...scores }) =>
-            [textOf(memory), scores]) })
+          answers.push({
+            plan,
+            hits: hits
+              .filter(({ memory }) => memory.kind === 'FACT')
+              .map(({ memory, ...scores }) => [textOf(memory), scores]),
+          })
         }
       }
       const { hits } = await recall(world.deps, each.as('bob'), { query: 'secret', conversationId: here, k: 100 })

@@ -40,20 +40,27 @@ describe.each(backends)('gathering, on $name', (backend) => {
     const [vector] = await embedder.embed([query])
     return {
       terms: new Map([...new Set(terms(query))].map((term, number) => [hashed(term), number])),
-      vector: { embedder: embedder.name, query: vector! }, filter, k: 10,
+      vector: { embedder: embedder.name, query: vector! },
+      filter,
+      k: 10,
     }
   }
 
   /** What ranking would weigh, without what differs from room to room: ids and seqs. */
   function weighed({ stretches, candidates, statistics, similarity }: Gathered) {
     const search = {
-      rarity: rarities(statistics), averageLength: statistics.averageLength, similarity, names: () => false,
+      rarity: rarities(statistics),
+      averageLength: statistics.averageLength,
+      similarity,
+      names: () => false,
     }
     const found = new Map<string, Omit<TurnCandidate, 'turn' | 'stretch' | 'index'>>()
-    stretches.forEach((stretch, i) => candidates[i]!.forEach((index) => {
-      const { turn, stretch: _, index: __, ...signals } = toCandidate(search, stretch, index)
-      found.set(`${turn.at} ${turn.actor}`, signals)
-    }))
+    stretches.forEach((stretch, i) =>
+      candidates[i]!.forEach((index) => {
+        const { turn, stretch: _, index: __, ...signals } = toCandidate(search, stretch, index)
+        found.set(`${turn.at} ${turn.actor}`, signals)
+      }),
+    )
     return { statistics, candidates: [...found].sort(([a], [b]) => (a < b ? -1 : 1)) }
   }
   /**
@@ -61,10 +68,14 @@ describe.each(backends)('gathering, on $name', (backend) => {
    */
   const nearly = ({ statistics, candidates }: ReturnType<typeof weighed>) => ({
     statistics,
-    candidates: candidates.map(([key, { similarity, beside, ...signals }]) => [key, {
-      ...signals, beside: beside.map((each) => expect.closeTo(each, 5)),
-      similarity: similarity === null ? null : expect.closeTo(similarity, 5),
-    }]),
+    candidates: candidates.map(([key, { similarity, beside, ...signals }]) => [
+      key,
+      {
+        ...signals,
+        beside: beside.map((each) => expect.closeTo(each, 5)),
+        similarity: similarity === null ? null : expect.closeTo(similarity, 5),
+      },
+    ]),
   })
   const gatheredFor = async (viewer: Viewer, asked: Asked, whole?: number) => {
     const rooms = await readScope(world.deps.pool, viewer, 'TENANT', null)
@@ -80,29 +91,39 @@ describe.each(backends)('gathering, on $name', (backend) => {
     const [ada, bob] = [tenant.as('ada'), tenant.as('bob')]
     for (let r = 0; r < 3; r++) {
       const room = await createConversation(world.deps, ada, {
-        owner: 'ada', participants: [{ actor: 'ada' }, { actor: 'bob' }, { actor: 'eve' }],
+        owner: 'ada',
+        participants: [{ actor: 'ada' }, { actor: 'bob' }, { actor: 'eve' }],
       })
       let at = START + r * 1e9
       for (let batch = 0; batch < 4; batch++) {
         const said = Array.from({ length: 12 }, (_, i) => {
           at += next() < 0.1 ? 2 * 3_600_000 : 60_000
           return {
-            actor: i % 2 ? 'ada' : 'eve', role: 'USER' as const, createdAt: new Date(at),
+            actor: i % 2 ? 'ada' : 'eve',
+            role: 'USER' as const,
+            createdAt: new Date(at),
             content: `${pick()} ${pick()} ${pick()} ${pick()}${next() < 0.2 ? '?' : ''}`,
           }
         })
         turns.push(...(await appendTurns(world.deps, ada, { conversationId: room.id, turns: said })))
         if (!secrets) continue
         // As many turns as a stretch reaches, in the middle of a sitting, full of what will be asked for.
-        await appendTurns(world.deps, ada, { conversationId: room.id, turns: Array.from({ length: 30 }, (_, i) => ({
-          actor: 'ada', role: 'USER' as const, audience: ['eve'], createdAt: new Date(at + i),
-          content: `${WORDS.slice(0, 12).join(' ')} ${WORDS[i]} yesterday?`,
-        })) })
+        await appendTurns(world.deps, ada, {
+          conversationId: room.id,
+          turns: Array.from({ length: 30 }, (_, i) => ({
+            actor: 'ada',
+            role: 'USER' as const,
+            audience: ['eve'],
+            createdAt: new Date(at + i),
+            content: `${WORDS.slice(0, 12).join(' ')} ${WORDS[i]} yesterday?`,
+          })),
+        })
         const open = await openTurn(world.deps, ada, { conversationId: room.id, turn: { role: 'ASSISTANT' } })
         await appendDelta(world.deps, ada, { turnId: open.id, text: WORDS.slice(0, 12).join(' ') })
         await abortTurn(world.deps, ada, { turnId: open.id })
         await addParticipant(world.deps, ada, {
-          conversationId: room.id, participant: { actor: `late-${batch}`, history: 'SINCE_JOINED' },
+          conversationId: room.id,
+          participant: { actor: `late-${batch}`, history: 'SINCE_JOINED' },
         })
       }
       if (secrets) {
@@ -124,7 +145,9 @@ describe.each(backends)('gathering, on $name', (backend) => {
   }
   async function newestVersion(room: string) {
     const { rows } = await world.deps.pool.query<{ id: string }>(
-      `SELECT id FROM turn WHERE conversation_id = $1 AND superseded_by IS NULL AND supersedes IS NOT NULL`, [room])
+      `SELECT id FROM turn WHERE conversation_id = $1 AND superseded_by IS NULL AND supersedes IS NOT NULL`,
+      [room],
+    )
     return rows[0]!
   }
 
@@ -154,16 +177,17 @@ describe.each(backends)('gathering, on $name', (backend) => {
     }
   })
 
-  it.each([['whole', undefined], ['through the indexes', 0]])(
-    'read %s, it is the same whether or not there is something that the viewer does not see',
-    async (_, whole) => {
-      const open = await fill(false)
-      const closed = await fill(true)
-      for (const query of [...queriesOf(open.turns), WORDS.slice(0, 5).join(' ')]) {
-        const asked = await asking(query)
-        const seen = await gatheredFor(open.bob, asked, whole)
-        expect(seen.candidates.length).toBeGreaterThan(0)
-        expect(await gatheredFor(closed.bob, asked, whole)).toEqual(nearly(seen))
-      }
-    })
+  it.each([
+    ['whole', undefined],
+    ['through the indexes', 0],
+  ])('read %s, it is the same whether or not there is something that the viewer does not see', async (_, whole) => {
+    const open = await fill(false)
+    const closed = await fill(true)
+    for (const query of [...queriesOf(open.turns), WORDS.slice(0, 5).join(' ')]) {
+      const asked = await asking(query)
+      const seen = await gatheredFor(open.bob, asked, whole)
+      expect(seen.candidates.length).toBeGreaterThan(0)
+      expect(await gatheredFor(closed.bob, asked, whole)).toEqual(nearly(seen))
+    }
+  })
 })

@@ -16,7 +16,8 @@ describe('the index entry of a turn', () => {
 
   it('holds the stems of the actor and the text, in order, as often as they stand there', () => {
     expect(indexEntry('Ada', 'The tulips! I planted tulips.')).toEqual({
-      terms: ['ada', 'tulip', 'plant', 'tulip'].map(hashed), cues: 0,
+      terms: ['ada', 'tulip', 'plant', 'tulip'].map(hashed),
+      cues: 0,
     })
     expect(indexEntry('bob', 'of the').terms).toEqual([hashed('bob')])
     expect(indexEntry('the', '')).toEqual({ terms: [], cues: 0 })

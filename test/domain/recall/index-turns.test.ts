@@ -67,7 +67,7 @@ describe.each(backends)('indexing turns of before on $name', (backend) => {
     const before = await indexed()
     await forget()
     const counts = await Promise.all([run(), run(), run(), run()])
-    expect(await run() + counts.reduce((sum, count) => sum + count, 0)).toBe(1_261)
+    expect((await run()) + counts.reduce((sum, count) => sum + count, 0)).toBe(1_261)
     expect(await indexed()).toEqual(before)
   })
 
@@ -95,19 +95,20 @@ describe.each(backends)('indexing turns of before on $name', (backend) => {
 
   // The embedded database has one connection: nobody holds a turn while another statement runs.
   // The embedded database has one connection: nobody else can hold anything.
-  if (backend.name === 'postgres') it('does not wait for turns that somebody holds', async () => {
-    await forget()
-    const left = await withTransaction(world.deps.db, async (tx) => {
-      await tx.$queryRaw`SELECT id FROM turn ORDER BY id LIMIT 600 FOR UPDATE`
-      return run()
+  if (backend.name === 'postgres')
+    it('does not wait for turns that somebody holds', async () => {
+      await forget()
+      const left = await withTransaction(world.deps.db, async (tx) => {
+        await tx.$queryRaw`SELECT id FROM turn ORDER BY id LIMIT 600 FOR UPDATE`
+        return run()
+      })
+      // The first batch could not be written, so it stopped.
+      expect(left).toBe(0)
+      expect(await run()).toBe(1_261)
     })
-    // The first batch could not be written, so it stopped.
-    expect(left).toBe(0)
-    expect(await run()).toBe(1_261)
-  })
 
   it('reads them through the index that is empty when all is done', async () => {
-    const [{ plan }] = await query(`SELECT indexdef AS plan FROM pg_indexes WHERE indexname = 'turn_unindexed'`) as [
+    const [{ plan }] = (await query(`SELECT indexdef AS plan FROM pg_indexes WHERE indexname = 'turn_unindexed'`)) as [
       { plan: string },
     ]
     expect(plan).toContain(`WHERE ((terms IS NULL) AND (status = 'COMMITTED'::turn_status))`)

@@ -16,10 +16,11 @@ const TEXT = 'Did Carla see the tulips twice last year?'
 describe.each(backends)('a turn is in the index of words on $name', (backend) => {
   const world = useWorld(backend)
   let tenant: Tenant
-  beforeAll(() => { tenant = world.tenant() })
+  beforeAll(() => {
+    tenant = world.tenant()
+  })
 
-  const makeRoom = async (owner: string) =>
-    (await createConversation(world.deps, tenant.as('ada'), { owner })).id
+  const makeRoom = async (owner: string) => (await createConversation(world.deps, tenant.as('ada'), { owner })).id
 
   /** What the table has of the turn. */
   async function stored(id: string) {
@@ -35,7 +36,9 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
 
   describe.each(['ada', 'bob'])('in a room of %s', (owner) => {
     let room: string
-    beforeAll(async () => { room = await makeRoom(owner) })
+    beforeAll(async () => {
+      room = await makeRoom(owner)
+    })
 
     async function open(...deltas: string[]): Promise<string> {
       const { id } = await openTurn(world.deps, tenant.as('ada'), { conversationId: room, turn: { role } })
@@ -52,10 +55,14 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
 
     it('by appendTurns, each with its own actor', async () => {
       const texts: [actor: string, text: string][] = [
-        ['ada', TEXT], ['Zoë Lee', 'Zwei Äpfel.'], ['the', 'of'], ['猫', '東京'],
+        ['ada', TEXT],
+        ['Zoë Lee', 'Zwei Äpfel.'],
+        ['the', 'of'],
+        ['猫', '東京'],
       ]
       const turns = await appendTurns(world.deps, tenant.as('ada'), {
-        conversationId: room, turns: texts.map(([actor, content]) => ({ role, actor, content })),
+        conversationId: room,
+        turns: texts.map(([actor, content]) => ({ role, actor, content })),
       })
       const found = await Promise.all(turns.map(({ id }) => stored(id)))
       expect(found).toEqual(texts.map(([actor, text]) => entry(owner, actor, text)))
@@ -64,7 +71,8 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
 
     it('by its text parts, and not by what else it holds', async () => {
       const parts = [
-        { text: 'Look: ' }, { toolCall: { callId: `c-${owner}`, name: 'search', arguments: { q: 'hedgehog' } } },
+        { text: 'Look: ' },
+        { toolCall: { callId: `c-${owner}`, name: 'search', arguments: { q: 'hedgehog' } } },
       ]
       const { id } = await appendTurn(world.deps, tenant.as('ada'), { conversationId: room, turn: { role, parts } })
       expect(await stored(id)).toEqual(entry(owner, 'ada', 'Look: '))
@@ -73,7 +81,8 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
     it('by supersedeTurn, the older version too', async () => {
       const older = await tenant.say(room, 'ada', 'The key is here.')
       const newer = await supersedeTurn(world.deps, tenant.as('ada'), {
-        turnId: older.id, turn: { role, content: TEXT },
+        turnId: older.id,
+        turn: { role, content: TEXT },
       })
       expect(await stored(newer.id)).toEqual(entry(owner, 'ada', TEXT))
       expect(await stored(older.id)).toEqual(entry(owner, 'ada', 'The key is here.'))

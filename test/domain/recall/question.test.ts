@@ -3,8 +3,13 @@
 import { describe, expect, it } from 'vitest'
 import { periods, readQuestion, toldAbout, type Period } from '../../../src/domain/recall/question.ts'
 
-const month = (year: number | null, month: number, more: Partial<Period> = {}): Period =>
-  ({ year, month, months: 1, day: null, ...more })
+const month = (year: number | null, month: number, more: Partial<Period> = {}): Period => ({
+  year,
+  month,
+  months: 1,
+  day: null,
+  ...more,
+})
 
 describe('the times that a query names', () => {
   it.each<[text: string, expected: Period[]]>([

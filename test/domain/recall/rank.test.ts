@@ -7,12 +7,22 @@ import { rank, WEIGHTS, type Candidate } from '../../../src/domain/recall/rank.t
 
 const at = (time: string) => Date.parse(time)
 const plain: Candidate = {
-  named: false, at: at('2024-01-10T00:00:00Z'), cues: 0, text: 5, sitting: 0.5, length: 8, similarity: 0.2, beside: [],
+  named: false,
+  at: at('2024-01-10T00:00:00Z'),
+  cues: 0,
+  text: 5,
+  sitting: 0.5,
+  length: 8,
+  similarity: 0.2,
+  beside: [],
   answers: false,
 }
 const ask = (query: string) => readQuestion(query, ['ann', 'bob'])
 const first = (query: string, other: Partial<Candidate>) =>
-  rank(ask(query), [{ ...plain, id: 'plain' }, { ...plain, at: plain.at - 1, id: 'other', ...other }])[0]!.candidate.id
+  rank(ask(query), [
+    { ...plain, id: 'plain' },
+    { ...plain, at: plain.at - 1, id: 'other', ...other },
+  ])[0]!.candidate.id
 
 describe('of two turns that are equal but for one thing, the better one', () => {
   it.each<[string, string, Partial<Candidate>, 'plain' | 'other']>([

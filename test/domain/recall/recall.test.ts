@@ -65,22 +65,29 @@ describe.each(backends)('recall, on $name', (backend) => {
     it('the newest version of an edited turn, and no aborted one', async () => {
       const first = await say('The code is walrus')
       await supersedeTurn(world.deps, tenant.as('ann'), {
-        turnId: first.id, turn: { role: 'USER', content: 'The code is narwhal' },
+        turnId: first.id,
+        turn: { role: 'USER', content: 'The code is narwhal' },
       })
       const open = await openTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
       await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'walrus narwhal' })
       await abortTurn(world.deps, tenant.as('bob'), { turnId: open.id })
       expect(await found('narwhal')).toEqual(['The code is narwhal'])
       // Of walruses the newest version may remind somebody, but it does not say so.
-      expect((await ask('walrus')).hits.map(({ memory, textScore }) => [textOf(memory), textScore]))
-        .toEqual(expect.not.arrayContaining([['The code is walrus', expect.anything()]]))
+      expect((await ask('walrus')).hits.map(({ memory, textScore }) => [textOf(memory), textScore])).toEqual(
+        expect.not.arrayContaining([['The code is walrus', expect.anything()]]),
+      )
       expect((await ask('walrus')).hits.every(({ textScore }) => textScore === null)).toBe(true)
     })
 
     it('what somebody said when the query names them, by display name too', async () => {
-      room = (await createConversation(world.deps, tenant.as('ann'), {
-        participants: [{ actor: 'u1', displayName: 'Grace Hopper' }, { actor: 'u2', displayName: 'Alan' }],
-      })).id
+      room = (
+        await createConversation(world.deps, tenant.as('ann'), {
+          participants: [
+            { actor: 'u1', displayName: 'Grace Hopper' },
+            { actor: 'u2', displayName: 'Alan' },
+          ],
+        })
+      ).id
       await say('I like the compiler', { createdAt: day(1) }, 'u2')
       await say('I like the compiler', { createdAt: day(1) }, 'u1')
       const actorIn = (memory: Memory) => (memory.kind === 'TURN' ? memory.turn.actor : null)
@@ -124,7 +131,8 @@ describe.each(backends)('recall, on $name', (backend) => {
 
     it('the least similarity asked for; what has no vector fails it', async () => {
       await embedded(world.deps, [
-        await say('Our puppy was ill', { createdAt: day(1) }), await say('The bank was closed', { createdAt: day(3) }),
+        await say('Our puppy was ill', { createdAt: day(1) }),
+        await say('The bank was closed', { createdAt: day(3) }),
       ])
       const all = (await ask('the dog was sick', { threshold: 0 })).hits
       const [best, other] = all
@@ -145,8 +153,11 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await sorted({ scope: 'OWNER' })).toEqual(['plum here', 'plum there'])
       expect(await sorted({ scope: 'OWNER', conversationId: stranger })).toEqual(['plum elsewhere'])
       expect(await sorted({ scope: 'OWNER', conversationId: null }, 'someone')).toEqual(['plum elsewhere'])
-      expect(await sorted({ scope: 'TENANT', conversationId: null }))
-        .toEqual(['plum elsewhere', 'plum here', 'plum there'])
+      expect(await sorted({ scope: 'TENANT', conversationId: null })).toEqual([
+        'plum elsewhere',
+        'plum here',
+        'plum there',
+      ])
       const other = world.tenant()
       expect((await recall(world.deps, other.as('ann'), { query: 'plum', scope: 'TENANT' })).hits).toEqual([])
     })
@@ -192,7 +203,8 @@ describe.each(backends)('recall, on $name', (backend) => {
     }
     const warnings: string[] = []
     const without = {
-      ...deps, embedding: { ...deps.embedding, searched: () => down },
+      ...deps,
+      embedding: { ...deps.embedding, searched: () => down },
       log: { ...deps.log, warn: (_: object, message: string) => void warnings.push(message) },
     } as typeof deps
     const { hits, plan } = await recall(without, tenant.as('ann'), { query: 'papaya', conversationId: room })
@@ -227,7 +239,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       await expect(ask('x', input)).rejects.toThrow(message)
     })
 
-    it('a room that is not there, or another tenant\'s', async () => {
+    it("a room that is not there, or another tenant's", async () => {
       const unknown = 'conv_01ARZ3NDEKTSV4RRFFQ69G5FAV'
       await expect(ask('x', { conversationId: unknown })).rejects.toThrow(NotFound)
       await expect(ask('x', { conversationId: unknown, scope: 'OWNER' })).rejects.toThrow(NotFound)

@@ -12,7 +12,8 @@ const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const CASES = 1_000
 
 describe.each(backends.map((backend, n) => ({ ...backend, cases: n === backends.length - 1 ? CASES : CASES / 10 })))(
-  'streaming turns at random, on $name', (backend) => {
+  'streaming turns at random, on $name',
+  (backend) => {
     let site: Site
     let processes: Process[]
 
@@ -24,10 +25,11 @@ describe.each(backends.map((backend, n) => ({ ...backend, cases: n === backends.
 
     it(`tell every reader the text that is stored (${backend.cases} cases, seed ${seed})`, async () => {
       await fc.assert(
-        fc.asyncProperty(
-          fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }), (script) => play(processes, script),
+        fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }), (script) =>
+          play(processes, script),
         ),
         { seed, numRuns: backend.cases, endOnFailure: process.env.FC_SHRINK === undefined },
       )
     }, 300_000)
-  })
+  },
+)

@@ -44,25 +44,42 @@ const kind = <T extends Step['type']>(...types: T[]) => fc.constantFrom(...types
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: kind('open'), by: any }) },
-  { weight: 10, arbitrary: fc.record({
-    type: kind('delta'), by: any, turn: any, piece,
-    start: fc.constantFrom('left out', 'given', 'earlier', 'repeated'),
-  }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      type: kind('delta'),
+      by: any,
+      turn: any,
+      piece,
+      start: fc.constantFrom('left out', 'given', 'earlier', 'repeated'),
+    }),
+  },
   { weight: 4, arbitrary: fc.record({ type: kind('burst'), by: any, turn: any, pieces, placed: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ type: kind('heartbeat'), by: any, turn: any }) },
   { weight: 2, arbitrary: fc.record({ type: kind('say'), by: any, count: fc.constantFrom(1, 1, 2, 9) }) },
-  { weight: 6, arbitrary: fc.record({
-    type: kind('join'), by: any, after: fc.constantFrom(null, null, 0, 0, 0.3, 0.7, 1),
-    bound: fc.constantFrom(1, 2, 5, 256),
-  }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: kind('join'),
+      by: any,
+      after: fc.constantFrom(null, null, 0, 0, 0.3, 0.7, 1),
+      bound: fc.constantFrom(1, 2, 5, 256),
+    }),
+  },
   { weight: 7, arbitrary: fc.record({ type: kind('leave', 'pause', 'pause', 'pause', 'resume'), reader: any }) },
   { weight: 2, arbitrary: fc.record({ type: kind('lose'), by: any, share: fc.constantFrom(0.3, 0.7, 1) }) },
   { weight: 2, arbitrary: fc.record({ type: kind('restore'), by: any }) },
   { weight: 2, arbitrary: fc.record({ type: kind('crash'), by: any, turn: any, pieces }) },
-  { weight: 3, arbitrary: fc.record({
-    type: kind('end'), by: any, turn: any, how: fc.constantFrom('commit', 'abort', 'expire'),
-    meanwhile: fc.option(piece),
-  }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: kind('end'),
+      by: any,
+      turn: any,
+      how: fc.constantFrom('commit', 'abort', 'expire'),
+      meanwhile: fc.option(piece),
+    }),
+  },
 )
 
 const endsInHalf = (text: string) => /[\ud800-\udbff]$/.test(text)
@@ -81,7 +98,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
   const over: typeof open = []
   const readers: Witness[] = []
   const head = async () => (await readLastSeq(first.deps.pool, viewer.tenant, conversationId))!
-  type Writing = typeof open[number]
+  type Writing = (typeof open)[number]
 
   async function write({ deps }: Process, turn: Writing, text: string, start: number | null): Promise<void> {
     const { end } = await appendDelta(deps, viewer, { turnId: turn.id, text, start })
@@ -97,10 +114,12 @@ export async function play(processes: readonly Process[], script: readonly Step[
   }
 
   async function burst(by: Process, turn: Writing, pieces: Piece[], placed: boolean): Promise<void> {
-    await Promise.all(pieces.map((piece) => {
-      const [text, at] = say(turn, piece)
-      return write(by, turn, text, placed ? at : null)
-    }))
+    await Promise.all(
+      pieces.map((piece) => {
+        const [text, at] = say(turn, piece)
+        return write(by, turn, text, placed ? at : null)
+      }),
+    )
   }
 
   async function end(by: Process, turn: Writing, how: Ending, meanwhile: Piece | null): Promise<void> {
@@ -113,10 +132,16 @@ export async function play(processes: readonly Process[], script: readonly Step[
       return Promise.all(processes.map(({ deps }) => abortSilentTurns({ ...deps, streamLeaseMs: 1 })))
     }
     const text = meanwhile && how !== 'expire' ? fit(turn.said, meanwhile) : null
-    const writing = text && appendDelta(deps, viewer, { turnId, text, start: turn.said.length }).then(
-      () => { turn.said += text },
-      (error) => { if (!(error instanceof StreamClosed)) throw error },
-    )
+    const writing =
+      text
+      && appendDelta(deps, viewer, { turnId, text, start: turn.said.length }).then(
+        () => {
+          turn.said += text
+        },
+        (error) => {
+          if (!(error instanceof StreamClosed)) throw error
+        },
+      )
     await Promise.all([ending(), writing])
     // The silence is everybody's.
     const ended = how === 'expire' ? open : [turn]
@@ -154,14 +179,23 @@ export async function play(processes: readonly Process[], script: readonly Step[
       case 'join': {
         const last = await head()
         const after = step.after === null ? null : Math.floor(last * step.after)
-        readers.push(await witness(by, viewer, {
-          room: conversationId, after, last, bound: step.bound, open: open.map(({ id }) => id),
-        }))
+        readers.push(
+          await witness(by, viewer, {
+            room: conversationId,
+            after,
+            last,
+            bound: step.bound,
+            open: open.map(({ id }) => id),
+          }),
+        )
         return
       }
-      case 'leave': return reader?.stop()
-      case 'pause': return reader?.pause()
-      case 'resume': return reader?.resume()
+      case 'leave':
+        return reader?.stop()
+      case 'pause':
+        return reader?.pause()
+      case 'resume':
+        return reader?.resume()
       case 'lose':
         by.wire.lose = () => Math.random() < step.share
         return
@@ -195,7 +229,9 @@ export async function play(processes: readonly Process[], script: readonly Step[
 
     const { rows } = await first.deps.pool.query<Stored>(
       `SELECT t.id, t.text, (SELECT max(e.seq) FROM entry e WHERE e.turn_id = t.id) AS ended FROM turn t
-       WHERE t.conversation_id = $1`, [conversationId])
+       WHERE t.conversation_id = $1`,
+      [conversationId],
+    )
     const stored = new Map(rows.map((row) => [row.id, row]))
     for (const { id, said } of over) expect(stored.get(id)!.text).toBe(withoutHalf(said))
     const last = await head()

@@ -3,7 +3,13 @@
 
 import { describe, expect, it } from 'vitest'
 import {
-  endOf, join, joins, step, type Event, type State, type Step,
+  endOf,
+  join,
+  joins,
+  step,
+  type Event,
+  type State,
+  type Step,
 } from '../../../src/domain/streaming-turn/state.ts'
 import type { TurnStatus } from '../../../src/store/generated/enums.ts'
 
@@ -16,8 +22,11 @@ const LEASE = 30_000
 /** STREAMING is three states: with nothing, with text, and with text whose last unit waits for its other half. */
 type StateName = 'nothing' | 'text' | 'half' | Exclude<TurnStatus, 'STREAMING'>
 
-const open = (end: number, half: number | null): State =>
-  ({ status: 'STREAMING', tail: { end, half }, aliveAt: NOW - LEASE })
+const open = (end: number, half: number | null): State => ({
+  status: 'STREAMING',
+  tail: { end, half },
+  aliveAt: NOW - LEASE,
+})
 
 const states: Record<StateName, State> = {
   nothing: open(0, null),
@@ -50,12 +59,22 @@ const events = {
 type EventName = keyof typeof events
 
 const _everyTypeOfEventIsHere: Record<Event['type'], EventName> = {
-  delta: 'delta: text', commit: 'commit', abort: 'abort', expire: 'expire: after the lease',
+  delta: 'delta: text',
+  commit: 'commit',
+  abort: 'abort',
+  expire: 'expire: after the lease',
 }
 void _everyTypeOfEventIsHere
 
-const goesOn = (end: number, half: number | null, write?: { start: number; text: string; half: number | null }): Step =>
-  ({ outcome: 'accepted', next: { status: 'STREAMING', tail: { end, half }, aliveAt: NOW }, ...(write && { write }) })
+const goesOn = (
+  end: number,
+  half: number | null,
+  write?: { start: number; text: string; half: number | null },
+): Step => ({
+  outcome: 'accepted',
+  next: { status: 'STREAMING', tail: { end, half }, aliveAt: NOW },
+  ...(write && { write }),
+})
 const writes = (start: number, text: string, half: number | null = null): Step =>
   goesOn(start + text.length, half, { start, text, half })
 const ends = (status: 'COMMITTED' | 'ABORTED'): Step => ({ outcome: 'accepted', next: { status } })
@@ -171,8 +190,12 @@ describe('joining text to where a turn ends', () => {
     ['a second half within', whole, `a${SECOND}b`, null],
     ['two first halves at the end', whole, `${FIRST}${FIRST}`, null],
     ['the second half', waiting, SECOND, { start: 7, text: `${FIRST}${SECOND}`, half: null }],
-    ['the second half and the next first', waiting, `${SECOND}${FIRST}`,
-      { start: 7, text: `${FIRST}${SECOND}`, half: HALF }],
+    [
+      'the second half and the next first',
+      waiting,
+      `${SECOND}${FIRST}`,
+      { start: 7, text: `${FIRST}${SECOND}`, half: HALF },
+    ],
     ['text instead of the second half', waiting, 'a', null],
     ['another first half', waiting, FIRST, null],
     ['a whole pair instead of the second half', waiting, `${FIRST}${SECOND}`, null],
@@ -183,8 +206,17 @@ describe('joining text to where a turn ends', () => {
   })
 
   it.each([
-    ['', false], ['a', false], [FIRST, false], [SECOND, true], [`${SECOND}a`, true], [`a${SECOND}`, false],
-    ['\ud800', false], ['\udbff', false], ['\udc00', true], ['\udfff', true], ['\ue000', false],
+    ['', false],
+    ['a', false],
+    [FIRST, false],
+    [SECOND, true],
+    [`${SECOND}a`, true],
+    [`a${SECOND}`, false],
+    ['\ud800', false],
+    ['\udbff', false],
+    ['\udc00', true],
+    ['\udfff', true],
+    ['\ue000', false],
   ])('%j completes a pair: %j', (text, expected) => {
     expect(joins(text)).toBe(expected)
   })

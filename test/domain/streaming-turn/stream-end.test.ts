@@ -4,7 +4,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createConversation } from '../../../src/domain/conversation.ts'
 import { countOfTurns } from '../../../src/domain/turn/history.ts'
 import {
-  abortSilentTurns, abortTurn, appendDelta, commitTurn, type CommitTurnInput,
+  abortSilentTurns,
+  abortTurn,
+  appendDelta,
+  commitTurn,
+  type CommitTurnInput,
 } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
 import { getTurns } from '../../../src/domain/turn/turn.ts'
@@ -41,7 +45,9 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     await pool.query(`UPDATE stream SET renewed_at = renewed_at ${ago} WHERE conversation_id = $1`, [room, ms])
     await pool.query(
       `UPDATE chunk SET written_at = written_at ${ago}
-       WHERE turn_id IN (SELECT turn_id FROM stream WHERE conversation_id = $1)`, [room, ms])
+       WHERE turn_id IN (SELECT turn_id FROM stream WHERE conversation_id = $1)`,
+      [room, ms],
+    )
   }
 
   beforeAll(async () => {
@@ -69,8 +75,16 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       const before = await head()
       const turn = await commit({ tokens: { prompt: 7, completion: 2 }, model: 'm', metadata: { a: 1 } })
       expect(turn).toMatchObject({
-        id: turnId, status: 'COMMITTED', text: 'hello world', parts: null, tokenCount: 2, promptTokens: 7,
-        completionTokens: 2, model: 'm', metadata: { a: 1 }, viewer: ada,
+        id: turnId,
+        status: 'COMMITTED',
+        text: 'hello world',
+        parts: null,
+        tokenCount: 2,
+        promptTokens: 7,
+        completionTokens: 2,
+        model: 'm',
+        metadata: { a: 1 },
+        viewer: ada,
       })
       expect(await stored()).toMatchObject({ status: 'COMMITTED', text: 'hello world' })
       expect(await head()).toBe(before! + 1)
@@ -95,9 +109,12 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       ])
       const answer = { role: 'TOOL' as const, parts: [{ toolResult: { callId: 'c1', name: 'look', result: 'blue' } }] }
       await appendTurn(one.deps, ada, { conversationId: room, turn: answer })
-      await expect(appendTurn(one.deps, ada, {
-        conversationId: room, turn: { ...answer, parts: [{ toolResult: { callId: 'c2', name: 'look', result: '' } }] },
-      })).rejects.toThrow(InvalidInput)
+      await expect(
+        appendTurn(one.deps, ada, {
+          conversationId: room,
+          turn: { ...answer, parts: [{ toolResult: { callId: 'c2', name: 'look', result: '' } }] },
+        }),
+      ).rejects.toThrow(InvalidInput)
     })
 
     it('may consist of parts alone', async () => {
@@ -108,14 +125,16 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
     it('is InvalidInput with an answer to a call that nobody made, and the turn stays open', async () => {
       await write('x')
-      await expect(commit({ parts: [{ toolResult: { callId: 'none', name: 'look', result: 1 } }] }))
-        .rejects.toThrow(/"none"/)
+      await expect(commit({ parts: [{ toolResult: { callId: 'none', name: 'look', result: 1 } }] })).rejects.toThrow(
+        /"none"/,
+      )
       expect(await stored()).toMatchObject({ status: 'STREAMING', text: 'x' })
       expect(await commit()).toMatchObject({ status: 'COMMITTED', text: 'x' })
     })
 
     it.each<[string, Partial<CommitTurnInput>]>([
-      ['text among the parts', { parts: [{ text: 'more' }] }], ['no parts in a list of them', { parts: [] }],
+      ['text among the parts', { parts: [{ text: 'more' }] }],
+      ['no parts in a list of them', { parts: [] }],
       ['parts over the limit of bytes', { parts: [{ data: 'x'.repeat(1000) }] }],
     ])('is InvalidInput with %s, and the turn stays open', async (_, bad) => {
       await write('x')
@@ -150,7 +169,10 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       await write('half a thou')
       const turn = await abort('the user said stop')
       expect(turn).toMatchObject({
-        status: 'ABORTED', text: 'half a thou', abortReason: 'the user said stop', supersededBy: null,
+        status: 'ABORTED',
+        text: 'half a thou',
+        abortReason: 'the user said stop',
+        supersededBy: null,
       })
       expect(await stored()).toMatchObject({ status: 'ABORTED', text: 'half a thou' })
       expect((await countOfTurns(one.deps, ada, [room])).get(room)?.turnCount ?? 0).toBe(0)
@@ -171,7 +193,10 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
   it('comes once: every other end is StreamClosed with the status, and changes nothing', async () => {
     const ends = { commit, abort: () => abort('late'), delta: () => write('late') }
-    for (const [first, status] of [['commit', 'COMMITTED'], ['abort', 'ABORTED']] as const) {
+    for (const [first, status] of [
+      ['commit', 'COMMITTED'],
+      ['abort', 'ABORTED'],
+    ] as const) {
       turnId = await open()
       await write('x')
       await ends[first]()
@@ -218,8 +243,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect((await stored()).abortReason).toContain('30 s')
       await expect(write('ed')).rejects.toThrow(StreamClosed)
       await reading.until('the abort', ({ events }) => events.at(-1)?.type === 'TurnAborted')
-      expect(lines(reading.events)).toEqual(
-        ['1 ParticipantJoined', '2 TurnOpened', '0-8 unfinish', '3 TurnAborted'])
+      expect(lines(reading.events)).toEqual(['1 ParticipantJoined', '2 TurnOpened', '0-8 unfinish', '3 TurnAborted'])
       await reading.stop()
     })
 
@@ -230,7 +254,8 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     })
 
     it.each([
-      ['text', 'x'], ['a heartbeat', ''],
+      ['text', 'x'],
+      ['a heartbeat', ''],
     ])('does not come to a writer that sends %s in time', async (_, text) => {
       for (let beats = 0; beats < 4; beats++) {
         await pass(LEASE * 0.6)

@@ -69,12 +69,14 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     expect(await stored()).toBe('hello')
   })
 
-  it.each([['within', 'heLLo', 0], ['at the end', 'lO!', 3]])(
-    'are a Conflict when other text is there, %s', async (_, text, start) => {
-      await write('hello')
-      await expect(write(text, start)).rejects.toThrow(Conflict)
-      expect(await stored()).toBe('hello')
-    })
+  it.each([
+    ['within', 'heLLo', 0],
+    ['at the end', 'lO!', 3],
+  ])('are a Conflict when other text is there, %s', async (_, text, start) => {
+    await write('hello')
+    await expect(write(text, start)).rejects.toThrow(Conflict)
+    expect(await stored()).toBe('hello')
+  })
 
   it('may be nothing at all: a sign of life, at the end or wherever that is', async () => {
     expect(await write('')).toBe(0)
@@ -136,13 +138,16 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(await stored()).toBe('a😀')
     })
 
-    it.each([['a second half that completes nothing', SECOND], ['a first half within', `a${FIRST}b`],
-      ['a second half within', `a${SECOND}b`], ['two first halves', `${FIRST}${FIRST}`]])(
-      'are InvalidInput with %s', async (_, text) => {
-        await expect(write(text)).rejects.toThrow(InvalidInput)
-        await expect(write(text, 0)).rejects.toThrow(InvalidInput)
-        expect(await stored()).toBe('')
-      })
+    it.each([
+      ['a second half that completes nothing', SECOND],
+      ['a first half within', `a${FIRST}b`],
+      ['a second half within', `a${SECOND}b`],
+      ['two first halves', `${FIRST}${FIRST}`],
+    ])('are InvalidInput with %s', async (_, text) => {
+      await expect(write(text)).rejects.toThrow(InvalidInput)
+      await expect(write(text, 0)).rejects.toThrow(InvalidInput)
+      expect(await stored()).toBe('')
+    })
 
     it('may be sent without waiting for answers', async () => {
       const ends = await Promise.all([write(`a${FIRST}`), write(`${SECOND}b`), write('c')])
@@ -235,7 +240,12 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   it('are StreamClosed after the commit, with the status, whatever they say', async () => {
     await write('hello')
     await commitTurn(one.deps, ada, { turnId })
-    for (const [text, start] of [[' more', null], ['hello', 0], ['', null], [SECOND, null]] as const) {
+    for (const [text, start] of [
+      [' more', null],
+      ['hello', 0],
+      ['', null],
+      [SECOND, null],
+    ] as const) {
       const error = await write(text, start).catch((error: Error) => error)
       expect(error).toBeInstanceOf(StreamClosed)
       expect(error).toMatchObject({ code: 'STREAM_CLOSED', status: 'COMMITTED' })
@@ -251,14 +261,17 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
 
   it('are NotFound for unknown turns and other tenants', async () => {
     await expect(appendDelta(one.deps, newViewer(), { turnId, text: 'x' })).rejects.toThrow(NotFound)
-    await expect(write('x').then(() => appendDelta(one.deps, ada, { turnId: `turn_${'0'.repeat(26)}`, text: 'x' })))
-      .rejects.toThrow(NotFound)
+    await expect(
+      write('x').then(() => appendDelta(one.deps, ada, { turnId: `turn_${'0'.repeat(26)}`, text: 'x' })),
+    ).rejects.toThrow(NotFound)
     expect(await stored()).toBe('x')
   })
 
   it.each<[string, Partial<AppendDeltaInput>]>([
-    ['no id of a turn', { turnId: 'conv_00000000000000000000000000' }], ['U+0000', { text: 'a\0b' }],
-    ['a negative start', { start: -1 }], ['half a start', { start: 1.5 }],
+    ['no id of a turn', { turnId: 'conv_00000000000000000000000000' }],
+    ['U+0000', { text: 'a\0b' }],
+    ['a negative start', { start: -1 }],
+    ['half a start', { start: 1.5 }],
   ])('are InvalidInput with %s', async (_, bad) => {
     await expect(appendDelta(one.deps, ada, { turnId, text: 'x', ...bad })).rejects.toThrow(InvalidInput)
     expect(await stored()).toBe('')

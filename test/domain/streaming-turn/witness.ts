@@ -31,7 +31,9 @@ export type Place = {
 }
 
 export async function witness(
-  process: Process, viewer: Viewer, { room, after, last, open, bound }: Place,
+  process: Process,
+  viewer: Viewer,
+  { room, after, last, open, bound }: Place,
 ): Promise<Witness> {
   const events: ConversationEvent[] = []
   let gone = false
@@ -45,12 +47,21 @@ export async function witness(
       return waiting < bound
     },
     drained: () => new Promise((resolve) => (paused ? (drained = resolve) : resolve())),
-    end() { gone = true },
+    end() {
+      gone = true
+    },
   }))
   return {
-    process, events, cursor: after ?? last, open: after === null ? open : [],
-    get gone() { return gone },
-    pause() { paused = true },
+    process,
+    events,
+    cursor: after ?? last,
+    open: after === null ? open : [],
+    get gone() {
+      return gone
+    },
+    pause() {
+      paused = true
+    },
     resume() {
       paused = false
       waiting = 0

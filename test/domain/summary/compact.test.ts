@@ -31,7 +31,8 @@ describe.each(backends)('compaction on $name', (backend) => {
   const turn = (content: string, more = {}) => ({ actor: 'ada', role: 'USER' as const, content, ...more })
   const say = async (count: number, words = 3, from = 0) =>
     appendTurns(deps, tenant.as('ada'), {
-      conversationId: room, turns: Array.from({ length: count }, (_, n) => turn(`${from + n}${' word'.repeat(words)}`)),
+      conversationId: room,
+      turns: Array.from({ length: count }, (_, n) => turn(`${from + n}${' word'.repeat(words)}`)),
     })
   const covering = (actor = 'ada') => getCoveringSummaries(deps, tenant.as(actor), room)
   const check = () => expectCovering(deps, room)
@@ -82,7 +83,8 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('makes summaries of spans, and of summaries, where the policy says hierarchical', async () => {
     await updateConversation(deps, tenant.as('ada'), {
-      id: room, compaction: { strategy: 'HIERARCHICAL', triggerTurns: 4 },
+      id: room,
+      compaction: { strategy: 'HIERARCHICAL', triggerTurns: 4 },
     })
     for (let round = 0; round < 22; round++) {
       await say(3)
@@ -99,8 +101,9 @@ describe.each(backends)('compaction on $name', (backend) => {
     await updateConversation(deps, tenant.as('ada'), { id: room, compaction: { strategy: 'NEVER' } })
     await say(60)
     expect(await compactDue(deps, room)).toBe(0)
-    expect(await compact(deps, tenant.as('ada'), { conversationId: room, policy: { strategy: 'NEVER' } }))
-      .toMatchObject({ summaries: [], turnsCovered: 0 })
+    expect(
+      await compact(deps, tenant.as('ada'), { conversationId: room, policy: { strategy: 'NEVER' } }),
+    ).toMatchObject({ summaries: [], turnsCovered: 0 })
     expect(await compact(deps, tenant.as('ada'), { conversationId: room })).toMatchObject({ turnsCovered: 30 })
   })
 
@@ -132,22 +135,28 @@ describe.each(backends)('compaction on $name', (backend) => {
     await expect(summarize(deps, other, { conversationId: room })).rejects.toThrow(/no conversation/)
     await expect(compact(deps, other, { conversationId: room })).rejects.toThrow(/no conversation/)
     const [elsewhere] = await appendTurns(deps, tenant.as('ada'), {
-      conversationId: await tenant.room('ada'), turns: [turn('hello')],
+      conversationId: await tenant.room('ada'),
+      turns: [turn('hello')],
     })
-    await expect(
-      summarize(deps, tenant.as('ada'), { conversationId: room, through: elsewhere!.id }),
-    ).rejects.toThrow(/no turn/)
+    await expect(summarize(deps, tenant.as('ada'), { conversationId: room, through: elsewhere!.id })).rejects.toThrow(
+      /no turn/,
+    )
   })
 
   it('keeps a call with its result, and stops where the result has yet to come', async () => {
     const call = (callId: string) => ({
-      role: 'ASSISTANT' as const, actor: 'bob', parts: [{ toolCall: { callId, name: 'f', arguments: {} } }],
+      role: 'ASSISTANT' as const,
+      actor: 'bob',
+      parts: [{ toolCall: { callId, name: 'f', arguments: {} } }],
     })
     const result = (callId: string) => ({
-      role: 'TOOL' as const, actor: 'bob', parts: [{ toolResult: { callId, name: 'f', result: 1 } }],
+      role: 'TOOL' as const,
+      actor: 'bob',
+      parts: [{ toolResult: { callId, name: 'f', result: 1 } }],
     })
     const turns = await appendTurns(deps, tenant.as('ada'), {
-      conversationId: room, turns: [turn('a'), call('x'), turn('b'), result('x'), turn('c'), call('y'), turn('d')],
+      conversationId: room,
+      turns: [turn('a'), call('x'), turn('b'), result('x'), turn('c'), call('y'), turn('d')],
     })
     await compact(deps, tenant.as('ada'), { conversationId: room, policy: { triggerTurns: 6 } })
     expect((await check()).through).toBe(turns[0]!.seq)
@@ -184,7 +193,8 @@ describe.each(backends)('compaction on $name', (backend) => {
     await say(3)
     const summary = await summarize(deps, tenant.as('ada'), { conversationId: room })
     const { participants } = await deps.db.conversation.findUniqueOrThrow({
-      where: { id: room }, include: { participants: true },
+      where: { id: room },
+      include: { participants: true },
     })
     expect(participants.map(({ actor }) => actor).sort()).toEqual(['ada', 'bob', 'cy'])
     expect(await covering('ada')).toHaveLength(1)
@@ -231,8 +241,12 @@ describe.each(backends)('compaction on $name', (backend) => {
     await say(80)
     model.before = () => new Promise((resolve) => setTimeout(resolve, 20))
     await Promise.all([
-      compactDue(deps, room), compactDue(deps, room), compact(deps, tenant.as('ada'), { conversationId: room }),
-      say(10), say(10), summarize(deps, tenant.as('ada'), { conversationId: room }),
+      compactDue(deps, room),
+      compactDue(deps, room),
+      compact(deps, tenant.as('ada'), { conversationId: room }),
+      say(10),
+      say(10),
+      summarize(deps, tenant.as('ada'), { conversationId: room }),
     ])
     await check()
   })
@@ -240,8 +254,9 @@ describe.each(backends)('compaction on $name', (backend) => {
   it('writes nothing where the model fails, and says so', async () => {
     await say(60)
     model.before = () => Promise.reject(new SummarizerFailed('The model is tired.', true))
-    const failure: unknown = await compact(deps, tenant.as('ada'), { conversationId: room })
-      .catch((error: unknown) => error)
+    const failure: unknown = await compact(deps, tenant.as('ada'), { conversationId: room }).catch(
+      (error: unknown) => error,
+    )
     expect(failure).toBeInstanceOf(ProviderFailed)
     expect(failure).toMatchObject({ retryable: true, message: 'The model is tired.' })
     expect((await check()).current).toEqual([])
@@ -271,13 +286,15 @@ describe.each(backends)('compaction on $name', (backend) => {
     const named = await createConversation(world.deps, tenant.as('ada'), {
       compaction: { summarizerModel: 'extractive' },
     })
-    await expect(updateConversation(deps, tenant.as('ada'), { id: named.id, compaction: { summarizerModel: 'gpt-9' } }))
-      .rejects.toThrow(/compaction.summarizerModel: is "gpt-9"; this server has extractive, fake/)
+    await expect(
+      updateConversation(deps, tenant.as('ada'), { id: named.id, compaction: { summarizerModel: 'gpt-9' } }),
+    ).rejects.toThrow(/compaction.summarizerModel: is "gpt-9"; this server has extractive, fake/)
     await expect(createConversation(deps, tenant.as('ada'), { compaction: { triggerTurns: 0 } })).rejects.toThrow(
       /at least 1/,
     )
-    await expect(compact(deps, tenant.as('ada'), { conversationId: room, policy: { summarizerModel: 'gpt-9' } }))
-      .rejects.toThrow(/policy.summarizerModel/)
+    await expect(
+      compact(deps, tenant.as('ada'), { conversationId: room, policy: { summarizerModel: 'gpt-9' } }),
+    ).rejects.toThrow(/policy.summarizerModel/)
     await appendTurns(deps, tenant.as('ada'), { conversationId: named.id, turns: [turn('The ship sails at nine.')] })
     const summary = await summarize(world.deps, tenant.as('ada'), { conversationId: named.id })
     expect(summary).toMatchObject({ model: 'extractive', content: 'ada: The ship sails at nine.' })

@@ -13,24 +13,29 @@ describe.each(backends)('counted summaries on $name', (backend) => {
   const world = useWorld(backend)
 
   const every = (threadSummaryEvery: number): Deps => ({
-    ...withSummarizer(world.deps, createFakeSummarizer()), automatic: { ...world.deps.automatic, threadSummaryEvery },
+    ...withSummarizer(world.deps, createFakeSummarizer()),
+    automatic: { ...world.deps.automatic, threadSummaryEvery },
   })
   const newRoom = async (compaction: object = {}) => {
     const viewer = world.tenant().as('ada')
     const { id } = await createConversation(world.deps, viewer, { compaction })
-    const say = (...turns: (string | object[])[]) => appendTurns(world.deps, viewer, {
-      conversationId: id, turns: turns.map((content) => (
-        typeof content === 'string'
-          ? { role: 'USER' as const, content }
-          : { role: 'ASSISTANT' as const, parts: content })),
-    })
+    const say = (...turns: (string | object[])[]) =>
+      appendTurns(world.deps, viewer, {
+        conversationId: id,
+        turns: turns.map((content) =>
+          typeof content === 'string'
+            ? { role: 'USER' as const, content }
+            : { role: 'ASSISTANT' as const, parts: content },
+        ),
+      })
     return { id, say }
   }
   const many = (count: number, text = 'a turn') => Array.from({ length: count }, (_, n) => `${text} ${n}`)
   /** Turns that each summary stood for, one after the other; and those that stand. */
   const outcome = async (room: string) => {
     const all = await world.deps.db.summary.findMany({
-      where: { conversationId: room, level: 0 }, orderBy: { seq: 'asc' },
+      where: { conversationId: room, level: 0 },
+      orderBy: { seq: 'asc' },
     })
     return { runs: all.map(({ turns }) => turns), standing: (await expectCovering(world.deps, room)).standing.length }
   }

@@ -68,7 +68,8 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
         if (!callId) return append()
         calls.delete(callId)
         await appendTurns(deps, ada, {
-          conversationId: room, turns: [{ role: 'TOOL', parts: [{ toolResult: { callId, name: 'f', result: 1 } }] }],
+          conversationId: room,
+          turns: [{ role: 'TOOL', parts: [{ toolResult: { callId, name: 'f', result: 1 } }] }],
         })
       }
       const stream = async () => {
@@ -89,16 +90,32 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
         newest.add((await supersedeTurn(deps, ada, { turnId, turn: user() })).id)
       }
       const policy = () => ({
-        triggerTurns: 1 + upTo(12), triggerTokens: 20 + upTo(400),
-        strategy: random() < 0.5 ? 'ROLLING' as const : 'HIERARCHICAL' as const,
+        triggerTurns: 1 + upTo(12),
+        triggerTokens: 20 + upTo(400),
+        strategy: random() < 0.5 ? ('ROLLING' as const) : ('HIERARCHICAL' as const),
       })
       const shrink = () => compact(deps, ada, { conversationId: room, policy: policy() })
       const sum = () =>
         summarize(deps, ada, { conversationId: room, through: random() < 0.3 ? null : pick([...newest]) })
       const chosen = () => {
         const at = random()
-        return at < 0.4 ? append : at < 0.45 ? call : at < 0.53 ? answer : at < 0.56 ? stream : at < 0.61 ? end
-          : at < 0.72 ? edit : at < 0.85 ? shrink : at < 0.92 ? sum : () => compactDue(deps, room)
+        return at < 0.4
+          ? append
+          : at < 0.45
+            ? call
+            : at < 0.53
+              ? answer
+              : at < 0.56
+                ? stream
+                : at < 0.61
+                  ? end
+                  : at < 0.72
+                    ? edit
+                    : at < 0.85
+                      ? shrink
+                      : at < 0.92
+                        ? sum
+                        : () => compactDue(deps, room)
       }
       for (let done = 0; done < operations / ROOMS; done += TOGETHER) {
         const results = await Promise.allSettled(Array.from({ length: TOGETHER }, () => chosen()()))

@@ -5,13 +5,18 @@ import { describe, expect, it } from 'vitest'
 import { passes, spanOf, unanswered, type Candidate, type Measure } from '../../../src/domain/summary/span.ts'
 
 /** `a` a turn, `1` a call, `-1` its result, `o` an open turn; each of 10 tokens. */
-const turns = (line: string, isWaiting = true): Candidate[] => line.split(' ').map((word, i) => {
-  const call = /^-?(\d)$/.exec(word)?.[1]
-  return {
-    rootSeq: 2 * i + 1, tokenCount: 10, isOpen: word === 'o', isWaiting,
-    calls: call && !word.startsWith('-') ? [call] : [], answers: call && word.startsWith('-') ? [call] : [],
-  }
-})
+const turns = (line: string, isWaiting = true): Candidate[] =>
+  line.split(' ').map((word, i) => {
+    const call = /^-?(\d)$/.exec(word)?.[1]
+    return {
+      rootSeq: 2 * i + 1,
+      tokenCount: 10,
+      isOpen: word === 'o',
+      isWaiting,
+      calls: call && !word.startsWith('-') ? [call] : [],
+      answers: call && word.startsWith('-') ? [call] : [],
+    }
+  })
 const ALL: Measure = { least: 1, most: Infinity, limit: Infinity, through: Infinity, tokens: Infinity }
 const span = (line: string, measure: Partial<Measure> = {}, later: string[] = [], isWaiting = true) =>
   spanOf(turns(line, isWaiting), new Set(later), { ...ALL, ...measure })
@@ -49,23 +54,28 @@ describe('a span', () => {
 
   it('never parts a call from its result, nor passes an open turn, whatever is asked for', () => {
     const word = fc.constantFrom('a', 'a', 'o', '1', '2', '3', '-1', '-2', '-3')
-    fc.assert(fc.property(
-      fc.array(word, { minLength: 1, maxLength: 30 }), fc.integer({ min: 1, max: 20 }),
-      fc.integer({ min: 1, max: 300 }),
-      fc.boolean(), (line, most, tokens, isWaiting) => {
-        const all = turns(line.join(' '), isWaiting)
-        const length = spanOf(all, new Set(), { ...ALL, most, tokens })
-        const makers = new Map<string, number>()
-        all.forEach(({ calls, answers, isOpen }, i) => {
-          for (const call of answers) {
-            const maker = makers.get(call)
-            if (maker !== undefined) expect(maker < length, line.join(' ')).toBe(i < length)
-          }
-          for (const call of calls) makers.set(call, i)
-          if (isOpen) expect(length).toBeLessThanOrEqual(i)
-        })
-      },
-    ), { numRuns: 2_000 })
+    fc.assert(
+      fc.property(
+        fc.array(word, { minLength: 1, maxLength: 30 }),
+        fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 1, max: 300 }),
+        fc.boolean(),
+        (line, most, tokens, isWaiting) => {
+          const all = turns(line.join(' '), isWaiting)
+          const length = spanOf(all, new Set(), { ...ALL, most, tokens })
+          const makers = new Map<string, number>()
+          all.forEach(({ calls, answers, isOpen }, i) => {
+            for (const call of answers) {
+              const maker = makers.get(call)
+              if (maker !== undefined) expect(maker < length, line.join(' ')).toBe(i < length)
+            }
+            for (const call of calls) makers.set(call, i)
+            if (isOpen) expect(length).toBeLessThanOrEqual(i)
+          })
+        },
+      ),
+      { numRuns: 2_000 },
+    )
   })
 })
 

@@ -46,7 +46,8 @@ describe.each(backends)('a step on $name', (backend) => {
     const seen = await standing()
     expect(seen.current).toHaveLength(FAN)
     const written = await Promise.all([
-      foldLevel(deps, seen, model), foldLevel(deps, seen, model),
+      foldLevel(deps, seen, model),
+      foldLevel(deps, seen, model),
       coverSpan(deps, seen, 'ROLLING', model, await findSpan(deps, seen, ALL)),
     ])
     expect(written.filter(Boolean)).toHaveLength(1)
@@ -65,8 +66,17 @@ describe.each(backends)('a step on $name', (backend) => {
 
   it('writes nothing for another tenant, nor in a room that is gone', async () => {
     const summary = {
-      tenant: 'nobody', room, id: 'sum_1', level: 0, to: 1, content: 'x', tokens: 1, model: 'm', current: [],
-      replaces: [], turns: [],
+      tenant: 'nobody',
+      room,
+      id: 'sum_1',
+      level: 0,
+      to: 1,
+      content: 'x',
+      tokens: 1,
+      model: 'm',
+      current: [],
+      replaces: [],
+      turns: [],
     }
     expect((await writeSummary(deps.pool, summary)).outcome).toBe('missing')
     expect(await readStanding(deps, 'conv_gone')).toBeNull()

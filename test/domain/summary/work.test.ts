@@ -17,16 +17,21 @@ describe.each(backends)('compacting by itself on $name', (backend) => {
   const fill = async (count: number) => {
     const tenant = world.tenant()
     const room = await tenant.room('ada')
-    const say = (more: number) => appendTurns(world.deps, tenant.as('ada'), {
-      conversationId: room,
-      turns: Array.from({ length: more }, (_, n) => ({ role: 'USER' as const, content: `turn ${n}` })),
-    })
+    const say = (more: number) =>
+      appendTurns(world.deps, tenant.as('ada'), {
+        conversationId: room,
+        turns: Array.from({ length: more }, (_, n) => ({ role: 'USER' as const, content: `turn ${n}` })),
+      })
     await say(count)
     return { tenant, room, say }
   }
-  const covered = (room: string, turns: number) => vi.waitFor(async () => {
-    expect((await expectCovering(world.deps, room)).covered).toHaveLength(turns)
-  }, { timeout: 10_000, interval: 50 })
+  const covered = (room: string, turns: number) =>
+    vi.waitFor(
+      async () => {
+        expect((await expectCovering(world.deps, room)).covered).toHaveLength(turns)
+      },
+      { timeout: 10_000, interval: 50 },
+    )
 
   it('begins with what was left, goes on with what is appended, and tells the readers', async () => {
     const left = await fill(60)

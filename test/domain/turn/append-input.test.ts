@@ -24,16 +24,27 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
   ['2 MB of content', { content: 'x'.repeat(2 ** 21) }, 'content', /2097152 bytes.*262144/],
   ['content a byte over the limit', { content: 'x'.repeat(LIMITS.turnBytes + 1) }, 'content', /262145 bytes.*262144/],
   ['content of more bytes than characters', { content: '€'.repeat(87_382) }, 'content', /262146 bytes.*262144/],
-  ['data over the limit', { parts: [{ data: 'x'.repeat(LIMITS.turnBytes) }] },
-    'parts', /bytes; a turn may have 262144/],
+  [
+    'data over the limit',
+    { parts: [{ data: 'x'.repeat(LIMITS.turnBytes) }] },
+    'parts',
+    /bytes; a turn may have 262144/,
+  ],
   ['U+0000', { content: 'a\0b' }, 'content', /U\+0000/],
   ['half of a pair', { content: `a${lone}b` }, 'content', /half of a surrogate pair/],
   ['U+0000 in a part', { parts: [{ text: 'a' }, { text: '\0' }] }, 'parts.1.text', /U\+0000/],
-  ['half of a pair in a tool call',
+  [
+    'half of a pair in a tool call',
     { parts: [{ toolCall: { callId: 'k', name: 'n', arguments: { [lone]: 1 } } }] },
-    'parts.0.toolCall.arguments', /half of a surrogate pair/],
-  ['U+0000 in a tool result',
-    { parts: [{ toolResult: { callId: 'k', name: 'n', result: ['\0'] } }] }, 'parts.0.toolResult.result', /U\+0000/],
+    'parts.0.toolCall.arguments',
+    /half of a surrogate pair/,
+  ],
+  [
+    'U+0000 in a tool result',
+    { parts: [{ toolResult: { callId: 'k', name: 'n', result: ['\0'] } }] },
+    'parts.0.toolResult.result',
+    /U\+0000/,
+  ],
   ['data that is not JSON', { parts: [{ data: 1n }] }, 'parts.0.data', /must be JSON/],
   ['an unknown role', { content: 'a', role: 'KING' }, 'role', /SYSTEM/],
   ['an empty actor', { content: 'a', actor: '' }, 'actor', /must not be empty/],
@@ -41,10 +52,18 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
   ['an actor of 201 characters', { content: 'a', actor: 'a'.repeat(201) }, 'actor', /at most 200/],
   ['an empty clientId', { content: 'a', clientId: '' }, 'clientId', /must not be empty/],
   ['an empty audience', { content: 'a', audience: [] }, 'audience', /leave it out/],
-  ['an audience of 1,001', { content: 'a', audience: Array.from({ length: 1001 }, (_, i) => `a${i}`) },
-    'audience', /1000/],
-  ['an audience of strangers', { content: 'a', audience: ['ann', 'mallory'] },
-    'audience', /"mallory" is no participant/],
+  [
+    'an audience of 1,001',
+    { content: 'a', audience: Array.from({ length: 1001 }, (_, i) => `a${i}`) },
+    'audience',
+    /1000/,
+  ],
+  [
+    'an audience of strangers',
+    { content: 'a', audience: ['ann', 'mallory'] },
+    'audience',
+    /"mallory" is no participant/,
+  ],
   ['a negative token count', { content: 'a', tokens: { prompt: -1, completion: 1 } }, 'tokens.prompt', /negative/],
   ['101 sources', { content: 'a', sources: Array(101).fill({}) }, 'sources', /100/],
   ['metadata that is no object', { content: 'a', metadata: [1] }, 'metadata', /JSON object/],
@@ -64,7 +83,12 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
 
   async function faultOf(work: () => Promise<unknown>): Promise<InvalidInput> {
     const before = await tenant.lastSeq(await room())
-    const error = await work().then(() => { throw new Error('it was taken') }, (reason) => reason)
+    const error = await work().then(
+      () => {
+        throw new Error('it was taken')
+      },
+      (reason) => reason,
+    )
     expect(error).toBeInstanceOf(InvalidInput)
     expect(await tenant.lastSeq(await room())).toBe(before)
     return error
@@ -94,31 +118,40 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
       const about = { role: 'USER' as const, content: 'a', metadata: { a: nested(depth) } }
       for (const turn of [data, { ...data, clientId: `${depth}` }, about] satisfies TurnInput[]) {
         const answer = appendTurn(world.deps, tenant.as('ann'), { conversationId: other, turn })
-        const error = await answer.then(() => null, (reason) => reason)
+        const error = await answer.then(
+          () => null,
+          (reason) => reason,
+        )
         expect(error, `${depth} deep`).toSatisfy((reason) => reason === null || reason instanceof InvalidInput)
       }
     }
   })
 
   it.each([
-    '', 'conv_', 'conv_01ARZ3NDEKTSV4RRFFQ69G5FAU', 'turn_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'conv_\0', 'x'.repeat(99),
-  ])(
-    'refuses the conversation id %j', async (conversationId) => {
-      const turn: TurnInput = { role: 'USER', content: 'a' }
-      for (const refused of [
-        () => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
-        () => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns: [turn] }),
-        () => openTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'USER' } }),
-      ]) {
-        expect((await faultOf(refused)).message).toBe('conversationId: is not the id of a conversation')
-      }
-    })
+    '',
+    'conv_',
+    'conv_01ARZ3NDEKTSV4RRFFQ69G5FAU',
+    'turn_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+    'conv_\0',
+    'x'.repeat(99),
+  ])('refuses the conversation id %j', async (conversationId) => {
+    const turn: TurnInput = { role: 'USER', content: 'a' }
+    for (const refused of [
+      () => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
+      () => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns: [turn] }),
+      () => openTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'USER' } }),
+    ]) {
+      expect((await faultOf(refused)).message).toBe('conversationId: is not the id of a conversation')
+    }
+  })
 
   it('refuses a batch of none, and one of 10,000', async () => {
     const conversationId = await room()
-    const batch = (length: number) => () => appendTurns(world.deps, tenant.as('ann'), {
-      conversationId, turns: Array(length).fill({ role: 'USER', content: 'a' }),
-    })
+    const batch = (length: number) => () =>
+      appendTurns(world.deps, tenant.as('ann'), {
+        conversationId,
+        turns: Array(length).fill({ role: 'USER', content: 'a' }),
+      })
     expect((await faultOf(batch(0))).message).toBe('turns: must not be empty')
     expect((await faultOf(batch(10_000))).message).toBe('turns: has 10000 turns; at most 1000 are taken at once')
   })
@@ -146,11 +179,16 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
   it('takes what only just fits', async () => {
     const other = await tenant.room('ann')
     const fits: Partial<TurnInput>[] = [
-      { content: 'x'.repeat(LIMITS.turnBytes) }, { parts: Array(1000).fill({ text: 'a' }) }, { content: '😀' },
-      { content: 'a', metadata: { a: nested(63) } }, { content: 'a', createdAt: new Date('9999-12-31T23:59:59.999Z') },
+      { content: 'x'.repeat(LIMITS.turnBytes) },
+      { parts: Array(1000).fill({ text: 'a' }) },
+      { content: '😀' },
+      { content: 'a', metadata: { a: nested(63) } },
+      { content: 'a', createdAt: new Date('9999-12-31T23:59:59.999Z') },
       { content: 'a', createdAt: new Date('0001-01-01T00:00:00.000Z') },
-      { content: 'a', actor: 'ä'.repeat(200) }, { content: 'the text \\u0000 \\ud83d is no such character' },
-      { content: 'a', metadata: { '\\u0000': '\\\\ud83d' } }, { parts: [{ data: false }] },
+      { content: 'a', actor: 'ä'.repeat(200) },
+      { content: 'the text \\u0000 \\ud83d is no such character' },
+      { content: 'a', metadata: { '\\u0000': '\\\\ud83d' } },
+      { parts: [{ data: false }] },
     ]
     for (const turn of fits) {
       await appendTurn(world.deps, tenant.as('ann'), { conversationId: other, turn: { role: 'USER', ...turn } })

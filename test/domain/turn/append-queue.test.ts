@@ -22,9 +22,11 @@ describe.each(backends)('the append queue on $name', (backend) => {
 
   /** A call as the domain queues it, past the domain's checks. */
   const call = (tenant: Tenant, room: string, text: string, odd: Partial<AppendedTurn> = {}): AppendCall => ({
-    room, tenant: tenant.name, turns: [{
-      id: newId('turn'), actor: 'ann', kind: 'HUMAN', role: 'USER', status: 'COMMITTED', text, tokens: 1, ...odd,
-    }],
+    room,
+    tenant: tenant.name,
+    turns: [
+      { id: newId('turn'), actor: 'ann', kind: 'HUMAN', role: 'USER', status: 'COMMITTED', text, tokens: 1, ...odd },
+    ],
   })
   /** What Postgres refuses, and with it the whole statement. */
   const POISON = { role: 'KING' }
@@ -38,16 +40,18 @@ describe.each(backends)('the append queue on $name', (backend) => {
     expect(await seqsOf(tenant, room)).toEqual(upTo(66))
   })
 
-  it('keeps every caller\'s order over 64 rooms at once', async () => {
+  it("keeps every caller's order over 64 rooms at once", async () => {
     const tenant = world.tenant()
     const rooms = await Promise.all(upTo(64).map(() => tenant.room('ann', 'bob')))
     // Two callers a room: one sends without waiting, one after each answer.
-    await Promise.all(rooms.flatMap((room) => [
-      Promise.all(upTo(4).map((n) => tenant.say(room, 'ann', `ann ${n}`))),
-      (async () => {
-        for (const n of upTo(4)) await tenant.say(room, 'bob', `bob ${n}`)
-      })(),
-    ]))
+    await Promise.all(
+      rooms.flatMap((room) => [
+        Promise.all(upTo(4).map((n) => tenant.say(room, 'ann', `ann ${n}`))),
+        (async () => {
+          for (const n of upTo(4)) await tenant.say(room, 'bob', `bob ${n}`)
+        })(),
+      ]),
+    )
     for (const room of rooms) {
       expect(await seqsOf(tenant, room)).toEqual(upTo(10))
       const texts = await textsOf(tenant, room)
@@ -94,7 +98,8 @@ describe.each(backends)('the append queue on $name', (backend) => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const room = await tenant.room('ann')
     const answers = await Promise.all([
-      world.deps.appends.append(call(tenant, room, 'mine')), world.deps.appends.append(call(other, room, 'theirs')),
+      world.deps.appends.append(call(tenant, room, 'mine')),
+      world.deps.appends.append(call(other, room, 'theirs')),
       world.deps.appends.append(call(tenant, newId('conversation'), 'nowhere')),
       world.deps.appends.append(call(tenant, room, 'mine too')),
     ])
@@ -103,84 +108,86 @@ describe.each(backends)('the append queue on $name', (backend) => {
   })
 
   // The embedded database has no other clients.
-  if (backend.name === 'postgres') describe('while somebody else has rooms locked', () => {
-    /** Does the work while another client holds the journal rows of the rooms, then lets go. */
-    async function whileLocked(rooms: string[], work: (client: pg.Client) => Promise<void>): Promise<void> {
-      const client = new pg.Client(world.url)
-      await client.connect()
-      try {
-        await client.query('BEGIN')
-        await client.query('SELECT FROM journal WHERE conversation_id = ANY ($1) FOR UPDATE', [rooms])
-        await work(client)
-        await client.query('COMMIT')
-      } finally {
-        await client.end()
-      }
-    }
-
-    // Two statements may wait for locked rooms: one room, and more rooms than that.
-    it.each([1, 5])('lets other rooms go on, and those %d go through when they are let go', async (count) => {
-      const tenant = world.tenant()
-      const [locked, open] = [[] as string[], [] as string[]]
-      for (let i = 0; i < count; i++) locked.push(await tenant.room('ann'))
-      for (let i = 0; i < 8; i++) open.push(await tenant.room('ann'))
-      let waiting: Promise<unknown> = Promise.resolve()
-      let through = false
-      await whileLocked(locked, async () => {
-        waiting = Promise.all(upTo(3).flatMap((n) => locked.map((room) => tenant.say(room, 'ann', `${n}`))))
-          .then(() => (through = true))
-        for (const n of upTo(5)) await Promise.all(open.map((room) => tenant.say(room, 'ann', `${n}`)))
-        expect(through).toBe(false)
-      })
-      await waiting
-      for (const room of locked) expect(await textsOf(tenant, room)).toEqual(['1', '2', '3'])
-      for (const room of open) expect(await textsOf(tenant, room)).toEqual(upTo(5).map(String))
-    })
-
-    it('does not let rooms that stay locked hold up one that was locked for a moment', async () => {
-      const tenant = world.tenant()
-      const [stuck, brief] = [[] as string[], await tenant.room('ann')]
-      for (let i = 0; i < 3; i++) stuck.push(await tenant.room('ann'))
-      let waiting: Promise<unknown> = Promise.resolve()
-      await whileLocked(stuck, async () => {
-        waiting = Promise.all(stuck.map((room) => tenant.say(room, 'ann', 'hello')))
-        await new Promise((resolve) => setTimeout(resolve, 50))
-        let said: Promise<unknown> = Promise.resolve()
-        await whileLocked([brief], async () => {
-          said = tenant.say(brief, 'ann', 'hello')
-          await new Promise((resolve) => setTimeout(resolve, 50))
-        })
-        const late = new Promise((_, reject) => setTimeout(() => reject(new Error('held up')), 5_000).unref())
-        await Promise.race([said, late])
-      }).finally(() => waiting)
-    })
-
-    it('does not ask the database over and over for rooms that stay locked', async () => {
-      const tenant = world.tenant()
-      const locked = await Promise.all(upTo(5).map(() => tenant.room('ann')))
-      let waiting: Promise<unknown> = Promise.resolve()
-      await whileLocked(locked, async () => {
-        const asked = vi.spyOn(world.deps.pool, 'query')
-        waiting = Promise.all(locked.map((room) => tenant.say(room, 'ann', 'hello')))
-        await new Promise((resolve) => setTimeout(resolve, 300))
-        const times = asked.mock.calls.length
-        asked.mockRestore()
-        expect(times).toBeLessThan(50)
-      }).finally(() => waiting)
-    })
-
-    it('keeps the order of a locked room, what is sent meanwhile included', async () => {
-      const tenant = world.tenant()
-      const room = await tenant.room('ann')
-      const sent: Promise<unknown>[] = []
-      await whileLocked([room], async () => {
-        for (const n of upTo(10)) {
-          sent.push(tenant.say(room, 'ann', `${n}`))
-          await new Promise((resolve) => setTimeout(resolve, 10))
+  if (backend.name === 'postgres')
+    describe('while somebody else has rooms locked', () => {
+      /** Does the work while another client holds the journal rows of the rooms, then lets go. */
+      async function whileLocked(rooms: string[], work: (client: pg.Client) => Promise<void>): Promise<void> {
+        const client = new pg.Client(world.url)
+        await client.connect()
+        try {
+          await client.query('BEGIN')
+          await client.query('SELECT FROM journal WHERE conversation_id = ANY ($1) FOR UPDATE', [rooms])
+          await work(client)
+          await client.query('COMMIT')
+        } finally {
+          await client.end()
         }
+      }
+
+      // Two statements may wait for locked rooms: one room, and more rooms than that.
+      it.each([1, 5])('lets other rooms go on, and those %d go through when they are let go', async (count) => {
+        const tenant = world.tenant()
+        const [locked, open] = [[] as string[], [] as string[]]
+        for (let i = 0; i < count; i++) locked.push(await tenant.room('ann'))
+        for (let i = 0; i < 8; i++) open.push(await tenant.room('ann'))
+        let waiting: Promise<unknown> = Promise.resolve()
+        let through = false
+        await whileLocked(locked, async () => {
+          waiting = Promise.all(upTo(3).flatMap((n) => locked.map((room) => tenant.say(room, 'ann', `${n}`)))).then(
+            () => (through = true),
+          )
+          for (const n of upTo(5)) await Promise.all(open.map((room) => tenant.say(room, 'ann', `${n}`)))
+          expect(through).toBe(false)
+        })
+        await waiting
+        for (const room of locked) expect(await textsOf(tenant, room)).toEqual(['1', '2', '3'])
+        for (const room of open) expect(await textsOf(tenant, room)).toEqual(upTo(5).map(String))
       })
-      await Promise.all(sent)
-      expect(await textsOf(tenant, room)).toEqual(upTo(10).map(String))
+
+      it('does not let rooms that stay locked hold up one that was locked for a moment', async () => {
+        const tenant = world.tenant()
+        const [stuck, brief] = [[] as string[], await tenant.room('ann')]
+        for (let i = 0; i < 3; i++) stuck.push(await tenant.room('ann'))
+        let waiting: Promise<unknown> = Promise.resolve()
+        await whileLocked(stuck, async () => {
+          waiting = Promise.all(stuck.map((room) => tenant.say(room, 'ann', 'hello')))
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          let said: Promise<unknown> = Promise.resolve()
+          await whileLocked([brief], async () => {
+            said = tenant.say(brief, 'ann', 'hello')
+            await new Promise((resolve) => setTimeout(resolve, 50))
+          })
+          const late = new Promise((_, reject) => setTimeout(() => reject(new Error('held up')), 5_000).unref())
+          await Promise.race([said, late])
+        }).finally(() => waiting)
+      })
+
+      it('does not ask the database over and over for rooms that stay locked', async () => {
+        const tenant = world.tenant()
+        const locked = await Promise.all(upTo(5).map(() => tenant.room('ann')))
+        let waiting: Promise<unknown> = Promise.resolve()
+        await whileLocked(locked, async () => {
+          const asked = vi.spyOn(world.deps.pool, 'query')
+          waiting = Promise.all(locked.map((room) => tenant.say(room, 'ann', 'hello')))
+          await new Promise((resolve) => setTimeout(resolve, 300))
+          const times = asked.mock.calls.length
+          asked.mockRestore()
+          expect(times).toBeLessThan(50)
+        }).finally(() => waiting)
+      })
+
+      it('keeps the order of a locked room, what is sent meanwhile included', async () => {
+        const tenant = world.tenant()
+        const room = await tenant.room('ann')
+        const sent: Promise<unknown>[] = []
+        await whileLocked([room], async () => {
+          for (const n of upTo(10)) {
+            sent.push(tenant.say(room, 'ann', `${n}`))
+            await new Promise((resolve) => setTimeout(resolve, 10))
+          }
+        })
+        await Promise.all(sent)
+        expect(await textsOf(tenant, room)).toEqual(upTo(10).map(String))
+      })
     })
-  })
 })

@@ -33,8 +33,9 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     it('needs a call, and says which one it misses', async () => {
       const { say, batch, expectNothingNew } = await roomOf('agent', 'tool')
       await expect(say('tool', [result('k1')])).rejects.toThrow(InvalidInput)
-      await expect(say('tool', [result('k1')]))
-        .rejects.toThrow('turn.parts: there is no tool call "k1" in the room to answer')
+      await expect(say('tool', [result('k1')])).rejects.toThrow(
+        'turn.parts: there is no tool call "k1" in the room to answer',
+      )
       await expect(batch(['agent', [{ text: 'a' }]], ['tool', [result('k1')]])).rejects.toThrow('turns.1.parts')
       await expectNothingNew()
     })
@@ -68,10 +69,11 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       await say('tool', [result('secret')], { audience: ['agent'] })
     })
 
-    it('to a private call earlier in the batch is no outsider\'s either', async () => {
+    it("to a private call earlier in the batch is no outsider's either", async () => {
       const { batch, expectNothingNew } = await roomOf('agent', 'tool', 'eve')
-      await expect(batch(['agent', [call('secret')], { audience: ['tool'] }], ['eve', [result('secret')]]))
-        .rejects.toThrow('there is no tool call "secret"')
+      await expect(
+        batch(['agent', [call('secret')], { audience: ['tool'] }], ['eve', [result('secret')]]),
+      ).rejects.toThrow('there is no tool call "secret"')
       await expectNothingNew()
     })
 
@@ -113,8 +115,9 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
 
     it('names the turn whose audience is a stranger', async () => {
       const { batch } = await roomOf('agent', 'bob')
-      await expect(batch(['agent', text('a')], ['agent', text('b'), { audience: ['mallory'] }]))
-        .rejects.toThrow('turns.1.audience: "mallory" is no participant')
+      await expect(batch(['agent', text('a')], ['agent', text('b'), { audience: ['mallory'] }])).rejects.toThrow(
+        'turns.1.audience: "mallory" is no participant',
+      )
     })
 
     it('may whisper to somebody who joins by it', async () => {
@@ -127,7 +130,8 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     it('that is refused does not hold up what was sent with it', async () => {
       const { tenant, room, batch } = await roomOf('agent')
       const sent = await Promise.allSettled([
-        tenant.say(room, 'agent', 'before'), batch(['agent', text('a')], ['agent', [result('none')]]),
+        tenant.say(room, 'agent', 'before'),
+        batch(['agent', text('a')], ['agent', [result('none')]]),
         tenant.say(room, 'agent', 'after'),
       ])
       expect(sent.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])

@@ -17,7 +17,7 @@ describe.each(backends)('appending on $name', (backend) => {
   const world = useWorld(backend)
 
   const journalOf = async (tenant: Tenant, room: string) =>
-    (await readJournal(world.deps.pool, tenant.name, room, 0, 10_000))
+    await readJournal(world.deps.pool, tenant.name, room, 0, 10_000)
   const textsOf = async (tenant: Tenant, room: string, actor = 'stranger') =>
     (await pageOfTurns(world.deps, tenant.as(actor), [room], { first: 200 })).get(room)!.items.map(({ text }) => text)
 
@@ -31,7 +31,10 @@ describe.each(backends)('appending on $name', (backend) => {
       expect([first, second, third].map(({ seq }) => seq)).toEqual([2, 4, 5])
       const entries = await journalOf(tenant, room)
       expect(entries.map(({ seq, kind, actor, turn }) => [seq, kind, actor ?? turn?.text])).toEqual([
-        [1, 'JOINED', 'ann'], [2, 'APPENDED', 'one'], [3, 'JOINED', 'bob'], [4, 'APPENDED', 'two'],
+        [1, 'JOINED', 'ann'],
+        [2, 'APPENDED', 'one'],
+        [3, 'JOINED', 'bob'],
+        [4, 'APPENDED', 'two'],
         [5, 'APPENDED', 'three'],
       ])
     })
@@ -43,20 +46,33 @@ describe.each(backends)('appending on $name', (backend) => {
         conversationId: room,
         turns: ['ann', 'bob', 'ann', 'bob'].map((actor, i) => ({ actor, role: 'USER', content: `t${i}` })),
       })
-      expect(turns.map(({ seq, actor, text }) => [seq, actor, text]))
-        .toEqual([[2, 'ann', 't0'], [4, 'bob', 't1'], [5, 'ann', 't2'], [6, 'bob', 't3']])
+      expect(turns.map(({ seq, actor, text }) => [seq, actor, text])).toEqual([
+        [2, 'ann', 't0'],
+        [4, 'bob', 't1'],
+        [5, 'ann', 't2'],
+        [6, 'bob', 't3'],
+      ])
     })
 
     it('answers with the turn as later reads show it', async () => {
       const tenant = world.tenant()
       const room = await tenant.room('ann', 'bob')
       const everything: TurnInput = {
-        role: 'ASSISTANT', audience: ['bob', 'ann', 'bob'], pinned: true, tokens: { prompt: 3, completion: 4 },
-        model: 'gpt', adapter: 'x', traceId: 'abc', sources: [{ documentId: 'd', score: 0.5 }],
+        role: 'ASSISTANT',
+        audience: ['bob', 'ann', 'bob'],
+        pinned: true,
+        tokens: { prompt: 3, completion: 4 },
+        model: 'gpt',
+        adapter: 'x',
+        traceId: 'abc',
+        sources: [{ documentId: 'd', score: 0.5 }],
         metadata: { a: [1, null] },
-        clientId: 'c1', createdAt: new Date('2024-02-03T04:05:06.789Z'),
+        clientId: 'c1',
+        createdAt: new Date('2024-02-03T04:05:06.789Z'),
         parts: [
-          { text: 'see ' }, { reasoning: { reasoning: 'hm', signature: 's' } }, { text: 'this' },
+          { text: 'see ' },
+          { reasoning: { reasoning: 'hm', signature: 's' } },
+          { text: 'this' },
           { data: { b: false } },
           { toolCall: { callId: 'k', name: 'look', arguments: { at: 'it' } } },
           { toolResult: { callId: 'k', name: 'look', result: null } },
@@ -65,7 +81,11 @@ describe.each(backends)('appending on $name', (backend) => {
       }
       const said = [await appendTurn(world.deps, tenant.as('ann'), { conversationId: room, turn: everything })]
       for (let i = 0; i < 12; i++) said.push(await tenant.say(room, 'ann', `plain ${i}`))
-      const read = await getTurns(world.deps, tenant.as('ann'), said.map(({ id }) => id))
+      const read = await getTurns(
+        world.deps,
+        tenant.as('ann'),
+        said.map(({ id }) => id),
+      )
       expect(said.map(({ id }) => read.get(id))).toEqual(said)
       expect(said[0]).toMatchObject({ text: 'see this', audience: ['ann', 'bob'], promptTokens: 3, pinned: true })
     })
@@ -88,8 +108,12 @@ describe.each(backends)('appending on $name', (backend) => {
       const room = await tenant.room()
       for (const role of ['USER', 'ASSISTANT', 'TOOL', 'SYSTEM'] as const) await tenant.say(room, role, 'hi', { role })
       const participants = (await getParticipants(world.deps, tenant.as('USER'), [room])).get(room)!
-      expect(participants.map(({ actor, kind }) => [actor, kind]))
-        .toEqual([['USER', 'HUMAN'], ['ASSISTANT', 'AGENT'], ['TOOL', 'TOOL'], ['SYSTEM', 'AGENT']])
+      expect(participants.map(({ actor, kind }) => [actor, kind])).toEqual([
+        ['USER', 'HUMAN'],
+        ['ASSISTANT', 'AGENT'],
+        ['TOOL', 'TOOL'],
+        ['SYSTEM', 'AGENT'],
+      ])
     })
 
     it('takes somebody who has left back in when they speak, with their history as it was meant', async () => {
@@ -127,7 +151,9 @@ describe.each(backends)('appending on $name', (backend) => {
     })
 
     it.each([
-      ['text', { content: 'twice' }], ['role', { role: 'SYSTEM' as const }], ['audience', { audience: ['bob'] }],
+      ['text', { content: 'twice' }],
+      ['role', { role: 'SYSTEM' as const }],
+      ['audience', { audience: ['bob'] }],
       ['metadata', { metadata: { a: 1 } }],
     ])('refuses the same clientId for other %s', async (_, change) => {
       const tenant = world.tenant()
@@ -142,7 +168,8 @@ describe.each(backends)('appending on $name', (backend) => {
       const tenant = world.tenant()
       const [room, other] = [await tenant.room('ann', 'bob'), await tenant.room('ann')]
       const said = await Promise.all([
-        tenant.say(room, 'ann', 'a', { clientId: 'c' }), tenant.say(room, 'bob', 'b', { clientId: 'c' }),
+        tenant.say(room, 'ann', 'a', { clientId: 'c' }),
+        tenant.say(room, 'bob', 'b', { clientId: 'c' }),
         tenant.say(other, 'ann', 'c', { clientId: 'c' }),
       ])
       expect(new Set(said.map(({ id }) => id)).size).toBe(3)
@@ -151,8 +178,11 @@ describe.each(backends)('appending on $name', (backend) => {
     it('makes one turn of 32 simultaneous twins, between other turns', async () => {
       const tenant = world.tenant()
       const room = await tenant.room('ann')
-      const said = await Promise.all(Array.from({ length: 64 }, (_, i) =>
-        tenant.say(room, 'ann', i % 2 ? 'twin' : `t${i}`, i % 2 ? { clientId: 'twin' } : {})))
+      const said = await Promise.all(
+        Array.from({ length: 64 }, (_, i) =>
+          tenant.say(room, 'ann', i % 2 ? 'twin' : `t${i}`, i % 2 ? { clientId: 'twin' } : {}),
+        ),
+      )
       expect(new Set(said.filter(({ text }) => text === 'twin').map(({ id }) => id)).size).toBe(1)
       expect((await textsOf(tenant, room)).filter((text) => text === 'twin')).toHaveLength(1)
       expect(await tenant.lastSeq(room)).toBe(1 + 32 + 1)
@@ -166,7 +196,8 @@ describe.each(backends)('appending on $name', (backend) => {
       const first = await appendTurns(world.deps, tenant.as('ann'), batch)
       expect(await appendTurns(world.deps, tenant.as('ann'), batch)).toEqual(first)
       const more = await appendTurns(world.deps, tenant.as('ann'), {
-        conversationId: room, turns: [...turns, { role: 'USER', content: 't3', clientId: 'c3' }],
+        conversationId: room,
+        turns: [...turns, { role: 'USER', content: 't3', clientId: 'c3' }],
       })
       expect(more.map(({ id }) => id).slice(0, 2)).toEqual(first.map(({ id }) => id))
       expect(await textsOf(tenant, room)).toEqual(['t1', 't2', 't3'])
@@ -179,9 +210,15 @@ describe.each(backends)('appending on $name', (backend) => {
       const room = await tenant.room('a', 'b')
       for (let round = 0; round < 10; round++) {
         const expectedLastSeq = (await tenant.lastSeq(room))!
-        const results = await Promise.allSettled(['a', 'b'].map((actor) => appendTurn(world.deps, tenant.as(actor), {
-          conversationId: room, expectedLastSeq, turn: { role: 'ASSISTANT', content: `${round}` },
-        })))
+        const results = await Promise.allSettled(
+          ['a', 'b'].map((actor) =>
+            appendTurn(world.deps, tenant.as(actor), {
+              conversationId: room,
+              expectedLastSeq,
+              turn: { role: 'ASSISTANT', content: `${round}` },
+            }),
+          ),
+        )
         const lost = results.filter((result) => result.status === 'rejected')
         expect(lost).toHaveLength(1)
         expect(lost[0]!.reason).toBeInstanceOf(Conflict)
@@ -196,7 +233,9 @@ describe.each(backends)('appending on $name', (backend) => {
       const [first, minding, last] = await Promise.allSettled([
         tenant.say(room, 'a', 'first'),
         appendTurn(world.deps, tenant.as('a'), {
-          conversationId: room, expectedLastSeq: 1, turn: { role: 'USER', content: 'late' },
+          conversationId: room,
+          expectedLastSeq: 1,
+          turn: { role: 'USER', content: 'late' },
         }),
         tenant.say(room, 'a', 'last'),
       ])
@@ -208,7 +247,9 @@ describe.each(backends)('appending on $name', (backend) => {
       const tenant = world.tenant()
       const room = await tenant.room('a')
       const input = {
-        conversationId: room, expectedLastSeq: 1, turn: { role: 'USER' as const, content: 'x', clientId: 'c' },
+        conversationId: room,
+        expectedLastSeq: 1,
+        turn: { role: 'USER' as const, content: 'x', clientId: 'c' },
       }
       const first = await appendTurn(world.deps, tenant.as('a'), input)
       await tenant.say(room, 'a', 'later')
@@ -235,7 +276,9 @@ describe.each(backends)('appending on $name', (backend) => {
     const room = await tenant.room('ann', 'bob')
     const inbox = await readInbox(world.deps, tenant.as('bob'), {})
     const heard: string[] = []
-    const ended = (async () => { for await (const { reason } of inbox) heard.push(reason) })()
+    const ended = (async () => {
+      for await (const { reason } of inbox) heard.push(reason)
+    })()
     await tenant.say(room, 'ann', 'hello')
     await expect.poll(() => heard).toContain('TURN')
     await inbox.return!()

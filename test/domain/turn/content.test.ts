@@ -3,7 +3,14 @@
 import { describe, expect, it } from 'vitest'
 import { parse } from '../../../src/domain/input.ts'
 import {
-  contentOf, digest, partInput, parts, partsOf, toParts, type ContentPart, type PartInput,
+  contentOf,
+  digest,
+  partInput,
+  parts,
+  partsOf,
+  toParts,
+  type ContentPart,
+  type PartInput,
 } from '../../../src/domain/turn/content.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 
@@ -16,26 +23,42 @@ const result = (callId: string): PartInput => ({ toolResult: { callId, name: 'lo
 describe('a part', () => {
   it.each<[PartInput, ContentPart]>([
     [{ text: 'a' }, { type: 'text', text: 'a' }],
-    [{ text: '', data: null }, { type: 'text', text: '' }],
-    [{ text: null, data: 0 }, { type: 'data', data: 0 }],
+    [
+      { text: '', data: null },
+      { type: 'text', text: '' },
+    ],
+    [
+      { text: null, data: 0 },
+      { type: 'data', data: 0 },
+    ],
     [{ data: false }, { type: 'data', data: false }],
     [{ data: { deep: [null] } }, { type: 'data', data: { deep: [null] } }],
     [call('k'), { type: 'toolCall', callId: 'k', name: 'look', arguments: { a: 1 } }],
-    [{ toolCall: { callId: 'k', name: 'n', arguments: undefined } },
-      { type: 'toolCall', callId: 'k', name: 'n', arguments: null }],
-    [{ toolResult: { callId: 'k', name: 'n', result: false } },
-      { type: 'toolResult', callId: 'k', name: 'n', result: false }],
-    [{ toolResult: { callId: 'k', name: 'n', result: null } },
-      { type: 'toolResult', callId: 'k', name: 'n', result: null }],
-    [{ file: { mediaType: 'image/png', url: 'https://a.example/' } },
-      { type: 'file', mediaType: 'image/png', url: 'https://a.example/' }],
+    [
+      { toolCall: { callId: 'k', name: 'n', arguments: undefined } },
+      { type: 'toolCall', callId: 'k', name: 'n', arguments: null },
+    ],
+    [
+      { toolResult: { callId: 'k', name: 'n', result: false } },
+      { type: 'toolResult', callId: 'k', name: 'n', result: false },
+    ],
+    [
+      { toolResult: { callId: 'k', name: 'n', result: null } },
+      { type: 'toolResult', callId: 'k', name: 'n', result: null },
+    ],
+    [
+      { file: { mediaType: 'image/png', url: 'https://a.example/' } },
+      { type: 'file', mediaType: 'image/png', url: 'https://a.example/' },
+    ],
     [{ reasoning: { reasoning: 'hm', signature: 's' } }, { type: 'reasoning', reasoning: 'hm', signature: 's' }],
   ])('%j is stored as %j', (input, part) => {
     expect(read(input)).toEqual([part])
   })
 
   it.each<[unknown, RegExp]>([
-    [{}, /exactly one field/], [{ text: null }, /exactly one field/], [{ data: null }, /exactly one field/],
+    [{}, /exactly one field/],
+    [{ text: null }, /exactly one field/],
+    [{ data: null }, /exactly one field/],
     [{ text: 'a', data: 1 }, /exactly one field/],
     [{ text: '', toolCall: { callId: 'k', name: 'n', arguments: 1 } }, /exactly one field/],
     [{ toolCall: { callId: '', name: 'n', arguments: {} } }, /toolCall\.callId: must not be empty/],
@@ -43,7 +66,9 @@ describe('a part', () => {
     [{ file: { mediaType: 'a', url: '' } }, /file\.url/],
     [{ file: { mediaType: 'a', url: 'x'.repeat(8193) } }, /file\.url: must be at most 8192 characters/],
     [{ reasoning: { reasoning: '\0' } }, /reasoning\.reasoning: must not contain U\+0000/],
-    [{ data: ['\ud83d'] }, /data: must not contain/], ['a', /./], [null, /./],
+    [{ data: ['\ud83d'] }, /data: must not contain/],
+    ['a', /./],
+    [null, /./],
   ])('%j is refused', (input, says) => {
     expect(() => parse(partInput, input)).toThrow(says)
   })
@@ -57,8 +82,13 @@ describe('a part', () => {
 
 describe('content', () => {
   it('that is one text is stored as that text alone', async () => {
-    expect(await contentOf(read({ text: ' hello ' }), deps))
-      .toEqual({ text: ' hello ', parts: null, tokens: 7, calls: [], answers: [] })
+    expect(await contentOf(read({ text: ' hello ' }), deps)).toEqual({
+      text: ' hello ',
+      parts: null,
+      tokens: 7,
+      calls: [],
+      answers: [],
+    })
   })
 
   it('of parts keeps them, and joins their texts', async () => {
@@ -71,8 +101,12 @@ describe('content', () => {
   it('is counted as a model would be shown it', async () => {
     const shown = ['a', 'hm', 'look {"a":1}', 'look [true]', 'image/png u', '{"b":2}'].join('\n')
     const all = read(
-      { text: 'a' }, { reasoning: { reasoning: 'hm' } }, call('k'), result('k'),
-      { file: { mediaType: 'image/png', url: 'u' } }, { data: { b: 2 } },
+      { text: 'a' },
+      { reasoning: { reasoning: 'hm' } },
+      call('k'),
+      result('k'),
+      { file: { mediaType: 'image/png', url: 'u' } },
+      { data: { b: 2 } },
     )
     expect((await contentOf(all, { ...deps, limits: { turnBytes: 1000 } })).tokens).toBe(shown.length)
   })
@@ -94,19 +128,23 @@ describe('content', () => {
   })
 
   it.each<[PartInput[]]>([[[{ text: '' }]], [[{ text: ' \n\t\u00a0' }]], [[{ text: '' }, { text: ' ' }]]])(
-    'of %j says nothing', async (inputs) => {
+    'of %j says nothing',
+    async (inputs) => {
       await expect(contentOf(read(...inputs), deps, 'turn.parts')).rejects.toThrow('turn.parts: must not be empty')
-    })
+    },
+  )
 
   it('has a limit in bytes: of the text, or of all parts as JSON', async () => {
     await contentOf(read({ text: 'x'.repeat(100) }), deps)
-    await expect(contentOf(read({ text: 'x'.repeat(101) }), deps, 'c'))
-      .rejects.toThrow('c: has 101 bytes; a turn may have 100')
+    await expect(contentOf(read({ text: 'x'.repeat(101) }), deps, 'c')).rejects.toThrow(
+      'c: has 101 bytes; a turn may have 100',
+    )
     await expect(contentOf(read({ text: '€'.repeat(34) }), deps)).rejects.toThrow('has 102 bytes')
     const printed = JSON.stringify(read({ text: 'a' }, { data: '' })).length
     await contentOf(read({ text: 'a' }, { data: 'x'.repeat(100 - printed) }), deps)
-    await expect(contentOf(read({ text: 'a' }, { data: 'x'.repeat(101 - printed) }), deps))
-      .rejects.toThrow(InvalidInput)
+    await expect(contentOf(read({ text: 'a' }, { data: 'x'.repeat(101 - printed) }), deps)).rejects.toThrow(
+      InvalidInput,
+    )
   })
 
   it('comes back as parts, whatever way it is stored', async () => {
@@ -119,7 +157,10 @@ describe('content', () => {
 
 describe('the digest', () => {
   it.each<[unknown, unknown]>([
-    [{ a: 1, b: { c: 2, d: [3] } }, { b: { d: [3], c: 2 }, a: 1 }],
+    [
+      { a: 1, b: { c: 2, d: [3] } },
+      { b: { d: [3], c: 2 }, a: 1 },
+    ],
     [{ a: 1 }, { a: 1, b: undefined, c: null }],
     [{ at: new Date(5) }, { at: new Date(5) }],
   ])('of %j is that of %j', (a, b) => {
@@ -128,8 +169,14 @@ describe('the digest', () => {
   })
 
   it.each<[unknown, unknown]>([
-    [{ a: 1 }, { a: 2 }], [{ a: 1 }, { b: 1 }], [{ a: '1' }, { a: 1 }], [{ a: [1, 2] }, { a: [2, 1] }],
-    [{ a: 0 }, { a: false }], [{ a: '' }, {}], [{ at: new Date(5) }, { at: new Date(6) }], [{ a: [null] }, { a: [] }],
+    [{ a: 1 }, { a: 2 }],
+    [{ a: 1 }, { b: 1 }],
+    [{ a: '1' }, { a: 1 }],
+    [{ a: [1, 2] }, { a: [2, 1] }],
+    [{ a: 0 }, { a: false }],
+    [{ a: '' }, {}],
+    [{ at: new Date(5) }, { at: new Date(6) }],
+    [{ a: [null] }, { a: [] }],
   ])('tells %j from %j', (a, b) => {
     expect(digest(a)).not.toBe(digest(b))
   })

@@ -37,44 +37,59 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     it('are slices of the transcript, whatever was appended and superseded before each', async () => {
       const cursor = fc.option(fc.nat(1000), { freq: 3 })
       const step = fc.oneof(
-        fc.record({ append: fc.integer({ min: 1, max: 3 }) }), fc.record({ supersede: fc.nat(1000) }),
+        fc.record({ append: fc.integer({ min: 1, max: 3 }) }),
+        fc.record({ supersede: fc.nat(1000) }),
         fc.record({
-          backwards: fc.boolean(), size: fc.nat(6), after: cursor, before: cursor, includeSuperseded: fc.boolean(),
+          backwards: fc.boolean(),
+          size: fc.nat(6),
+          after: cursor,
+          before: cursor,
+          includeSuperseded: fc.boolean(),
         }),
       )
-      await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {
-        const [tenant, room] = await roomOf(0)
-        const all: Version[] = []
-        const newest = () => all.filter(({ rootSeq, seq }) => !all.some((o) => o.rootSeq === rootSeq && o.seq > seq))
-        for (const step of steps) {
-          if ('append' in step) {
-            for (let i = 0; i < step.append; i++) all.push(await tenant.say(room, 'ann', 'said'))
-          } else if ('supersede' in step) {
-            const older = newest()[step.supersede % all.length]
-            if (older) all.push(await supersede(tenant, older.id, 'edited'))
-          } else {
-            // Cursors of any version, also of those that are no longer shown.
-            const [after, before] = [step.after, step.before]
-              .map((pick) => (pick === null || all.length === 0 ? null : all[pick % all.length]!))
-            const page = await pageOf(tenant, room, {
-              [step.backwards ? 'last' : 'first']: step.size, includeSuperseded: step.includeSuperseded,
-              after: after && turnCursor(after), before: before && turnCursor(before),
-            })
-            const list = (step.includeSuperseded ? [...all] : newest()).sort(inPlace)
-            const between = list.filter((turn) => step.includeSuperseded
-              ? (!after || inPlace(turn, after) > 0) && (!before || inPlace(turn, before) < 0)
-              // Without old versions, a place is shown once: its cursor stands for every version.
-              : (!after || turn.rootSeq > after.rootSeq) && (!before || turn.rootSeq < before.rootSeq))
-            const expected = step.backwards
-              ? between.slice(Math.max(0, between.length - step.size)) : between.slice(0, step.size)
-            expect(page.items.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
-            const more = between.length > step.size
-            expect(step.backwards ? page.hasPreviousPage : page.hasNextPage).toBe(more)
-            expect(step.backwards ? page.hasNextPage : page.hasPreviousPage)
-              .toBe(Boolean(step.backwards ? before : after))
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {
+          const [tenant, room] = await roomOf(0)
+          const all: Version[] = []
+          const newest = () => all.filter(({ rootSeq, seq }) => !all.some((o) => o.rootSeq === rootSeq && o.seq > seq))
+          for (const step of steps) {
+            if ('append' in step) {
+              for (let i = 0; i < step.append; i++) all.push(await tenant.say(room, 'ann', 'said'))
+            } else if ('supersede' in step) {
+              const older = newest()[step.supersede % all.length]
+              if (older) all.push(await supersede(tenant, older.id, 'edited'))
+            } else {
+              // Cursors of any version, also of those that are no longer shown.
+              const [after, before] = [step.after, step.before].map((pick) =>
+                pick === null || all.length === 0 ? null : all[pick % all.length]!,
+              )
+              const page = await pageOf(tenant, room, {
+                [step.backwards ? 'last' : 'first']: step.size,
+                includeSuperseded: step.includeSuperseded,
+                after: after && turnCursor(after),
+                before: before && turnCursor(before),
+              })
+              const list = (step.includeSuperseded ? [...all] : newest()).sort(inPlace)
+              const between = list.filter((turn) =>
+                step.includeSuperseded
+                  ? (!after || inPlace(turn, after) > 0) && (!before || inPlace(turn, before) < 0)
+                  : // Without old versions, a place is shown once: its cursor stands for every version.
+                    (!after || turn.rootSeq > after.rootSeq) && (!before || turn.rootSeq < before.rootSeq),
+              )
+              const expected = step.backwards
+                ? between.slice(Math.max(0, between.length - step.size))
+                : between.slice(0, step.size)
+              expect(page.items.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
+              const more = between.length > step.size
+              expect(step.backwards ? page.hasPreviousPage : page.hasNextPage).toBe(more)
+              expect(step.backwards ? page.hasNextPage : page.hasPreviousPage).toBe(
+                Boolean(step.backwards ? before : after),
+              )
+            }
           }
-        }
-      }), { numRuns: 30 })
+        }),
+        { numRuns: 30 },
+      )
     }, 60_000)
 
     it.each(['first', 'last'] as const)('read on with %s show a place once while it is written to', async (way) => {
@@ -92,7 +107,11 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         await supersede(tenant, edge.id, 'edited')
       }
       expect(new Set(seen).size).toBe(seen.length)
-      expect(upTo(41).slice(1).every((seq) => seen.includes(seq))).toBe(true)
+      expect(
+        upTo(41)
+          .slice(1)
+          .every((seq) => seen.includes(seq)),
+      ).toBe(true)
     })
 
     it('are of 50 turns unless asked, and may be empty', async () => {
@@ -100,8 +119,11 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       expect(await textsOf(tenant, room, {})).toEqual(upTo(50).map(String))
       const none = await pageOf(tenant, room, { first: 0 })
       expect(none).toEqual({ items: [], hasNextPage: true, hasPreviousPage: false })
-      expect(await pageOf(tenant, await tenant.room(), {}))
-        .toEqual({ items: [], hasNextPage: false, hasPreviousPage: false })
+      expect(await pageOf(tenant, await tenant.room(), {})).toEqual({
+        items: [],
+        hasNextPage: false,
+        hasPreviousPage: false,
+      })
     })
 
     it('of many rooms come in one statement, each room its own', async () => {
@@ -114,7 +136,13 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       const asked = [...rooms, foreign, newId('conversation')]
       const pages = await pageOfTurns(world.deps, tenant.as('ann'), asked, { last: 3 })
       expect(asked.map((room) => pages.get(room)!.items.map(({ text }) => text))).toEqual([
-        [], ['1.1'], ['2.1', '2.2'], ['3.1', '3.2', '3.3'], ['4.2', '4.3', '4.4'], [], [],
+        [],
+        ['1.1'],
+        ['2.1', '2.2'],
+        ['3.1', '3.2', '3.3'],
+        ['4.2', '4.3', '4.4'],
+        [],
+        [],
       ])
       expect(asked.filter((room) => pages.get(room)!.hasPreviousPage)).toEqual([rooms[4]])
     })
@@ -131,14 +159,17 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       ['an empty cursor', { before: '' }, /^before: /],
       ['a cursor of another list', { after: Buffer.from('CREATED:1:conv_x').toString('base64url') }, /^after: /],
       ['a cursor beyond all numbers', { after: Buffer.from('turn:9999999999:1').toString('base64url') }, /^after: /],
-      ['a turn\'s id as a cursor', { before: newId('turn') }, /^before: /],
+      ["a turn's id as a cursor", { before: newId('turn') }, /^before: /],
       ['an unknown role', { filter: { roles: ['KING' as 'USER'] } }, /^roles\.0: /],
       ['a negative sinceSeq', { filter: { sinceSeq: -1 } }, /^sinceSeq: must not be negative$/],
       ['an invalid time', { filter: { after: new Date(NaN) } }, /^after: /],
       ['U+0000 in an actor', { filter: { actors: ['a\0'] } }, /U\+0000/],
     ])('refuse %s', async (_, args, says) => {
       const [tenant, room] = await roomOf(1)
-      const error = await pageOf(tenant, room, args).then(() => null, (reason) => reason)
+      const error = await pageOf(tenant, room, args).then(
+        () => null,
+        (reason) => reason,
+      )
       expect(error).toBeInstanceOf(InvalidInput)
       expect(error.message).toMatch(says)
     })
@@ -150,7 +181,11 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       const tenant = world.tenant()
       const room = await tenant.room('ann', 'bob')
       const turns = [
-        ['ann', 'USER', 1], ['bob', 'ASSISTANT', 2], ['ann', 'SYSTEM', 3], ['bob', 'USER', 4], ['ann', 'USER', 5],
+        ['ann', 'USER', 1],
+        ['bob', 'ASSISTANT', 2],
+        ['ann', 'SYSTEM', 3],
+        ['bob', 'USER', 4],
+        ['ann', 'USER', 5],
       ] as const
       await appendTurns(world.deps, tenant.as('ann'), {
         conversationId: room,
@@ -160,12 +195,22 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     }
 
     it.each<[TurnsArgs['filter'], string]>([
-      [{}, '12345'], [null, '12345'], [{ actors: ['ann'] }, '135'], [{ actors: ['ann', 'bob'] }, '12345'],
-      [{ actors: [] }, ''], [{ roles: [] }, ''], [{ roles: ['USER'] }, '145'],
+      [{}, '12345'],
+      [null, '12345'],
+      [{ actors: ['ann'] }, '135'],
+      [{ actors: ['ann', 'bob'] }, '12345'],
+      [{ actors: [] }, ''],
+      [{ roles: [] }, ''],
+      [{ roles: ['USER'] }, '145'],
       [{ roles: ['SYSTEM', 'ASSISTANT'] }, '23'],
-      [{ after: at(3) }, '345'], [{ before: at(3) }, '12'], [{ after: at(2), before: at(4) }, '23'],
-      [{ sinceSeq: 0 }, '12345'], [{ sinceSeq: 4 }, '345'], [{ sinceSeq: 2 ** 31 - 1 }, ''],
-      [{ actors: ['ann'], roles: ['USER'], after: at(2) }, '5'], [{ actors: ['nobody'] }, ''],
+      [{ after: at(3) }, '345'],
+      [{ before: at(3) }, '12'],
+      [{ after: at(2), before: at(4) }, '23'],
+      [{ sinceSeq: 0 }, '12345'],
+      [{ sinceSeq: 4 }, '345'],
+      [{ sinceSeq: 2 ** 31 - 1 }, ''],
+      [{ actors: ['ann'], roles: ['USER'], after: at(2) }, '5'],
+      [{ actors: ['nobody'] }, ''],
     ])('of %j finds %s', async (filter, found) => {
       const [tenant, room] = await mixed()
       expect((await textsOf(tenant, room, { filter })).join('')).toBe(found)
@@ -202,8 +247,9 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       const first = (await pageOf(tenant, room, { first: 1 })).items[0]!
       await supersedeTurn(world.deps, tenant.as('ann'), { turnId: first.id, turn: { role: 'SYSTEM', content: 'now' } })
       expect(await textsOf(tenant, room, { filter: { actors: ['ann'], roles: ['USER'] } })).toEqual(['5'])
-      expect(await textsOf(tenant, room, { includeSuperseded: true, filter: { actors: ['ann'], roles: ['USER'] } }))
-        .toEqual(['1', '5'])
+      expect(
+        await textsOf(tenant, room, { includeSuperseded: true, filter: { actors: ['ann'], roles: ['USER'] } }),
+      ).toEqual(['1', '5'])
     })
   })
 
@@ -231,13 +277,15 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     })
 
     it.each([
-      [{ limit: 0 }, 'limit: is 0; it must be 1 to 200'], [{ limit: 201 }, 'limit: is 201; it must be 1 to 200'],
-      [{ limit: -1 }, 'limit: must not be negative'], [{ before: -1 }, 'before: must not be negative'],
+      [{ limit: 0 }, 'limit: is 0; it must be 1 to 200'],
+      [{ limit: 201 }, 'limit: is 201; it must be 1 to 200'],
+      [{ limit: -1 }, 'limit: must not be negative'],
+      [{ before: -1 }, 'before: must not be negative'],
     ])('refuses %j', async (args, message) => {
       const [tenant, room] = await roomOf(0)
-      await expect(readHistory(tenant, room, args)).rejects.toThrow(new InvalidInput([{
-        path: [message.split(':')[0]!], message: message.slice(message.indexOf(' ') + 1),
-      }]))
+      await expect(readHistory(tenant, room, args)).rejects.toThrow(
+        new InvalidInput([{ path: [message.split(':')[0]!], message: message.slice(message.indexOf(' ') + 1) }]),
+      )
     })
   })
 })

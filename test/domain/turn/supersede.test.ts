@@ -21,7 +21,8 @@ describe.each(backends)('superseding on $name', (backend) => {
     supersedeTurn(world.deps, tenant.as(actor), { turnId, turn: { role: 'USER', content, ...more } })
   const textsOf = async (tenant: Tenant, room: string, actor = 'ann', includeSuperseded = false) =>
     (await pageOfTurns(world.deps, tenant.as(actor), [room], { first: 50, includeSuperseded }))
-      .get(room)!.items.map(({ text }) => text)
+      .get(room)!
+      .items.map(({ text }) => text)
 
   it('puts the newest version at the place of the first, and keeps them all', async () => {
     const tenant = world.tenant()
@@ -30,8 +31,11 @@ describe.each(backends)('superseding on $name', (backend) => {
     await tenant.say(room, 'ann', 'later')
     const second = await edit(tenant, 'ann', first.id, 'v2')
     const third = await edit(tenant, 'ann', second.id, 'v3', { pinned: false, metadata: { why: 'typo' } })
-    expect([first, second, third].map(({ seq, rootSeq, pinned }) => [seq, rootSeq, pinned]))
-      .toEqual([[2, 2, true], [4, 2, true], [5, 2, false]])
+    expect([first, second, third].map(({ seq, rootSeq, pinned }) => [seq, rootSeq, pinned])).toEqual([
+      [2, 2, true],
+      [4, 2, true],
+      [5, 2, false],
+    ])
     expect(await textsOf(tenant, room)).toEqual(['v3', 'later'])
     expect(await textsOf(tenant, room, 'ann', true)).toEqual(['v1', 'v2', 'v3', 'later'])
     const newest = (await history(world.deps, tenant.as('ann'), [room], {})).get(room)!
@@ -42,10 +46,18 @@ describe.each(backends)('superseding on $name', (backend) => {
     expect(ids.map((id) => read.get(id)!.supersededBy)).toEqual([second.id, third.id, null])
     expect(read.get(third.id)).toEqual(third)
     const pairs = (versions: Map<string, { id: string }>) => [...versions].map(([id, turn]) => [id, turn.id]).sort()
-    expect(pairs(await getNextVersions(world.deps, tenant.as('ann'), ids)))
-      .toEqual([[ids[0], ids[1]], [ids[1], ids[2]]].sort())
-    expect(pairs(await getPreviousVersions(world.deps, tenant.as('ann'), ids)))
-      .toEqual([[ids[1], ids[0]], [ids[2], ids[1]]].sort())
+    expect(pairs(await getNextVersions(world.deps, tenant.as('ann'), ids))).toEqual(
+      [
+        [ids[0], ids[1]],
+        [ids[1], ids[2]],
+      ].sort(),
+    )
+    expect(pairs(await getPreviousVersions(world.deps, tenant.as('ann'), ids))).toEqual(
+      [
+        [ids[1], ids[0]],
+        [ids[2], ids[1]],
+      ].sort(),
+    )
   })
 
   it('is one entry, and counts the newer version instead of the older', async () => {
@@ -120,7 +132,8 @@ describe.each(backends)('superseding on $name', (backend) => {
     const { id } = await tenant.say(room, 'ann', 'v1')
     await removeParticipant(world.deps, tenant.as('bob'), { conversationId: room, actor: 'bob' })
     await addParticipant(world.deps, tenant.as('cyd'), {
-      conversationId: room, participant: { actor: 'cyd', history: 'SINCE_JOINED' },
+      conversationId: room,
+      participant: { actor: 'cyd', history: 'SINCE_JOINED' },
     })
     await edit(tenant, 'ann', id, 'v2')
     expect(await textsOf(tenant, room, 'bob')).toEqual(['v1'])
@@ -156,14 +169,18 @@ describe.each(backends)('superseding on $name', (backend) => {
   it('answers a tool call that the author sees, and no other', async () => {
     const tenant = world.tenant()
     const room = await tenant.room('ann', 'bob', 'eve')
-    const call = (callId: string) => (
-      { role: 'USER' as const, parts: [{ toolCall: { callId, name: 'n', arguments: {} } }] })
+    const call = (callId: string) => ({
+      role: 'USER' as const,
+      parts: [{ toolCall: { callId, name: 'n', arguments: {} } }],
+    })
     const parts = (callId: string) => [{ toolResult: { callId, name: 'n', result: 1 } }]
     await appendTurn(world.deps, tenant.as('ann'), { conversationId: room, turn: { ...call('k'), audience: ['bob'] } })
     const said = { bob: await tenant.say(room, 'bob', 'b'), eve: await tenant.say(room, 'eve', 'e') }
-    const answer = (actor: 'bob' | 'eve', callId: string) => supersedeTurn(world.deps, tenant.as(actor), {
-      turnId: said[actor].id, turn: { role: 'TOOL', parts: parts(callId) },
-    })
+    const answer = (actor: 'bob' | 'eve', callId: string) =>
+      supersedeTurn(world.deps, tenant.as(actor), {
+        turnId: said[actor].id,
+        turn: { role: 'TOOL', parts: parts(callId) },
+      })
     await expect(answer('eve', 'k')).rejects.toThrow('there is no tool call "k"')
     await expect(answer('bob', 'k2')).rejects.toThrow(InvalidInput)
     expect((await answer('bob', 'k')).parts).toHaveLength(1)
@@ -194,7 +211,10 @@ describe.each(backends)('superseding on $name', (backend) => {
       const { id } = await tenant.say(room, 'ann', 'v1')
       await removeParticipant(world.deps, tenant.as('ann'), { conversationId: room, actor: 'ann' })
       const last = await tenant.lastSeq(room)
-      const outcome = await edit(tenant, 'ann', id, 'v2').then(() => 'written', () => 'refused')
+      const outcome = await edit(tenant, 'ann', id, 'v2').then(
+        () => 'written',
+        () => 'refused',
+      )
       const after = { last: await tenant.lastSeq(room), texts: await textsOf(tenant, room, 'bob') }
       // Either is good, as long as the answer says what was done.
       if (outcome === 'refused') expect(after).toEqual({ last, texts: ['v1'] })
@@ -202,8 +222,10 @@ describe.each(backends)('superseding on $name', (backend) => {
     })
 
     it.each([
-      ['nothing', '', /must not be empty/], ['too much', 'x'.repeat(LIMITS.turnBytes + 1), /262144/],
-      ['U+0000', '\0', /U\+0000/], ['half a pair', '\ud83d', /surrogate/],
+      ['nothing', '', /must not be empty/],
+      ['too much', 'x'.repeat(LIMITS.turnBytes + 1), /262144/],
+      ['U+0000', '\0', /U\+0000/],
+      ['half a pair', '\ud83d', /surrogate/],
     ])('for %s', async (_, content, says) => {
       const tenant = world.tenant()
       const room = await tenant.room('ann')

@@ -24,15 +24,21 @@ export type AiSdkMessage =
 /** None where the step says nothing. */
 export function toAiSdk(step: Step): AiSdkMessage[] {
   switch (step.role) {
-    case 'system': return [{ role: 'system', content: step.text }]
-    case 'tool': return [{
-      role: 'tool',
-      content: step.results.map(({ callId, name, result }) => ({
-        type: 'tool-result', toolCallId: callId, toolName: name,
-        output: typeof result === 'string'
-          ? { type: 'text', value: result } : { type: 'json', value: result as Json },
-      })),
-    }]
+    case 'system':
+      return [{ role: 'system', content: step.text }]
+    case 'tool':
+      return [
+        {
+          role: 'tool',
+          content: step.results.map(({ callId, name, result }) => ({
+            type: 'tool-result',
+            toolCallId: callId,
+            toolName: name,
+            output:
+              typeof result === 'string' ? { type: 'text', value: result } : { type: 'json', value: result as Json },
+          })),
+        },
+      ]
     case 'assistant': {
       const content = blocks<Reasoning | ToolCall>(step.parts, (part) => {
         if (part.type === 'toolCall') {
@@ -40,19 +46,24 @@ export function toAiSdk(step: Step): AiSdkMessage[] {
         }
         if (part.type !== 'reasoning') return inWords(part)
         return {
-          type: 'reasoning', text: part.reasoning,
+          type: 'reasoning',
+          text: part.reasoning,
           ...(part.signature ? { providerOptions: { anthropic: { signature: part.signature } } } : null),
         }
       })
       return content.length === 0 ? [] : [{ role: 'assistant', content: plainly(content) }]
     }
     case 'user': {
-      const content = blocks<File>(labelled(step), (part) => part.type === 'file' && /^(https?|data):/.test(part.url)
-        ? {
-            type: 'file', data: part.url, mediaType: part.mediaType,
-            ...(part.fileName ? { filename: part.fileName } : null),
-          }
-        : inWords(part))
+      const content = blocks<File>(labelled(step), (part) =>
+        part.type === 'file' && /^(https?|data):/.test(part.url)
+          ? {
+              type: 'file',
+              data: part.url,
+              mediaType: part.mediaType,
+              ...(part.fileName ? { filename: part.fileName } : null),
+            }
+          : inWords(part),
+      )
       return content.length === 0 ? [] : [{ role: 'user', content: plainly(content) }]
     }
   }

@@ -31,9 +31,10 @@ function toFile(part: Part<'file'>): AnthropicBlock | string | null {
   if (isImage) {
     return {
       type: 'image',
-      source: inline && inline[1] !== 'application/pdf'
-        ? { type: 'base64', media_type: inline[1] as ImageType, data: inline[2]! }
-        : { type: 'url', url: part.url },
+      source:
+        inline && inline[1] !== 'application/pdf'
+          ? { type: 'base64', media_type: inline[1] as ImageType, data: inline[2]! }
+          : { type: 'url', url: part.url },
     }
   }
   return {
@@ -45,38 +46,46 @@ function toFile(part: Part<'file'>): AnthropicBlock | string | null {
 }
 
 const asObject = (value: unknown): Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? value as Record<string, unknown> : { value }
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : { value }
 
 /** One message, before those of one role in a row become one. It may have no content. */
 export function toAnthropic(step: Exclude<Step, { role: 'system' }>): AnthropicMessage {
   switch (step.role) {
-    case 'tool': return {
-      role: 'user',
-      content: step.results.map(({ callId, result }) => ({
-        type: 'tool_result', tool_use_id: callId, content: resultText(result),
-      })),
-    }
-    case 'assistant': return {
-      role: 'assistant',
-      content: blocks<AnthropicBlock>(step.parts, (part) => {
-        if (part.type === 'toolCall') {
-          return { type: 'tool_use', id: part.callId, name: part.name, input: asObject(part.arguments) }
-        }
-        return part.type === 'reasoning' && part.signature
-          ? { type: 'thinking', thinking: part.reasoning, signature: part.signature }
-          : inWords(part)
-      }),
-    }
-    case 'user': return {
-      role: 'user',
-      content: blocks<AnthropicBlock>(labelled(step), (part) => (part.type === 'file' ? toFile(part) : inWords(part))),
-    }
+    case 'tool':
+      return {
+        role: 'user',
+        content: step.results.map(({ callId, result }) => ({
+          type: 'tool_result',
+          tool_use_id: callId,
+          content: resultText(result),
+        })),
+      }
+    case 'assistant':
+      return {
+        role: 'assistant',
+        content: blocks<AnthropicBlock>(step.parts, (part) => {
+          if (part.type === 'toolCall') {
+            return { type: 'tool_use', id: part.callId, name: part.name, input: asObject(part.arguments) }
+          }
+          return part.type === 'reasoning' && part.signature
+            ? { type: 'thinking', thinking: part.reasoning, signature: part.signature }
+            : inWords(part)
+        }),
+      }
+    case 'user':
+      return {
+        role: 'user',
+        content: blocks<AnthropicBlock>(labelled(step), (part) =>
+          part.type === 'file' ? toFile(part) : inWords(part),
+        ),
+      }
   }
 }
 
 /** What a user's message says that stands first only because Anthropic wants one there. */
 export const OPENING: AnthropicMessage = {
-  role: 'user', content: [{ type: 'text', text: '(The conversation goes on.)' }],
+  role: 'user',
+  content: [{ type: 'text', text: '(The conversation goes on.)' }],
 }
 
 /** All of it, roles alternating. */

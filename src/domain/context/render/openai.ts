@@ -23,25 +23,37 @@ export function openAiName(name: string): string {
 /** None where the step says nothing that OpenAI takes. */
 export function toOpenAi(step: Step): OpenAiMessage[] {
   switch (step.role) {
-    case 'system': return [{ role: 'system', content: step.text }]
-    case 'tool': return step.results.map(({ callId, result }) => ({
-      role: 'tool', tool_call_id: callId, content: resultText(result),
-    }))
+    case 'system':
+      return [{ role: 'system', content: step.text }]
+    case 'tool':
+      return step.results.map(({ callId, result }) => ({
+        role: 'tool',
+        tool_call_id: callId,
+        content: resultText(result),
+      }))
     case 'assistant': {
       const content = shown(step.parts)
       const calls = callsOf(step).map(({ callId, name, arguments: given }): ToolCall => ({
-        id: callId, type: 'function', function: { name, arguments: JSON.stringify(given) },
+        id: callId,
+        type: 'function',
+        function: { name, arguments: JSON.stringify(given) },
       }))
       if (content === '' && calls.length === 0) return []
-      return [{
-        role: 'assistant', ...(content === '' ? null : { content }), ...(calls.length ? { tool_calls: calls } : null),
-      }]
+      return [
+        {
+          role: 'assistant',
+          ...(content === '' ? null : { content }),
+          ...(calls.length ? { tool_calls: calls } : null),
+        },
+      ]
     }
     case 'user': {
       const { name } = step.message
       const content = blocks<Image>(step.parts, (part) =>
         part.type === 'file' && /^image\//.test(part.mediaType) && /^(https?|data):/.test(part.url)
-          ? { type: 'image_url', image_url: { url: part.url } } : inWords(part))
+          ? { type: 'image_url', image_url: { url: part.url } }
+          : inWords(part),
+      )
       if (content.length === 0) return []
       return [{ role: 'user', ...(name === null ? null : { name: openAiName(name) }), content: plainly(content) }]
     }

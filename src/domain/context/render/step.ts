@@ -58,16 +58,18 @@ export function answered(steps: readonly Step[]): Step[] {
   return steps.flatMap((step): Step[] => {
     if (step.role === 'tool') return []
     const calls = callsOf(step)
-    return calls.length === 0 ? [step] : [step, {
-      role: 'tool',
-      results: calls.map((call) => results.get(call) ?? noResult(call)),
-    }]
+    return calls.length === 0
+      ? [step]
+      : [step, { role: 'tool', results: calls.map((call) => results.get(call) ?? noResult(call)) }]
   })
 }
 
 /** What a call is answered by that nobody answered. */
 export const noResult = ({ callId, name }: Call): Result => ({
-  type: 'toolResult', callId, name, result: 'There is no result: the call was not answered.',
+  type: 'toolResult',
+  callId,
+  name,
+  result: 'There is no result: the call was not answered.',
 })
 
 export const resultText = (result: unknown) => (typeof result === 'string' ? result : JSON.stringify(result))
@@ -75,10 +77,14 @@ export const resultText = (result: unknown) => (typeof result === 'string' ? res
 /** A part that a format has no place for, in words; null where it is better not said. */
 export function inWords(part: ContentPart): string | null {
   switch (part.type) {
-    case 'text': return part.text.trim() === '' ? null : part.text
-    case 'data': return JSON.stringify(part.data)
-    case 'file': return `[file: ${part.fileName ? `${part.fileName}, ` : ''}${part.mediaType}, ${part.url}]`
-    default: return null
+    case 'text':
+      return part.text.trim() === '' ? null : part.text
+    case 'data':
+      return JSON.stringify(part.data)
+    case 'file':
+      return `[file: ${part.fileName ? `${part.fileName}, ` : ''}${part.mediaType}, ${part.url}]`
+    default:
+      return null
   }
 }
 export const shown = (parts: readonly ContentPart[]) => parts.flatMap((part) => inWords(part) ?? []).join('\n')
@@ -88,7 +94,8 @@ export function labelled({ message, parts }: { message: Message; parts: ContentP
   if (!message.labelled || message.name === null) return parts
   const [first, ...rest] = parts
   return first?.type === 'text'
-    ? [words(`${message.name}: ${first.text}`), ...rest] : [words(`${message.name}:`), ...parts]
+    ? [words(`${message.name}: ${first.text}`), ...rest]
+    : [words(`${message.name}:`), ...parts]
 }
 
 type Text = { type: 'text'; text: string }
@@ -103,5 +110,5 @@ export const blocks = <Block>(parts: readonly ContentPart[], block: (part: Conte
 /** A single text is said as such, without a list around it. */
 export function plainly<Block extends { type: string }>(content: (Block | Text)[]): string | (Block | Text)[] {
   const [first] = content
-  return content.length === 1 && first!.type === 'text' && 'text' in first! ? first.text as string : content
+  return content.length === 1 && first!.type === 'text' && 'text' in first! ? (first.text as string) : content
 }
