@@ -1,9 +1,9 @@
 // The library's door: the domain without GraphQL, and the server around it. Defines nothing.
 
-export { loadConfig, type Config } from './config.ts'
+export { loadConfig, type Config } from './config/config.ts'
 export { createDeps, type DepsConfig, type World } from './deps.ts'
 export * from './errors.ts'
-export type { Deps } from './domain/deps.ts'
+export type { Deps } from './domain/platform.ts'
 export type { Viewer } from './domain/view.ts'
 export {
   createConversation,
@@ -21,7 +21,7 @@ export { getPresence, setPresence } from './domain/presence.ts'
 export { compact, summarize, type Compaction } from './domain/summary/compact.ts'
 export { getCoveringSummaries, getSummaries, type Summary } from './domain/summary/summary.ts'
 export { getJobs, type Job } from './domain/job/job.ts'
-export { startJobs } from './domain/job/jobs.ts'
+export { startJobs } from './domain/background/jobs.ts'
 export { auditMemory, type MemoryAudit } from './domain/fact/audit.ts'
 export { appendTurn, appendTurns, openTurn } from './domain/turn/append.ts'
 export { supersedeTurn } from './domain/turn/supersede.ts'
@@ -31,7 +31,7 @@ export { abortTurn, appendDelta, commitTurn } from './domain/streaming-turn/stre
 export type { ConversationEvent } from './domain/event/event.ts'
 export { readEventsOf } from './domain/event/reader.ts'
 export { readInbox, type InboxEvent } from './domain/event/inbox.ts'
-export type { CustomDetector } from './domain/fact/redact.ts'
+export type { CustomDetector } from './text/redact.ts'
 export { recall, type Recall, type RecallHit } from './domain/recall/recall.ts'
 export type { Memory, MemoryKind } from './domain/recall/memory.ts'
 export { getProfiles, type UserProfile } from './domain/profile/profile.ts'

@@ -1,11 +1,11 @@
 // The process: settings, then what it stands on, then the server and the sweeping; on a signal, all of it in reverse.
 
 import { pino } from 'pino'
-import { ConfigError, loadConfig, type Config } from './config.ts'
+import { ConfigError, loadConfig, type Config } from './config/config.ts'
 import { createDeps } from './deps.ts'
-import { startJobs } from './domain/job/jobs.ts'
-import { startSweeping } from './domain/sweep.ts'
-import { EmbedderFailed } from './providers/embedder.ts'
+import { startJobs } from './domain/background/jobs.ts'
+import { startSweeping } from './domain/background/sweep.ts'
+import { EmbedderFailed } from './providers/ports/embedder.ts'
 import { ping } from './store/db.ts'
 import { DataDirInUse } from './store/embedded.ts'
 

@@ -2,7 +2,7 @@
 
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { createDeps, type DepsConfig } from '../src/deps.ts'
 import { OFFLINE } from './support/offline.ts'
 

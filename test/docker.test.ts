@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { loadConfig, variables } from '../src/config.ts'
+import { loadConfig, variables } from '../src/config/config.ts'
 
 const path = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 const read = (name: string) => readFileSync(path(name), 'utf8')

@@ -3,25 +3,25 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../errors.ts'
 import type { Prisma } from '../store/generated/client.ts'
-import { deleteProfilesOfRoom, lockFactsOfRoom, readRoomsGivenWay, reviveFacts } from '../store/sql/erase-facts.ts'
+import { deleteProfilesOfRoom, lockFactsOfRoom, readRoomsGivenWay, reviveFacts } from '../store/sql/erasure/erase-facts.ts'
 import {
   findConversation,
   listConversations,
   readConversations,
   type ConversationOrder,
   type ConversationRow,
-} from '../store/sql/read-conversations.ts'
-import { lockJournal, writeEntry } from '../store/sql/write-entry.ts'
+} from '../store/sql/conversation/read-conversations.ts'
+import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
-import type { Deps, Ground } from './deps.ts'
-import { announceDeleted, announceEntries } from './event/announce.ts'
+import type { Deps, Ground } from './platform.ts'
+import { announceDeleted, announceEntries } from './publisher.ts'
 import { lockRooms, noteFacts } from './fact/write.ts'
 import { kindOf, newId } from './id.ts'
 import { id, metadata, name, parse, storable, text, time } from './input.ts'
 import { paging, slice, type Page, type Paging } from './page.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
-import { saltOf } from './recall/index-entry.ts'
-import { policyColumns, policyInput } from './summary/policy.ts'
+import { saltOf } from './indexing/index-entry.ts'
+import { policyColumns, policyInput } from './compaction-policy.ts'
 import type { Viewer } from './view.ts'
 
 /** A room as `viewer` sees it. */

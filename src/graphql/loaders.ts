@@ -4,7 +4,7 @@
 
 import DataLoader from 'dataloader'
 import { getConversations, type Conversation } from '../domain/conversation.ts'
-import type { Deps } from '../domain/deps.ts'
+import type { Deps } from '../domain/platform.ts'
 import type { PresenceState } from '../domain/event/event.ts'
 import type { Page } from '../domain/page.ts'
 import { getFactPages, getFacts, type Fact, type FactsOfRoomArgs } from '../domain/fact/fact.ts'

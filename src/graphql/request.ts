@@ -1,6 +1,6 @@
 // What an operation is executed with. One for each request, and for each event of a subscription.
 
-import type { Deps } from '../domain/deps.ts'
+import type { Deps } from '../domain/platform.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
 import type { Loaders } from './loaders.ts'

@@ -1,9 +1,9 @@
 // Summaries of a room's oldest turns, the policy that writes them, and writing them on demand.
 
-import { policyOf } from '../domain/summary/policy.ts'
+import { policyOf } from '../domain/compaction-policy.ts'
 import { compact, summarize } from '../domain/summary/compact.ts'
 import type { Compaction as Done } from '../domain/summary/compact.ts'
-import type { CompactionPolicy as Policy } from '../domain/summary/policy.ts'
+import type { CompactionPolicy as Policy } from '../domain/compaction-policy.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
 import { loadRoomOf, loadSummaries, loadSummarizedThrough } from './loaders.ts'

@@ -1,10 +1,10 @@
 // Makes the embedder that the settings name, and tries it once: what the operator must mend stops the start, a provider
 // that is away does not. Code that was not chosen is not loaded.
 
-import { EmbedderFailed, type Embedder } from './embedder.ts'
-import type { OpenAiSettings } from './openai-embedder.ts'
-import { createStaticEmbedder } from './static-embedder.ts'
-import type { TransformersSettings } from './transformers-embedder.ts'
+import { EmbedderFailed, type Embedder } from './ports/embedder.ts'
+import type { OpenAiSettings } from './openai/embedder.ts'
+import { createStaticEmbedder } from './static/embedder.ts'
+import type { TransformersSettings } from './transformers/embedder.ts'
 
 export type EmbedderSettings =
   | { kind: 'static' }
@@ -20,12 +20,12 @@ const TRIAL_MS = 3_000
 export async function createEmbedder(settings: EmbedderSettings, log: Log): Promise<Embedder> {
   if (settings.kind === 'static') return createStaticEmbedder()
   if (settings.kind === 'openai') {
-    const { createOpenAiEmbedder } = await import('./openai-embedder.ts')
+    const { createOpenAiEmbedder } = await import('./openai/embedder.ts')
     const impatient = createOpenAiEmbedder(settings, { timeoutMs: TRIAL_MS, retries: 0 })
     await tryOut(impatient, log).finally(() => impatient.close())
     return createOpenAiEmbedder(settings)
   }
-  const { createTransformersEmbedder } = await import('./transformers-embedder.ts')
+  const { createTransformersEmbedder } = await import('./transformers/embedder.ts')
   const embedder = createTransformersEmbedder(settings)
   await tryOut(embedder, log)
   return embedder

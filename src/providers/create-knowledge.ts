@@ -2,11 +2,11 @@
 // profiles with the same model. Where there is none of those, rules do it, which are the domain's own. Code that was
 // not chosen is not loaded. Nothing is tried out: what does not work delays facts, nothing else.
 
-import type { FactExtractor } from './fact-extractor.ts'
-import type { FactJudge } from './fact-judge.ts'
-import type { ChatSettings } from './openai-chat.ts'
-import type { ProfileWriter } from './profile-writer.ts'
-import type { TokenCounter } from './tokens.ts'
+import type { FactExtractor } from './ports/fact-extractor.ts'
+import type { FactJudge } from './ports/fact-judge.ts'
+import type { ChatSettings } from './openai/chat.ts'
+import type { ProfileWriter } from './ports/profile-writer.ts'
+import type { TokenCounter } from '../text/tokens.ts'
 
 type KnowledgeSettings = { kind: 'rules' } | ({ kind: 'openai' } & ChatSettings)
 
@@ -27,14 +27,14 @@ export async function createKnowledge(
   promptsDir?: string,
 ): Promise<Knowledge> {
   if (settings.kind === 'rules') {
-    const { createRulesExtractor } = await import('./rules-extractor.ts')
+    const { createRulesExtractor } = await import('./rules/fact-extractor.ts')
     const extractor = createRulesExtractor()
     return { extractor, judge: null, profileWriter: null, close: () => extractor.close() }
   }
   const [{ createOpenAiExtractor }, { createOpenAiJudge }, { createOpenAiProfileWriter }] = await Promise.all([
-    import('./openai-extractor.ts'),
-    import('./openai-judge.ts'),
-    import('./openai-profile-writer.ts'),
+    import('./openai/fact-extractor.ts'),
+    import('./openai/fact-judge.ts'),
+    import('./openai/profile-writer.ts'),
   ])
   const { baseUrl, apiKey, model } = settings
   const chat = { baseUrl, apiKey, model, promptsDir }

@@ -1,11 +1,11 @@
 // Makes the summarizers that rooms may name: the built-in one always, and the one that the settings name. Code that was
 // not chosen is not loaded. None is tried out: what does not work delays summaries, nothing else.
 
-import type { Embedder } from './embedder.ts'
-import { createExtractiveSummarizer, EXTRACTIVE } from './extractive-summarizer.ts'
-import type { ChatSettings } from './openai-chat.ts'
-import type { Summarizer } from './summarizer.ts'
-import type { TokenCounter } from './tokens.ts'
+import type { Embedder } from './ports/embedder.ts'
+import { createExtractiveSummarizer, EXTRACTIVE } from './static/extractive-summarizer.ts'
+import type { ChatSettings } from './openai/chat.ts'
+import type { Summarizer } from './ports/summarizer.ts'
+import type { TokenCounter } from '../text/tokens.ts'
 
 type SummarizerSettings = { kind: 'extractive' } | ({ kind: 'openai' } & ChatSettings)
 
@@ -31,7 +31,7 @@ export async function createSummarizers(
   const byModel = new Map<string, Summarizer>([[EXTRACTIVE, extractive]])
   let standard = extractive
   if (settings.kind === 'openai') {
-    const { createOpenAiSummarizer } = await import('./openai-summarizer.ts')
+    const { createOpenAiSummarizer } = await import('./openai/summarizer.ts')
     standard = createOpenAiSummarizer({ ...settings, promptsDir }, tokens)
     byModel.set(standard.model, standard)
   }

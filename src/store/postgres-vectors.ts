@@ -2,10 +2,10 @@
 // there is one, and are compared exactly after all where that led to too few: while k turns match, k are found.
 
 import type { Pool } from 'pg'
-import { compareVectors, scanVectors } from './sql/compare-vectors.ts'
-import { nearestByIndex, nearestOfAll } from './sql/nearest-vectors.ts'
-import { countScope } from './sql/count-scope.ts'
-import { writeVectors } from './sql/write-vectors.ts'
+import { compareVectors, scanVectors } from './sql/recall/compare-vectors.ts'
+import { nearestByIndex, nearestOfAll } from './sql/recall/nearest-vectors.ts'
+import { countScope } from './sql/recall/count-scope.ts'
+import { writeVectors } from './sql/indexing/write-vectors.ts'
 import { readVectorIndex } from './vector-index.ts'
 import type { VectorSearch } from './vector-search.ts'
 

@@ -1,7 +1,7 @@
 // Vectors of rooms in memory, the least recently used given up first. It holds whole rooms only, so whoever adds to a
 // room that is not held adds nothing; and since there is one process, what is held is all there is.
 
-import type { RoomVectors } from './sql/read-vectors.ts'
+import type { RoomVectors } from './sql/recall/read-vectors.ts'
 import type { Place } from './vector-search.ts'
 
 type VectorCache = {

@@ -2,7 +2,7 @@
 // `pg`, over 64 rooms and into one. Same SQL function, same number of connections; what differs is who waits for whom.
 
 import pg from 'pg'
-import type { Deps } from '../../src/domain/deps.ts'
+import type { Deps } from '../../src/domain/platform.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
 import { interleave, type Figure, type Report } from './figures.ts'

@@ -7,7 +7,7 @@ import { createConversation } from '../../src/domain/conversation.ts'
 import { summarize } from '../../src/domain/summary/compact.ts'
 import { PASS_TOKENS, SUMMARY_TOKENS } from '../../src/domain/summary/step.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
-import type { Summarizer } from '../../src/providers/summarizer.ts'
+import type { Summarizer } from '../../src/providers/ports/summarizer.ts'
 import type { Report } from './figures.ts'
 import { openWorld, withDatabase, type Bench } from './services.ts'
 

@@ -3,11 +3,11 @@
 // and without. A missed target is said, not an error.
 
 import { pino } from 'pino'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { createDeps } from '../../src/deps.ts'
 import { buildContext, type BuildContextInput } from '../../src/domain/context/build.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
-import type { Deps } from '../../src/domain/deps.ts'
+import type { Deps } from '../../src/domain/platform.ts'
 import { summarize } from '../../src/domain/summary/compact.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
 import { contentOf, readConversation, type Conversation } from './locomo.ts'

@@ -2,7 +2,7 @@
 // reads as plain prepared statements, with nothing counted, chosen or checked.
 
 import pg from 'pg'
-import type { Deps } from '../../src/domain/deps.ts'
+import type { Deps } from '../../src/domain/platform.ts'
 import { buildContext, type BuildContextInput } from '../../src/domain/context/build.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
 import { recall } from '../../src/domain/recall/recall.ts'

@@ -3,7 +3,7 @@
 
 import type { Pool } from 'pg'
 import { newId } from '../../src/domain/id.ts'
-import { appendTurns } from '../../src/store/sql/append-turns.ts'
+import { appendTurns } from '../../src/store/sql/turn/append-turns.ts'
 
 export const TEXT =
   'The launch moves to Thursday: the review of the billing change is not done, and Friday is a '

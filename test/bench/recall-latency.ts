@@ -3,11 +3,11 @@
 // as words are, so that neither side has it easier than in life.
 
 import pg from 'pg'
-import type { Deps } from '../../src/domain/deps.ts'
+import type { Deps } from '../../src/domain/platform.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
 import { recall, type RecallInput } from '../../src/domain/recall/recall.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
-import { unit, type Embedder } from '../../src/providers/embedder.ts'
+import { unit, type Embedder } from '../../src/providers/ports/embedder.ts'
 import { makeVectorIndex } from '../../src/store/vector-index.ts'
 import { vectorParameter } from '../../src/store/vector.ts'
 import { format, interleave, median, type Figure, type Report } from './figures.ts'

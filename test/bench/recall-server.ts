@@ -1,9 +1,9 @@
 // The server with an embedder to which no text means anything: what recall finds by words and circumstances alone. Made
 // of the library's parts, as its users would.
 
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { createDeps } from '../../src/deps.ts'
-import type { Embedder } from '../../src/providers/embedder.ts'
+import type { Embedder } from '../../src/providers/ports/embedder.ts'
 import { createServer } from '../../src/server/http.ts'
 
 const NOTHING: Embedder = {

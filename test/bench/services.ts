@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { pino } from 'pino'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { createDeps, type World } from '../../src/deps.ts'
 
 export type Services = { databaseUrl: string; redisUrl: string }

@@ -3,7 +3,7 @@
 // in every run.
 
 import pg from 'pg'
-import { unit } from '../../src/providers/embedder.ts'
+import { unit } from '../../src/providers/ports/embedder.ts'
 import { createPool } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'

@@ -1,7 +1,7 @@
 // EXTRACTOR and its model: what they make of each other, and of the API they share.
 
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { problemsOf } from '../support/environment.ts'
 
 describe('EXTRACTOR', () => {

@@ -1,9 +1,9 @@
 // One suite on every embedder: what works with one works with all.
 
 import { afterAll, beforeAll } from 'vitest'
-import { createOpenAiEmbedder } from '../../src/providers/openai-embedder.ts'
-import { createStaticEmbedder } from '../../src/providers/static-embedder.ts'
-import { createTransformersEmbedder } from '../../src/providers/transformers-embedder.ts'
+import { createOpenAiEmbedder } from '../../src/providers/openai/embedder.ts'
+import { createStaticEmbedder } from '../../src/providers/static/embedder.ts'
+import { createTransformersEmbedder } from '../../src/providers/transformers/embedder.ts'
 import { createFakeOpenAi, type FakeOpenAi } from '../support/fake-openai.ts'
 import { embedderContract } from './embedder.ts'
 

@@ -2,7 +2,7 @@
 // transformers.js in its thread with a model of its own.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dot, EmbedderFailed, MOST_DIMENSIONS, type Embedder } from '../../src/providers/embedder.ts'
+import { dot, EmbedderFailed, MOST_DIMENSIONS, type Embedder } from '../../src/providers/ports/embedder.ts'
 
 /** Texts that any embedder tells apart. */
 const TEXTS = [

@@ -2,8 +2,8 @@
 // the two sentences of the suite.
 
 import { afterAll, beforeAll } from 'vitest'
-import { createOpenAiExtractor } from '../../src/providers/openai-extractor.ts'
-import { createRulesExtractor } from '../../src/providers/rules-extractor.ts'
+import { createOpenAiExtractor } from '../../src/providers/openai/fact-extractor.ts'
+import { createRulesExtractor } from '../../src/providers/rules/fact-extractor.ts'
 import { createFakeChat, says, type FakeChat } from '../support/fake-chat.ts'
 import { factExtractorContract } from './fact-extractor.ts'
 

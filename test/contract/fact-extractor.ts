@@ -7,7 +7,7 @@ import {
   MOST_FACTS,
   type FactExtractor,
   type ToldTurn,
-} from '../../src/providers/fact-extractor.ts'
+} from '../../src/providers/ports/fact-extractor.ts'
 
 const turn = (id: string, text: string, more: Partial<ToldTurn> = {}): ToldTurn => ({
   id,

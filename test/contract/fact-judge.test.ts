@@ -2,7 +2,7 @@
 // pairs of the suite.
 
 import { afterAll, beforeAll } from 'vitest'
-import { createOpenAiJudge } from '../../src/providers/openai-judge.ts'
+import { createOpenAiJudge } from '../../src/providers/openai/fact-judge.ts'
 import { createFakeChat, quotedIn, says, type FakeChat } from '../support/fake-chat.ts'
 import { factJudgeContract } from './fact-judge.ts'
 

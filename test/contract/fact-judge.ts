@@ -7,7 +7,7 @@ import {
   type FactJudge,
   type FactPair,
   type JudgedFact,
-} from '../../src/providers/fact-judge.ts'
+} from '../../src/providers/ports/fact-judge.ts'
 
 /** "Ada | lives in | Berlin" */
 export function fact(id: string, text: string): JudgedFact {

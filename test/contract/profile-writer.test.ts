@@ -2,9 +2,9 @@
 // that keeps one line a fact.
 
 import { afterAll, beforeAll } from 'vitest'
-import { createOpenAiProfileWriter } from '../../src/providers/openai-profile-writer.ts'
-import type { LearntFact } from '../../src/providers/profile-writer.ts'
-import { countInline } from '../../src/providers/tokens.ts'
+import { createOpenAiProfileWriter } from '../../src/providers/openai/profile-writer.ts'
+import type { LearntFact } from '../../src/providers/ports/profile-writer.ts'
+import { countInline } from '../../src/text/tokens.ts'
 import { createFakeChat, quotedIn, says, type FakeChat } from '../support/fake-chat.ts'
 import { profileWriterContract } from './profile-writer.ts'
 

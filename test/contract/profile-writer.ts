@@ -6,8 +6,8 @@ import {
   type LearntFact,
   type ProfileRequest,
   type ProfileWriter,
-} from '../../src/providers/profile-writer.ts'
-import { countInline } from '../../src/providers/tokens.ts'
+} from '../../src/providers/ports/profile-writer.ts'
+import { countInline } from '../../src/text/tokens.ts'
 
 /** "Ada | lives in | Berlin", observed on that day of May. */
 export function learnt(text: string, day = 1, believed = true): LearntFact {

@@ -1,10 +1,10 @@
 // One suite on every summarizer: what works with one works with all.
 
 import { afterAll, beforeAll } from 'vitest'
-import { createExtractiveSummarizer } from '../../src/providers/extractive-summarizer.ts'
-import { createOpenAiSummarizer } from '../../src/providers/openai-summarizer.ts'
-import { createStaticEmbedder } from '../../src/providers/static-embedder.ts'
-import { createTokenCounter } from '../../src/providers/tokens.ts'
+import { createExtractiveSummarizer } from '../../src/providers/static/extractive-summarizer.ts'
+import { createOpenAiSummarizer } from '../../src/providers/openai/summarizer.ts'
+import { createStaticEmbedder } from '../../src/providers/static/embedder.ts'
+import { createTokenCounter } from '../../src/text/tokens.ts'
 import { createFakeChat, type FakeChat } from '../support/fake-chat.ts'
 import { summarizerContract } from './summarizer.ts'
 

@@ -1,8 +1,8 @@
 // What every summarizer does, whatever it is made of.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Said, Summarizer } from '../../src/providers/summarizer.ts'
-import { countInline } from '../../src/providers/tokens.ts'
+import type { Said, Summarizer } from '../../src/providers/ports/summarizer.ts'
+import { countInline } from '../../src/text/tokens.ts'
 
 const at = new Date('2026-05-01T09:00:00Z')
 const said = (speaker: string, text: string): Said => ({ speaker, at, text })

@@ -18,7 +18,7 @@ import { openTurn } from '../../src/domain/turn/append.ts'
 import { pageOfTurns } from '../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../../src/errors.ts'
-import { readJournal } from '../../src/store/sql/read-journal.ts'
+import { readJournal } from '../../src/store/sql/event/read-journal.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 

@@ -2,8 +2,8 @@
 // why.
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { startJobs } from '../../src/domain/job/jobs.ts'
-import { SummarizerFailed } from '../../src/providers/summarizer.ts'
+import { startJobs } from '../../src/domain/background/jobs.ts'
+import { SummarizerFailed } from '../../src/providers/ports/summarizer.ts'
 import { backends } from '../support/backend.ts'
 import { createFakeSummarizer, withSummarizer } from '../support/covering.ts'
 import { doubles } from '../support/automatic.ts'

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEmbedder, type EmbedderSettings } from '../../src/providers/create-embedder.ts'
-import { EmbedderFailed, type Embedder } from '../../src/providers/embedder.ts'
+import { EmbedderFailed, type Embedder } from '../../src/providers/ports/embedder.ts'
 import { createFakeOpenAi, fails, type FakeOpenAi, type Misdeed } from '../support/fake-openai.ts'
 
 const FAKE = new URL('../support/fake-transformers.ts', import.meta.url).href

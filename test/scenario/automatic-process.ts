@@ -4,9 +4,9 @@
 import { createInterface } from 'node:readline'
 import { pino } from 'pino'
 import { createDeps } from '../../src/deps.ts'
-import type { Automatic } from '../../src/domain/job/automatic.ts'
-import { startJobs } from '../../src/domain/job/jobs.ts'
-import { VERBS, type Verbs } from '../../src/domain/job/verbs.ts'
+import type { Automatic } from '../../src/domain/automatic-thresholds.ts'
+import { startJobs } from '../../src/domain/background/jobs.ts'
+import { VERBS, type Verbs } from '../../src/domain/background/verbs.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
 import { OFFLINE } from '../support/offline.ts'
 

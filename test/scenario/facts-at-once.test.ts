@@ -9,7 +9,7 @@ import { recordFacts } from '../../src/domain/fact/record.ts'
 import { refreshProfileDue } from '../../src/domain/profile/refresh.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { Conflict, InvalidInput, NotFound } from '../../src/errors.ts'
-import { countUserTurns } from '../../src/store/sql/count-user-turns.ts'
+import { countUserTurns } from '../../src/store/sql/background/count-user-turns.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 

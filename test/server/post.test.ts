@@ -5,7 +5,7 @@ import { createServer, request as httpRequest, type RequestListener } from 'node
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { createYogaFor, maskWith } from '../../src/server/http.ts'
 import { answerPost, type Known } from '../../src/server/post.ts'
 import { backends } from '../support/backend.ts'

@@ -1,8 +1,8 @@
 // Background work in tests: stand-ins for what is done about rooms and users, which do nothing but move the watermarks
 // as the real ones do; and how far everything has come, read in the plainest way.
 
-import type { Deps } from '../../src/domain/deps.ts'
-import type { Verbs } from '../../src/domain/job/verbs.ts'
+import type { Deps } from '../../src/domain/platform.ts'
+import type { Verbs } from '../../src/domain/background/verbs.ts'
 
 const TURNS = `kind IN ('APPENDED', 'COMMITTED')`
 

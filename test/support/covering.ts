@@ -1,8 +1,8 @@
 // What must hold of a room's summaries, looked up in the plainest way.
 
 import { expect } from 'vitest'
-import type { Deps } from '../../src/domain/deps.ts'
-import type { Said, Summarizer } from '../../src/providers/summarizer.ts'
+import type { Deps } from '../../src/domain/platform.ts'
+import type { Said, Summarizer } from '../../src/providers/ports/summarizer.ts'
 
 type Turn = {
   id: string

@@ -1,6 +1,6 @@
 // What is wrong with an environment, for the tests of its parts.
 
-import { ConfigError, loadConfig } from '../../src/config.ts'
+import { ConfigError, loadConfig } from '../../src/config/config.ts'
 
 /** None where it is accepted. */
 export function problemsOf(env: Record<string, string>): string[] {

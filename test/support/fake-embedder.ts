@@ -1,6 +1,6 @@
 // An embedder that tests hold in their hands: it says what it was given, and fails when it is told to.
 
-import { EmbedderFailed, type Embedder } from '../../src/providers/embedder.ts'
+import { EmbedderFailed, type Embedder } from '../../src/providers/ports/embedder.ts'
 
 export type FakeEmbedder = Embedder & {
   /** The texts of each call that was answered. */

@@ -1,7 +1,7 @@
 // What recall finds, in words; and waiting for the vectors of turns and facts, which come by and by.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Deps } from '../../src/domain/deps.ts'
+import type { Deps } from '../../src/domain/platform.ts'
 import { embedFacts } from '../../src/domain/fact/embed.ts'
 import type { Fact } from '../../src/domain/fact/fact.ts'
 import { sentenceOf } from '../../src/domain/fact/write.ts'

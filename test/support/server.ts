@@ -3,7 +3,7 @@
 import { createClient, type Client } from 'graphql-ws'
 import { afterAll, beforeAll } from 'vitest'
 import { WebSocket } from 'ws'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { createServer, type Server } from '../../src/server/http.ts'
 import type { Backend } from './backend.ts'
 import { useWorld, type TestWorld } from './world.ts'

@@ -3,7 +3,7 @@
 // Counted is what is sent: the JSON of each rendered message, plus what providers add around one. That is more than
 // they bill, by the JSON's own marks, so no way of counting finds more than the budget.
 
-import type { TokenCounter } from '../../providers/tokens.ts'
+import type { TokenCounter } from '../../text/tokens.ts'
 import { contentOf, type Message } from './message.ts'
 import { FORMATS, OPENING_JSON, piecesOf, type Format } from './render.ts'
 

@@ -1,8 +1,8 @@
 // buildContext: from a room of any length to the messages that a model is given, under a budget, explained.
 
 import { z } from 'zod'
-import { readParticipants } from '../../store/sql/read-participants.ts'
-import type { Deps } from '../deps.ts'
+import { readParticipants } from '../../store/sql/participant/read-participants.ts'
+import type { Deps } from '../platform.ts'
 import { between, count, id, name, parse, share, storable } from '../input.ts'
 import { recall } from '../recall/recall.ts'
 import { actAs, type Viewer } from '../view.ts'

@@ -1,9 +1,9 @@
 // What is known of a room and of the people in it, as a context tells it: read without looking at what is asked, so
 // that it stays the same from call to call. Only what the viewer sees, and nothing inferred from more than that.
 
-import { readContextFacts } from '../../store/sql/read-context-facts.ts'
-import { readParticipants } from '../../store/sql/read-participants.ts'
-import type { Deps } from '../deps.ts'
+import { readContextFacts } from '../../store/sql/context/read-context-facts.ts'
+import { readParticipants } from '../../store/sql/participant/read-participants.ts'
+import type { Deps } from '../platform.ts'
 import { sentenceOf } from '../fact/write.ts'
 import { getProfiles } from '../profile/profile.ts'
 import type { Viewer } from '../view.ts'

@@ -2,10 +2,10 @@
 // Only what the viewer sees is ever read.
 
 import { InvalidInput, NotFound } from '../../errors.ts'
-import { readKeptTurns, readRecentTurns } from '../../store/sql/context-turns.ts'
-import { readSpeakers } from '../../store/sql/read-speakers.ts'
+import { readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
+import { readSpeakers } from '../../store/sql/context/read-speakers.ts'
 import { getConversations, type Conversation } from '../conversation.ts'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../platform.ts'
 import { getCoveringSummaries } from '../summary/summary.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'

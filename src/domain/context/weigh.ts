@@ -1,6 +1,6 @@
 // The material as messages, each with what it takes; and which of them stand or fall together.
 
-import type { TokenCounter } from '../../providers/tokens.ts'
+import type { TokenCounter } from '../../text/tokens.ts'
 import { sizeOf, sum, type Size } from './budget.ts'
 import type { Message } from './message.ts'
 import { isStray, seenFrom, tie, type Perspective, type Said, type Ties } from './perspective.ts'

@@ -1,11 +1,11 @@
 // What readers of a room are told. Journal events carry the seq of their entry and come in its order, without holes;
 // passing events carry none and are not kept. An event shows the present state of what it names.
 
-import type { Ground } from '../deps.ts'
-import { readJournal, type JournalRow, type PlacedFact } from '../../store/sql/read-journal.ts'
-import { readParticipants, type ParticipantRow } from '../../store/sql/read-participants.ts'
-import type { SummaryRow } from '../../store/sql/read-summaries.ts'
-import type { TurnRow } from '../../store/sql/turn-columns.ts'
+import type { Ground } from '../platform.ts'
+import { readJournal, type JournalRow, type PlacedFact } from '../../store/sql/event/read-journal.ts'
+import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
+import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
+import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import { isOpenAt, sees, spans, type Placed, type View } from '../view.ts'
 
 type Common = { conversationId: string; at: Date }

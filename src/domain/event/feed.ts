@@ -3,14 +3,14 @@
 // itself. Readers who are behind read for themselves (reader.ts) until they stand where the feed stands.
 
 import { NotFound } from '../../errors.ts'
-import { readLastSeq } from '../../store/sql/read-journal.ts'
-import { readOpenTurns } from '../../store/sql/read-open-turns.ts'
-import { readParticipants, type ParticipantRow } from '../../store/sql/read-participants.ts'
-import { readTextSoFar } from '../../store/sql/read-turns.ts'
-import type { TurnRow } from '../../store/sql/turn-columns.ts'
-import type { Ground } from '../deps.ts'
+import { readLastSeq } from '../../store/sql/event/read-journal.ts'
+import { readOpenTurns } from '../../store/sql/streaming-turn/read-open-turns.ts'
+import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
+import { readTextSoFar } from '../../store/sql/turn/read-turns.ts'
+import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
+import type { Ground } from '../platform.ts'
 import { OPEN_VIEW, type View } from '../view.ts'
-import { roomTopic, type RoomMessage } from './announce.ts'
+import { roomTopic, type RoomMessage } from '../publisher.ts'
 import { readEvents, type ConversationEvent, type JournalEvent } from './event.ts'
 
 /** Silence after which a feed looks for what the bus may have lost, in ms. */

@@ -2,11 +2,11 @@
 // process; what comes in within 20 ms is looked up in one statement for all who listen here.
 
 import { z } from 'zod'
-import { readParticipations } from '../../store/sql/read-participations.ts'
-import type { Ground } from '../deps.ts'
+import { readParticipations } from '../../store/sql/participant/read-participations.ts'
+import type { Ground } from '../platform.ts'
 import { name, parse } from '../input.ts'
 import { actAs, isOpenAt, sees, type Viewer } from '../view.ts'
-import { tenantTopic, type TenantMessage } from './announce.ts'
+import { tenantTopic, type TenantMessage } from '../publisher.ts'
 import { readEvents, type JournalEvent } from './event.ts'
 
 export type InboxReason = 'ADDED' | 'REMOVED' | 'TURN' | 'READ' | 'UPDATED' | 'DELETED'

@@ -4,8 +4,8 @@
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
-import { readLastSeq } from '../../store/sql/read-journal.ts'
-import type { Deps } from '../deps.ts'
+import { readLastSeq } from '../../store/sql/event/read-journal.ts'
+import type { Deps } from '../platform.ts'
 import { count, id, name, parse } from '../input.ts'
 import { actAs, type View, type Viewer } from '../view.ts'
 import { isTold, isToldText, readEvents, type ConversationEvent } from './event.ts'

@@ -2,9 +2,9 @@
 // found again, and whether the work that looks after it keeps up. Nothing is changed by it.
 
 import { setImmediate as breathe } from 'node:timers/promises'
-import { countFacts, readAudited, readKnownUsers, type AuditedFact } from '../../store/sql/audit-facts.ts'
-import { readQueue } from '../../store/sql/read-jobs.ts'
-import type { Deps } from '../deps.ts'
+import { countFacts, readAudited, readKnownUsers, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
+import { readQueue } from '../../store/sql/job/read-jobs.ts'
+import type { Deps } from '../platform.ts'
 import { QUEUES } from '../job/worker.ts'
 import type { Viewer } from '../view.ts'
 import { reconcile } from './reconcile.ts'

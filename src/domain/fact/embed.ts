@@ -2,17 +2,17 @@
 // compared, and of the whole sentence, by which they are found. What is to be done is found by query, and doing it
 // twice changes nothing, so any number of processes may do it. A text that cannot be embedded holds up nobody.
 
-import { EmbedderFailed, type Embedder } from '../../providers/embedder.ts'
+import { EmbedderFailed, type Embedder } from '../../providers/ports/embedder.ts'
 import {
   findUnembeddedFacts,
   readObjectVectors,
   readUnembeddedFacts,
   writeFactVectors,
   type EmbeddableFact,
-} from '../../store/sql/fact-vectors.ts'
-import type { Ground } from '../deps.ts'
-import { embedTexts } from '../recall/embed-texts.ts'
-import type { Embedding } from '../recall/embedding.ts'
+} from '../../store/sql/fact/fact-vectors.ts'
+import type { Ground } from '../platform.ts'
+import { embedTexts } from '../indexing/embed-texts.ts'
+import type { Embedding } from '../indexing/embedding.ts'
 import { sentenceOf } from './write.ts'
 
 export type FactEmbedding = {

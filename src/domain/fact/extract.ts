@@ -4,7 +4,7 @@
 
 import { z } from 'zod'
 import { NotFound, ProviderFailed } from '../../errors.ts'
-import { ExtractorFailed, type ExtractedFact } from '../../providers/fact-extractor.ts'
+import { ExtractorFailed, type ExtractedFact } from '../../providers/ports/fact-extractor.ts'
 import type { Tx } from '../../store/db.ts'
 import {
   advanceExtraction,
@@ -13,18 +13,18 @@ import {
   readExtractionProgress,
   readUnreadTurns,
   type UnreadTurn,
-} from '../../store/sql/extraction.ts'
-import { readKnownFacts, readNames } from '../../store/sql/read-active-facts.ts'
-import { readParticipants } from '../../store/sql/read-participants.ts'
+} from '../../store/sql/fact/extraction.ts'
+import { readKnownFacts, readNames } from '../../store/sql/fact/read-active-facts.ts'
+import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { withTransaction } from '../../store/tx.ts'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../platform.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { contentHash, statementShape, type Statement } from './content-hash.ts'
 import { getFacts } from './fact.ts'
 import type { FactExtraction } from './record.ts'
-import { redactStatement } from './redact.ts'
+import { redactStatement } from '../../text/redact.ts'
 import { isSame, toCompared } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'

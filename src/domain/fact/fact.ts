@@ -3,9 +3,9 @@
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
-import type { FactRow } from '../../store/sql/fact-columns.ts'
-import { listFacts, listFactsOfRooms, readFacts, type FactPlace } from '../../store/sql/read-facts.ts'
-import type { Ground } from '../deps.ts'
+import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
+import { listFacts, listFactsOfRooms, readFacts, type FactPlace } from '../../store/sql/fact/read-facts.ts'
+import type { Ground } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import { id, name, parse, text } from '../input.ts'
 import { paging, slice, type Page } from '../page.ts'

@@ -2,7 +2,7 @@
 // One table for reconciling and for profiles. A predicate that is not in it is a class of its own, of which a subject
 // may have many: nothing is taken for a contradiction that this table does not say.
 
-import { stem, words } from '../../providers/words.ts'
+import { stem, words } from '../../text/words.ts'
 
 /**
  * Where in a user's profile it stands. ABOUT: who they are; ENVIRONMENT: where they live and what they have or use;

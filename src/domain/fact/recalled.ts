@@ -1,8 +1,8 @@
 // Notes which facts were found again for the first time. Off the way of whoever finds them: gathered in memory, and
 // written a moment later. What a crash loses of it is noted when the fact is found the next time.
 
-import { markRecalled } from '../../store/sql/mark-recalled.ts'
-import type { Ground } from '../deps.ts'
+import { markRecalled } from '../../store/sql/fact/mark-recalled.ts'
+import type { Ground } from '../platform.ts'
 
 export type RecalledFacts = {
   /** These were found, or handed to a model. */

@@ -7,7 +7,7 @@
 // Of two that cannot both hold, the later observed stays, then the more confident, then the lower hash. A less trusted
 // fact never displaces a more trusted one: where it is the newer, both stay, and the pair is reported as disputed.
 
-import type { Verdict } from '../../providers/fact-judge.ts'
+import type { Verdict } from '../../providers/ports/fact-judge.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import { contradicts, isOpen, isSame, NEARNESS, toCompared, type Compared, type Nearness } from './same.ts'
 

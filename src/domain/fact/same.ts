@@ -2,8 +2,8 @@
 // both sides: what differs in a number, a name or a denial is not the same however near its vectors lie, and only what
 // the table of predicates says is a contradiction.
 
-import { dot } from '../../providers/embedder.ts'
-import { words } from '../../providers/words.ts'
+import { dot } from '../../providers/ports/embedder.ts'
+import { words } from '../../text/words.ts'
 import { normaliseText, type Statement } from './content-hash.ts'
 import { classify, type PredicateClass } from './predicate.ts'
 

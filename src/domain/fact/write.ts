@@ -4,11 +4,11 @@
 
 import { createHash } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { terms } from '../../providers/words.ts'
+import { terms } from '../../text/words.ts'
 import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
-import type { FactRow } from '../../store/sql/fact-columns.ts'
-import { lockJournal, writeEntry } from '../../store/sql/write-entry.ts'
+import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
+import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
 import {
   backToMark,
   countSkipped,
@@ -20,12 +20,12 @@ import {
   type FactKey,
   type NewFact,
   type Renewal,
-} from '../../store/sql/write-facts.ts'
+} from '../../store/sql/fact/write-facts.ts'
 import type { AfterCommit } from '../../store/tx.ts'
-import type { Ground } from '../deps.ts'
-import { announceEntries, type Growth } from '../event/announce.ts'
+import type { Ground } from '../platform.ts'
+import { announceEntries, type Growth } from '../publisher.ts'
 import { newId } from '../id.ts'
-import { hashed, salted, saltOf } from '../recall/index-entry.ts'
+import { hashed, salted, saltOf } from '../indexing/index-entry.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import { TRUST } from './trust.ts'
 

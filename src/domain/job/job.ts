@@ -1,12 +1,12 @@
 // Background work as people see it: what waits, runs and ran for a tenant, since when, and why it failed.
 
-import { readJobs, type JobRow, type JobState } from '../../store/sql/read-jobs.ts'
-import type { Ground } from '../deps.ts'
+import { readJobs, type JobRow, type JobState } from '../../store/sql/job/read-jobs.ts'
+import type { Ground } from '../platform.ts'
 import { paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { QUEUES, type JobName } from './worker.ts'
 
-export type { JobState } from '../../store/sql/read-jobs.ts'
+export type { JobState } from '../../store/sql/job/read-jobs.ts'
 
 /** One job. It is about a room or about a user. */
 export type Job = Omit<JobRow, 'name' | 'key'> & {

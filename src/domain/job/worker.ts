@@ -4,7 +4,7 @@
 
 import { ProviderFailed } from '../../errors.ts'
 import { JobFailed, type Subject } from '../../store/job-queue.ts'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../platform.ts'
 
 /** What background work does. */
 export type JobName = 'COMPACT' | 'EXTRACT_FACTS' | 'REFRESH_PROFILE' | 'RECONCILE_FACTS'

@@ -1,7 +1,7 @@
 // What is known of a user, as text, and who may have it: those who see all the facts that it tells of.
 
-import { readProfiles, type UserProfileRow } from '../../store/sql/read-profiles.ts'
-import type { Ground } from '../deps.ts'
+import { readProfiles, type UserProfileRow } from '../../store/sql/profile/read-profiles.ts'
+import type { Ground } from '../platform.ts'
 import { storable } from '../input.ts'
 import type { Viewer } from '../view.ts'
 

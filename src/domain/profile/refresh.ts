@@ -3,23 +3,23 @@
 
 import { z } from 'zod'
 import { NotAllowed, ProviderFailed } from '../../errors.ts'
-import { ProfileWriterFailed } from '../../providers/profile-writer.ts'
+import { ProfileWriterFailed } from '../../providers/ports/profile-writer.ts'
 import type { Tx } from '../../store/db.ts'
-import type { FactRow } from '../../store/sql/fact-columns.ts'
-import { readActiveFacts, readNames } from '../../store/sql/read-active-facts.ts'
-import { readProgressOf, takeProfiling } from '../../store/sql/user-progress.ts'
+import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
+import { readActiveFacts, readNames } from '../../store/sql/fact/read-active-facts.ts'
+import { readProgressOf, takeProfiling } from '../../store/sql/background/user-progress.ts'
 import {
   readProfileRow,
   readSupersededAmong,
   writeProfile,
   type ProfileRow,
   type SupersededFact,
-} from '../../store/sql/write-profile.ts'
+} from '../../store/sql/profile/write-profile.ts'
 import { withTransaction } from '../../store/tx.ts'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../platform.ts'
 import { BELIEVED, TRUST } from '../fact/trust.ts'
 import { between, name, parse } from '../input.ts'
-import { runsDue } from '../job/automatic.ts'
+import { runsDue } from '../automatic-thresholds.ts'
 import type { Viewer } from '../view.ts'
 import { mergeProfile } from './merge.ts'
 import { getProfiles, type UserProfile } from './profile.ts'

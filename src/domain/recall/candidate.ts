@@ -1,9 +1,9 @@
 // From turns as the index knows them to what ranking weighs: each turn with its surroundings and its sitting. Pure. A
 // stretch is turns of one room in order, as the viewer sees them; nothing beyond it is looked at.
 
-import type { IndexedTurn } from '../../store/sql/read-index.ts'
+import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
 import { averageSurrounded, bm25, coverage, REACH, weightAt, type Statistics } from './bm25.ts'
-import { Cue } from './cues.ts'
+import { Cue } from '../indexing/cues.ts'
 import type { Candidate } from './rank.ts'
 
 /** Turns with less than this between them are of one sitting, ms. */

@@ -1,16 +1,16 @@
 // Facts that a query is about: active ones that the viewer sees, by their words and by their vectors, ranked beside
 // turns. What is known of a subject that the query names weighs as what a named speaker says.
 
-import { findFacts } from '../../store/sql/find-facts.ts'
-import type { Scope } from '../../store/sql/read-scope.ts'
-import type { Deps } from '../deps.ts'
+import { findFacts } from '../../store/sql/recall/find-facts.ts'
+import type { Scope } from '../../store/sql/recall/read-scope.ts'
+import type { Deps } from '../platform.ts'
 import { getFacts } from '../fact/fact.ts'
 import { sentenceOf } from '../fact/write.ts'
 import type { Viewer } from '../view.ts'
 import { rankAlone, scoresOf } from './alone.ts'
-import { cuesOf } from './cues.ts'
+import { cuesOf } from '../indexing/cues.ts'
 import { SIDE, type Asked } from './gather.ts'
-import { saltOf, salted } from './index-entry.ts'
+import { saltOf, salted } from '../indexing/index-entry.ts'
 import type { Found } from './memory.ts'
 import { readQuestion } from './question.ts'
 import { namesOf } from './turns.ts'

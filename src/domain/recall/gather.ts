@@ -2,13 +2,13 @@
 // scope is read whole; of a wide one, only what its indexes lead to. Views hold in every statement: what the viewer
 // does not see is no candidate, no neighbour and in no count.
 
-import { countTurns } from '../../store/sql/count-turns.ts'
-import { findTerms } from '../../store/sql/find-terms.ts'
-import { readIndex, type IndexedTurn, type Stretch } from '../../store/sql/read-index.ts'
-import { readParticipants, type ParticipantRow } from '../../store/sql/read-participants.ts'
-import type { ScopeRoom } from '../../store/sql/read-scope.ts'
+import { countTurns } from '../../store/sql/turn/count-turns.ts'
+import { findTerms } from '../../store/sql/recall/find-terms.ts'
+import { readIndex, type IndexedTurn, type Stretch } from '../../store/sql/recall/read-index.ts'
+import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
+import type { ScopeRoom } from '../../store/sql/recall/read-scope.ts'
 import { placeKey, type Place, type SearchFilter } from '../../store/vector-search.ts'
-import type { Ground } from '../deps.ts'
+import type { Ground } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 import { bm25, rarities, REACH, type Statistics } from './bm25.ts'
 import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candidate.ts'

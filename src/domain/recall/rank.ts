@@ -1,7 +1,7 @@
 // Puts candidates in order: a weighted sum of what the words, the vectors and the circumstances say. Pure; every input
 // is a function of the query, the turn, the turns around it, its sitting, and counts over what the viewer may see.
 
-import { Cue } from './cues.ts'
+import { Cue } from '../indexing/cues.ts'
 import { toldAbout, type Question } from './question.ts'
 
 export type Candidate = {

@@ -2,15 +2,15 @@
 // that stand for the viewer's oldest turns, and so nothing that the viewer may not have.
 
 import { setImmediate as nextRound } from 'node:timers/promises'
-import { terms as termsOf } from '../../providers/words.ts'
-import type { ScopeRoom } from '../../store/sql/read-scope.ts'
-import type { Deps } from '../deps.ts'
+import { terms as termsOf } from '../../text/words.ts'
+import type { ScopeRoom } from '../../store/sql/recall/read-scope.ts'
+import type { Deps } from '../platform.ts'
 import { coveringSummaries, type Summary } from '../summary/summary.ts'
 import type { Viewer } from '../view.ts'
 import { countsOf, rankAlone } from './alone.ts'
-import { cuesOf } from './cues.ts'
+import { cuesOf } from '../indexing/cues.ts'
 import type { Asked } from './gather.ts'
-import { hashed, READ } from './index-entry.ts'
+import { hashed, READ } from '../indexing/index-entry.ts'
 import type { Found } from './memory.ts'
 import { readQuestion } from './question.ts'
 

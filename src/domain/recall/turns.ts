@@ -1,9 +1,9 @@
 // Turns that a query is about: found, weighed with what stands around them, and ranked.
 
-import { STOP_WORDS, words } from '../../providers/words.ts'
-import type { ScopeRoom } from '../../store/sql/read-scope.ts'
+import { STOP_WORDS, words } from '../../text/words.ts'
+import type { ScopeRoom } from '../../store/sql/recall/read-scope.ts'
 import { placeKey } from '../../store/vector-search.ts'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 import { rarities } from './bm25.ts'
 import { toCandidate, type TurnCandidate } from './candidate.ts'

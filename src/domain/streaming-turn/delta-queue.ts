@@ -3,8 +3,8 @@
 // so that a repeated delta keeps its place before those that follow it.
 
 import type { Pool } from 'pg'
-import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/append-chunks.ts'
-import { readTextSoFar } from '../../store/sql/read-turns.ts'
+import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
+import { readTextSoFar } from '../../store/sql/turn/read-turns.ts'
 import { isFirstHalf, isSecondHalf } from './state.ts'
 
 type DeltaWrite = { tenant: string; turnId: string; start: number | null; text: string }

@@ -3,11 +3,11 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../platform.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
-import { policyColumns, policyInput, summarizerFor, type StoredPolicy } from './policy.ts'
+import { policyColumns, policyInput, summarizerFor, type StoredPolicy } from '../compaction-policy.ts'
 import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readStanding, type Standing } from './step.ts'
 import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
 import type { Measure } from './span.ts'

@@ -1,8 +1,8 @@
 // A room's newest history with summaries in the place of what they cover. What they never cover stands where it stood.
 
-import { pageTurns } from '../../store/sql/page-turns.ts'
-import { readNeverCoveredTurns } from '../../store/sql/read-uncovered-turns.ts'
-import type { Ground } from '../deps.ts'
+import { pageTurns } from '../../store/sql/turn/page-turns.ts'
+import { readNeverCoveredTurns } from '../../store/sql/summary/read-uncovered-turns.ts'
+import type { Ground } from '../platform.ts'
 import { historyPage, type HistoryArgs } from '../turn/history.ts'
 import { withTextSoFar, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'

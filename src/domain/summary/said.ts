@@ -1,8 +1,8 @@
 // What a summarizer is told of a turn: who said what. Calls, results and files are named in a line; reasoning is not
 // part of what was said.
 
-import type { Said } from '../../providers/summarizer.ts'
-import type { UncoveredTurn } from '../../store/sql/read-uncovered-turns.ts'
+import type { Said } from '../../providers/ports/summarizer.ts'
+import type { UncoveredTurn } from '../../store/sql/summary/read-uncovered-turns.ts'
 import type { ContentPart } from '../turn/content.ts'
 import { partsOf } from '../turn/content.ts'
 import type { Candidate } from './span.ts'

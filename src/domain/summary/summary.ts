@@ -7,8 +7,8 @@ import {
   readSummaries,
   type SeenSummary,
   type SummaryRow,
-} from '../../store/sql/read-summaries.ts'
-import type { Ground } from '../deps.ts'
+} from '../../store/sql/summary/read-summaries.ts'
+import type { Ground } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import { seesNothingOf, spans, type Viewer } from '../view.ts'
 

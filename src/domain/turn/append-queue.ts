@@ -2,7 +2,7 @@
 // at a time, so its appends keep the order they came in; between processes the room's lock decides.
 
 import type { Pool } from 'pg'
-import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/append-turns.ts'
+import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
 
 export type AppendQueue = {
   /** The rows of this call, after the commit; none for an unknown room. Rejects when the outcome is unknown. */

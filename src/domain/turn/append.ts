@@ -3,14 +3,14 @@
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
-import type { AppendedTurn, AppendRow } from '../../store/sql/append-turns.ts'
+import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.ts'
 import { Role } from '../../store/generated/enums.ts'
-import type { TurnRow } from '../../store/sql/turn-columns.ts'
-import type { Deps } from '../deps.ts'
+import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
+import type { Deps } from '../platform.ts'
 import { count, id, metadata, name, parse, storable, text, time } from '../input.ts'
 import { newId } from '../id.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { indexEntry } from '../recall/index-entry.ts'
+import { indexEntry } from '../indexing/index-entry.ts'
 import { contentOf, digest, parts, toParts, type Content } from './content.ts'
 import { getTurns, seenBy, type Turn } from './turn.ts'
 

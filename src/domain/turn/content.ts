@@ -4,8 +4,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
-import type { TokenCounter } from '../../providers/tokens.ts'
-import type { Limits } from '../deps.ts'
+import type { TokenCounter } from '../../text/tokens.ts'
+import type { Limits } from '../platform.ts'
 import { json, name, text } from '../input.ts'
 
 export type ContentPart =

@@ -1,8 +1,8 @@
 // A turn as the product speaks of it, and reading one: by id, its versions, and what an open one says so far.
 
-import { readTextSoFar, readTurns, readVersions } from '../../store/sql/read-turns.ts'
-import type { TurnRow } from '../../store/sql/turn-columns.ts'
-import type { Ground } from '../deps.ts'
+import { readTextSoFar, readTurns, readVersions } from '../../store/sql/turn/read-turns.ts'
+import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
+import type { Ground } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import type { Viewer } from '../view.ts'
 

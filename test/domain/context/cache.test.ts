@@ -6,7 +6,7 @@ import { buildContext } from '../../../src/domain/context/build.ts'
 import type { Context } from '../../../src/domain/context/message.ts'
 import { render } from '../../../src/domain/context/render.ts'
 import { createConversation } from '../../../src/domain/conversation.ts'
-import { countInline } from '../../../src/providers/tokens.ts'
+import { countInline } from '../../../src/text/tokens.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 

@@ -10,7 +10,7 @@ import { factLine } from '../../../src/domain/context/quote.ts'
 import { FORMATS, render, type Format } from '../../../src/domain/context/render.ts'
 import type { ContentPart } from '../../../src/domain/turn/content.ts'
 import { BudgetTooSmall, InvalidInput } from '../../../src/errors.ts'
-import { countInline } from '../../../src/providers/tokens.ts'
+import { countInline } from '../../../src/text/tokens.ts'
 
 export type Case = { material: Material; asked: Omit<Asked, 'recall' | 'shares'> & { k: number | null } }
 

@@ -7,7 +7,7 @@ import {
   deleteConversation,
   type CreateConversationInput,
 } from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/deps.ts'
+import type { Deps } from '../../../src/domain/platform.ts'
 import { createFeeds } from '../../../src/domain/event/feed.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation, deleteConversation, updateConversation } from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/deps.ts'
+import type { Deps } from '../../../src/domain/platform.ts'
 import { readEventsOf } from '../../../src/domain/event/reader.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
 import { setPresence } from '../../../src/domain/presence.ts'
@@ -11,7 +11,7 @@ import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/appe
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { InvalidInput, NotFound } from '../../../src/errors.ts'
-import { readLastSeq } from '../../../src/store/sql/read-journal.ts'
+import { readLastSeq } from '../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { deltasOf, lines, range, read, sawSeq, seqsOf, textOf, type Reading } from '../../support/reading.ts'

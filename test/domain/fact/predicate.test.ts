@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { classify } from '../../../src/domain/fact/predicate.ts'
-import { createRulesExtractor } from '../../../src/providers/rules-extractor.ts'
-import { LABELLED } from '../../providers/rules-labels.ts'
+import { createRulesExtractor } from '../../../src/providers/rules/fact-extractor.ts'
+import { LABELLED } from '../../providers/rules/labels.ts'
 
 describe('a predicate', () => {
   it.each([

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../../src/domain/fact/content-hash.ts'
 import { openPairs, reconcile, type ActiveFact, type Plan } from '../../../src/domain/fact/reconcile.ts'
 import { TRUST } from '../../../src/domain/fact/trust.ts'
-import type { Verdict } from '../../../src/providers/fact-judge.ts'
+import type { Verdict } from '../../../src/providers/ports/fact-judge.ts'
 
 type Given = [id: string, text: string, day: number, more?: Partial<ActiveFact>]
 

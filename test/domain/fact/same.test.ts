@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contradicts, isOpen, isSame, toCompared } from '../../../src/domain/fact/same.ts'
-import type { Embedder } from '../../../src/providers/embedder.ts'
-import { createStaticEmbedder } from '../../../src/providers/static-embedder.ts'
+import type { Embedder } from '../../../src/providers/ports/embedder.ts'
+import { createStaticEmbedder } from '../../../src/providers/static/embedder.ts'
 
 let embedder: Embedder
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../../src/domain/fact/content-hash.ts'
 import { mergeProfile, type ProfileFact } from '../../../src/domain/profile/merge.ts'
 import { TRUST } from '../../../src/domain/fact/trust.ts'
-import { countInline } from '../../../src/providers/tokens.ts'
+import { countInline } from '../../../src/text/tokens.ts'
 
 /** "lives in | Berlin" of Ada, or "Bob | lives in | Rome", observed on that day of May. */
 function fact(text: string, day = 1, trust: number = TRUST.HUMAN): ProfileFact {

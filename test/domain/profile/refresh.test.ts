@@ -3,13 +3,13 @@
 
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/deps.ts'
+import type { Deps } from '../../../src/domain/platform.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
 import { getProfiles } from '../../../src/domain/profile/profile.ts'
 import { refreshUserProfile } from '../../../src/domain/profile/refresh.ts'
-import { ProfileWriterFailed, type ProfileRequest } from '../../../src/providers/profile-writer.ts'
+import { ProfileWriterFailed, type ProfileRequest } from '../../../src/providers/ports/profile-writer.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 

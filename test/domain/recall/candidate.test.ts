@@ -9,8 +9,8 @@ import {
   withNeighbours,
   type Search,
 } from '../../../src/domain/recall/candidate.ts'
-import { Cue } from '../../../src/domain/recall/cues.ts'
-import type { IndexedTurn } from '../../../src/store/sql/read-index.ts'
+import { Cue } from '../../../src/domain/indexing/cues.ts'
+import type { IndexedTurn } from '../../../src/store/sql/recall/read-index.ts'
 
 const MINUTE = 60_000
 /** The query asks for the terms 7 and 8, which it numbers 0 and 1. */

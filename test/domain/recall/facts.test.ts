@@ -8,7 +8,7 @@ import { recordFacts, retractFact, type RecordFactsInput } from '../../../src/do
 import { recall, type RecallInput } from '../../../src/domain/recall/recall.ts'
 import { summarize } from '../../../src/domain/summary/compact.ts'
 import { appendTurns } from '../../../src/domain/turn/append.ts'
-import { EmbedderFailed } from '../../../src/providers/embedder.ts'
+import { EmbedderFailed } from '../../../src/providers/ports/embedder.ts'
 import { backends } from '../../support/backend.ts'
 import { embedded, embeddedFacts, textOf } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'

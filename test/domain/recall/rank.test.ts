@@ -1,7 +1,7 @@
 // The sum of signals: what moves a turn up or down, and the breakdown that callers see.
 
 import { describe, expect, it } from 'vitest'
-import { Cue } from '../../../src/domain/recall/cues.ts'
+import { Cue } from '../../../src/domain/indexing/cues.ts'
 import { readQuestion } from '../../../src/domain/recall/question.ts'
 import { rank, WEIGHTS, type Candidate } from '../../../src/domain/recall/rank.ts'
 

@@ -9,7 +9,7 @@ import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streamin
 import { openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { InvalidInput, NotFound } from '../../../src/errors.ts'
-import { EmbedderFailed } from '../../../src/providers/embedder.ts'
+import { EmbedderFailed } from '../../../src/providers/ports/embedder.ts'
 import { backends } from '../../support/backend.ts'
 import { embedded, textOf } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'

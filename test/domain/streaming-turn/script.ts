@@ -7,7 +7,7 @@ import { createConversation } from '../../../src/domain/conversation.ts'
 import { abortSilentTurns, abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
 import { StreamClosed } from '../../../src/errors.ts'
-import { readLastSeq } from '../../../src/store/sql/read-journal.ts'
+import { readLastSeq } from '../../../src/store/sql/event/read-journal.ts'
 import { newViewer, type Process } from '../../support/process.ts'
 import { checkWitness, witness, type Stored, type Witness } from './witness.ts'
 

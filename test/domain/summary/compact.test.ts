@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createConversation, deleteConversation, updateConversation } from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/deps.ts'
+import type { Deps } from '../../../src/domain/platform.ts'
 import { removeParticipant } from '../../../src/domain/participant.ts'
 import { commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { compact, compactDue, summarize } from '../../../src/domain/summary/compact.ts'
@@ -10,7 +10,7 @@ import { getCoveringSummaries, getSummaries } from '../../../src/domain/summary/
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { ProviderFailed } from '../../../src/errors.ts'
-import { SummarizerFailed } from '../../../src/providers/summarizer.ts'
+import { SummarizerFailed } from '../../../src/providers/ports/summarizer.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'

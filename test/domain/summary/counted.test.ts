@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/deps.ts'
+import type { Deps } from '../../../src/domain/platform.ts'
 import { compactDue } from '../../../src/domain/summary/compact.ts'
 import { appendTurns } from '../../../src/domain/turn/append.ts'
 import { backends } from '../../support/backend.ts'

@@ -7,7 +7,7 @@ import { compact, compactDue, summarize } from '../../../src/domain/summary/comp
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { DomainError } from '../../../src/errors.ts'
-import { SummarizerFailed } from '../../../src/providers/summarizer.ts'
+import { SummarizerFailed } from '../../../src/providers/ports/summarizer.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld } from '../../support/world.ts'

@@ -1,10 +1,10 @@
 // What two writers may not both do: each writes on the room as it read it, and only if that is how it still is.
 
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Deps } from '../../../src/domain/deps.ts'
+import type { Deps } from '../../../src/domain/platform.ts'
 import { coverSpan, FAN, findSpan, foldLevel, readStanding } from '../../../src/domain/summary/step.ts'
 import { getSummaries } from '../../../src/domain/summary/summary.ts'
-import { writeSummary } from '../../../src/store/sql/write-summary.ts'
+import { writeSummary } from '../../../src/store/sql/summary/write-summary.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'

@@ -9,7 +9,7 @@ import { appendTurn, appendTurns, type TurnInput } from '../../../src/domain/tur
 import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import { getTurns } from '../../../src/domain/turn/turn.ts'
 import { Conflict, InvalidInput, NotFound } from '../../../src/errors.ts'
-import { readJournal } from '../../../src/store/sql/read-journal.ts'
+import { readJournal } from '../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 

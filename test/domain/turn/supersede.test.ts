@@ -10,7 +10,7 @@ import { countOfTurns, history, pageOfTurns } from '../../../src/domain/turn/his
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { getNextVersions, getPreviousVersions, getTurns } from '../../../src/domain/turn/turn.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../src/errors.ts'
-import { readJournal } from '../../../src/store/sql/read-journal.ts'
+import { readJournal } from '../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../support/backend.ts'
 import { LIMITS, useWorld, type Tenant } from '../../support/world.ts'
 

@@ -1,0 +1,149 @@
+// The process's settings: one schema over the environment. Whoever holds a Config holds checked, frozen values; the
+// variables' own names and texts appear nowhere else, and nothing else in src reads process.env.
+
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
+import { EMBEDDER_VARIABLES, embedderOf, embedderProblems, embedderVariables } from './embedder.ts'
+import { EXTRACTOR_VARIABLES, extractorOf, extractorProblems, extractorVariables } from './extractor.ts'
+import { directory, flag, isLoopback, oneOf, origins, url, whole } from './fields.ts'
+import { SUMMARIZER_VARIABLES, summarizerOf, summarizerProblems, summarizerVariables } from './summarizer.ts'
+
+/** Some variables cannot be used; every one of them is listed. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  /** One a variable, with what is allowed: `PORT is "x": must be a whole number from 0 to 65535`. */
+  readonly problems: string[]
+  constructor(problems: string[]) {
+    super(['The environment cannot be used:', ...problems].join('\n  '))
+    this.problems = problems
+  }
+}
+
+const MiB = 1024 * 1024
+
+const environment = z.object({
+  PORT: whole(0, 65535, 4000).describe('TCP port; 0 takes a free one.'),
+  HOST: z
+    .string()
+    .refine((text) => isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text), 'must be an IP address or a host name')
+    .prefault('127.0.0.1')
+    .describe('Address to listen on. Other than loopback it needs `ALLOW_UNAUTHENTICATED=1`.'),
+  DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
+  DATABASE_URL: url('postgres', 'postgresql').describe('Postgres to use. Unset, the embedded database is used.'),
+  DATABASE_POOL_SIZE: whole(1, 200, 10).describe('Connections to Postgres that this process opens at most.'),
+  REDIS_URL: url('redis', 'rediss').describe('Redis that links several processes. Unset, there is one process only.'),
+  ...embedderVariables,
+  ...summarizerVariables,
+  ...extractorVariables,
+  PROMPTS_DIR: directory.describe('Directory of your own prompts, which go before those in `src/providers/prompts`.'),
+  REDACT_FACTS: flag('false').describe(
+    'Whether e-mail addresses, numbers of cards, accounts and phones, IP addresses and credentials are taken out of '
+      + 'facts before they are kept.',
+  ),
+  ...automaticVariables,
+  LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent')
+    .prefault('info')
+    .describe('The least severe messages to log.'),
+  ALLOW_UNAUTHENTICATED: flag('false').describe('Whether callers without credentials are served off loopback too.'),
+  ALLOWED_ORIGINS: origins.describe('Web origins whose pages may call the server, separated by commas.'),
+  MAX_TURN_BYTES: whole(1, 64 * MiB, 262144).describe('Content of one turn, in bytes of UTF-8.'),
+  MAX_BATCH_TURNS: whole(1, 10000, 1000).describe('Turns that one call appends.'),
+  MAX_PAGE_SIZE: whole(1, 10000, 200).describe('Items on one page of a list.'),
+  MAX_BODY_BYTES: whole(1024, 256 * MiB, 16 * MiB).describe('Body of one HTTP request, in bytes.'),
+  MAX_FRAME_BYTES: whole(1024, 256 * MiB, MiB).describe('One WebSocket message from a client, in bytes.'),
+  STREAM_LEASE_SECONDS: whole(1, 3600, 30).describe('Silence after which the writer of a streaming turn is given up.'),
+  PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Time that a sign of presence lasts.'),
+  SHUTDOWN_SECONDS: whole(1, 600, 10).describe('Time that requests get to finish when the process is told to stop.'),
+})
+
+/** For checks of several variables: asked even when others are wrong, so that all problems show at once. */
+const unlessWrong =
+  (...names: string[]) =>
+  ({ issues }: { issues: { path?: PropertyKey[] }[] }) =>
+    !issues.some(({ path }) => names.includes(String(path?.[0])))
+
+const schema = environment
+  .refine(({ HOST, ALLOW_UNAUTHENTICATED }) => isLoopback(HOST) || ALLOW_UNAUTHENTICATED, {
+    path: ['HOST'],
+    error: 'binding to a network without authentication needs ALLOW_UNAUTHENTICATED=1',
+    when: unlessWrong('HOST', 'ALLOW_UNAUTHENTICATED'),
+  })
+  .superRefine(
+    (env, { addIssue }) => {
+      for (const [name, message] of embedderProblems(env)) addIssue({ code: 'custom', path: [name], message })
+    },
+    { when: unlessWrong(...EMBEDDER_VARIABLES) },
+  )
+  .superRefine(
+    (env, { addIssue }) => {
+      for (const [name, message] of summarizerProblems(env)) addIssue({ code: 'custom', path: [name], message })
+    },
+    { when: unlessWrong(...SUMMARIZER_VARIABLES) },
+  )
+  .superRefine(
+    (env, { addIssue }) => {
+      for (const [name, message] of extractorProblems(env)) addIssue({ code: 'custom', path: [name], message })
+    },
+    { when: unlessWrong(...EXTRACTOR_VARIABLES) },
+  )
+  .transform((env) => ({
+    port: env.PORT,
+    host: env.HOST,
+    dataDir: env.DATA_DIR,
+    databaseUrl: env.DATABASE_URL,
+    redisUrl: env.REDIS_URL,
+    embedder: embedderOf(env),
+    summarizer: summarizerOf(env),
+    extractor: extractorOf(env),
+    promptsDir: env.PROMPTS_DIR,
+    redactFacts: env.REDACT_FACTS,
+    automatic: automaticOf(env),
+    logLevel: env.LOG_LEVEL,
+    allowUnauthenticated: env.ALLOW_UNAUTHENTICATED,
+    allowedOrigins: env.ALLOWED_ORIGINS,
+    databasePoolSize: env.DATABASE_POOL_SIZE,
+    limits: {
+      turnBytes: env.MAX_TURN_BYTES,
+      batchTurns: env.MAX_BATCH_TURNS,
+      pageSize: env.MAX_PAGE_SIZE,
+      bodyBytes: env.MAX_BODY_BYTES,
+      frameBytes: env.MAX_FRAME_BYTES,
+    },
+    streamLeaseMs: env.STREAM_LEASE_SECONDS * 1000,
+    presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,
+    shutdownMs: env.SHUTDOWN_SECONDS * 1000,
+  }))
+
+/** Checked settings. No databaseUrl: the embedded database in dataDir. No redisUrl: one process. */
+export type Config = z.output<typeof schema>
+
+/** What callers may ask for at most: bytes and counts. */
+export type Limits = Config['limits']
+
+/** The variables in the order README lists them; without a default, unset means what `meaning` says. */
+export const variables = Object.entries(environment.shape).map(([name, field]) => ({
+  name,
+  default: 'defaultValue' in field.def ? String(field.def.defaultValue) || undefined : undefined,
+  meaning: field.description ?? '',
+}))
+
+/** Reads the environment; an empty variable counts as unset. Throws ConfigError. */
+export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const { data, error } = schema.safeParse(set)
+  if (error) {
+    const problems = error.issues.map(({ path, message }) => {
+      const name = String(path[0])
+      // The text of a URL may hold a password, so it is not repeated.
+      const isSecret = /_(URL|KEY)$/.test(name)
+      return isSecret || set[name] === undefined
+        ? `${name}: ${message}`
+        : `${name} is ${JSON.stringify(set[name])}: ${message}`
+    })
+    throw new ConfigError([...new Set(problems)])
+  }
+  const { limits, allowedOrigins, embedder, summarizer, extractor, automatic } = data
+  for (const part of [limits, allowedOrigins, embedder, summarizer, extractor, automatic]) Object.freeze(part)
+  return Object.freeze(data)
+}

@@ -1,0 +1,71 @@
+// When a room is compacted, how, and by what: what people set, and what holds where they set nothing.
+
+import { z } from 'zod'
+import { InvalidInput } from '../errors.ts'
+import type { Summarizer } from '../providers/ports/summarizer.ts'
+import { CompactionStrategy } from '../store/generated/enums.ts'
+import type { Ground } from './platform.ts'
+import { name } from './input.ts'
+
+/** What holds for a room. */
+export type CompactionPolicy = {
+  /** Uncovered turns beyond which the oldest are summarised. */
+  triggerTurns: number
+  /** Uncovered tokens beyond which they are. */
+  triggerTokens: number
+  summarizerModel: string
+  strategy: CompactionStrategy
+}
+
+const positive = z.int().min(1, 'must be at least 1').max(2_147_483_647, 'must be below 2³¹')
+
+export const policyInput = z.object({
+  triggerTurns: positive.nullish(),
+  triggerTokens: positive.nullish(),
+  summarizerModel: name.nullish(),
+  strategy: z.enum(CompactionStrategy).nullish(),
+})
+
+/** As a room stores it. */
+export type StoredPolicy = Omit<CompactionPolicy, 'summarizerModel'> & { summarizerModel: string | null }
+
+const DEFAULTS: StoredPolicy = { triggerTurns: 50, triggerTokens: 8000, summarizerModel: null, strategy: 'ROLLING' }
+
+type Models = Pick<Ground, 'summarizers'>
+
+/**
+ * The columns to write: null sets the default again, for one field or for all of them; what is left out stays.
+ * @throws InvalidInput for a model that the server does not have
+ */
+export function policyColumns(
+  { summarizers }: Models,
+  input: z.output<typeof policyInput> | null | undefined,
+  path = 'compaction',
+) {
+  if (input === undefined) return {}
+  const given = input ?? { triggerTurns: null, triggerTokens: null, summarizerModel: null, strategy: null }
+  const { summarizerModel } = given
+  if (summarizerModel != null && !summarizers.byModel.has(summarizerModel)) {
+    const known = [...summarizers.byModel.keys()].join(', ')
+    throw InvalidInput.at(`${path}.summarizerModel`, `is ${JSON.stringify(summarizerModel)}; this server has ${known}`)
+  }
+  const or = <T>(value: T | null | undefined, fallback: T) => (value === null ? fallback : value)
+  return {
+    triggerTurns: or(given.triggerTurns, DEFAULTS.triggerTurns),
+    triggerTokens: or(given.triggerTokens, DEFAULTS.triggerTokens),
+    summarizerModel,
+    compactionStrategy: or(given.strategy, DEFAULTS.strategy),
+  }
+}
+
+/** The summarizer of that name; the server's own for null, or where it has none of that name any more. */
+export const summarizerFor = ({ summarizers }: Models, model: string | null): Summarizer =>
+  (model !== null && summarizers.byModel.get(model)) || summarizers.standard
+
+/** What holds for a room that stores this. */
+export const policyOf = (models: Models, stored: StoredPolicy): CompactionPolicy => ({
+  triggerTurns: stored.triggerTurns,
+  triggerTokens: stored.triggerTokens,
+  strategy: stored.strategy,
+  summarizerModel: stored.summarizerModel ?? models.summarizers.standard.model,
+})

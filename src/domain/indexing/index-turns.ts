@@ -1,0 +1,38 @@
+// Indexes by their words the turns that were written before there was such an index. New ones are indexed when they are
+// written (turn/append.ts), so this soon has nothing to do.
+
+import { setImmediate } from 'node:timers/promises'
+import { readUnindexedTurns, writeTerms, type TurnTerms } from '../../store/sql/indexing/index-turns.ts'
+import type { Ground } from '../platform.ts'
+import { indexEntry, READ, salted } from './index-entry.ts'
+
+/** Turns that are read and written at once. */
+const BATCH = 500
+
+/** How long requests may have to wait for words to be taken, in ms. */
+const SHARE_MS = 10
+
+/**
+ * Indexes what is not indexed yet, in any tenant; how many turns. Several processes may do so at once, and it may be
+ * broken off at any time: what is written is right, what is not is found again.
+ */
+export async function indexTurns({ pool }: Pick<Ground, 'pool'>): Promise<number> {
+  let count = 0
+  for (;;) {
+    const found = await readUnindexedTurns(pool, BATCH, READ)
+    if (found.length === 0) return count
+    const turns: TurnTerms[] = []
+    let since = performance.now()
+    for (const { id, actor, text, salt } of found) {
+      const { terms, cues } = indexEntry(actor, text)
+      turns.push({ id, terms: salted(terms, salt), cues })
+      if (performance.now() - since < SHARE_MS) continue
+      await setImmediate()
+      since = performance.now()
+    }
+    const written = await writeTerms(pool, turns)
+    count += written
+    // Where none could be written, somebody else is at them.
+    if (found.length < BATCH || written === 0) return count
+  }
+}

@@ -1,0 +1,121 @@
+// Writes profiles with a chat model. The prompt lies beside this file, in prompts/profile.md. The old profile and the
+// facts go out as JSON inside fences; of what comes back only the text is taken, made presentable and cut to its budget
+// at the end of a line. Where nothing changed, nobody is asked.
+
+import { z } from 'zod'
+import {
+  BadReply,
+  chatUse,
+  createChat,
+  fenced,
+  requestsOf,
+  type Message,
+  type Patience,
+  type PromptedSettings,
+} from './chat.ts'
+import {
+  closedProfileWriter,
+  presentable,
+  ProfileWriterFailed,
+  type LearntFact,
+  type ProfileRequest,
+  type ProfileWriter,
+} from '../ports/profile-writer.ts'
+import { readPrompt } from './prompt.ts'
+import { beginningOf } from '../ports/summarizer.ts'
+import type { TokenCounter } from '../../text/tokens.ts'
+
+/** UTF-16 units of the facts of one request: what is more is merged in further ones, in turn. */
+const REQUEST_UNITS = 48 * 1024
+
+const replySchema = z.object({ profile: z.string() })
+
+/** What one request brings: lines of JSON. */
+type Change = { added: string[]; removed: string[] }
+
+export function createOpenAiProfileWriter(
+  settings: PromptedSettings,
+  tokens: Pick<TokenCounter, 'count'>,
+  patience?: Patience,
+): ProfileWriter {
+  const name = `openai:${settings.model}`
+  const use = chatUse(ProfileWriterFailed, () => closedProfileWriter(name), 'a profile', 'EXTRACTOR_MODEL')
+  const chat = createChat(settings, use, patience)
+  return {
+    name,
+    async write(request, signal) {
+      chat.check(signal)
+      const { maxTokens } = request
+      const prompt = await readPrompt('profile', settings.promptsDir)
+      const rules = prompt.replaceAll('{{maxTokens}}', String(maxTokens))
+      let profile = presentable(request.previous ?? '')
+      for (const change of changesOf(request, profile !== '')) {
+        const messages: Message[] = [
+          { role: 'system', content: rules },
+          { role: 'user', content: told(request, profile, change) },
+        ]
+        const reply = await chat.ask(messages, readReplyOn(change), signal)
+        profile = await fit(reply, maxTokens, tokens.count)
+      }
+      return fit(profile, maxTokens, tokens.count)
+    },
+    async close() {
+      chat.close()
+    },
+  }
+}
+
+/**
+ * Removals first, none where there is no old profile; then what was added, the oldest first: what is said last is the
+ * newest. None at all where nothing changed.
+ */
+function changesOf({ added, removed }: ProfileRequest, isOld: boolean): Change[] {
+  const oldestFirst = [...added].sort((a, b) => Date.parse(a.observedAt) - Date.parse(b.observedAt))
+  const lines = [
+    ...(isOld ? removed : []).map(({ subject, predicate, object }) => ({
+      kind: 'removed' as const,
+      line: JSON.stringify({ subject, predicate, object }),
+    })),
+    ...oldestFirst.map((fact) => ({ kind: 'added' as const, line: lineOf(fact) })),
+  ]
+  return requestsOf(lines, ({ line }) => line.length, REQUEST_UNITS).map((part): Change => {
+    const linesOf = (kind: 'added' | 'removed') => part.filter((each) => each.kind === kind).map(({ line }) => line)
+    return { added: linesOf('added'), removed: linesOf('removed') }
+  })
+}
+
+const lineOf = ({ subject, predicate, object, observedAt, believed }: LearntFact) =>
+  JSON.stringify({ subject, predicate, object, observedAt, believed })
+
+/** All of it as data: names, too, are what somebody chose to be called. */
+function told({ userId, names }: ProfileRequest, profile: string, { added, removed }: Change): string {
+  const parts: [title: string, text: string][] = [
+    ['The user:', JSON.stringify({ id: userId, names })],
+    ['The profile so far:', JSON.stringify({ profile })],
+    ...(removed.length > 0 ? [['Facts that are no longer so:', removed.join('\n')] as [string, string]] : []),
+    ...(added.length > 0 ? [['New facts, the newest last:', added.join('\n')] as [string, string]] : []),
+  ]
+  return parts.map(([title, text]) => `${title}\n${fenced(text)}`).join('\n\n')
+}
+
+/** Throws BadReply where it is none, or empty though there are facts to tell. */
+const readReplyOn =
+  ({ added }: Change) =>
+  (value: unknown): string => {
+    const { data, error } = replySchema.safeParse(value)
+    if (error) throw new BadReply(z.prettifyError(error))
+    const profile = presentable(data.profile)
+    if (profile === '' && added.length > 0) throw new BadReply('the profile is empty')
+    return profile
+  }
+
+/**
+ * At most so many tokens of it, in whole lines: half a line may say the contrary. Of a single line, its beginning.
+ * A title at the end, with nothing below it, goes too.
+ */
+async function fit(profile: string, maxTokens: number, count: TokenCounter['count']): Promise<string> {
+  const cut = await beginningOf(profile, maxTokens, count)
+  if (cut.length === profile.length) return profile
+  const end = profile[cut.length] === '\n' ? cut.length : cut.lastIndexOf('\n')
+  return (end < 0 ? cut : cut.slice(0, end)).replace(/(?:^|\n)#+ [^\n]*\s*$/, '').trimEnd()
+}

@@ -1,0 +1,107 @@
+// Summarises with any server that speaks OpenAI's POST /chat/completions. The prompts lie beside it, in prompts/, for
+// whoever wants others. What was said goes out as JSON inside a fence longer than any in it, so that nothing in it
+// can pass for the prompt. A reply that cannot be used is asked for once more. The key appears in no message.
+
+import { z } from 'zod'
+import {
+  BadReply,
+  chatUse,
+  createChat,
+  fenced,
+  type Message,
+  type Patience,
+  type PromptedSettings,
+} from './chat.ts'
+import { readPrompt } from './prompt.ts'
+import {
+  beginningOf,
+  closedSummarizer,
+  oneLine,
+  SummarizerFailed,
+  type Summarizer,
+  type SummaryRequest,
+} from '../ports/summarizer.ts'
+import type { TokenCounter } from '../../text/tokens.ts'
+
+const list = z.array(z.string()).default([])
+const replySchema = z.object({ topic: z.string(), keyDecisions: list, openIssues: list, nextSteps: list })
+type Reply = z.output<typeof replySchema>
+
+export function createOpenAiSummarizer(
+  settings: PromptedSettings,
+  tokens: Pick<TokenCounter, 'count'>,
+  patience?: Patience,
+): Summarizer {
+  const { model } = settings
+  const use = chatUse(SummarizerFailed, () => closedSummarizer(model), 'a summary', 'SUMMARIZER_MODEL')
+  const chat = createChat(settings, use, patience)
+  return {
+    model,
+    async summarize(request, signal) {
+      chat.check(signal)
+      if (!request.previous && request.turns.length === 0) return { content: '', model }
+      const reply = await chat.ask(await messagesFor(request, settings.promptsDir), readReply, signal)
+      return { content: await render(reply, request.maxTokens, tokens), model }
+    },
+    async close() {
+      chat.close()
+    },
+  }
+}
+
+/** The instructions, then what was said, as data. */
+async function messagesFor(
+  { previous, turns, maxTokens }: SummaryRequest,
+  promptsDir: string | undefined,
+): Promise<Message[]> {
+  const rules = (await readPrompt('summarize', promptsDir)).replaceAll('{{maxTokens}}', String(maxTokens))
+  const said = turns.map(({ speaker, at, text }) => JSON.stringify({ speaker, at: at.toISOString(), text })).join('\n')
+  const before = previous === null ? '' : `The summary so far:\n${fenced(JSON.stringify({ summary: previous }))}\n\n`
+  return [
+    { role: 'system', content: previous === null ? rules : `${rules}\n${await readPrompt('merge', promptsDir)}` },
+    { role: 'user', content: `${before}The turns since:\n${fenced(said)}` },
+  ]
+}
+
+/** Throws BadReply where it is none, or says nothing. */
+function readReply(value: unknown): Reply {
+  const { data, error } = replySchema.safeParse(value)
+  if (error) throw new BadReply(z.prettifyError(error))
+  // What Postgres cannot hold is left out.
+  const storable = (text: string) => oneLine(text.replaceAll('\0', '').toWellFormed())
+  const items = (all: string[]) => all.map(storable).filter(Boolean)
+  const { topic, keyDecisions, openIssues, nextSteps } = data
+  const read = {
+    topic: storable(topic),
+    keyDecisions: items(keyDecisions),
+    openIssues: items(openIssues),
+    nextSteps: items(nextSteps),
+  }
+  if (!read.topic) throw new BadReply('its topic is empty')
+  return read
+}
+
+/** As text of at most `maxTokens`: what is too much is taken from the end of the longest list. */
+async function render(
+  { topic, ...lists }: Reply,
+  maxTokens: number,
+  tokens: Pick<TokenCounter, 'count'>,
+): Promise<string> {
+  const sections: [string, string[]][] = [
+    ['Decisions', lists.keyDecisions],
+    ['Open', lists.openIssues],
+    ['Next', lists.nextSteps],
+  ]
+  for (;;) {
+    const content = [
+      `Topic: ${topic}`,
+      ...sections
+        .filter(([, items]) => items.length > 0)
+        .map(([title, items]) => `${title}:\n${items.map((item) => `- ${item}`).join('\n')}`),
+    ].join('\n')
+    if ((await tokens.count(content)) <= maxTokens) return content
+    const longest = sections.map(([, items]) => items).reduce((a, b) => (b.length > a.length ? b : a))
+    if (longest.length === 0) return beginningOf(content, maxTokens, tokens.count)
+    longest.pop()
+  }
+}

@@ -1,0 +1,219 @@
+// The rules for what somebody did. With a day, what is worth telling of that day; without one, only what stays so
+// whenever it was: joining a choir does, watching a film does not. "it" and "there" are never what was done.
+
+import { thing } from './objects.ts'
+import type { Told } from './patterns.ts'
+import { readTime, RELATIVE } from './times.ts'
+
+const WE = "(?:i|we)(?:'ve| have)? (?:just |also |finally |recently |actually |even |both |all )*"
+
+/** Deeds worth remembering, and how they are told. */
+const DEEDS = new RegExp(
+  `^${WE}(`
+    + 'went (?:to|on|for)|visited|bought|got|adopted|attended|started|finished|completed|ran into|ran|joined|'
+    + 'signed up for|read|made|met(?: with)?|celebrated|won|'
+    + 'quit|graduated from|applied (?:to|for)|passed|failed|sold|lost|broke|saw|watched|hosted|organi[sz]ed|launched|'
+    + 'released|published|planted|baked|cooked|painted|built|wrote|tried|booked|ordered|hiked|climbed|took|had|gave|'
+    + 'traveled to|travelled to|flew to|drove to|moved to|came back from|returned from|opened|proposed to|'
+    + 'participated in|took part in|competed in|volunteered at|performed (?:at|in)|'
+    + 'donated|drew|led|taught|designed|received|retired from|enrolled in|registered for|retook|spent|'
+    + 'stayed (?:at|in|with)|interviewed (?:at|with|for)) (.+)$',
+  'i',
+)
+/** "went camping last week" */
+const WENT = new RegExp(`^${WE}(went (?!missing|looking|crying)\\w+ing)\\b ?(.*)$`, 'i')
+/** What one has had or taken that is worth it. */
+const HAD = new RegExp(
+  String.raw`^an? (?:\w+ ){0,2}(?:surgery|operation|accident|baby|meeting|interview|exam|test|party|picnic|wedding|`
+    + String.raw`appointment|checkup|check-up|concert|show|class|workshop|trip|race|competition|gig|road ?trip|`
+    + String.raw`vacation|break|course|injury)\b`,
+  'i',
+)
+/** What one goes on, whenever. */
+const OUTING = new RegExp(
+  String.raw`^(?:an?|another|some|two|three) (?:[\p{L}-]+ ){0,3}?(?:trip|hike|cruise|tour|vacation|holiday|journey|`
+    + String.raw`retreat|adventure|excursion|safari|expedition|outing|picnic)s?\b`,
+  'iu',
+)
+/** "took my kids to the sea" */
+const TAKING = new RegExp(
+  String.raw`^(?:my|the|our) (?!(?:time|mind|bus|train|car|metro|subway|taxi|trash|bins?)\b)[^,]+? `
+    + String.raw`(?:to|out|on|\w+ing)\b`,
+  'i',
+)
+/** Whom one runs into, unless it is a wall. */
+const SOMEBODY = /^an? (?!(?:\w+ )?(?:problem|issue|trouble|snag|wall|tree|bug|error|roadblock|bit|lot|few)\b)/i
+const SPENT = /^(?:time|(?:the|a) (?:whole )?(?:day|weekend|week|afternoon|evening|month|summer)) (?:with|at|in|on) /i
+/** "had a great time at the fair" */
+const FUN = new RegExp(
+  `^${WE}had (?:(?:a|an|such a|so much|lots of|a lot of) )?(?:(?:really )?(?:great|good|amazing|wonderful|lovely|`
+    + 'fantastic|awesome) )?(?:time|fun|blast) ((?:at|in|on) .+)$',
+  'i',
+)
+/** What happened to somebody; nothing need follow. */
+const CHANGES = new RegExp(
+  `^${WE}(got (?:married|promoted|hurt|injured|divorced|fired|laid off|robbed|sick)|graduated|retired|`
+    + '(?:sprained|twisted|hurt|injured) my \\p{L}+)(?=$|,| (?:and|but|at|in|from|with)\\b)( at work)?',
+  'iu',
+)
+
+/** Making, where what is made stays. */
+const MAKES = /^(?:made|painted|drew|built|wrote|designed|created|composed|baked|knitted|sewed|done|found|read)$/i
+/** What is made of words only, or for a moment. */
+const IDIOM = new RegExp(
+  String.raw`^(?:(?:an?|the|my|some|this|that|our(?: own)?) )?(?:\w+ )?(?:decisions?|difference|mistakes?|points?|`
+    + String.raw`choices?|lists?|fix(?:es)?|calls?|deal|mess|wish(?:es)?|promises?|`
+    + String.raw`plans?|commitment|notes?|efforts?|start|`
+    + String.raw`move|changes?|appointment|reservation|progress|friends?|sense|sure|time|way|job|work|fun|balance|joy|`
+    + String.raw`solace|comfort|peace|connections?|sure|memories|bit|lot)\b`,
+  'i',
+)
+
+/** Everyday errands: where everybody goes every day. */
+const DAILY = new RegExp(
+  String.raw`^(?:bed|sleep|work|school|lunch|dinner|breakfast|church|town|hell|pieces|waste|great|see|get|find|`
+    + String.raw`check)\b`,
+  'i',
+)
+
+const AT_HAND =
+  /^(?:this|that|another) (?!(?:after|in|at|on|for|with|because|to|when|one|too|and|by|as|while|time)\b)(\p{L}.*)$/iu
+/** "this shelf" is at hand as it is said; told later, it is a shelf. Another one is one. */
+function single(what: string): string {
+  const noun = AT_HAND.exec(what)?.[1]
+  if (noun !== undefined) return `${/^[aeio]/i.test(noun) ? 'an' : 'a'} ${noun}`
+  return what.replace(/^(?:these|those) (?=(?:\p{L}+ )?\p{L}+s\b)/iu, '')
+}
+
+/** What an event's object is, with its time. */
+export function dated(object: string, when: string, name: string): string | null {
+  const clean = thing(object, name)
+  return clean && !RELATIVE.test(clean) ? `${clean} ${when}` : null
+}
+
+/** "the book I read last week": what is known by what was done with it. Only with its time right behind. */
+const BY_DEED = new RegExp(
+  String.raw`\b(?:this|that|these|those|the|an?|some) ((?:(?!time|day|thing|one|people|person|moment|pics?|pictures?|`
+    + String.raw`photos?|first|last|way|place|stuff|reason|of\b|from\b)[\p{L}'-]+ ){1,3})(?:that |which )?(?:i|we)`
+    + String.raw`(?: just| recently| finally)? (bought|made|painted|drew|built|wrote|baked|went to|attended|visited|`
+    + String.raw`read|saw|took|planted|did) (.+)$`,
+  'iu',
+)
+function byDeed(clause: string, name: string, at: Date): Told | null {
+  const [, what, verb, tail] = BY_DEED.exec(clause) ?? []
+  const time = tail === undefined ? null : readTime(tail, at, true)
+  if (!what || !verb || !time || time.isFuture || !tail!.endsWith(time.rest)) return null
+  const noun = what.trim().replace(/^(?:recent|latest|new) /i, '')
+  const article = /[^s]s$/i.test(noun) ? '' : /^[aeio]/i.test(noun) ? 'an ' : 'a '
+  const predicate = /^did$/i.test(verb) ? 'made' : verb.toLowerCase()
+  // What it was for may follow: "a trip for her birthday".
+  const more = /^(?:to|for|with|in|at) /i.test(time.rest) ? ` ${time.rest}` : ''
+  if (more === '' && BARE.test(noun)) return null
+  return { predicate, object: dated(article + noun + more, time.when, name), confidence: 0.7 }
+}
+/** What says nothing by itself. */
+const BARE = /^(?:books?|movies?|films?|shows?|songs?|videos?|articles?|trips?|games?|series|class|events?|places?)$/i
+
+function went(clause: string, when: string, name: string): Told | null {
+  const [, doing, more = ''] = WENT.exec(clause) ?? []
+  if (!doing) return null
+  const place = more
+    .trim()
+    .replace(/(?:^|,|\s)(?:and|but|so|to)\s.*$|,.*$/i, '')
+    .replace(RECENTLY, '')
+  const isPlace = /^(?:with|in|at|to|on|by|around|near|for|through|along)\b/i.test(place)
+  const where = place === '' ? '' : isPlace ? thing(place, name) : null
+  const object = where === null ? null : [where, when].filter(Boolean).join(' ')
+  return object ? { predicate: doing.toLowerCase(), object, confidence: 0.8 } : null
+}
+
+/** What happened to somebody; without a day only what stays so. */
+function change(clause: string, when: string, name: string): Told | null {
+  const [, what, where = ''] = CHANGES.exec(clause) ?? []
+  if (!what || (when === '' && !/^got (?:promoted|divorced|fired|laid off)$/i.test(what))) return null
+  const [verb, ...rest] = what.split(' ')
+  const state = rest.join(' ').replace(/\bmy\b/i, `${name}'s`)
+  return { predicate: verb!.toLowerCase(), object: `${state}${where} ${when}`.trim(), confidence: 0.8 }
+}
+
+/** What was done, or happened, to whoever speaks; null for nothing. */
+export function deed(clause: string, name: string, at: Date): Told | null {
+  const time = readTime(clause, at, true)
+  const known = time ? byDeed(clause, name, at) : null
+  if (!time) return undated(clause, name)
+  if (time.isFuture) return null
+  if (known) return known
+  const happened = went(time.rest, time.when, name) ?? change(time.rest, time.when, name)
+  if (happened) return happened
+  const fun = FUN.exec(time.rest)?.[1]
+  if (fun) return { predicate: 'had a good time', object: dated(fun, time.when, name), confidence: 0.75 }
+  const [, verb, what] = DEEDS.exec(time.rest) ?? []
+  if (!verb || !what || !isWorthIt(verb, what)) return null
+  return { predicate: verb.toLowerCase(), object: dated(single(what), time.when, name), confidence: 0.8 }
+}
+
+function isWorthIt(verb: string, what: string): boolean {
+  if (VAGUE.test(what)) return false
+  if (/^(?:had|took|gave)$/i.test(verb)) return HAD.test(what) || TAKING.test(what)
+  if (/^went /i.test(verb)) return !DAILY.test(what)
+  if (/^ran$/i.test(verb)) return !/^(?:out|late|away|over|around|across|off|back|home|through)\b/i.test(what)
+  if (/^ran into$/i.test(verb)) return SOMEBODY.test(what)
+  if (/^got$/i.test(verb)) return /^(?:an?|two|three|my|some new) /i.test(what)
+  if (/^spent$/i.test(verb)) return SPENT.test(what)
+  if (MAKES.test(verb)) return !IDIOM.test(what)
+  return !/^(?:lost|met|saw|tried|started)$/i.test(verb) || !/^to\b/i.test(what)
+}
+
+/** Work at a desk: done today, forgotten tomorrow. */
+export const DESK_WORK = new RegExp(
+  String.raw`\b(?:files?|tests?|errors?|bugs?|pages?|steps?|functions?|scripts?|commits?|pull requests?|prs?|`
+    + String.raw`configs?|schemas?|branch|endpoints?|modules?|parsers?|quer(?:y|ies)|commands?|logs?|tasks?|`
+    + String.raw`issues?|code|docs|documentation|migrations?|refactoring|e-?mails?)\b`,
+  'i',
+)
+
+/** "a place", "this event": which, is not said. */
+const VAGUE = /^(?:an?|this|that|some) (?:\w+ )?(?:place|spot|event|moment|thing)s?(?: (?:and|but|so)\b.*|,.*)?$/i
+
+/** Deeds that stay so, whenever they were. */
+const LASTING = new RegExp(
+  `^${WE}(`
+    + 'joined|adopted|bought|signed up for|finished|completed|won|graduated from|visited|attended|applied (?:to|for)|'
+    + 'founded|published|enrolled in|built|organi[sz]ed|celebrated|contacted|donated|planted|sold|launched|'
+    + 'participated in|took part in|competed in|performed (?:at|in)|volunteered (?:at|for)|'
+    + 'went (?:to|on)|travell?ed to|led|hosted|taught) '
+    + '((?:an?|another|my|two|three|some|the \\p{Lu}|\\p{Lu}|\\p{L}+s\\b).*)$',
+  'iu',
+)
+/** Those that do with such objects only. */
+const LASTING_IF: [verb: string, what: string][] = [
+  ['painted|drew|wrote|designed|created|composed|made|done', '(?:an?|another|this|that|these|some|our own) .+'],
+  ['got', 'some new .+'],
+  [
+    'started',
+    '(?!(?:feel|think|cry|laugh|talk|get|gett|notic|realiz|wonder|hav|be|see|shak|runn|look)ing\\b|'
+      + '(?:the|this|it|out|off|with|to)\\b)(?:\\w+ing|an? (?:new )?\\w+|my own|looking into) .+',
+  ],
+  ['talked about|shared', 'my .+'],
+  ['struggled with', '.+'],
+  ['ran into', 'an? .+'],
+]
+const lastingIf = LASTING_IF.map(([verb, what]) => new RegExp(`^${WE}(${verb}) (${what})$`, 'iu'))
+
+function undated(clause: string, name: string): Told | null {
+  const known = went(clause, '', name) ?? change(clause, '', name)
+  if (known) return known
+  const [, verb, what] = LASTING.exec(clause) ?? lastingIf.map((one) => one.exec(clause)).find(Boolean) ?? []
+  if (!verb || !what || VAGUE.test(what) || (/^went /i.test(verb) && DAILY.test(what))) return null
+  if (DESK_WORK.test(what) || (MAKES.test(verb) && IDIOM.test(what))) return null
+  if (/^ran into$/i.test(verb) && !SOMEBODY.test(what)) return null
+  if (/^went on$/i.test(verb) && !OUTING.test(what)) return null
+  const object = thing(single(what.replace(RECENTLY, '')), name)
+  return { predicate: verb.toLowerCase().replace(/^done$/, 'has done'), object, confidence: 0.7 }
+}
+
+const RECENTLY = new RegExp(
+  String.raw`,? (?:recently|lately|the other day|a few \w+ ago|some time ago|a while (?:ago|back)|`
+    + String.raw`not long ago)\b.*$`,
+  'i',
+)

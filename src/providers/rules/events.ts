@@ -1,0 +1,139 @@
+// The rules for what has a time: plans for a day, since when somebody does something, their birthday, what they will
+// remember and whom they lost; deeds are in rules-deeds.ts. A plan needs a day: it is past when it is read.
+
+import { dated, deed } from './deeds.ts'
+import { COUNTED, KIN } from './lists.ts'
+import { thing } from './objects.ts'
+import type { Told } from './patterns.ts'
+import { MONTHS, numberOf, readTime } from './times.ts'
+
+/** Plans, said to be such; and below, what is said as if it were going on, with a day to come. */
+const PLANS = new RegExp(
+  "^(?:i'm|i am|we're|we are)(?: also| both| all| now| finally)* (?:planning (?:to|on)|going to|about to) "
+    + '((?:go|visit|travel|move|start|fly|run|attend|meet|have|host|take|celebrate|see|buy|adopt|begin|leave|launch|'
+    + 'perform|compete|volunteer|join|open|release|present|hike|camp|go on|visiting|travel(?:l)?ing|moving|starting|'
+    + 'flying|running|attending|hosting|taking|going)\\b.*)$',
+  'i',
+)
+const COMING = new RegExp(
+  "^(?:i'm|i am|we're|we are|i'll be|i will be|we'll be|we will be)(?: also| both| all| finally)* "
+    + '((?:visiting|travel(?:l)?ing|moving|starting|flying|running|attending|meeting|hosting|celebrating|leaving|'
+    + 'launching|performing|competing|getting married|having|going|opening|putting together|'
+    + 'organi[sz]ing|planning (?=(?:an?|my|our)\\b))\\b.*)$',
+  'i',
+)
+const HAVE_COMING = new RegExp(
+  String.raw`^(?:i|we) have (an? (?:[\p{L}-]+ ){0,3}(?:interview|exam|appointment|meeting|wedding|flight|trip|`
+    + String.raw`concert|surgery|show|race|deadline|presentation|competition|party|conference|gig|audition)\b.*)$`,
+  'iu',
+)
+const TO_FORM: Record<string, string> = { 'getting married': 'get married' }
+
+/** Three groups tell since when: a number and its unit, or a month and year. */
+const SINCE = new RegExp(
+  String.raw`^(?:i've|i have|we've|we have) (?:now |already |actually )?been (\w+ing|married|vegan|vegetarian|`
+    + String.raw`a \w+|friends)\b ?(.*?),? (?:for (?:about |around |over |almost |like |at least )?(.+?) (year|`
+    + String.raw`month)s?|since ((?:january|february|march|april|may|june|july|august|september|october|november|`
+    + String.raw`december)? ?(?:19|20)\d\d))(?: now| already)?$`,
+  'i',
+)
+
+const BIRTHDAY = /^my birthday(?:'s| is| was) (?:on )?(.+)$/i
+const BORN_ON = /^i was born (on .+)$/i
+const BIRTHDAY_NOW = /^(?:it's|it is|today's|today is|tomorrow is|tomorrow's|yesterday was) my birthday\b(.*)$/i
+
+const day = (date: Date) => `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`
+
+function birthday(clause: string, at: Date): Told | null {
+  const text =
+    BIRTHDAY.exec(clause)?.[1] ?? BORN_ON.exec(clause)?.[1] ?? (BIRTHDAY_NOW.test(clause) ? clause : undefined)
+  const time = text === undefined ? null : readTime(text, at, true)
+  if (!time?.day) return null
+  const hasYear = /\b(?:19|20)\d\d\b/.test(text!)
+  const year = hasYear ? ` ${time.day.getUTCFullYear()}` : ''
+  return { predicate: 'has birthday on', object: day(time.day) + year, confidence: 0.95 }
+}
+
+/** What one is at for a while only. */
+const UNSETTLED = /^(?:thinking|trying|meaning|wanting|looking|waiting|dying|feeling|hoping|having|going|being)$/i
+function since(clause: string, name: string, at: Date): Told | null {
+  const [, doing, what = '', amount, unit, from] = SINCE.exec(clause) ?? []
+  if (!doing || UNSETTLED.test(doing)) return null
+  const object = what === '' ? '' : thing(what, name)
+  const n = amount === undefined ? null : numberOf(amount)
+  if (object === null || (from === undefined && n === null)) return null
+  const then = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - (unit === 'month' ? n! : 0), 1))
+  const month = `${MONTHS[then.getUTCMonth()]} ${then.getUTCFullYear()}`
+  const start = from?.trim() ?? (unit?.toLowerCase() === 'year' ? `${at.getUTCFullYear() - n!}` : month)
+  const what_ = [doing.toLowerCase(), object].filter(Boolean).join(' ')
+  return { predicate: `has been ${what_} since`, object: start, confidence: 0.85 }
+}
+
+/** "I've known Bob for 3 years" */
+const KNOWN = /^(?:i've|i have|we've|we have) known (.+?) for (?:about |around |over |almost )?(\S+) years$/i
+function known(clause: string, name: string, at: Date): Told | null {
+  const [, who, years] = KNOWN.exec(clause) ?? []
+  const n = years === undefined ? null : numberOf(years)
+  const object = who === undefined ? null : thing(who, name)
+  return n === null || object === null
+    ? null
+    : { predicate: `has known ${object} since`, object: `${at.getUTCFullYear() - n}`, confidence: 0.85 }
+}
+
+function plan(clause: string, name: string, at: Date): Told | null {
+  const time = readTime(clause, at, false)
+  if (!time?.isFuture) return null
+  const what = PLANS.exec(time.rest)?.[1] ?? COMING.exec(time.rest)?.[1]
+  if (what) {
+    const object = dated(TO_FORM[what.toLowerCase()] ?? what, time.when, name)
+    return { predicate: 'plans on', object, confidence: 0.7 }
+  }
+  const coming = HAVE_COMING.exec(time.rest)?.[1]
+  return coming ? { predicate: 'will have', object: dated(coming, time.when, name), confidence: 0.75 } : null
+}
+
+/** What one says one will not forget. */
+const FOND = /^(?:i'll|i will) (?:always remember|never forget|always cherish) (?!how|when|what)(.+)$/i
+function remembered(clause: string, name: string, at: Date): Told | null {
+  const what = FOND.exec(clause)?.[1]
+  if (what === undefined) return null
+  const time = readTime(what, at, true)
+  const object = time ? dated(time.rest, time.when, name) : thing(what, name)
+  return { predicate: 'will always remember', object, confidence: 0.75 }
+}
+
+/** A death in the family. */
+const LOST = new RegExp(
+  `^(?:my|our) ((?:(?:late|dear|old|little|big|older|younger) )?(?:${KIN}|${COUNTED})) `
+    + '(?:just |sadly |recently |also |suddenly )*(?:passed away|passed|died)(?=$|,| (?:last|this|in|two|three|an?|'
+    + '\\d|when|after|from|yesterday|today|and|back|some|many|suddenly|peacefully|on \\w+day)\\b)(.*)$',
+  'iu',
+)
+function mourned(clause: string, name: string, at: Date): Told | null {
+  const [, who, more = ''] = LOST.exec(clause) ?? []
+  if (!who) return null
+  const time = readTime(more, at, true)
+  return { predicate: 'mourns', object: `${name}'s ${who}${time ? `, who died ${time.when}` : ''}`, confidence: 0.8 }
+}
+
+/** A time at the beginning goes to the end: "Last week, I went …". */
+const FRONTED = new RegExp(
+  String.raw`^((?:last|this|next|the day|yesterday|today|tomorrow|on|in|a|an|two|three|`
+    + String.raw`\d+)\b[^,]{0,30}?),? (?=(?:i|we|my)\b)(.+)$`,
+  'i',
+)
+
+/** What a clause in the first person tells of a time; null for nothing. */
+export function eventOf(clause: string, name: string, at: Date): Told | null {
+  const [, time, rest] = FRONTED.exec(clause) ?? []
+  const text = time && rest && readTime(time, at, true) ? `${rest} ${time}` : clause
+  return (
+    birthday(text, at)
+    ?? since(text, name, at)
+    ?? known(text, name, at)
+    ?? plan(text, name, at)
+    ?? remembered(text, name, at)
+    ?? mourned(text, name, at)
+    ?? deed(text, name, at)
+  )
+}

@@ -1,0 +1,129 @@
+// Reads what stands where a rule expects a name, a place or a thing: cuts it where the next thought begins, and refuses
+// what only makes sense beside other sentences ("it", "there", "the same"). Null is a refusal.
+
+import { CUT } from './clauses.ts'
+import { RELATIVE } from './times.ts'
+
+const WORD = "\\p{Lu}[\\p{L}\\p{M}\\p{N}'’.&-]*"
+const LINK = '(?:of|the|de|la|del|am|an der|upon|and|for|&|van|von|du|da)'
+const PROPER = new RegExp(`^(?:the )?${WORD}(?:(?: ${LINK}){0,2} ${WORD}){0,5}`, 'u')
+const PLACE = new RegExp(`^(?:the )?${WORD}(?:(?:,? ${LINK}){0,2},? ${WORD}){0,4}`, 'u')
+
+/** Capitalised words that name nobody and no place. */
+const NO_NAME = new RegExp(
+  "^(?:i|i'm|god|mom|dad|mum|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|"
+    + 'june|july|august|september|october|november|december|christmas|easter|halloween|thanksgiving|happy|sorry|fine|'
+    + 'good|great|ok|so|not|very|and|but|just|the|here|there|back|home|now|ready|done|in|at|on|a|an)$',
+  'i',
+)
+
+/** Where the next thought begins. */
+const STOP = new RegExp(
+  '(?:[,;:(\\[]|\\s[-–—]\\s|—|-+\\s|\\s(?:because|since|but|so|which|who|whom|when|where|while|whereas|although|'
+    + "though|as|until|till|that|thanks|'cause|cuz|to be|especially|even|like when|just|"
+    + "and (?:\\p{L}{3,}ed (?:to|the|an?|my|our|some|in|on|for|\\p{L}+s)\\b|i|i'm|it|it's|he|she|they|we|this|"
+    + 'that|has|have|am|is|are|was|were|just|then|now|also|so|got|had|would|will|can|how|what|loved|really|ended|'
+    + 'started|'
+    + "it'll|there))(?=\\s|$)).*$",
+  'iu',
+)
+
+/** What adds nothing at the end. */
+const FILLER = new RegExp(
+  '(?:[\\s,]+(?:too|as well|also|a lot|so much|very much|right now|now|these days|nowadays|at the moment|currently|'
+    + 'again|anyway|haha|lol|actually|really|the most|of course|already|here|together|any ?more|though|btw|instead|'
+    + 'for sure|today|for now|in general|more than anything|to death|at all|either|the best|yet|myself|ourselves|'
+    + 'over there|by the way|lately|recently))+$',
+  'i',
+)
+
+/** Words that point elsewhere. */
+const DANGLING = new RegExp(
+  `${CUT}|\\b(?:it|it's|its|this|that|that's|these|those|them|they|their|theirs|him|his|her|hers|he|she|you|your|`
+    + "yours|i|i'm|i've|i'd|i'll|we|we're|there|here|one|ones|something|anything|everything|nothing|someone|somebody|"
+    + 'everyone|stuff|things?|what|how|why|who|whatever|same|both|such|another|others?|somewhere|more|way|most|'
+    + 'lot|lots|all|any|kind|yourself|yourselves|themselves|himself|herself|itself|'
+    + 'sort|bit)\\b',
+  'iu',
+)
+
+/** What is cut in the middle of a thought. */
+const UNFINISHED = new RegExp(
+  String.raw`\b(?:and|or|with|for|to|of|in|at|on|by|from|a|an|the|my|not|very|so|really|been|is|are|was|were|few|`
+    + String.raw`several|couple)$`,
+  'i',
+)
+
+/** "a warm, quiet kitchen", cut at its comma. */
+const ADJECTIVE = new RegExp(
+  String.raw`\ban? (?:very |really )?(?:safe|quiet|warm|nice|big|small|new|old|good|great|cozy|happy|better|`
+    + String.raw`beautiful|long|short|simple|calm|kind|stable|healthy|fun|cool|huge|tiny|\p{L}+(?:ful|ous))$`,
+  'iu',
+)
+
+const MOST_WORDS = 10
+
+/** Where "others" are people in general, and "each other" those who were named. */
+const PEOPLE =
+  /\b(?:help|helping|with|support|supporting|inspire|inspiring|teach|teaching|for) others\b|\beach other\b/gi
+
+/** Where "myself" is not a mere emphasis. */
+const SELF = new RegExp(
+  '\\b((?:express|expressing|accept|accepting|understand|understanding|push|pushing|challenge|challenging|to|of|for|'
+    + 'with|in|be|being) )(?:myself|ourselves)\\b',
+  'gi',
+)
+
+/** "a warm, welcoming kitchen" is one thing. */
+const PAIRED = /(\ban? [\p{L}-]+), (?=[\p{L}-]+(?:ing|ful|al|ive|ous|ic|ed|able) \p{L}+)/giu
+
+/** Cut, without fillers; "my" and "our" are the speaker's. */
+export function thing(text: string, speaker: string): string | null {
+  // "make that happen": what is cut off belonged to the verb.
+  if (/^\S+(?: \S+)? that\b/i.test(text.trim())) return null
+  const bare = text.trim().replace(/^(?:(?:a lot|lots|tons|loads|plenty) of|both) /i, '')
+  let cut = bare.replace(SELF, '$1oneself').replace(PAIRED, '$1 and ').replace(STOP, '')
+  cut = cut
+    .replace(FILLER, '')
+    .replace(/[\s.,!'"-]+$/, '')
+    .replace(/^(?:to|on|at|in) (?=(?:my|our)\b)/i, '')
+  const own = cut.replace(/\b(?:my|our)(?: own)?\b/gi, `${speaker}'s`).replace(/\b(?:me|us)\b(?![-'])/gi, speaker)
+  const count = own.split(/\s+/).length
+  if (!/\p{L}|\d/u.test(own) || count > MOST_WORDS) return null
+  const foreign = own.replaceAll(`${speaker}'s`, '').replaceAll(speaker, '').replace(PEOPLE, '')
+  if (DANGLING.test(foreign) || RELATIVE.test(foreign)) return null
+  if (/^(?:and|or|but|too)\b/i.test(own)) return null
+  if (UNFINISHED.test(own) || ADJECTIVE.test(own)) return null
+  return own
+}
+
+/** A capitalised name at the beginning: "Ada", "Ada Lovelace". */
+export function properName(text: string): string | null {
+  const name = PROPER.exec(text.trim())?.[0].replace(/['’]s$|[.,'’-]+$/u, '')
+  return !name || NO_NAME.test(name) || NO_NAME.test(name.split(' ')[0]!) ? null : name
+}
+
+/** A name that nothing follows. */
+export function wholeName(text: string): string | null {
+  const name = properName(text)
+  const rest = name === null ? 'x' : text.trim().slice(name.length)
+  return /^(?:[.,!]|$| (?:and|but|by the way|here)\b)/.test(rest) ? name : null
+}
+
+/** "Berlin, Germany", "the Netherlands". What goes on as no place does is refused: "Paris Hilton's house". */
+export function place(text: string): string | null {
+  const found = PLACE.exec(text.trim())?.[0]
+  if (!found || found.endsWith("'s") || NO_NAME.test(found.split(/[ ,]/)[0]!)) return null
+  const rest = text.trim().slice(found.length)
+  if (/^(?:'s|’s|-)|^ (?:style|food|time|area of my)\b/.test(rest)) return null
+  const clean = found.replace(/[.,'’-]+$/u, '')
+  return clean.replace(/,? (?:and|of|the|for|&)$/, '')
+}
+
+/** An employer or a school: a name, or "a hospital", "the local bakery". */
+export function organisation(text: string, speaker: string): string | null {
+  const name = properName(text)
+  if (name) return name.replace(/ (?:and|for|of)$/, '')
+  const other = thing(text.replace(/\s+(?:in|for|as|near|with|downtown)\s.*$/i, ''), speaker)
+  return other && /^(?:an?|the|my)\s/i.test(other) ? other : null
+}

@@ -1,0 +1,51 @@
+// How many turns a user has said, and how many of them automatic work accounts for. A run takes its turns in the
+// transaction of its effect: it is counted once, or not at all.
+
+import type { Pool } from 'pg'
+import type { Tx } from '../../db.ts'
+
+type UserProgressRow = { turns: number; profiledTurns: number; reconciledTurns: number }
+
+/** Null where no turn of the user was counted. */
+export async function readProgressOf(pool: Pool, tenant: string, userId: string): Promise<UserProgressRow | null> {
+  const { rows } = await pool.query<UserProgressRow>({
+    name: 'read-user-progress',
+    text: `SELECT turns, profiled_turns AS "profiledTurns", reconciled_turns AS "reconciledTurns"
+           FROM user_progress WHERE tenant = $1::text AND user_id = $2::text`,
+    values: [tenant, userId],
+  })
+  return rows[0] ?? null
+}
+
+/** Accounts for the next turns; false where somebody else has. */
+export async function takeReconciliation(
+  tx: Tx,
+  tenant: string,
+  userId: string,
+  from: number,
+  turns: number,
+): Promise<boolean> {
+  return (
+    1
+    === (await tx.$executeRaw`
+    UPDATE user_progress
+    SET reconciled_turns = reconciled_turns + ${turns}::bigint, reconciliations = reconciliations + 1
+    WHERE tenant = ${tenant}::text AND user_id = ${userId}::text AND reconciled_turns = ${from}::bigint`)
+  )
+}
+
+/** The same, for the profile. */
+export async function takeProfiling(
+  tx: Tx,
+  tenant: string,
+  userId: string,
+  from: number,
+  turns: number,
+): Promise<boolean> {
+  return (
+    1
+    === (await tx.$executeRaw`
+    UPDATE user_progress SET profiled_turns = profiled_turns + ${turns}::bigint, profilings = profilings + 1
+    WHERE tenant = ${tenant}::text AND user_id = ${userId}::text AND profiled_turns = ${from}::bigint`)
+  )
+}

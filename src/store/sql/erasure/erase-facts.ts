@@ -1,0 +1,72 @@
+// What goes with the facts of a room that is deleted, inside the transaction that deletes it: its journal is locked.
+
+import type { Pool } from 'pg'
+import type { Tx } from '../../db.ts'
+import type { FactRow } from '../fact/fact-columns.ts'
+
+/** Other rooms with facts that gave way to some of that room. By the indexes fact_room and fact_superseded_by. */
+export async function readRoomsGivenWay(pool: Pool, room: string): Promise<string[]> {
+  const { rows } = await pool.query<{ room: string }>({
+    name: 'read-rooms-given-way',
+    text: `SELECT DISTINCT f.conversation_id AS room
+           FROM fact w JOIN fact f ON f.superseded_by = w.id AND f.conversation_id <> $1::text
+           WHERE w.conversation_id = $1::text`,
+    values: [room],
+  })
+  return rows.map((row) => row.room)
+}
+
+/**
+ * Locks the facts of a room, superseded or not, and those that gave way to one of them, in the order in which writers
+ * lock them. How many are of the room, and the ids of the others.
+ */
+export async function lockFactsOfRoom(tx: Tx, room: string): Promise<{ facts: number; gaveWay: string[] }> {
+  const rows = await tx.$queryRaw<{ id: string; isOfRoom: boolean }[]>`
+    SELECT f.id, f.conversation_id IS NOT DISTINCT FROM ${room}::text AS "isOfRoom"
+    FROM fact f
+    WHERE f.id IN (
+      SELECT o.id FROM fact o WHERE o.conversation_id = ${room}::text
+      UNION SELECT g.id FROM fact o JOIN fact g ON g.superseded_by = o.id WHERE o.conversation_id = ${room}::text)
+    ORDER BY f.content_hash, f.id FOR UPDATE`
+  const gaveWay = rows.filter(({ isOfRoom }) => !isOfRoom).map(({ id }) => id)
+  return { facts: rows.length - gaveWay.length, gaveWay }
+}
+
+/**
+ * Once what they gave way to is gone, and as if it had never been: has those facts hold again. Of several that say the
+ * same to the letter, the one observed last; where one holds that says it, they are duplicates of that. Those that hold
+ * again.
+ */
+export async function reviveFacts(tx: Tx, ids: readonly string[]): Promise<Pick<FactRow, 'id' | 'conversationId'>[]> {
+  if (ids.length === 0) return []
+  const revived = await tx.$queryRaw<Pick<FactRow, 'id' | 'conversationId'>[]>`
+    WITH best AS (
+      SELECT DISTINCT ON (f.tenant, coalesce(f.user_id, f.conversation_id, ''), f.visibility, f.content_hash) f.id
+      FROM fact f
+      WHERE f.id = ANY (${ids}::text[]) AND NOT EXISTS (
+        SELECT FROM fact a
+        WHERE a.tenant = f.tenant AND a.superseded_at IS NULL AND a.visibility = f.visibility
+          AND coalesce(a.user_id, a.conversation_id, '') = coalesce(f.user_id, f.conversation_id, '')
+          AND a.content_hash = f.content_hash)
+      ORDER BY f.tenant, coalesce(f.user_id, f.conversation_id, ''), f.visibility, f.content_hash,
+               f.observed_at DESC, f.id)
+    UPDATE fact f SET superseded_by = NULL, superseded_at = NULL, supersede_reason = NULL, supersede_note = NULL
+    FROM best b WHERE f.id = b.id
+    RETURNING f.id, f.conversation_id AS "conversationId"`
+  await tx.$executeRaw`
+    UPDATE fact f SET superseded_by = a.id, supersede_reason = 'DUPLICATE'
+    FROM fact a
+    WHERE f.id = ANY (${ids}::text[]) AND f.superseded_at IS NOT NULL
+      AND a.tenant = f.tenant AND a.superseded_at IS NULL AND a.visibility = f.visibility
+      AND coalesce(a.user_id, a.conversation_id, '') = coalesce(f.user_id, f.conversation_id, '')
+      AND a.content_hash = f.content_hash`
+  return revived
+}
+
+/** Deletes the tenant's profiles that tell of any fact of that room; how many. Looks at each profile of the tenant. */
+export async function deleteProfilesOfRoom(tx: Tx, tenant: string, room: string): Promise<number> {
+  return tx.$executeRaw`
+    DELETE FROM user_profile p
+    WHERE p.tenant = ${tenant}::text AND EXISTS (
+      SELECT FROM fact f WHERE f.id = ANY (p.made_of) AND f.conversation_id = ${room}::text)`
+}

@@ -1,0 +1,111 @@
+// The journal after a cursor: entries with the turns they are about, by the primary key (conversation_id, seq).
+// Not narrowed to a view: that is done for each reader, by domain/view.ts.
+
+import type { Pool } from 'pg'
+import type { EntryKind } from '../../generated/enums.ts'
+import type { FactRow } from '../fact/fact-columns.ts'
+import { SUMMARY_COLUMNS, type SummaryRow } from '../summary/read-summaries.ts'
+import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
+
+export type JournalRow = {
+  seq: number
+  kind: EntryKind
+  at: Date
+  /** Who joined or left. */
+  actor: string | null
+  turn: TurnRow | null
+  /** For SUPERSEDED, the version that was replaced. */
+  replaced: TurnRow | null
+  /** For SUMMARIZED. */
+  summary: SummaryRow | null
+  /** For FACTS_CHANGED, what tells who sees them; those that are gone are left out. */
+  facts: PlacedFact[]
+}
+
+/** Where a fact of a room stands, and who it is for. */
+export type PlacedFact = { id: string; seq: number; rootSeq: number } & Pick<FactRow, 'audience'>
+
+/** Up to `limit` entries with seq above `after`, in order. Empty for an unknown room, or one of another tenant. */
+export async function readJournal(
+  pool: Pool,
+  tenant: string,
+  room: string,
+  after: number,
+  limit: number,
+): Promise<JournalRow[]> {
+  type Flat = TurnRow & {
+    entrySeq: number
+    kind: EntryKind
+    at: Date
+    entryActor: string | null
+    summaryId: string
+    factIds: string[]
+    supersedes: string
+  }
+  const { rows } = await pool.query<Flat>({
+    name: 'read-journal',
+    text: `
+      SELECT e.seq AS "entrySeq", e.kind, e.at, e.actor AS "entryActor", e.summary_id AS "summaryId",
+             e.fact_ids AS "factIds", t.supersedes, ${TURN_COLUMNS}
+      FROM entry e LEFT JOIN turn t ON t.id = e.turn_id
+      WHERE e.conversation_id = $2::text AND e.seq > $3::integer
+        AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
+      ORDER BY e.seq LIMIT $4::integer`,
+    values: [tenant, room, after, limit],
+  })
+  const ids = rows.filter((row) => row.kind === 'SUPERSEDED').map((row) => row.supersedes)
+  const written = rows.filter((row) => row.kind === 'SUMMARIZED').map((row) => row.summaryId)
+  const summaries = written.length ? await summariesById(pool, written) : null
+  const replaced = ids.length ? await turnsById(pool, ids) : null
+  const changed = rows.flatMap((row) => row.factIds ?? [])
+  const facts = changed.length ? await factsById(pool, room, changed) : null
+  return rows.map(({ entrySeq, kind, at, entryActor, summaryId, factIds, supersedes, ...turn }) => ({
+    seq: entrySeq,
+    kind,
+    at,
+    actor: entryActor,
+    turn: turn.id ? turn : null,
+    replaced: replaced?.get(supersedes) ?? null,
+    summary: summaries?.get(summaryId) ?? null,
+    facts: (factIds ?? []).flatMap((id) => facts?.get(id) ?? []),
+  }))
+}
+
+async function turnsById(pool: Pool, ids: readonly string[]): Promise<Map<string, TurnRow>> {
+  const { rows } = await pool.query<TurnRow>({
+    name: 'journal-turns',
+    text: `SELECT ${TURN_COLUMNS} FROM turn t WHERE t.id = ANY ($1::text[])`,
+    values: [ids],
+  })
+  return new Map(rows.map((turn) => [turn.id, turn]))
+}
+
+async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<string, SummaryRow>> {
+  const { rows } = await pool.query<SummaryRow>({
+    name: 'journal-summaries',
+    text: `SELECT ${SUMMARY_COLUMNS} FROM summary s WHERE s.id = ANY ($1::text[])`,
+    values: [ids],
+  })
+  return new Map(rows.map((summary) => [summary.id, summary]))
+}
+
+/** Those that are still of that room: one that was said again elsewhere is seen there. */
+async function factsById(pool: Pool, room: string, ids: readonly string[]): Promise<Map<string, PlacedFact>> {
+  const { rows } = await pool.query<PlacedFact>({
+    name: 'journal-facts',
+    text: `SELECT f.id, f.seq, f.root_seq AS "rootSeq", f.audience FROM fact f
+           WHERE f.id = ANY ($1::text[]) AND f.conversation_id = $2::text`,
+    values: [ids, room],
+  })
+  return new Map(rows.map((fact) => [fact.id, fact]))
+}
+
+/** The newest entry's number, or null where the tenant has no such room (any more). */
+export async function readLastSeq(pool: Pool, tenant: string, room: string): Promise<number | null> {
+  const { rows } = await pool.query<{ seq: number }>({
+    name: 'read-last-seq',
+    text: 'SELECT last_seq AS seq FROM journal WHERE conversation_id = $2 AND tenant = $1',
+    values: [tenant, room],
+  })
+  return rows[0]?.seq ?? null
+}

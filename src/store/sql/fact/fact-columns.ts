@@ -1,0 +1,39 @@
+// The columns of a fact as every statement selects them, and the row they make.
+
+import type { ParticipantKind, SupersedeReason } from '../../generated/enums.ts'
+
+export type FactRow = {
+  id: string
+  userId: string | null
+  conversationId: string | null
+  /** The place by which it is seen; null where it is of no room. */
+  rootSeq: number | null
+  seq: number | null
+  audience: string[] | null
+  /** Facts are compared with one another within one such set only; empty for everyone. */
+  visibility: string
+  sourceTurnId: string | null
+  saidBy: ParticipantKind
+  subject: string
+  predicate: string
+  object: string
+  confidence: number
+  /** Of the sentence. */
+  tokenCount: number
+  contentHash: string
+  observedAt: Date
+  createdAt: Date
+  supersededBy: string | null
+  /** null while it holds. */
+  supersededAt: Date | null
+  supersedeReason: SupersedeReason | null
+  supersedeNote: string | null
+}
+
+/** Of the fact that the statement calls `f`. */
+export const FACT_COLUMNS = `
+  f.id, f.user_id AS "userId", f.conversation_id AS "conversationId", f.root_seq AS "rootSeq", f.seq, f.audience,
+  f.visibility, f.source_turn_id AS "sourceTurnId", f.said_by AS "saidBy", f.subject, f.predicate, f.object,
+  f.confidence, f.token_count AS "tokenCount", f.content_hash AS "contentHash", f.observed_at AS "observedAt",
+  f.created_at AS "createdAt", f.superseded_by AS "supersededBy", f.superseded_at AS "supersededAt",
+  f.supersede_reason AS "supersedeReason", f.supersede_note AS "supersedeNote"`

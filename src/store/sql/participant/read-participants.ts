@@ -1,0 +1,37 @@
+// Who is or was in the given rooms.
+
+import type { Pool } from 'pg'
+import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
+
+export type ParticipantRow = {
+  conversationId: string
+  actor: string
+  kind: ParticipantKind
+  displayName: string | null
+  history: HistoryVisibility
+  joinedAt: Date
+  leftAt: Date | null
+  lastReadSeq: number
+  windows: number[]
+  addressed: boolean
+}
+
+/** All participants of those rooms of the tenant, or only the given actors; by joining, then by name. */
+export async function readParticipants(
+  pool: Pool,
+  tenant: string,
+  rooms: readonly string[],
+  actors: readonly string[] | null = null,
+): Promise<ParticipantRow[]> {
+  const { rows } = await pool.query<ParticipantRow>({
+    name: 'read-participants',
+    text: `
+      SELECT p.conversation_id AS "conversationId", p.actor, p.kind, p.display_name AS "displayName", p.history,
+             p.joined_at AS "joinedAt", p.left_at AS "leftAt", p.last_read_seq AS "lastReadSeq", p.windows, p.addressed
+      FROM participant p JOIN conversation c ON c.id = p.conversation_id AND c.tenant = $1::text
+      WHERE p.conversation_id = ANY ($2::text[]) AND ($3::text[] IS NULL OR p.actor = ANY ($3::text[]))
+      ORDER BY p.conversation_id, p.joined_at, p.actor`,
+    values: [tenant, rooms, actors],
+  })
+  return rows
+}

@@ -1,0 +1,71 @@
+// Profiles as they are made: what there was, what was superseded since, and the new one in its place. For jobs too, so
+// not narrowed to a view.
+
+import type { Pool } from 'pg'
+import type { Tx } from '../../db.ts'
+
+export type ProfileRow = {
+  content: string
+  madeBy: string
+  /** Ids of the facts it tells of. */
+  madeOf: string[]
+  updatedAt: Date
+}
+
+/** Null where there is none, or some of what it tells of is not there any more: then it is as if there were none. */
+export async function readProfileRow(pool: Pool, tenant: string, userId: string): Promise<ProfileRow | null> {
+  const { rows } = await pool.query<ProfileRow>({
+    name: 'read-profile-row',
+    text: `SELECT p.content, p.made_by AS "madeBy", p.made_of AS "madeOf", p.updated_at AS "updatedAt"
+           FROM user_profile p
+           WHERE p.tenant = $1::text AND p.user_id = $2::text
+             AND (SELECT count(*) FROM fact f WHERE f.id = ANY (p.made_of)) = cardinality(p.made_of)`,
+    values: [tenant, userId],
+  })
+  return rows[0] ?? null
+}
+
+export type SupersededFact = { id: string; subject: string; predicate: string; object: string }
+
+/** Those of the facts that do not hold any more. By primary key. */
+export async function readSupersededAmong(pool: Pool, ids: readonly string[]): Promise<SupersededFact[]> {
+  const { rows } = await pool.query<SupersededFact>({
+    name: 'read-superseded-among',
+    text: `SELECT f.id, f.subject, f.predicate, f.object FROM fact f
+           WHERE f.id = ANY ($1::text[]) AND f.superseded_at IS NOT NULL ORDER BY f.id`,
+    values: [ids],
+  })
+  return rows
+}
+
+type NewProfile = Omit<ProfileRow, 'updatedAt'> & { tokenCount: number }
+
+/**
+ * Puts the profile in the place of the one that was read; false where another took that place, or a fact that it tells
+ * of is gone. None of these can be deleted before the transaction ends.
+ */
+export async function writeProfile(
+  tx: Tx,
+  tenant: string,
+  userId: string,
+  before: Date | null,
+  profile: NewProfile,
+): Promise<boolean> {
+  const kept = await tx.$queryRaw<{ id: string }[]>`
+    SELECT f.id FROM fact f WHERE f.id = ANY (${profile.madeOf}::text[]) ORDER BY f.content_hash, f.id FOR KEY SHARE`
+  if (kept.length < profile.madeOf.length) return false
+  return (
+    1
+    === (await tx.$executeRaw`
+    INSERT INTO user_profile AS p (tenant, user_id, content, token_count, made_by, made_of, updated_at)
+    VALUES (${tenant}::text, ${userId}::text, ${profile.content}::text, ${profile.tokenCount}::integer,
+            ${profile.madeBy}::text, ${profile.madeOf}::text[], clock_timestamp())
+    ON CONFLICT (tenant, user_id) DO UPDATE
+    SET content = excluded.content, token_count = excluded.token_count, made_by = excluded.made_by,
+        made_of = excluded.made_of,
+        updated_at = greatest(excluded.updated_at, p.updated_at + interval '1 millisecond')
+    WHERE p.updated_at = ${before}::timestamptz
+       OR (${before}::timestamptz IS NULL AND EXISTS (
+         SELECT FROM unnest(p.made_of) AS m(id) WHERE NOT EXISTS (SELECT FROM fact f WHERE f.id = m.id)))`)
+  )
+}

@@ -1,0 +1,142 @@
+// What ranking needs to know of turns without reading them: place, time, actor, cues and terms, of whole rooms or of
+// stretches of them. Read in order of the index turn_place; a stretch comes as one packed value, which costs a quarter
+// of as many rows.
+
+import type { Pool } from 'pg'
+import type { SearchFilter } from '../../vector-search.ts'
+import { filterValues, meets } from './findable.ts'
+import { newest, views, visible } from '../visible.ts'
+
+/** A part of a room: places `from` to `to`, both included, and the `around` visible turns before and after them. */
+export type Stretch = { room: string; from: number; to: number; around: number }
+
+/** A committed turn, in its newest visible version, as the index knows it. */
+export type IndexedTurn = {
+  room: string
+  rootSeq: number
+  seq: number
+  /** When it was said, ms. */
+  at: number
+  actor: string
+  /** Tokens of its content. */
+  tokens: number
+  /** Bits of Cue (domain/recall/cues.ts). */
+  cues: number
+  /** Whether it meets the filter. */
+  eligible: boolean
+  /** Terms in it, repetitions included. */
+  length: number
+  /** The terms asked for, by their numbers, and how often each stands in it. */
+  counts: ReadonlyMap<number, number>
+}
+
+const NONE: ReadonlyMap<number, number> = new Map()
+
+/** Beside the bits of Cue: that the turn meets the filter. */
+const ELIGIBLE = 256
+
+// The CASE is for the planner, as in page-turns.ts: it walks the index until enough are found.
+const turns = (where: string, order = '') => `
+  (SELECT t.root_seq, t.seq, t.created_at, t.token_count, t.cues, t.actor, t.terms, ${meets(7)} AS eligible
+   FROM turn t
+   WHERE t.conversation_id = v.id AND ${where}
+     AND CASE WHEN t.status = 'COMMITTED' AND ${visible()} AND ${newest()} THEN true ELSE false END ${order})`
+
+const STATEMENT = `
+  SELECT s.place::integer AS place, j.salt, p.*
+  FROM unnest($3::text[], $4::integer[], $5::integer[], $6::integer[])
+       WITH ORDINALITY AS s(room, first, last, around, place)
+  CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = s.room')}) v
+  JOIN journal j ON j.conversation_id = v.id
+  CROSS JOIN LATERAL (
+    SELECT array_send(array_agg(t.root_seq)) AS "rootSeqs", array_send(array_agg(t.seq)) AS seqs,
+           array_send(array_agg(t.created_at)) AS times, array_send(array_agg(t.token_count)) AS tokens,
+           array_send(array_agg(coalesce(t.cues, 0) + CASE WHEN t.eligible THEN ${ELIGIBLE} ELSE 0 END)) AS bits,
+           array_agg(t.actor) AS actors, string_agg(array_send(coalesce(t.terms, '{}')), '') AS terms
+    FROM (
+      ${turns('t.root_seq BETWEEN s.first AND s.last')}
+      UNION ALL ${turns('t.root_seq < s.first', 'ORDER BY t.root_seq DESC, t.seq DESC LIMIT s.around')}
+      UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`
+
+/** A stretch by columns: arrays as array_send writes them; null where it has no turn. */
+type Packed = { place: number; salt: number } & (
+  | { rootSeqs: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer }
+  | { rootSeqs: null }
+)
+
+/**
+ * The turns of each stretch that the viewer sees, in order of place. Stretches of rooms that the tenant has not are
+ * empty; nothing is said of turns that are still being written, were aborted or erased.
+ *
+ * terms: those to count, as hashes (domain/recall/index-entry.ts), each with a number.
+ */
+export async function readIndex(
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  stretches: readonly Stretch[],
+  filter: SearchFilter,
+  terms: ReadonlyMap<number, number>,
+): Promise<IndexedTurn[][]> {
+  const { rows } = await pool.query<Packed>({
+    name: 'read-index',
+    text: STATEMENT,
+    values: [
+      viewer.tenant,
+      viewer.actor,
+      stretches.map(({ room }) => room),
+      stretches.map(({ from }) => from),
+      stretches.map(({ to }) => to),
+      stretches.map(({ around }) => around),
+      ...filterValues(filter),
+    ],
+  })
+  const found: IndexedTurn[][] = stretches.map(() => [])
+  for (const row of rows) found[row.place - 1] = unpack(row, stretches[row.place - 1]!.room, terms)
+  return found
+}
+
+/** Postgres counts microseconds from 2000-01-01. */
+const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
+/** What array_send puts before the elements, where in it their number is, and before each of them; in bytes. */
+const ARRAY_HEADER = 20
+const ARRAY_LENGTH = 12
+const EMPTY_ARRAY = 12
+const ELEMENT_HEADER = 4
+
+/** The array's element of that number, each taking `bytes`. */
+const placeOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
+
+/** Turns, in order of place. Of their terms only those asked for are kept: there are many turns. */
+function unpack(packed: Packed, room: string, asked: ReadonlyMap<number, number>): IndexedTurn[] {
+  if (packed.rootSeqs === null) return []
+  const { rootSeqs, seqs, times, tokens, bits, actors, terms, salt } = packed
+  let at = 0
+  const turns = actors.map((actor, i): IndexedTurn => {
+    const time = placeOf(i, 8)
+    const micros = times.readInt32BE(time) * 2 ** 32 + times.readUInt32BE(time + 4)
+    const flags = bits.readInt32BE(placeOf(i, 4))
+    const isEmpty = terms.readInt32BE(at) === 0
+    const length = isEmpty ? 0 : terms.readInt32BE(at + ARRAY_LENGTH)
+    let counts: Map<number, number> | null = null
+    for (let n = 0; n < length; n++) {
+      const number = asked.get(terms.readInt32BE(at + placeOf(n, 4)) ^ salt)
+      if (number === undefined) continue
+      counts ??= new Map()
+      counts.set(number, (counts.get(number) ?? 0) + 1)
+    }
+    at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + length * (ELEMENT_HEADER + 4)
+    return {
+      room,
+      rootSeq: rootSeqs.readInt32BE(placeOf(i, 4)),
+      seq: seqs.readInt32BE(placeOf(i, 4)),
+      at: POSTGRES_EPOCH_MS + Math.round(micros / 1000),
+      actor,
+      tokens: tokens.readInt32BE(placeOf(i, 4)),
+      cues: flags & (ELIGIBLE - 1),
+      eligible: (flags & ELIGIBLE) !== 0,
+      length,
+      counts: counts ?? NONE,
+    }
+  })
+  return turns.sort((a, b) => a.rootSeq - b.rootSeq)
+}

@@ -1,0 +1,65 @@
+// Calls the SQL function close_turn (prisma/migrations/…_transcript): ends a streaming turn, one way or the other.
+
+import type { Pool } from 'pg'
+import type { TurnStatus } from '../../generated/enums.ts'
+
+export type ClosedTurn = {
+  tenant: string
+  id: string
+  status: 'COMMITTED' | 'ABORTED'
+  /** End of the text that was folded, without a trailing half. */
+  end: number
+  text: string
+  parts?: unknown[] | null
+  tokens: number
+  promptTokens?: number | null
+  completionTokens?: number | null
+  model?: string | null
+  metadata?: Record<string, unknown> | null
+  reason?: string | null
+  terms?: number[]
+  cues?: number
+  calls?: string[]
+  answers?: string[]
+  /** Only if its writer has been silent for this long. */
+  silentMs?: number | null
+}
+
+export type CloseRow = {
+  outcome: 'written' | 'closed' | 'grown' | 'alive' | 'no_call' | 'missing'
+  detail: string | null
+  room: string
+  actor: string
+  seq: number | null
+  status: TurnStatus
+}
+
+/** What became of it: `grown` means that more text came since it was read. */
+export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow> {
+  const { rows } = await pool.query<CloseRow>({
+    name: 'close-turn',
+    text: `SELECT outcome, detail, room, actor, seq, status
+           FROM close_turn($1, $2, $3::turn_status, $4, $5, $6::jsonb, $7, $8, $9, $10, $11::jsonb, $12, $13::text[],
+                           $14::text[], $15, $16::integer[], $17::smallint)`,
+    values: [
+      turn.tenant,
+      turn.id,
+      turn.status,
+      turn.end,
+      turn.text,
+      turn.parts ? JSON.stringify(turn.parts) : null,
+      turn.tokens,
+      turn.promptTokens,
+      turn.completionTokens,
+      turn.model,
+      turn.metadata ? JSON.stringify(turn.metadata) : null,
+      turn.reason,
+      turn.calls ?? [],
+      turn.answers ?? [],
+      turn.silentMs,
+      turn.terms,
+      turn.cues,
+    ],
+  })
+  return rows[0]!
+}

@@ -1,0 +1,19 @@
+// The turns of a room that are being written, with what they say so far. By the index stream_room.
+
+import type { Pool } from 'pg'
+import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
+
+/** In the order they were opened. The rows' own text is empty until they are committed or aborted. */
+export async function readOpenTurns(pool: Pool, room: string): Promise<{ turn: TurnRow; text: string }[]> {
+  const { rows } = await pool.query<TurnRow & { textSoFar: string }>({
+    name: 'read-open-turns',
+    text: `
+      SELECT ${TURN_COLUMNS},
+             coalesce((SELECT string_agg(c.text, '' ORDER BY c.start) FROM chunk c WHERE c.turn_id = t.id), '')
+               AS "textSoFar"
+      FROM stream s JOIN turn t ON t.id = s.turn_id
+      WHERE s.conversation_id = $1::text ORDER BY t.seq`,
+    values: [room],
+  })
+  return rows.map(({ textSoFar, ...turn }) => ({ turn, text: textSoFar }))
+}

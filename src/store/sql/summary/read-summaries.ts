@@ -1,0 +1,63 @@
+// Summaries with the windows of the viewer on their rooms: the current ones of a room (index summary_current), or some
+// by id. Not narrowed to a view: domain/summary/summary.ts does that, because it takes a run of them together.
+
+import type { Pool } from 'pg'
+import { views } from '../visible.ts'
+
+type Viewer = { tenant: string; actor: string }
+
+export type SummaryRow = {
+  id: string
+  conversationId: string
+  level: number
+  /** Places of the first and the last turn it covers. */
+  fromSeq: number
+  toSeq: number
+  /** The greatest seq of the versions it was made of. */
+  newestSeq: number
+  /** How many that are. */
+  turns: number
+  content: string
+  tokenCount: number
+  model: string | null
+  createdAt: Date
+}
+
+/** Of the summary that the statement calls `s`. */
+export const SUMMARY_COLUMNS = `
+  s.id, s.conversation_id AS "conversationId", s.level, s.from_seq AS "fromSeq", s.to_seq AS "toSeq",
+  s.newest_seq AS "newestSeq", s.turns, s.content, s.token_count AS "tokenCount", s.model, s.created_at AS "createdAt"`
+
+export type SeenSummary = SummaryRow & { windows: number[] }
+
+/** The current summaries of those of the rooms that are the tenant's, each room's oldest first. */
+export async function readCurrentSummaries(
+  pool: Pool,
+  viewer: Viewer,
+  rooms: readonly string[],
+): Promise<SeenSummary[]> {
+  const { rows } = await pool.query<SeenSummary>({
+    name: 'read-current-summaries',
+    text: `
+      SELECT ${SUMMARY_COLUMNS}, v.windows
+      FROM (${views('$1', '$2', 'c.id = ANY ($3::text[])')}) v
+      JOIN summary s ON s.conversation_id = v.id AND s.superseded_by IS NULL AND NOT s.stale
+      ORDER BY s.conversation_id, s.from_seq`,
+    values: [viewer.tenant, viewer.actor, rooms],
+  })
+  return rows
+}
+
+/** Those of the summaries, current or not, that are the tenant's, in no order. By primary key. */
+export async function readSummaries(pool: Pool, viewer: Viewer, ids: readonly string[]): Promise<SeenSummary[]> {
+  const { rows } = await pool.query<SeenSummary>({
+    name: 'read-summaries',
+    text: `
+      SELECT ${SUMMARY_COLUMNS}, v.windows
+      FROM summary s
+      CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = s.conversation_id')}) v
+      WHERE s.id = ANY ($3::text[])`,
+    values: [viewer.tenant, viewer.actor, ids],
+  })
+  return rows
+}

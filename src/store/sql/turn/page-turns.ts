@@ -1,0 +1,99 @@
+// A page of each room's transcript, for a whole list of rooms in one statement, read from the index turn_place
+// (conversation_id, root_seq, seq).
+
+import type { Pool } from 'pg'
+import type { Role } from '../../generated/enums.ts'
+import { TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
+import { among, newest, views, visible, type HowMany } from '../visible.ts'
+
+/** A place in a transcript: that of the first version, then the version. */
+type TurnPlace = { rootSeq: number; seq: number }
+
+type TurnPage = {
+  /** Turns of each room, at most. */
+  limit: number
+  /** Where to begin: at the oldest or at the newest. */
+  from: 'oldest' | 'newest'
+  /** Only what lies strictly between. */
+  after?: TurnPlace | null
+  before?: TurnPlace | null
+  includeSuperseded?: boolean
+  actors?: readonly string[] | null
+  roles?: readonly Role[] | null
+  /** Said in [since, until). */
+  since?: Date | null
+  until?: Date | null
+  /** Only versions written after this entry. */
+  sinceSeq?: number | null
+}
+
+const END = 2_147_483_647
+
+// The CASE is for the planner: of the conditions in it, it would expect next to no turn to be left, hence read and sort
+// whole rooms rather than walk the index until the page is full. Of a CASE it expects every second one.
+const statement = (direction: 'ASC' | 'DESC', rooms: HowMany) => `
+  SELECT t.*
+  FROM (${views('$1', '$2', among('$3', rooms))}) v
+  CROSS JOIN LATERAL (
+    SELECT ${TURN_COLUMNS}
+    FROM turn t
+    WHERE t.conversation_id = v.id
+      AND (t.root_seq, t.seq) > ($5::integer, $6::integer) AND (t.root_seq, t.seq) < ($7::integer, $8::integer)
+      AND CASE WHEN ${visible()}
+        AND ($9::boolean OR ${newest()})
+        AND ($10::text[] IS NULL OR t.actor = ANY ($10::text[]))
+        AND ($11::role[] IS NULL OR t.role = ANY ($11::role[]))
+        AND ($12::timestamptz IS NULL OR t.created_at >= $12::timestamptz)
+        AND ($13::timestamptz IS NULL OR t.created_at < $13::timestamptz)
+        AND ($14::integer IS NULL OR t.seq > $14::integer)
+      THEN true ELSE false END
+    ORDER BY t.root_seq ${direction}, t.seq ${direction}
+    LIMIT $4::integer) t`
+
+const STATEMENTS = {
+  oldest: {
+    one: { name: 'page-turns-of-room-from-oldest', text: statement('ASC', 'one') },
+    many: { name: 'page-turns-from-oldest', text: statement('ASC', 'many') },
+  },
+  newest: {
+    one: { name: 'page-turns-of-room-from-newest', text: statement('DESC', 'one') },
+    many: { name: 'page-turns-from-newest', text: statement('DESC', 'many') },
+  },
+}
+
+/** The turns of each room in the viewer's view, in the page's direction; a room without any has no key. */
+export async function pageTurns<Viewer extends { tenant: string; actor: string }>(
+  pool: Pool,
+  viewer: Viewer,
+  rooms: readonly string[],
+  page: TurnPage,
+): Promise<Map<string, (TurnRow & { viewer: Viewer })[]>> {
+  const { rows } = await pool.query<unknown[]>({
+    rowMode: 'array',
+    ...STATEMENTS[page.from][rooms.length === 1 ? 'one' : 'many'],
+    values: [
+      viewer.tenant,
+      viewer.actor,
+      rooms,
+      page.limit,
+      page.after?.rootSeq ?? 0,
+      page.after?.seq ?? 0,
+      page.before?.rootSeq ?? END,
+      page.before?.seq ?? END,
+      page.includeSuperseded ?? false,
+      page.actors ?? null,
+      page.roles ?? null,
+      page.since ?? null,
+      page.until ?? null,
+      page.sinceSeq ?? null,
+    ],
+  })
+  const pages = new Map<string, (TurnRow & { viewer: Viewer })[]>()
+  for (const row of rows) {
+    const turn = turnOf(row, viewer)
+    const turns = pages.get(turn.conversationId)
+    if (turns) turns.push(turn)
+    else pages.set(turn.conversationId, [turn])
+  }
+  return pages
+}

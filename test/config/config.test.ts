@@ -1,0 +1,339 @@
+// The environment as the server reads it: what is accepted, what is refused, and in which words.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type Config, loadConfig, variables } from '../../src/config/config.ts'
+import { problemsOf } from '../support/environment.ts'
+
+const defaults: Config = {
+  port: 4000,
+  host: '127.0.0.1',
+  dataDir: '.colloquy',
+  databaseUrl: undefined,
+  redisUrl: undefined,
+  embedder: { kind: 'static' },
+  summarizer: { kind: 'extractive' },
+  extractor: { kind: 'rules' },
+  promptsDir: undefined,
+  redactFacts: false,
+  automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 },
+  logLevel: 'info',
+  allowUnauthenticated: false,
+  allowedOrigins: [],
+  databasePoolSize: 10,
+  limits: { turnBytes: 262144, batchTurns: 1000, pageSize: 200, bodyBytes: 16777216, frameBytes: 1048576 },
+  streamLeaseMs: 30_000,
+  presenceTtlMs: 60_000,
+  shutdownMs: 10_000,
+}
+
+describe('loadConfig', () => {
+  it('has a default for everything', () => {
+    expect(loadConfig({})).toEqual(defaults)
+  })
+
+  it('takes an empty variable for an unset one', () => {
+    expect(loadConfig(Object.fromEntries(variables.map(({ name }) => [name, ''])))).toEqual(defaults)
+  })
+
+  it('ignores variables that are not its own', () => {
+    expect(loadConfig({ PATH: '/bin', port: 'x' })).toEqual(defaults)
+  })
+
+  it('reads each variable into its own field', () => {
+    const config = loadConfig({
+      PORT: '0',
+      HOST: '0.0.0.0',
+      DATA_DIR: '/data',
+      DATABASE_URL: 'postgres://u:p@db/colloquy?sslmode=require',
+      DATABASE_POOL_SIZE: '1',
+      REDIS_URL: 'rediss://cache:6380',
+      EMBEDDER: 'openai',
+      OPENAI_BASE_URL: 'http://ollama:11434/v1/',
+      OPENAI_API_KEY: 'sk-key',
+      EMBEDDING_MODEL: 'nomic-embed-text',
+      EMBEDDING_DIMENSIONS: '768',
+      SUMMARIZER: 'openai',
+      SUMMARIZER_MODEL: 'llama3.2',
+      EXTRACTOR: 'openai',
+      EXTRACTOR_MODEL: 'qwen3',
+      PROMPTS_DIR: 'src/providers/prompts',
+      REDACT_FACTS: '1',
+      THREAD_SUMMARY_EVERY_N: '10',
+      FACT_EXTRACTION_EVERY_N: '11',
+      USER_SUMMARY_EVERY_N: '12',
+      DEDUP_EVERY_N: '0',
+      LOG_LEVEL: 'silent',
+      ALLOW_UNAUTHENTICATED: '1',
+      ALLOWED_ORIGINS: 'https://app.example',
+      MAX_TURN_BYTES: '2',
+      MAX_BATCH_TURNS: '3',
+      MAX_PAGE_SIZE: '4',
+      MAX_BODY_BYTES: '5000',
+      MAX_FRAME_BYTES: '6000',
+      STREAM_LEASE_SECONDS: '7',
+      PRESENCE_TTL_SECONDS: '8',
+      SHUTDOWN_SECONDS: '9',
+    })
+    expect(config).toEqual({
+      port: 0,
+      host: '0.0.0.0',
+      dataDir: '/data',
+      databaseUrl: 'postgres://u:p@db/colloquy?sslmode=require',
+      redisUrl: 'rediss://cache:6380',
+      embedder: {
+        kind: 'openai',
+        baseUrl: 'http://ollama:11434/v1',
+        apiKey: 'sk-key',
+        model: 'nomic-embed-text',
+        dimension: 768,
+        shortens: false,
+      },
+      summarizer: { kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'llama3.2' },
+      extractor: { kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'qwen3' },
+      promptsDir: 'src/providers/prompts',
+      redactFacts: true,
+      automatic: { threadSummaryEvery: 10, factExtractionEvery: 11, userSummaryEvery: 12, dedupEvery: 0 },
+      logLevel: 'silent',
+      allowUnauthenticated: true,
+      allowedOrigins: ['https://app.example'],
+      databasePoolSize: 1,
+      limits: { turnBytes: 2, batchTurns: 3, pageSize: 4, bodyBytes: 5000, frameBytes: 6000 },
+      streamLeaseMs: 7000,
+      presenceTtlMs: 8000,
+      shutdownMs: 9000,
+    })
+  })
+
+  it('cannot be changed afterwards', () => {
+    const config = loadConfig({})
+    const { limits, allowedOrigins, embedder, summarizer, extractor, automatic } = config
+    const parts = [config, limits, allowedOrigins, embedder, summarizer, extractor, automatic]
+    expect(parts.every(Object.isFrozen)).toBe(true)
+  })
+
+  it('names every bad variable at once, with its value and what is allowed', () => {
+    expect(
+      problemsOf({
+        PORT: '65536',
+        HOST: '0.0.0.0',
+        DATABASE_POOL_SIZE: '0',
+        LOG_LEVEL: 'loud',
+        MAX_PAGE_SIZE: '1e3',
+        SHUTDOWN_SECONDS: '-1',
+      }),
+    ).toEqual([
+      'PORT is "65536": must be a whole number from 0 to 65535',
+      'DATABASE_POOL_SIZE is "0": must be a whole number from 1 to 200',
+      'LOG_LEVEL is "loud": must be one of trace, debug, info, warn, error, fatal, silent',
+      'MAX_PAGE_SIZE is "1e3": must be a whole number from 1 to 10000',
+      'SHUTDOWN_SECONDS is "-1": must be a whole number from 1 to 600',
+      'HOST is "0.0.0.0": binding to a network without authentication needs ALLOW_UNAUTHENTICATED=1',
+    ])
+  })
+
+  it.each(['DATABASE_URL', 'REDIS_URL'])('never repeats a bad %s, which may hold a password', (name) => {
+    const [problem, ...others] = problemsOf({ [name]: 'http://user:hunter2@host' })
+    expect(problem).toMatch(/_URL: must be a URL that begins with (postgres|redis):\/\//)
+    expect(problem).not.toContain('hunter2')
+    expect(others).toEqual([])
+  })
+
+  it.each(['true', '1'])('takes ALLOW_UNAUTHENTICATED=%s for yes', (value) => {
+    expect(loadConfig({ ALLOW_UNAUTHENTICATED: value }).allowUnauthenticated).toBe(true)
+  })
+
+  it.each(['false', '0'])('takes ALLOW_UNAUTHENTICATED=%s for no', (value) => {
+    expect(loadConfig({ ALLOW_UNAUTHENTICATED: value }).allowUnauthenticated).toBe(false)
+  })
+
+  it.each(['yes', 'TRUE', 'constructor'])('refuses ALLOW_UNAUTHENTICATED=%s', (value) => {
+    expect(problemsOf({ ALLOW_UNAUTHENTICATED: value })).toHaveLength(1)
+  })
+})
+
+describe('EMBEDDER', () => {
+  const KEY = { OPENAI_API_KEY: 'sk-key' }
+
+  it('has a model and a dimension by default', () => {
+    expect(loadConfig({ EMBEDDER: 'openai', ...KEY }).embedder).toEqual({
+      kind: 'openai',
+      baseUrl: 'https://api.openai.com/v1',
+      apiKey: 'sk-key',
+      model: 'text-embedding-3-small',
+      dimension: 1536,
+      shortens: true,
+    })
+    expect(loadConfig({ EMBEDDER: 'transformers' }).embedder).toEqual({
+      kind: 'transformers',
+      model: 'Xenova/all-MiniLM-L6-v2',
+      dimension: 384,
+    })
+  })
+
+  it.each([
+    ['openai', 'text-embedding-3-large', 3072],
+    ['openai', 'text-embedding-ada-002', 1536],
+    ['openai', 'openai/text-embedding-3-small', 1536],
+    ['transformers', '/models/all-MiniLM-L6-v2/', 384],
+  ])('%s knows the dimension of %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
+    expect(loadConfig({ EMBEDDER, EMBEDDING_MODEL, ...KEY }).embedder).toMatchObject({ dimension })
+  })
+
+  it('may shorten what can be shortened', () => {
+    const config = loadConfig({ EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '256', ...KEY })
+    expect(config.embedder).toMatchObject({ dimension: 256, shortens: true })
+  })
+
+  it.each<[string, Record<string, string>, string[]]>([
+    [
+      'an unknown embedder',
+      { EMBEDDER: 'word2vec' },
+      ['EMBEDDER is "word2vec": must be one of static, openai, transformers'],
+    ],
+    [
+      'a model nobody knows the dimension of',
+      { EMBEDDER: 'openai', EMBEDDING_MODEL: 'constructor', ...KEY },
+      ['EMBEDDING_DIMENSIONS: set it to the length of the vectors that "constructor" makes'],
+    ],
+    [
+      'OpenAI without a key',
+      { EMBEDDER: 'openai', OPENAI_BASE_URL: 'https://API.openai.com/v1/' },
+      ['OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL'],
+    ],
+    [
+      'more dimensions than the index takes',
+      { EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '4001', ...KEY },
+      ['EMBEDDING_DIMENSIONS is "4001": must be a whole number from 1 to 4000'],
+    ],
+    [
+      'more dimensions than the model has',
+      { EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '1537', ...KEY },
+      ['EMBEDDING_DIMENSIONS is "1537": text-embedding-3-small makes vectors of 1536 at most'],
+    ],
+    [
+      'other dimensions than the model has',
+      { EMBEDDER: 'transformers', EMBEDDING_DIMENSIONS: '256' },
+      ['EMBEDDING_DIMENSIONS is "256": Xenova/all-MiniLM-L6-v2 makes vectors of 384'],
+    ],
+    [
+      'settings for an embedder that was not chosen',
+      { EMBEDDING_MODEL: 'm', EMBEDDING_DIMENSIONS: '5', ...KEY },
+      [
+        'EMBEDDING_MODEL is "m": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this',
+        'EMBEDDING_DIMENSIONS is "5": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this',
+      ],
+    ],
+    [
+      'a summarizer without its key',
+      { SUMMARIZER: 'openai' },
+      ['OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL'],
+    ],
+    [
+      'a model for the summarizer that has none',
+      { SUMMARIZER_MODEL: 'm' },
+      ['SUMMARIZER_MODEL is "m": is for SUMMARIZER=openai: set that too, or unset this'],
+    ],
+    [
+      'all of it at once, with other variables',
+      { PORT: 'x', EMBEDDER: 'openai', EMBEDDING_MODEL: 'm' },
+      [
+        'PORT is "x": must be a whole number from 0 to 65535',
+        'OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL',
+        'EMBEDDING_DIMENSIONS: set it to the length of the vectors that "m" makes',
+      ],
+    ],
+  ])('refuses %s', (_, env, expected) => {
+    expect(problemsOf(env)).toEqual(expected)
+  })
+
+  it('may do without a key where the server is your own', () => {
+    const { embedder } = loadConfig({ EMBEDDER: 'openai', OPENAI_BASE_URL: 'http://localhost:8000/v1' })
+    expect(embedder).toMatchObject({ apiKey: undefined })
+  })
+
+  it.each(['localhost:11434', 'ftp://a', 'http://u:hunter2@a', 'http://a/v1?key=hunter2', 'http://a b', 'http://a:x'])(
+    'has no base URL %s',
+    (url) => {
+      const [problem, ...others] = problemsOf({ OPENAI_BASE_URL: url })
+      expect(problem).toMatch(/^OPENAI_BASE_URL: must be a URL like/)
+      expect(problem).not.toContain('hunter2')
+      expect(others).toEqual([])
+    },
+  )
+
+  it('never repeats a bad key', () => {
+    expect(problemsOf({ OPENAI_API_KEY: 'sk-hunter2\n' })).toEqual([
+      'OPENAI_API_KEY: must be printable ASCII without spaces or line breaks',
+    ])
+  })
+})
+
+describe('PROMPTS_DIR', () => {
+  const problem = 'must be a directory that exists and can be read'
+
+  it('is a directory that exists', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'prompts-'))
+    const file = join(directory, 'profile.md')
+    writeFileSync(file, '')
+    expect(loadConfig({ PROMPTS_DIR: directory }).promptsDir).toBe(directory)
+    expect(problemsOf({ PROMPTS_DIR: file })).toEqual([`PROMPTS_DIR is ${JSON.stringify(file)}: ${problem}`])
+    rmSync(directory, { recursive: true })
+    expect(problemsOf({ PROMPTS_DIR: directory })).toEqual([`PROMPTS_DIR is ${JSON.stringify(directory)}: ${problem}`])
+  })
+})
+
+describe('HOST', () => {
+  it.each(['localhost', '127.0.0.1', '127.8.9.1', '::1', '0:0:0:0:0:0:0:1'])('may be %s without more ado', (host) => {
+    expect(loadConfig({ HOST: host }).host).toBe(host)
+  })
+
+  it.each(['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', 'db.example', '127.0.0.1.example'])(
+    'may be %s only where callers without credentials are allowed',
+    (host) => {
+      expect(problemsOf({ HOST: host })[0]).toContain('ALLOW_UNAUTHENTICATED=1')
+      expect(loadConfig({ HOST: host, ALLOW_UNAUTHENTICATED: '1' }).host).toBe(host)
+    },
+  )
+
+  it.each(['[::1]', 'localhost:4000', 'a b'])('may not be %s', (host) => {
+    expect(problemsOf({ HOST: host })).toEqual([`HOST is "${host}": must be an IP address or a host name`])
+  })
+})
+
+describe('ALLOWED_ORIGINS', () => {
+  it('is a list in the form that browsers send', () => {
+    const given = ' HTTPS://App.Example:443 ,, http://[::1]:3000,capacitor://localhost'
+    expect(loadConfig({ ALLOWED_ORIGINS: given }).allowedOrigins).toEqual([
+      'https://app.example',
+      'http://[::1]:3000',
+      'capacitor://localhost',
+    ])
+  })
+
+  it.each(['*', 'null', 'app.example', 'https://app.example/', 'https://a@b.example', 'https://', 'https://a:x'])(
+    'may not hold %s',
+    (value) => {
+      expect(problemsOf({ ALLOWED_ORIGINS: `https://good.example,${value}` })).toHaveLength(1)
+    },
+  )
+})
+
+describe('variables', () => {
+  it('tell each default as one would write it, and a meaning', () => {
+    expect(variables.filter(({ name }) => ['PORT', 'HOST', 'REDIS_URL', 'ALLOWED_ORIGINS'].includes(name))).toEqual([
+      { name: 'PORT', default: '4000', meaning: expect.stringMatching(/.\.$/) },
+      { name: 'HOST', default: '127.0.0.1', meaning: expect.stringMatching(/.\.$/) },
+      { name: 'REDIS_URL', default: undefined, meaning: expect.stringMatching(/.\.$/) },
+      { name: 'ALLOWED_ORIGINS', default: undefined, meaning: expect.stringMatching(/.\.$/) },
+    ])
+    expect(variables.every(({ meaning }) => meaning.length > 20)).toBe(true)
+  })
+
+  it('have defaults that are valid values', () => {
+    const env = Object.fromEntries(variables.map((variable) => [variable.name, variable.default]))
+    expect(loadConfig(env)).toEqual(defaults)
+  })
+})

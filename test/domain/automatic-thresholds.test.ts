@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config/config.ts'
+import { countsUsers, reconcilesEvery, runsDue } from '../../src/domain/automatic-thresholds.ts'
+
+const DEFAULTS = loadConfig({}).automatic
+
+describe('thresholds', () => {
+  it.each([
+    // turns, done, every, runs
+    [0, 0, 10, 0],
+    [9, 0, 10, 0],
+    [10, 0, 10, 1],
+    [19, 10, 10, 0],
+    [20, 10, 10, 1],
+    [1600, 0, 10, 160],
+    [5, 0, 1, 5],
+    [7, 0, 0, 0],
+    // Set to another number: 30 turns were accounted for, three at a time.
+    [34, 30, 10, 0],
+    [40, 30, 10, 1],
+    [30, 30, 20, 0],
+    [40, 30, 20, 1],
+    [30, 40, 10, 0],
+  ])('%i turns, %i of them done, every %i: %i runs', (turns, done, every, runs) => {
+    expect(runsDue(turns, done, every)).toBe(runs)
+  })
+
+  it('never lose a turn and never run twice, whenever they are looked at', () => {
+    let done = 0
+    let runs = 0
+    for (let turns = 0; turns <= 1600; turns += 1 + ((turns * 7) % 13)) {
+      for (let due = runsDue(turns, done, 10); due > 0; due--) {
+        done += 10
+        runs++
+      }
+      expect(runs).toBe(Math.floor(turns / 10))
+    }
+  })
+
+  it('ask for nothing by default, and for no reconciling where nothing is learned', () => {
+    expect([countsUsers(DEFAULTS), reconcilesEvery(DEFAULTS)]).toEqual([false, 0])
+    expect(reconcilesEvery({ ...DEFAULTS, factExtractionEvery: 4 })).toBe(5)
+    expect(countsUsers({ ...DEFAULTS, factExtractionEvery: 4 })).toBe(true)
+    expect(countsUsers({ ...DEFAULTS, factExtractionEvery: 4, dedupEvery: 0 })).toBe(false)
+    expect(countsUsers({ ...DEFAULTS, userSummaryEvery: 4 })).toBe(true)
+  })
+})

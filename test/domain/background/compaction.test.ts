@@ -1,0 +1,65 @@
+// Compaction without being asked, on real databases: by who appends, by who comes by, and after a failure.
+
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { compactDue } from '../../../src/domain/summary/compact.ts'
+import { startJobs } from '../../../src/domain/background/jobs.ts'
+import { appendTurns } from '../../../src/domain/turn/append.ts'
+import { backends } from '../../support/backend.ts'
+import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
+import { read } from '../../support/reading.ts'
+import { useWorld } from '../../support/world.ts'
+
+describe.each(backends)('compacting by itself on $name', (backend) => {
+  const world = useWorld(backend)
+  let stop = async () => {}
+  afterEach(() => stop())
+
+  const fill = async (count: number) => {
+    const tenant = world.tenant()
+    const room = await tenant.room('ada')
+    const say = (more: number) =>
+      appendTurns(world.deps, tenant.as('ada'), {
+        conversationId: room,
+        turns: Array.from({ length: more }, (_, n) => ({ role: 'USER' as const, content: `turn ${n}` })),
+      })
+    await say(count)
+    return { tenant, room, say }
+  }
+  const covered = (room: string, turns: number) =>
+    vi.waitFor(
+      async () => {
+        expect((await expectCovering(world.deps, room)).covered).toHaveLength(turns)
+      },
+      { timeout: 10_000, interval: 50 },
+    )
+
+  it('begins with what was left, goes on with what is appended, and tells the readers', async () => {
+    const left = await fill(60)
+    const fresh = await fill(50)
+    const reading = await read(world.deps, fresh.tenant.as('ada'), { conversationId: fresh.room })
+    stop = await startJobs(withSummarizer(world.deps, createFakeSummarizer()))
+    await covered(left.room, 30)
+    await fresh.say(1)
+    await covered(fresh.room, 25)
+    await reading.until('the summary', ({ events }) => events.some(({ type }) => type === 'SummaryWritten'))
+    expect((await expectCovering(world.deps, left.room)).covered).toHaveLength(30)
+    await reading.stop()
+  }, 30_000)
+
+  it('stops while a model thinks, and the next process does the work', async () => {
+    const { room } = await fill(60)
+    const model = createFakeSummarizer()
+    let asked = () => {}
+    const thinking = new Promise<void>((resolve) => (asked = resolve))
+    model.before = async () => {
+      asked()
+      throw new Error('crash')
+    }
+    stop = await startJobs(withSummarizer({ ...world.deps, log: { ...world.deps.log, warn: () => {} } }, model))
+    await thinking
+    await stop()
+    expect((await expectCovering(world.deps, room)).covered).toEqual([])
+    expect(await compactDue(withSummarizer(world.deps, createFakeSummarizer()), room)).toBe(1)
+    await covered(room, 30)
+  }, 30_000)
+})

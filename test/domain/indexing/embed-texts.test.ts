@@ -1,0 +1,51 @@
+import { describe, expect, it, vi } from 'vitest'
+import { embedTexts } from '../../../src/domain/indexing/embed-texts.ts'
+import { away, fakeEmbedder, refusal } from '../../support/fake-embedder.ts'
+
+const { signal } = new AbortController()
+const unexpected = () => expect.unreachable()
+const texts = Array.from({ length: 16 }, (_, i) => `text ${i}`)
+
+describe('embedding a batch', () => {
+  it('gives a vector a text, and null for what says nothing', async () => {
+    const embedder = fakeEmbedder()
+    const made = await embedTexts(embedder, ['a', ' \n', 'nothing', '', 'bb'], signal, unexpected)
+    expect(made.map((vector) => vector !== null)).toEqual([true, false, false, false, true])
+    expect(embedder.calls).toEqual([['a', 'nothing', 'bb']])
+    expect(await embedTexts(embedder, ['', ' '], signal, unexpected)).toEqual([null, null])
+    expect(embedder.calls).toHaveLength(1)
+  })
+
+  it('passes over the texts that are refused, and embeds all others in few calls', async () => {
+    const embedder = fakeEmbedder()
+    let asked = 0
+    embedder.before = (given) => {
+      asked += 1
+      if (given.some((text) => text === 'text 5' || text === 'text 6')) throw refusal()
+    }
+    const refused = vi.fn()
+    const made = await embedTexts(embedder, texts, signal, refused)
+    expect(made.flatMap((vector, place) => (vector ? [] : [place]))).toEqual([5, 6])
+    expect(refused.mock.calls.map(([place]) => place)).toEqual([5, 6])
+    expect(asked).toBeLessThan(texts.length)
+  })
+
+  it('refuses no text where the embedder refuses all of them', async () => {
+    const embedder = fakeEmbedder()
+    embedder.before = () => {
+      throw refusal()
+    }
+    await expect(embedTexts(embedder, texts, signal, unexpected)).rejects.toThrow('refuses')
+  })
+
+  it('leaves it to the caller to try again', async () => {
+    const embedder = fakeEmbedder()
+    let asked = 0
+    embedder.before = () => {
+      asked += 1
+      throw away()
+    }
+    await expect(embedTexts(embedder, texts, signal, unexpected)).rejects.toThrow('does not answer')
+    expect(asked).toBe(1)
+  })
+})

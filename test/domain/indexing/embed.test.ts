@@ -1,0 +1,232 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { deleteConversation } from '../../../src/domain/conversation.ts'
+import { startEmbeddingWorker, type EmbeddingWorker } from '../../../src/domain/indexing/embed.ts'
+import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { openTurn } from '../../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import { claimRooms } from '../../../src/store/sql/indexing/embedding-conversations.ts'
+import { backends } from '../../support/backend.ts'
+import { away, fakeEmbedder, refusal, type FakeEmbedder } from '../../support/fake-embedder.ts'
+import { addEmbedder } from '../../support/seeded-vectors.ts'
+import { useWorld } from '../../support/world.ts'
+
+const EAST = Float32Array.of(1, 0, 0, 0)
+
+describe.each(backends)('embedding turns, on $name', (backend) => {
+  const world = useWorld(backend)
+  const started: EmbeddingWorker[] = []
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((worker) => worker.stop()))
+  })
+
+  async function start(embedder: FakeEmbedder, ground = world.deps): Promise<EmbeddingWorker> {
+    await addEmbedder(world.deps.pool, embedder.name, embedder.dimension)
+    const worker = startEmbeddingWorker(ground, embedder, () => {})
+    started.push(worker)
+    return worker
+  }
+  const seqs = async (embedder: FakeEmbedder, room: string) =>
+    [...((await world.deps.vectors.scan(embedder.name, [room], EAST)).get(room)?.keys() ?? [])].sort((a, b) => a - b)
+  /** All that there is to read was read. */
+  const done = (embedder: FakeEmbedder, room: string, ms = 5_000) =>
+    vi.waitFor(
+      async () => {
+        const [cursor, journal] = await Promise.all([
+          world.deps.db.embeddingCursor.findUnique({
+            where: { conversationId_embedder: { conversationId: room, embedder: embedder.name } },
+          }),
+          world.deps.db.journal.findUniqueOrThrow({ where: { conversationId: room } }),
+        ])
+        expect(cursor?.throughSeq).toBe(journal.lastSeq)
+        expect(cursor?.claimedUntil).toBe(null)
+      },
+      { timeout: ms, interval: 20 },
+    )
+
+  it('a turn has its vector within a second of being said', async () => {
+    const { room, say } = world.tenant()
+    const one = await room()
+    const turn = await say(one, 'ada', 'We adopted a kitten last week')
+    const { name, embed } = world.deps.embedder
+    const [query] = await embed(['a cat'])
+    await vi.waitFor(
+      async () => {
+        const found = (await world.deps.vectors.scan(name, [one], query!)).get(one)
+        expect(found?.get(turn.seq)).toBeGreaterThan(0.3)
+      },
+      { timeout: 1_000, interval: 20 },
+    )
+  })
+
+  it('finds what was said before it began, in every kind of entry, and passes over what says nothing', async () => {
+    const { room, say, as } = world.tenant()
+    const one = await room('ada')
+    const first = await say(one, 'ada', 'first')
+    const newer = await supersedeTurn(world.deps, as('ada'), {
+      turnId: first.id,
+      turn: { role: 'USER', content: 'newer' },
+    })
+    const open = await openTurn(world.deps, as('ada'), { conversationId: one, turn: { role: 'USER' } })
+    await appendDelta(world.deps, as('ada'), { turnId: open.id, start: 0, text: 'streamed' })
+    await say(one, 'ada', 'this says nothing')
+    const embedder = fakeEmbedder()
+    const worker = await start(embedder)
+    await done(embedder, one)
+    expect(await seqs(embedder, one)).toEqual([first.seq, newer.seq])
+    await commitTurn(world.deps, as('ada'), { turnId: open.id })
+    worker.nudge([one])
+    await done(embedder, one)
+    expect(await seqs(embedder, one)).toEqual([first.seq, newer.seq, open.seq])
+    expect(embedder.calls.flat().filter((text) => text === 'first')).toHaveLength(1)
+  })
+
+  it('reads many rooms in batches, each turn once', async () => {
+    const { room, say } = world.tenant()
+    const rooms = await Promise.all(Array.from({ length: 5 }, () => room('ada')))
+    for (const [i, one] of rooms.entries()) for (let n = 0; n <= 4 * i; n++) await say(one, 'ada', `of ${one}: ${n}`)
+    const embedder = fakeEmbedder()
+    await start(embedder)
+    for (const one of rooms) await done(embedder, one)
+    for (const [i, one] of rooms.entries()) expect(await seqs(embedder, one)).toHaveLength(4 * i + 1)
+    const texts = embedder.calls.flat().filter((text) => rooms.some((one) => text.startsWith(`of ${one}`)))
+    expect(new Set(texts).size).toBe(texts.length)
+    expect(Math.max(...embedder.calls.map(({ length }) => length))).toBe(embedder.batch)
+  })
+
+  it('two processes share the rooms: no turn is embedded twice, none is left', async () => {
+    const { room, say } = world.tenant()
+    const rooms = await Promise.all(Array.from({ length: 12 }, () => room('ada')))
+    const [mine, theirs] = [fakeEmbedder(), fakeEmbedder()]
+    Object.assign(theirs, { name: mine.name })
+    const workers = [await start(mine), await start(theirs)]
+    await Promise.all(
+      rooms.map(async (one, i) => {
+        for (let n = 0; n < 10; n++) {
+          await say(one, 'ada', `turn ${n} of ${one}`)
+          workers[(i + n) % 2]!.nudge([one])
+        }
+      }),
+    )
+    for (const one of rooms) await done(mine, one)
+    for (const one of rooms) expect(await seqs(mine, one)).toHaveLength(10)
+    const texts = [...mine.calls, ...theirs.calls].flat().filter((text) => text.startsWith('turn '))
+    expect(new Set(texts).size).toBe(texts.length)
+  })
+
+  it('what another process holds is read once that lets go, without anybody saying so again', async () => {
+    const { room, say } = world.tenant()
+    const one = await room('ada')
+    const embedder = fakeEmbedder()
+    await addEmbedder(world.deps.pool, embedder.name, 4)
+    await say(one, 'ada', 'first')
+    expect((await claimRooms(world.deps.pool, embedder.name, [one])).claimed).toEqual([one])
+    const worker = await start(embedder)
+    worker.nudge([one])
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(await seqs(embedder, one)).toEqual([])
+    await world.deps.db.embeddingCursor.updateMany({
+      where: { embedder: embedder.name },
+      data: { claimedUntil: new Date(Date.now() - 1) },
+    })
+    await done(embedder, one, 1_000)
+    expect(await seqs(embedder, one)).toHaveLength(1)
+  })
+
+  it('a crash before the cursor moves repeats one batch and loses nothing', async () => {
+    const { room, say } = world.tenant()
+    const one = await room('ada')
+    for (let n = 0; n < 20; n++) await say(one, 'ada', `said ${n} of ${one}`)
+    const before = fakeEmbedder()
+    let writes = 0
+    const write: typeof world.deps.vectors.write = async (...args) => {
+      await world.deps.vectors.write(...args)
+      // As if the process ended here: nothing is answered any more.
+      if (args[1].some(({ room }) => room === one) && ++writes === 2) await new Promise(() => {})
+    }
+    await addEmbedder(world.deps.pool, before.name, 4)
+    startEmbeddingWorker({ ...world.deps, vectors: { ...world.deps.vectors, write } }, before, () => {})
+    await vi.waitFor(() => expect(writes).toBe(2), { timeout: 5_000 })
+    await world.deps.db.embeddingCursor.updateMany({
+      where: { embedder: before.name },
+      data: { claimedUntil: new Date(Date.now() - 1) },
+    })
+    const after = fakeEmbedder(before.name)
+    await start(after)
+    await done(after, one)
+    expect(await seqs(after, one)).toHaveLength(20)
+    const ours = (calls: string[][]) => calls.flat().filter((text) => text.endsWith(one)).length
+    expect(ours(before.calls) + ours(after.calls)).toBeLessThanOrEqual(20 + after.batch)
+  })
+
+  it('while the provider is away turns are said as ever, and get their vectors once it is back', async () => {
+    const { room, say } = world.tenant()
+    const one = await room('ada')
+    const embedder = fakeEmbedder()
+    const log = { ...world.deps.log, warn: vi.fn(), info: vi.fn() }
+    const worker = await start(embedder, { ...world.deps, log })
+    embedder.before = () => {
+      throw away()
+    }
+    for (let n = 0; n < 10; n++) {
+      await say(one, 'ada', `turn ${n}`)
+      worker.nudge([one])
+      await new Promise((resolve) => setTimeout(resolve, 150))
+    }
+    expect(await seqs(embedder, one)).toEqual([])
+    expect(log.warn).toHaveBeenCalledTimes(1)
+    embedder.before = () => {}
+    await done(embedder, one, 4_000)
+    expect(await seqs(embedder, one)).toHaveLength(10)
+    expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'embedding goes on')
+  })
+
+  it('one turn that cannot be embedded holds up no other', async () => {
+    const { room, say } = world.tenant()
+    const one = await room('ada')
+    const turns = []
+    for (const text of ['good', 'evil', 'fine']) turns.push(await say(one, 'ada', text))
+    const embedder = fakeEmbedder()
+    embedder.before = (texts) => {
+      if (texts.includes('evil')) throw refusal()
+    }
+    const log = { ...world.deps.log, warn: vi.fn() }
+    await start(embedder, { ...world.deps, log })
+    await done(embedder, one)
+    expect(await seqs(embedder, one)).toEqual([turns[0]!.seq, turns[2]!.seq])
+    expect(log.warn).toHaveBeenCalledTimes(1)
+  })
+
+  it('a room that is deleted while its turns are being embedded is passed over', async () => {
+    const { room, say, as } = world.tenant()
+    const [gone, stays] = [await room('ada'), await room('ada')]
+    for (const one of [gone, stays]) await say(one, 'ada', 'hello there')
+    const embedder = fakeEmbedder()
+    const log = { ...world.deps.log, warn: vi.fn() }
+    embedder.before = async (texts) => {
+      if (texts.includes('hello there')) await deleteConversation(world.deps, as('ada'), gone).catch(() => {})
+    }
+    await start(embedder, { ...world.deps, log })
+    await done(embedder, stays)
+    expect(await seqs(embedder, stays)).toHaveLength(1)
+    expect(await seqs(embedder, gone)).toEqual([])
+    expect(log.warn).not.toHaveBeenCalled()
+  })
+
+  it('stops while the provider is silent, and gives its rooms free', async () => {
+    const { room, say } = world.tenant()
+    const one = await room('ada')
+    await say(one, 'ada', 'hello')
+    const embedder = fakeEmbedder()
+    let isAsked = false
+    embedder.embed = (_, signal) =>
+      new Promise((_, reject) => {
+        isAsked = true
+        signal!.addEventListener('abort', () => reject(signal!.reason))
+      })
+    const worker = await start(embedder)
+    await vi.waitFor(() => expect(isAsked).toBe(true))
+    await worker.stop()
+    const claimed = { embedder: embedder.name, claimedUntil: { not: null } }
+    expect(await world.deps.db.embeddingCursor.count({ where: claimed })).toBe(0)
+  })
+})

@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createEmbedding, type Embedding } from '../../../src/domain/indexing/embedding.ts'
+import { paceOf } from '../../../src/domain/indexing/embedding-progress.ts'
+import type { Embedder } from '../../../src/providers/ports/embedder.ts'
+import { backends } from '../../support/backend.ts'
+import { fakeEmbedder } from '../../support/fake-embedder.ts'
+import { useWorld } from '../../support/world.ts'
+
+const EAST = Float32Array.of(1, 0, 0, 0)
+
+describe.each(backends)('changing the embedder, on $name', (backend) => {
+  const world = useWorld(backend)
+  const started: Embedding[] = []
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((embedding) => embedding.stop()))
+  })
+
+  /** A process of its own, as far as embedding goes; `known` are the embedders of before that it can make. */
+  async function boot(embedder: Embedder, known: Embedder[] = []): Promise<Embedding> {
+    const embedding = createEmbedding(
+      { ...world.deps, embedder },
+      { find: async ({ name }) => known.find((each) => each.name === name) ?? null, indexes: null, sweepMs: 50 },
+    )
+    started.push(embedding)
+    await embedding.start()
+    return embedding
+  }
+  const count = async (embedder: Embedder, room: string) =>
+    (await world.deps.vectors.scan(embedder.name, [room], EAST)).get(room)?.size ?? 0
+  const rowOf = (embedder: Embedder) => world.deps.db.embedder.findUnique({ where: { name: embedder.name } })
+  const filled = (embedder: Embedder) =>
+    vi.waitFor(async () => expect((await rowOf(embedder))?.filledAt).toBeTruthy(), { timeout: 5_000 })
+
+  /** Stands in the way of an embedder until it is called. */
+  function gate(embedder: ReturnType<typeof fakeEmbedder>): () => void {
+    let open = () => {}
+    const opened = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    embedder.before = () => opened
+    return open
+  }
+
+  it('searches stay with the one before until the new one has read every room', async () => {
+    const { room, say } = world.tenant()
+    const one = await room('ada')
+    await say(one, 'ada', 'said before')
+    const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
+    const before = await boot(older)
+    await filled(older)
+    expect(before.searched()).toBe(older)
+    const open = gate(newer)
+    const after = await boot(newer, [older])
+    expect(after.searched()).toBe(older)
+    const progress = await after.progress()
+    expect(progress).toMatchObject({ embedder: newer.name, serving: older.name, done: 0 })
+    expect(progress.remaining).toBeGreaterThan(1)
+    // What is said meanwhile is found, too.
+    await before.stop()
+    await say(one, 'ada', 'said meanwhile')
+    after.nudge([one])
+    await vi.waitFor(async () => expect(await count(older, one)).toBe(2), { timeout: 3_000 })
+    open()
+    await filled(newer)
+    await vi.waitFor(() => expect(after.searched()).toBe(newer), { timeout: 3_000 })
+    await vi.waitFor(async () => expect(await count(newer, one)).toBe(2), { timeout: 3_000 })
+  })
+
+  it('other processes notice, and use the new one where they can make it', async () => {
+    const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
+    const able = await boot(older, [newer])
+    const unable = await boot(older)
+    await filled(older)
+    await boot(newer)
+    await filled(newer)
+    await vi.waitFor(() => expect(able.searched()).toBe(newer), { timeout: 3_000 })
+    expect(unable.searched()).toBe(older)
+  })
+
+  it('vectors of the one before are deleted, once every process has had time to notice', async () => {
+    const { room, say } = world.tenant()
+    const one = await room('ada')
+    await say(one, 'ada', 'hello')
+    const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
+    const before = await boot(older)
+    await filled(older)
+    await before.stop()
+    await boot(newer, [older])
+    await filled(newer)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(await count(older, one)).toBe(1)
+    await world.deps.db.embedder.update({
+      where: { name: newer.name },
+      data: { filledAt: new Date(Date.now() - 31_000) },
+    })
+    await vi.waitFor(async () => expect(await rowOf(older)).toBe(null), { timeout: 3_000 })
+    const left = { where: { embedder: older.name } }
+    expect(await world.deps.db.embeddingCursor.count(left)).toBe(0)
+    expect(await world.deps.db.turnVector.count(left)).toBe(0)
+    expect(await count(newer, one)).toBe(1)
+  })
+
+  it('one that is chosen again takes up where it was', async () => {
+    const { room, say } = world.tenant()
+    const one = await room('ada')
+    await say(one, 'ada', 'hello again')
+    const [first, second] = [fakeEmbedder(), fakeEmbedder()]
+    await (await boot(first)).stop()
+    const again = fakeEmbedder(first.name)
+    await boot(again)
+    await filled(again)
+    const read = first.calls.length + again.calls.length
+    gate(second)
+    await boot(second, [again])
+    const back = await boot(again)
+    expect(back.searched()).toBe(again)
+    expect(first.calls.length + again.calls.length).toBe(read)
+  })
+
+  it('one whose vectors have another length than those there are is refused', async () => {
+    const embedder = fakeEmbedder()
+    await boot(embedder)
+    await expect(boot(fakeEmbedder(embedder.name, { dimension: 5 }))).rejects.toThrow(
+      /4 components, and it now makes 5/,
+    )
+  })
+})
+
+describe('the pace', () => {
+  const sample = (seconds: number, done: number) => ({ at: seconds * 1000, done })
+  it.each([
+    ['nothing to do', [sample(0, 5)], 0, 0, 0],
+    ['nobody can tell yet', [sample(0, 5)], 10, 0, null],
+    ['ten a second', [sample(0, 0), sample(2, 20)], 100, 10, 10],
+    ['the whole window counts', [sample(0, 0), sample(5, 100), sample(10, 100)], 5, 10, 1],
+    ['it stands still', [sample(0, 20), sample(2, 20)], 7, 0, null],
+    ['rooms were deleted', [sample(0, 20), sample(2, 10)], 7, 0, null],
+    ['all is read', [sample(0, 0), sample(2, 20)], 0, 0, 0],
+  ])('%s', (_, samples, remaining, perSecond, etaSeconds) => {
+    expect(paceOf(samples, remaining)).toEqual({ done: samples.at(-1)!.done, remaining, perSecond, etaSeconds })
+  })
+})

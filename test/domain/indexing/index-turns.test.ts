@@ -1,0 +1,119 @@
+// Turns of before there was an index of words get into it by and by: as if they were written now, each once, whoever is
+// at it.
+
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { indexTurns } from '../../../src/domain/indexing/index-turns.ts'
+import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
+import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
+import { withTransaction } from '../../../src/store/tx.ts'
+import { backends } from '../../support/backend.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
+
+const role = 'USER'
+
+describe.each(backends)('indexing turns of before on $name', (backend) => {
+  const world = useWorld(backend)
+  const tenants: Tenant[] = []
+  const rooms: string[] = []
+  const run = () => indexTurns(world.deps)
+  const query = async (text: string, values: unknown[] = []) => (await world.deps.pool.query(text, values)).rows
+
+  const indexed = () => query('SELECT id, status, terms, cues FROM turn ORDER BY id')
+  const forget = () => query('UPDATE turn SET terms = NULL, cues = NULL')
+
+  beforeAll(async () => {
+    // 1,260 turns of two tenants: three batches, the last one not full.
+    for (let i = 0; i < 2; i++) {
+      const tenant = world.tenant()
+      const room = await tenant.room('ada')
+      await appendTurns(world.deps, tenant.as('ada'), {
+        conversationId: room,
+        turns: Array.from({ length: 630 }, (_, n) => ({ role, content: `Did Carla see ${n} tulips, or ${n % 7}?` })),
+      })
+      tenants.push(tenant)
+      rooms.push(room)
+    }
+    const long = `${'tulip '.repeat(11_000)}fence?`
+    await tenants[0]!.say(rooms[0]!, 'Zoë', long)
+    const ada = tenants[0]!.as('ada')
+    for (const end of [abortTurn, null]) {
+      const { id } = await openTurn(world.deps, ada, { conversationId: rooms[0]!, turn: { role } })
+      await appendDelta(world.deps, ada, { turnId: id, text: 'not finished' })
+      await end?.(world.deps, ada, { turnId: id })
+    }
+  })
+  afterEach(() => vi.restoreAllMocks())
+
+  it('finds nothing where all of them are indexed', async () => {
+    expect(await run()).toBe(0)
+  })
+
+  it('gives every committed turn what writing it gives, batch after batch', async () => {
+    const before = await indexed()
+    expect(before.filter(({ terms }) => terms !== null)).toHaveLength(1_261)
+    await forget()
+    const statements = vi.spyOn(world.deps.pool, 'query')
+    expect(await run()).toBe(1_261)
+    // Meanwhile the same turns get their vectors.
+    const names = statements.mock.calls.map(([statement]) => (statement as unknown as { name?: string }).name)
+    expect(names.filter((name) => name === 'read-unindexed-turns' || name === 'write-terms')).toHaveLength(6)
+    statements.mockRestore()
+    expect(await indexed()).toEqual(before)
+    expect(before.filter(({ status, terms }) => (terms === null) !== (status !== 'COMMITTED'))).toEqual([])
+    expect(await run()).toBe(0)
+  })
+
+  it('is done once by several at the same time', async () => {
+    const before = await indexed()
+    await forget()
+    const counts = await Promise.all([run(), run(), run(), run()])
+    expect((await run()) + counts.reduce((sum, count) => sum + count, 0)).toBe(1_261)
+    expect(await indexed()).toEqual(before)
+  })
+
+  it('goes on where it was broken off', async () => {
+    const before = await indexed()
+    await query('UPDATE turn SET terms = NULL WHERE id IN (SELECT id FROM turn ORDER BY id LIMIT 40)')
+    expect(await run()).toBe(40)
+    expect(await indexed()).toEqual(before)
+  })
+
+  it('leaves alone what was written in between', async () => {
+    const [first] = await query('SELECT id, terms, cues FROM turn ORDER BY id LIMIT 1')
+    const { id, terms, cues } = first!
+    await query('UPDATE turn SET terms = NULL WHERE id = $1', [id])
+    const real = world.deps.pool.query.bind(world.deps.pool) as (...args: unknown[]) => Promise<unknown>
+    vi.spyOn(world.deps.pool, 'query').mockImplementation((async (call: { name?: string }, ...rest: unknown[]) => {
+      if (call.name === 'write-terms') await real(`UPDATE turn SET terms = '{7}' WHERE id = $1`, [id])
+      return real(call, ...rest)
+    }) as never)
+    expect(await run()).toBe(0)
+    vi.restoreAllMocks()
+    expect(await query('SELECT terms FROM turn WHERE id = $1', [id])).toEqual([{ terms: [7] }])
+    await query('UPDATE turn SET terms = $2, cues = $3 WHERE id = $1', [id, terms, cues])
+  })
+
+  // The embedded database has one connection: nobody holds a turn while another statement runs.
+  // The embedded database has one connection: nobody else can hold anything.
+  if (backend.name === 'postgres')
+    it('does not wait for turns that somebody holds', async () => {
+      await forget()
+      const left = await withTransaction(world.deps.db, async (tx) => {
+        await tx.$queryRaw`SELECT id FROM turn ORDER BY id LIMIT 600 FOR UPDATE`
+        return run()
+      })
+      // The first batch could not be written, so it stopped.
+      expect(left).toBe(0)
+      expect(await run()).toBe(1_261)
+    })
+
+  it('reads them through the index that is empty when all is done', async () => {
+    const [{ plan }] = (await query(`SELECT indexdef AS plan FROM pg_indexes WHERE indexname = 'turn_unindexed'`)) as [
+      { plan: string },
+    ]
+    expect(plan).toContain(`WHERE ((terms IS NULL) AND (status = 'COMMITTED'::turn_status))`)
+    const rows = await query(`EXPLAIN SELECT * FROM turn
+      WHERE terms IS NULL AND status = 'COMMITTED' ORDER BY id LIMIT 500`)
+    expect(JSON.stringify(rows)).toContain('turn_unindexed')
+  })
+})

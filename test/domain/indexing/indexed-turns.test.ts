@@ -1,0 +1,104 @@
+// Whichever way a turn is written, the index of words has it from its commit on: exactly its entry, salted by its
+// room's owner. What is being written, or was broken off, is not in it.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createConversation } from '../../../src/domain/conversation.ts'
+import { indexEntry, salted, saltOf } from '../../../src/domain/indexing/index-entry.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import { backends } from '../../support/backend.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
+
+const role = 'USER'
+const TEXT = 'Did Carla see the tulips twice last year?'
+
+describe.each(backends)('a turn is in the index of words on $name', (backend) => {
+  const world = useWorld(backend)
+  let tenant: Tenant
+  beforeAll(() => {
+    tenant = world.tenant()
+  })
+
+  const makeRoom = async (owner: string) => (await createConversation(world.deps, tenant.as('ada'), { owner })).id
+
+  /** What the table has of the turn. */
+  async function stored(id: string) {
+    const { rows } = await world.deps.pool.query('SELECT terms, cues FROM turn WHERE id = $1', [id])
+    return rows[0] as { terms: number[] | null; cues: number | null }
+  }
+  /** What it should have. */
+  function entry(owner: string, actor: string, text: string) {
+    const { terms, cues } = indexEntry(actor, text)
+    return { terms: salted(terms, saltOf(tenant.name, owner)), cues }
+  }
+  const NOTHING = { terms: null, cues: null }
+
+  describe.each(['ada', 'bob'])('in a room of %s', (owner) => {
+    let room: string
+    beforeAll(async () => {
+      room = await makeRoom(owner)
+    })
+
+    async function open(...deltas: string[]): Promise<string> {
+      const { id } = await openTurn(world.deps, tenant.as('ada'), { conversationId: room, turn: { role } })
+      for (const text of deltas) await appendDelta(world.deps, tenant.as('ada'), { turnId: id, text })
+      return id
+    }
+
+    it('by appendTurn', async () => {
+      const turn = await tenant.say(room, 'ada', TEXT)
+      expect(await stored(turn.id)).toEqual(entry(owner, 'ada', TEXT))
+      expect((await stored(turn.id)).terms!.length).toBeGreaterThan(4)
+      expect((await stored(turn.id)).cues).toBe(15)
+    })
+
+    it('by appendTurns, each with its own actor', async () => {
+      const texts: [actor: string, text: string][] = [
+        ['ada', TEXT],
+        ['Zoë Lee', 'Zwei Äpfel.'],
+        ['the', 'of'],
+        ['猫', '東京'],
+      ]
+      const turns = await appendTurns(world.deps, tenant.as('ada'), {
+        conversationId: room,
+        turns: texts.map(([actor, content]) => ({ role, actor, content })),
+      })
+      const found = await Promise.all(turns.map(({ id }) => stored(id)))
+      expect(found).toEqual(texts.map(([actor, text]) => entry(owner, actor, text)))
+      expect(found[2]!.terms).toEqual([])
+    })
+
+    it('by its text parts, and not by what else it holds', async () => {
+      const parts = [
+        { text: 'Look: ' },
+        { toolCall: { callId: `c-${owner}`, name: 'search', arguments: { q: 'hedgehog' } } },
+      ]
+      const { id } = await appendTurn(world.deps, tenant.as('ada'), { conversationId: room, turn: { role, parts } })
+      expect(await stored(id)).toEqual(entry(owner, 'ada', 'Look: '))
+    })
+
+    it('by supersedeTurn, the older version too', async () => {
+      const older = await tenant.say(room, 'ada', 'The key is here.')
+      const newer = await supersedeTurn(world.deps, tenant.as('ada'), {
+        turnId: older.id,
+        turn: { role, content: TEXT },
+      })
+      expect(await stored(newer.id)).toEqual(entry(owner, 'ada', TEXT))
+      expect(await stored(older.id)).toEqual(entry(owner, 'ada', 'The key is here.'))
+    })
+
+    it('by commitTurn, with all of its text, and not before', async () => {
+      const id = await open('Did Carla see the tu', 'lips twice last year?')
+      expect(await stored(id)).toEqual(NOTHING)
+      await commitTurn(world.deps, tenant.as('ada'), { turnId: id })
+      expect(await stored(id)).toEqual(entry(owner, 'ada', TEXT))
+    })
+
+    it('never by abortTurn', async () => {
+      const id = await open(TEXT)
+      await abortTurn(world.deps, tenant.as('ada'), { turnId: id })
+      expect(await stored(id)).toEqual(NOTHING)
+    })
+  })
+})

@@ -1,0 +1,307 @@
+// The OpenAI client against a server on a real socket that does what servers do: shuffles, limits, hangs, lies, dies.
+// The contract of all embedders is in test/contract/.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { dot, EmbedderFailed, unit, type Embedder } from '../../../src/providers/ports/embedder.ts'
+import { createOpenAiEmbedder, type OpenAiSettings, type Patience } from '../../../src/providers/openai/embedder.ts'
+import {
+  createFakeOpenAi,
+  encoded,
+  fails,
+  fakeVector,
+  replies,
+  type FakeLimits,
+  type FakeOpenAi,
+  type Misdeed,
+} from '../../support/fake-openai.ts'
+
+const KEY = 'sk-secret-hunter2'
+let server: FakeOpenAi
+let undo: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+async function open(limits: FakeLimits = {}): Promise<void> {
+  server = await createFakeOpenAi({ dimension: 8, key: KEY, ...limits })
+  undo.push(() => server.stop())
+}
+
+function client(settings: Partial<OpenAiSettings> = {}, patience: Partial<Patience> = {}): Embedder {
+  const embedder = createOpenAiEmbedder(
+    { baseUrl: server.url, apiKey: KEY, model: 'some-model', dimension: 8, shortens: false, ...settings },
+    { timeoutMs: 2_000, retries: 2, ...patience },
+  )
+  undo.push(() => embedder.close())
+  return embedder
+}
+
+const failureOf = async (embedding: Promise<unknown>) => {
+  const failure: unknown = await embedding.then(
+    () => null,
+    (error: unknown) => error,
+  )
+  expect(failure).toBeInstanceOf(EmbedderFailed)
+  return failure as EmbedderFailed
+}
+const vectorOf = (text: string, dimension = 8) => unit(Float32Array.from(fakeVector(text, dimension)))
+/** The vector of each text is that of the fake for it. */
+function expectVectors(vectors: Float32Array[], texts: string[]): void {
+  expect(vectors).toHaveLength(texts.length)
+  vectors.forEach((vector, i) => expect(dot(vector, vectorOf(texts[i]!))).toBeCloseTo(1, 5))
+}
+
+describe('a request', () => {
+  beforeEach(() => open())
+
+  it('names the model, asks for base64, bears the key, and tells no dimension to models that refuse it', async () => {
+    await client().embed(['one', 'two'])
+    expect(server.requests).toEqual([
+      { model: 'some-model', input: ['one', 'two'], encoding_format: 'base64', headers: expect.any(Object) },
+    ])
+    expect(server.requests[0]!.headers.authorization).toBe(`Bearer ${KEY}`)
+  })
+
+  it('tells the dimension to models that shorten', async () => {
+    const [vector] = await client({ dimension: 5, shortens: true }).embed(['one'])
+    expect(server.requests[0]!.dimensions).toBe(5)
+    expect(vector).toHaveLength(5)
+  })
+
+  it('bears no key where there is none', async () => {
+    await failureOf(client({ apiKey: undefined }).embed(['one']))
+    expect(server.requests[0]!.headers).not.toHaveProperty('authorization')
+  })
+
+  it('is not made for nothing, nor for texts that say nothing', async () => {
+    const vectors = await client().embed(['', ' \n', '\u00a0'])
+    expect(vectors).toEqual(Array.from({ length: 3 }, () => new Float32Array(8)))
+    expect(await client().embed([])).toEqual([])
+    expect(server.requests).toEqual([])
+  })
+
+  it('holds no half of a character', async () => {
+    await client().embed(['a\ud83d', '😀'.repeat(5_000)])
+    expect(server.requests[0]!.input).toEqual(['a\ufffd', '😀'.repeat(2_047)])
+  })
+})
+
+describe('an answer', () => {
+  beforeEach(() => open())
+  const texts = ['one', 'two', 'three']
+
+  it('is put in order by index, be it of base64 or of numbers', async () => {
+    const numbers: Misdeed = replies(({ data }) => ({
+      data: data.map(({ index }) => ({ index, embedding: fakeVector(texts[index]!, 8) })),
+    }))
+    server.next(numbers)
+    expectVectors(await client().embed(texts), texts)
+    expectVectors(await client().embed(texts), texts)
+  })
+
+  it('is taken in its own order where it has no index', async () => {
+    server.next(replies(() => ({ data: texts.map((text) => ({ embedding: encoded(fakeVector(text, 8)) })) })))
+    expectVectors(await client().embed(texts), texts)
+  })
+
+  it.each<[string, (proper: { data: { index: number; embedding: unknown }[] }) => unknown, RegExp, boolean]>([
+    ['too few vectors', ({ data }) => ({ data: data.slice(1) }), /made 2 vectors of 3 texts/, true],
+    ['too many vectors', ({ data }) => ({ data: [...data, data[0]] }), /made 4 vectors of 3 texts/, true],
+    ['one index twice', ({ data }) => ({ data: data.map((item) => ({ ...item, index: 0 })) }), /numbered them/, true],
+    [
+      'an index beyond',
+      ({ data }) => ({ data: data.map((item) => ({ ...item, index: item.index + 1 })) }),
+      /numbered them/,
+      true,
+    ],
+    [
+      'vectors of another length',
+      ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: [1, 2, 3] })) }),
+      /makes vectors of 3 components, not of 8\. Set EMBEDDING_DIMENSIONS=3,/,
+      false,
+    ],
+    [
+      'NaN',
+      ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: encoded(Array(8).fill(NaN)) })) }),
+      /no numbers/,
+      true,
+    ],
+    [
+      'null in a vector',
+      ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: Array(8).fill(null) })) }),
+      /no numbers/,
+      true,
+    ],
+    ['no embedding', ({ data }) => ({ data: data.map(({ index }) => ({ index })) }), /no numbers/, true],
+    ['something else', () => ({ error: 'model not loaded' }), /not with embeddings\. Check OPENAI_BASE_URL/, false],
+    ['nothing', () => null, /not with embeddings/, false],
+  ])('with %s is refused, and not asked for again', async (_, make, message, retryable) => {
+    server.next(replies(make as never))
+    const failure = await failureOf(client().embed(texts))
+    expect(failure.message).toMatch(message)
+    expect(failure.message).toContain(`openai:some-model:8 at ${server.url} `)
+    expect(failure.retryable).toBe(retryable)
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it.each(['text/html', 'application/json'])('of %s that is a web page is no answer', async (type) => {
+    server.next((response) => response.writeHead(200, { 'content-type': type }).end('<html>'))
+    expect((await failureOf(client().embed(texts))).message).toMatch(/not with embeddings/)
+  })
+})
+
+describe('a refusal', () => {
+  beforeEach(() => open())
+
+  it.each([
+    [400, 'unknown parameter', /answered 400 unknown parameter\. Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS\.$/],
+    [401, `Incorrect API key: ${KEY}`, /answered 401 Incorrect API key: \*\*\*\. Check OPENAI_API_KEY\.$/],
+    [403, 'no', /Check OPENAI_API_KEY\.$/],
+    [404, 'model "x" not found, try pulling it first', /404 model "x" not found, .* Check EMBEDDING_MODEL\./],
+  ])('with %i is final, says the next step, and never the key', async (status, said, message) => {
+    server.next(fails(status, said))
+    const failure = await failureOf(client().embed(['one']))
+    expect(failure.message).toMatch(message)
+    expect(failure.retryable).toBe(false)
+    expect(JSON.stringify([failure.message, failure.stack, { ...failure }])).not.toContain('hunter2')
+    expect(failure.cause).toBeUndefined()
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it('by a wrong address says so', async () => {
+    const failure = await failureOf(client({ baseUrl: server.url.replace('/v1', '') }).embed(['one']))
+    expect(failure).toMatchObject({ retryable: false, message: expect.stringMatching(/404 .*it ends in \/v1\.$/) })
+  })
+})
+
+describe('trouble', () => {
+  beforeEach(() => open())
+
+  it.each([408, 409, 429, 500, 502, 503, 529])('with %i is tried again', async (status) => {
+    server.next(fails(status, 'busy', { 'retry-after-ms': '1' }))
+    expectVectors(await client().embed(['one']), ['one'])
+    expect(server.requests).toHaveLength(2)
+  })
+
+  it('lasting is a failure that may pass', async () => {
+    server.next(...Array.from({ length: 9 }, () => fails(503, 'overloaded', { 'retry-after-ms': '1' })))
+    const failure = await failureOf(client().embed(['one']))
+    expect(failure).toMatchObject({ retryable: true, message: expect.stringContaining('answered 503 overloaded.') })
+    expect(server.requests).toHaveLength(3)
+  })
+
+  it('is waited out as long as the server asks', async () => {
+    server.next(
+      fails(429, 'slow down', { 'retry-after': '1' }),
+      fails(429, 'slow down', { 'retry-after': new Date(Date.now() + 2_900).toUTCString() }),
+    )
+    const began = Date.now()
+    await client().embed(['one'])
+    // The date has whole seconds.
+    expect(Date.now() - began).toBeGreaterThan(1_850)
+    expect(Date.now() - began).toBeLessThan(4_000)
+  })
+
+  it('is waited out for longer each time where it does not say', async () => {
+    server.next(fails(500, ''), fails(500, ''))
+    const began = Date.now()
+    await client().embed(['one'])
+    expect(Date.now() - began).toBeGreaterThan(1_100)
+    expect(Date.now() - began).toBeLessThan(3_000)
+  })
+
+  it.each([
+    ['a pause that is too long', fails(429, 'slow down', { 'retry-after': '3600' })],
+    ['a quota that is used up', fails(429, 'You exceeded your current quota', {}, 'insufficient_quota')],
+  ])('with %s fails at once, and may pass later', async (_, misdeed) => {
+    server.next(misdeed)
+    expect((await failureOf(client().embed(['one']))).retryable).toBe(true)
+    expect(server.requests).toHaveLength(1)
+  })
+
+  const hangs: Misdeed = () => {}
+  const hangsInside: Misdeed = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{"data": [')
+  }
+  const dies: Misdeed = (response) => void response.destroy()
+  const diesInside: Misdeed = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '999' }).write('{"data": [')
+    setTimeout(() => response.destroy(), 20)
+  }
+
+  it.each([
+    ['hangs', hangs, /cannot be reached: no answer within 0.2 s\./],
+    ['hangs in its answer', hangsInside, /no answer/],
+    ['dies', dies, /cannot be reached: /],
+    ['dies in its answer', diesInside, /cannot be reached: /],
+  ])('of a server that %s is tried again, and then a failure that may pass', async (_, misdeed, message) => {
+    const embedder = client({}, { timeoutMs: 200, retries: 1 })
+    server.next(misdeed)
+    expectVectors(await embedder.embed(['one']), ['one'])
+    server.next(misdeed, misdeed)
+    const failure = await failureOf(embedder.embed(['one']))
+    expect(failure).toMatchObject({ retryable: true, message: expect.stringMatching(message) })
+  })
+
+  it('of a server that is down ends when it is up', async () => {
+    await server.stop()
+    expect((await failureOf(client({}, { retries: 0 }).embed(['one']))).message).toMatch(
+      /cannot be reached: .*ECONNREFUSED.*\. Check that it runs, and OPENAI_BASE_URL\.$/,
+    )
+    const waiting = client().embed(['one'])
+    setTimeout(() => void server.start(), 300)
+    expectVectors(await waiting, ['one'])
+  })
+
+  it('ends for a signal, and for close', async () => {
+    server.next(fails(503, '', { 'retry-after': '10' }), hangs)
+    const [pausing, hanging] = [client(), client()]
+    const reason = new Error('enough')
+    const abort = new AbortController()
+    const began = Date.now()
+    const both = [
+      expect(pausing.embed(['one'], abort.signal)).rejects.toBe(reason),
+      failureOf(hanging.embed(['one'])),
+    ] as const
+    setTimeout(() => {
+      abort.abort(reason)
+      void hanging.close()
+    }, 100)
+    expect((await Promise.all(both))[1].message).toContain('is closed')
+    expect(Date.now() - began).toBeLessThan(1_000)
+  })
+})
+
+describe('much', () => {
+  it('is split by count and by size into requests that OpenAI takes', async () => {
+    await open()
+    const many = Array.from({ length: 300 }, (_, i) => `text ${i}`)
+    expectVectors(await client().embed(many), many)
+    expect(server.requests.map(({ input }) => input.length)).toEqual([128, 128, 44])
+    server.requests.length = 0
+    const long = Array.from({ length: 70 }, (_, i) => `${i} ${'語'.repeat(4_000)}`)
+    await client().embed(long)
+    const sizes = server.requests.map(({ input }) => Buffer.byteLength(input.join('')))
+    expect(sizes.length).toBe(3)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(256 * 1024)
+    expect(server.requests.flatMap(({ input }) => input).every((text, i) => long[i]!.startsWith(text))).toBe(true)
+  })
+
+  it('for a server that takes less is split further, and long texts are cut, alone as among others', async () => {
+    await open({ textBytes: 600, texts: 3 })
+    const short = ['a', 'b', 'c', 'd', 'e']
+    const long = 'word '.repeat(1_000)
+    const vectors = await client().embed([...short, long])
+    expectVectors(vectors.slice(0, 5), short)
+    expect(server.requests.at(-1)!.input).toEqual([long.slice(0, 312)])
+    const [alone] = await client().embed([long])
+    expect(dot(vectors[5]!, alone!)).toBeCloseTo(1, 5)
+  })
+
+  it('that is never little enough is a failure', async () => {
+    await open({ textBytes: 10 })
+    const failure = await failureOf(client().embed(['word '.repeat(1_000)]))
+    expect(failure).toMatchObject({ retryable: false, message: expect.stringContaining('maximum context length') })
+    expect(server.requests.length).toBeLessThan(10)
+  })
+})

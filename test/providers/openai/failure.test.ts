@@ -1,0 +1,59 @@
+// Reading failures: which pass, which are a matter of length, and what is said. Whole exchanges are in
+// openai-embedder.test.ts.
+
+import { APIError } from 'openai'
+import { describe, expect, it } from 'vitest'
+import { explain } from '../../../src/providers/openai/failure.ts'
+
+const answered = (status: number, message: string, headers: Record<string, string> = {}) =>
+  explain(APIError.generate(status, { error: { message } }, undefined, new Headers(headers)), 'It', undefined)
+
+describe('what is too much', () => {
+  it.each([
+    [400, "This model's maximum context length is 8192 tokens, however you requested 9000 tokens"],
+    [400, 'Requested 400000 tokens, max 300000 tokens per request'],
+    [400, 'the input length exceeds the context length'],
+    [413, '`inputs` must have less than 512 tokens. Given: 600'],
+    [413, ''],
+    [422, 'batch size 64 > maximum allowed batch size 32'],
+    [500, 'input is too large to process. increase the physical batch size'],
+  ])('is known by %i %s', (status, message) => {
+    expect(answered(status, message).isTooMuch).toBe(true)
+  })
+
+  it.each([
+    [400, 'model not found'],
+    [401, 'token too long ago'],
+    [500, 'out of memory'],
+    [503, 'too many requests'],
+  ])('is not meant by %i %s', (status, message) => {
+    expect(answered(status, message).isTooMuch).toBe(false)
+  })
+})
+
+describe('a pause', () => {
+  it.each([
+    [{ 'retry-after': '2' }, 2_000],
+    [{ 'retry-after': '0.5' }, 500],
+    [{ 'retry-after-ms': '30' }, 30],
+    [{ 'retry-after-ms': '30', 'retry-after': '2' }, 30],
+    [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, 0],
+    [{ 'retry-after': 'soon' }, null],
+    [{}, null],
+  ])('is read from %j', (headers, ms) => {
+    expect(answered(503, 'busy', headers as Record<string, string>).pauseMs).toBe(ms)
+  })
+})
+
+describe('what is said', () => {
+  it('is one line, and not long', () => {
+    const { failure } = answered(502, `<html>\n${'x'.repeat(1_000)}`)
+    expect(failure.message).toMatch(/^It answered 502 <html> x+\.$/)
+    expect(failure.message.length).toBeLessThan(350)
+  })
+
+  it('of a bug of ours is nothing: it is thrown again', () => {
+    const bug = new TypeError('x is not a function')
+    expect(() => explain(bug, 'It', undefined)).toThrow(bug)
+  })
+})

@@ -1,0 +1,97 @@
+// The embedder in a thread, with a stand-in for transformers.js, which is not installed here. The contract of all
+// embedders is in test/contract/.
+
+import { afterEach, describe, expect, it } from 'vitest'
+import { dot, EmbedderFailed, unit, type Embedder } from '../../../src/providers/ports/embedder.ts'
+import { createTransformersEmbedder } from '../../../src/providers/transformers/embedder.ts'
+import { fakeVector } from '../../support/fake-openai.ts'
+
+const FAKE = new URL('../support/fake-transformers.ts', import.meta.url).href
+const open: Embedder[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((embedder) => embedder.close()))
+})
+
+function create(model: string, library = FAKE): Embedder {
+  const embedder = createTransformersEmbedder({ model, dimension: 384, library })
+  open.push(embedder)
+  return embedder
+}
+
+const failureOf = async (embedding: Promise<unknown>) => {
+  const failure: unknown = await embedding.then(
+    () => null,
+    (error: unknown) => error,
+  )
+  expect(failure).toBeInstanceOf(EmbedderFailed)
+  return failure as EmbedderFailed
+}
+
+describe('the embedder through transformers.js', () => {
+  it('asks for pooled, normalised vectors of one precision, and gives them as they come', async () => {
+    const embedder = create('Xenova/all-MiniLM-L6-v2')
+    expect(embedder).toMatchObject({ name: 'transformers:Xenova/all-MiniLM-L6-v2', dimension: 384 })
+    const [vector] = await embedder.embed(['one'])
+    expect(dot(vector!, unit(Float32Array.from(fakeVector('one', 384))))).toBeCloseTo(1, 5)
+  })
+
+  it.each(['/models/all-MiniLM-L6-v2', './all-MiniLM-L6-v2'])('takes %s for a directory', async (model) => {
+    expect(await create(model).embed(['one'])).toHaveLength(1)
+  })
+
+  it('without the package says what to install', async () => {
+    const failure = await failureOf(create('any', 'transformers-that-nobody-installed').embed(['one']))
+    expect(failure).toMatchObject({
+      message: 'EMBEDDER=transformers needs a package that is not installed: npm install @huggingface/transformers@4',
+      retryable: false,
+    })
+  })
+
+  it.each([
+    ['hub/absent', /^The model "hub\/absent" cannot be used: Unauthorized access .* Check EMBEDDING_MODEL: /],
+    ['/models/no-such-directory', /file was not found locally at "\/models\/no-such-directory\/config.json"\. Check/],
+    ['hub/wide', /makes vectors of 512 components, not of 384\. Set EMBEDDING_DIMENSIONS=512,/],
+    ['hub/unpooled', /its answer is of the shape 1 × 1 × 384\./],
+    ['hub/nan', /components that are no numbers/],
+  ])('with the model %s fails for good', async (model, message) => {
+    const failure = await failureOf(create(model).embed(['one']))
+    expect(failure.message).toMatch(message)
+    expect(failure.retryable).toBe(false)
+  })
+
+  it('tries again to load a model that could not be fetched', async () => {
+    const embedder = create('hub/offline-at-first')
+    const failure = await failureOf(embedder.embed(['one']))
+    expect(failure.message).toMatch(/fetch failed\. .*may be a directory/)
+    expect(failure.retryable).toBe(true)
+    expect(await embedder.embed(['one'])).toHaveLength(1)
+  })
+
+  it('keeps nobody waiting who has given up, and serves the others', async () => {
+    const embedder = create('hub/sleeps-500')
+    const reason = new Error('enough')
+    const began = Date.now()
+    const abort = new AbortController()
+    const given = expect(embedder.embed(['one'], abort.signal)).rejects.toBe(reason)
+    const other = embedder.embed(['two'])
+    abort.abort(reason)
+    await given
+    expect(Date.now() - began).toBeLessThan(400)
+    expect(await other).toHaveLength(1)
+  })
+
+  it('fails what waits when its thread dies', async () => {
+    const embedder = create('hub/dies')
+    expect(await failureOf(embedder.embed(['one']))).toMatchObject({
+      retryable: true,
+      message: 'The thread of transformers:hub/dies ended: exit code 3.',
+    })
+  })
+
+  it('fails what waits when it is closed', async () => {
+    const embedder = create('hub/sleeps-500')
+    const waiting = failureOf(embedder.embed(['one']))
+    await embedder.close()
+    expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })
+  })
+})

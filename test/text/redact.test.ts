@@ -1,0 +1,173 @@
+// What redaction finds, measured on a labelled set; what one's own detectors add; and that nobody can make it slow.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { placeholder, redact } from '../../src/text/redact.ts'
+import { LABELLED, readLabels } from './redact-labels.ts'
+
+describe('on the labelled set', () => {
+  it('finds what is marked, whole, and little else', () => {
+    let right = 0
+    const wrong: string[] = []
+    const missed: string[] = []
+    for (const { text, marks } of LABELLED.map(readLabels)) {
+      const key = (list: { kind: string; start: number; end: number }[]) =>
+        new Set(list.map(({ kind, start, end }) => `${kind}:${text.slice(start, end)}`))
+      const [found, wanted] = [key(redact(text).found), key(marks)]
+      right += [...found].filter((each) => wanted.has(each)).length
+      wrong.push(...[...found].filter((each) => !wanted.has(each)))
+      missed.push(...[...wanted].filter((each) => !found.has(each)))
+    }
+    console.log(
+      `redaction, of ${LABELLED.length} sentences: precision ${right}/${right + wrong.length}, `
+        + `recall ${right}/${right + missed.length}`,
+      { wrong, missed },
+    )
+    expect(LABELLED.length).toBeGreaterThanOrEqual(100)
+    expect(right).toBeGreaterThanOrEqual(56)
+    expect(wrong.length).toBeLessThanOrEqual(1)
+    expect(missed.length).toBeLessThanOrEqual(1)
+  })
+
+  it('leaves nothing of what it found, and says what it was', () => {
+    expect(redact('Write to ada@example.org or +1 415-555-0132.')).toEqual({
+      text: 'Write to [EMAIL] or [PHONE].',
+      found: [
+        { kind: 'email', start: 9, end: 24 },
+        { kind: 'phone', start: 28, end: 43 },
+      ],
+    })
+  })
+
+  it('finds nothing in what it has redacted', () => {
+    for (const { text } of LABELLED.map(readLabels)) {
+      const once = redact(text).text
+      expect(redact(once)).toEqual({ text: once, found: [] })
+    }
+  })
+})
+
+describe('checksums', () => {
+  it('decide what a card is: of ten last digits, one passes', () => {
+    const cards = Array.from({ length: 10 }, (_, digit) => `411111111111111${digit}`)
+    expect(cards.filter((card) => redact(card).found.length > 0)).toEqual(['4111111111111111'])
+  })
+
+  it('decide what an IBAN is: of a hundred check digits, one passes', () => {
+    const ibans = Array.from({ length: 100 }, (_, n) => `GB${String(n).padStart(2, '0')}WEST12345698765432`)
+    expect(ibans.filter((iban) => redact(iban).found.some(({ kind }) => kind === 'iban'))).toHaveLength(1)
+  })
+})
+
+describe("one's own detectors", () => {
+  it('are patterns with a kind, or functions, and come first', () => {
+    const text = 'Employee E-12345 (ada@example.org) of Initech'
+    const found = redact(text, [
+      { kind: 'staff id', pattern: /\be-\d{5}\b/i },
+      (given) => [{ kind: 'company', start: given.indexOf('Initech'), end: given.length }],
+      { kind: 'address', pattern: /\([^)]{1,50}\)/y },
+    ])
+    expect(found.text).toBe('Employee [STAFF ID] [ADDRESS] of [COMPANY]')
+  })
+
+  it('may say nonsense, which is passed over', () => {
+    const nonsense = [
+      [-1, 3],
+      [0, 99],
+      [2, 2],
+      [3, 1],
+      [0.5, 2],
+      [NaN, NaN],
+    ]
+    const detector = () => nonsense.map(([start, end]) => ({ kind: 'x', start: start!, end: end! }))
+    expect(redact('nothing', [detector]).text).toBe('nothing')
+  })
+
+  it('may match the empty text, and name kinds that would break the placeholder', () => {
+    expect(redact('abc', [{ kind: 'x', pattern: /q*/ }]).text).toBe('abc')
+    expect([placeholder('a]b\n'), placeholder('123')]).toEqual(['[AB]', '[REDACTED]'])
+  })
+})
+
+describe('of any text', () => {
+  it('what is found lies in it in order, without overlap, and the rest stays to the letter', () => {
+    const pieces = fc.constantFrom(
+      'ada@example.org',
+      '4111 1111 1111 1111',
+      '+1 415-555-0132',
+      '192.0.2.1',
+      'password: abc1',
+      ' ',
+      '1',
+      '-',
+      ':',
+      '@',
+      'x',
+      '.',
+      '::1',
+      'DE89 3704 0044 0532 0130 00',
+    )
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 20 }), (parts) => {
+        const text = parts.join('')
+        const { found, text: redacted } = redact(text)
+        let rest = ''
+        let last = 0
+        for (const { start, end, kind } of found) {
+          expect(start).toBeGreaterThanOrEqual(last)
+          rest += text.slice(last, start) + placeholder(kind)
+          last = end
+        }
+        expect(redacted).toBe(rest + text.slice(last))
+      }),
+    )
+  })
+})
+
+describe('256 KB of hostile text', () => {
+  it.each([
+    'a',
+    '1',
+    '@',
+    'a@',
+    'a.',
+    '1 ',
+    '1-',
+    '1.',
+    ':',
+    '1:',
+    'a1',
+    'aA1',
+    '::1',
+    '+1',
+    '(1',
+    'DE89',
+    'DE89 ',
+    'sk-',
+    'eyJ',
+    'eyJaaaaaaaaaa.eyJ',
+    'password ',
+    'password=',
+    '://a:',
+    '-----BEGIN PRIVATE KEY-----',
+    'tel 1',
+    '\n',
+    ' ',
+    'a@b.',
+    '4111 ',
+    '4111111111111112 ',
+    'AB12 CDEF ',
+    'é',
+    '😀',
+    'is ',
+    '"',
+    'token is ',
+  ])('of %j is read in a moment', (part) => {
+    const text = part.repeat(Math.ceil(262_144 / part.length))
+    redact(text.slice(0, 4_096))
+    const began = performance.now()
+    redact(text)
+    // A quadratic one takes minutes.
+    expect(performance.now() - began).toBeLessThan(3_000)
+  })
+})
