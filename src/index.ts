@@ -3,17 +3,17 @@
 export { loadConfig, type Config } from './config/config.ts'
 export { createDeps, type DepsConfig, type World } from './deps.ts'
 export * from './errors.ts'
-export type { Deps } from './domain/platform.ts'
+export type { Deps } from './domain/deps.ts'
 export type { Viewer } from './domain/view.ts'
 export {
   createConversation,
-  deleteConversation,
   getConversationByKey,
   getConversationPage,
   getConversations,
   updateConversation,
   type Conversation,
 } from './domain/conversation.ts'
+export { deleteConversation, type ErasureReceipt } from './domain/erasure/delete-conversation.ts'
 export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './domain/fact/fact.ts'
 export { recordFacts, retractFact, type FactExtraction } from './domain/fact/record.ts'
 export { addParticipant, getParticipants, markRead, removeParticipant, type Participant } from './domain/participant.ts'

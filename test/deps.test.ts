@@ -12,10 +12,16 @@ const open = (settings: Partial<DepsConfig>) =>
 describe('createDeps', () => {
   it('takes a Config as it is: rules, nothing redacted, and no facts by themselves', async () => {
     const {
-      deps: { knowledge, redactFacts, detectors, automatic },
+      deps: { factServices, redactFacts, detectors, automatic },
       close,
     } = await open({})
-    expect({ extractor: knowledge.extractor.name, judge: knowledge.judge, redactFacts, detectors, automatic }).toEqual({
+    expect({
+      extractor: factServices.extractor.name,
+      judge: factServices.judge,
+      redactFacts,
+      detectors,
+      automatic,
+    }).toEqual({
       extractor: 'rules-2',
       judge: null,
       redactFacts: false,
@@ -23,7 +29,7 @@ describe('createDeps', () => {
       automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 },
     })
     await close()
-    await expect(knowledge.extractor.extract([])).rejects.toThrow('closed')
+    await expect(factServices.extractor.extract([])).rejects.toThrow('closed')
   })
 
   it('carries a model, redaction and its own detectors, and closes what it made', async () => {
@@ -37,7 +43,7 @@ describe('createDeps', () => {
       extractor: { kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', apiKey: undefined, model: 'far-away' },
     })
     const {
-      knowledge: { extractor, judge, profileWriter },
+      factServices: { extractor, judge, profileWriter },
     } = deps
     expect([extractor, judge!, profileWriter!].map(({ name }) => name)).toEqual(Array(3).fill('openai:far-away'))
     expect(deps).toMatchObject({ redactFacts: true, detectors, automatic })

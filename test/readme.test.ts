@@ -154,19 +154,19 @@ describe('what the README shows, on a server as it starts by itself', () => {
     const printed = JSON.parse(all[at + 1]!.text)
     const [hit] = printed.data.recall.hits
     const create = 'mutation { createConversation(input: { key: "garden" }) { ... on Conversation { id } } }'
-    const [room] = /conv_\w{26}/.exec(await ask(JSON.stringify({ query: create })))!
+    const [conversationId] = /conv_\w{26}/.exec(await ask(JSON.stringify({ query: create })))!
     for (const { actor, text } of [hit.neighbours[0], hit.memory, hit.neighbours[1]]) {
       await ask(
         JSON.stringify({
           query: 'mutation Say($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn { seq } } }',
-          variables: { input: { conversationId: room, turn: { actor, role: 'USER', content: text } } },
+          variables: { input: { conversationId, turn: { actor, role: 'USER', content: text } } },
         }),
       )
     }
     // Until the vectors are made, similarity is null.
     await vi.waitFor(
       async () => {
-        const got = JSON.parse(await ask(JSON.stringify({ query: all[at]!.text, variables: { room } })))
+        const got = JSON.parse(await ask(JSON.stringify({ query: all[at]!.text, variables: { conversationId } })))
         for (const figure of ['score', 'similarity', 'textScore']) {
           expect(got.data.recall.hits[0][figure], figure).toBeCloseTo(hit[figure], 1)
           got.data.recall.hits[0][figure] = hit[figure]
@@ -187,21 +187,21 @@ describe('what the README shows, on a server as it starts by itself', () => {
     await mkdir(directory, { recursive: true })
     await writeFile(file, code.replace('ws://127.0.0.1:4000/graphql', proxy.url.replace(/^http/, 'ws')))
     const { follow } = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as {
-      follow(room: string): AsyncGenerator<{ __typename: string; seq: number | null }>
+      follow(conversationId: string): AsyncGenerator<{ __typename: string; seq: number | null }>
     }
     try {
       const query = 'mutation { createConversation(input: { key: "followed" }) { ... on Conversation { id } } }'
-      const [room] = /conv_\w{26}/.exec(await ask(JSON.stringify({ query })))!
+      const [conversationId] = /conv_\w{26}/.exec(await ask(JSON.stringify({ query })))!
       const say = (content: string) =>
         ask(
           JSON.stringify({
             query: 'mutation Say($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn { seq } } }',
-            variables: { input: { conversationId: room, turn: { role: 'USER', content } } },
+            variables: { input: { conversationId, turn: { role: 'USER', content } } },
           }),
         )
       const seqs: number[] = []
       const following = (async () => {
-        for await (const { seq } of follow(room)) if (seq !== null) seqs.push(seq)
+        for await (const { seq } of follow(conversationId)) if (seq !== null) seqs.push(seq)
       })()
       const heard = async (seq: number) => {
         while (seqs.at(-1) !== seq) await new Promise((resolve) => setTimeout(resolve, 10))
@@ -221,10 +221,10 @@ describe('what the README shows, on a server as it starts by itself', () => {
       await heard(10)
       expect(seqs).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
 
-      const erase = `mutation { deleteConversation(id: "${room}") { ... on ErasureReceipt { conversations } } }`
+      const erase = `mutation { deleteConversation(id: "${conversationId}") { ... on ErasureReceipt { conversations } } }`
       await ask(JSON.stringify({ query: erase }))
       await following
-      await expect(follow(room).next()).rejects.toThrow(/no conversation/)
+      await expect(follow(conversationId).next()).rejects.toThrow(/no conversation/)
     } finally {
       await rm(file)
       await proxy.close()

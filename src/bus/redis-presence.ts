@@ -1,14 +1,14 @@
-// Presence between processes, on Redis. The set of expiries says which marks exist, so a mark has one taker; a room's
+// Presence between processes, on Redis. The set of expiries says which marks exist, so a mark has one taker; a conversation's
 // hash says what they are. Both change together, in scripts, by Redis's clock: the processes' clocks may differ.
 // The scripts reach keys they do not declare, so this wants one Redis and its replicas, not a cluster.
 
 import type { PresenceMark, PresenceStore } from './presence.ts'
 import { answered, hangUp, type RedisLog, redisConnector } from './redis-client.ts'
 
-/** Members room \0 actor \0 holder, scored by the end of life in ms. */
+/** Members conversation \0 actor \0 holder, scored by the end of life in ms. */
 const EXPIRIES = 'colloquy:presence'
-/** With the room's name after it: fields actor \0 holder, values set-at in µs : end of life in ms : state. */
-const ROOM = 'colloquy:presence:'
+/** With the conversation's name after it: fields actor \0 holder, values set-at in µs : end of life in ms : state. */
+const CONVERSATION = 'colloquy:presence:'
 /** Redis forgets marks this long after their end, should no process be left to take them. */
 const SLACK_MS = 3_600_000
 
@@ -16,7 +16,7 @@ const NOW = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
-/** KEYS: room, expiries. ARGV: field, member, state, ttl, slack. Numbers are spelled out: Lua rounds to 14 digits. */
+/** KEYS: conversation, expiries. ARGV: field, member, state, ttl, slack. Numbers are spelled out: Lua rounds to 14 digits. */
 const SET = `${NOW}
   local ends = string.format('%.0f', now + ARGV[4])
   local at = string.format('%.0f', time[1] * 1000000 + time[2])
@@ -27,20 +27,20 @@ const SET = `${NOW}
     if redis.call('PTTL', key) < keep then redis.call('PEXPIRE', key, keep) end
   end`
 
-/** KEYS: room, expiries. ARGV: field, member. An expired mark is left to TAKE, whose caller tells the room. */
+/** KEYS: conversation, expiries. ARGV: field, member. An expired mark is left to TAKE, whose caller tells the conversation. */
 const REMOVE = `${NOW}
   local ends = redis.call('ZSCORE', KEYS[2], ARGV[2])
   if not ends or tonumber(ends) <= now then return 0 end
   redis.call('HDEL', KEYS[1], ARGV[1])
   return redis.call('ZREM', KEYS[2], ARGV[2])`
 
-/** KEYS: expiries. ARGV: limit, what a room's key begins with. Oldest first. */
+/** KEYS: expiries. ARGV: limit, what a conversation's key begins with. Oldest first. */
 const TAKE = `${NOW}
   local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
   for _, member in ipairs(members) do
-    local room, field = member:match('^(.-)%z(.*)$')
+    local conversation, field = member:match('^(.-)%z(.*)$')
     redis.call('ZREM', KEYS[1], member)
-    redis.call('HDEL', ARGV[2] .. room, field)
+    redis.call('HDEL', ARGV[2] .. conversation, field)
   end
   return members`
 
@@ -51,34 +51,34 @@ export async function createRedisPresence(url: string, log: RedisLog): Promise<P
   const run = (script: string, keys: string[], ...args: (string | number)[]) =>
     answered(client.eval(script, { keys, arguments: args.map(String) }))
   const fieldOf = ({ actor, holder }: PresenceMark) => `${actor}\0${holder}`
-  const memberOf = (mark: PresenceMark) => `${mark.room}\0${fieldOf(mark)}`
+  const memberOf = (mark: PresenceMark) => `${mark.conversationId}\0${fieldOf(mark)}`
 
   return {
     async set(mark, state, ttlMs) {
-      const keys = [ROOM + mark.room, EXPIRIES]
+      const keys = [CONVERSATION + mark.conversationId, EXPIRIES]
       await run(SET, keys, fieldOf(mark), memberOf(mark), state, ttlMs, SLACK_MS)
     },
     async remove(mark) {
-      return (await run(REMOVE, [ROOM + mark.room, EXPIRIES], fieldOf(mark), memberOf(mark))) === 1
+      return (await run(REMOVE, [CONVERSATION + mark.conversationId, EXPIRIES], fieldOf(mark), memberOf(mark))) === 1
     },
-    async states(rooms) {
-      const hashes = rooms.map((room) => client.hGetAll(ROOM + room))
+    async states(conversationIds) {
+      const hashes = conversationIds.map((conversationId) => client.hGetAll(CONVERSATION + conversationId))
       const [[seconds, micros], ...marks] = await answered(Promise.all([client.time(), ...hashes]))
       const now = Number(seconds) * 1000 + Number(micros) / 1000
-      return new Map(rooms.map((room, i) => [room, newestLive(marks[i] ?? {}, now)]))
+      return new Map(conversationIds.map((conversationId, i) => [conversationId, newestLive(marks[i] ?? {}, now)]))
     },
     async takeExpired(limit) {
-      const members = (await run(TAKE, [EXPIRIES], limit, ROOM)) as string[]
+      const members = (await run(TAKE, [EXPIRIES], limit, CONVERSATION)) as string[]
       return members.map((member) => {
-        const [room = '', actor = '', holder = ''] = member.split('\0')
-        return { room, actor, holder }
+        const [conversationId = '', actor = '', holder = ''] = member.split('\0')
+        return { conversationId, actor, holder }
       })
     },
     close: () => hangUp(client),
   }
 }
 
-/** The state that each actor set last, of a room's hash; expired marks wait in it for their taker. */
+/** The state that each actor set last, of a conversation's hash; expired marks wait in it for their taker. */
 function newestLive(hash: Record<string, string>, now: number): Map<string, string> {
   const live = Object.entries(hash).flatMap(([field, value]) => {
     const [, at, ends, state = ''] = /^(\d+):(\d+):(.*)$/s.exec(value) ?? []

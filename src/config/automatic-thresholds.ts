@@ -7,13 +7,13 @@ const MOST = 100_000
 
 export const automaticVariables = {
   THREAD_SUMMARY_EVERY_N: whole(0, MOST, 0).describe(
-    'Turns of a room after which they are summarised by themselves; 0: never.',
+    'Turns of a conversation after which they are summarised by themselves; 0: never.',
   ),
   FACT_EXTRACTION_EVERY_N: whole(0, MOST, 0).describe(
-    'Turns of a room with `factExtraction` after which facts are taken from them; 0: never.',
+    'Turns of a conversation with `factExtraction` after which facts are taken from them; 0: never.',
   ),
   USER_SUMMARY_EVERY_N: whole(0, MOST, 0).describe(
-    'Turns of a user, in all rooms, after which the profile is refreshed; 0: never.',
+    'Turns of a user, in all conversations, after which the profile is refreshed; 0: never.',
   ),
   DEDUP_EVERY_N: whole(0, MOST, 5).describe(
     'Turns of a user after which the facts about them are reconciled, where facts are taken by themselves; 0: never.',

@@ -36,7 +36,9 @@ const environment = z.object({
   ...embedderVariables,
   ...summarizerVariables,
   ...extractorVariables,
-  PROMPTS_DIR: directory.describe('Directory of your own prompts, which go before those in `src/providers/prompts`.'),
+  PROMPTS_DIR: directory.describe(
+    'Directory of your own prompts, which go before those in `src/providers/openai/prompts`.',
+  ),
   REDACT_FACTS: flag('false').describe(
     'Whether e-mail addresses, numbers of cards, accounts and phones, IP addresses and credentials are taken out of '
       + 'facts before they are kept.',

@@ -1,4 +1,4 @@
-// The settings of what summarises the oldest turns of a room.
+// The settings of what summarises the oldest turns of a conversation.
 
 import { z } from 'zod'
 import { KEY_WANTED, lacksKey, openAiVariables } from './embedder.ts'

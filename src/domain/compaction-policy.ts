@@ -1,13 +1,13 @@
-// When a room is compacted, how, and by what: what people set, and what holds where they set nothing.
+// When a conversation is compacted, how, and by what: what people set, and what holds where they set nothing.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
 import type { Summarizer } from '../providers/ports/summarizer.ts'
 import { CompactionStrategy } from '../store/generated/enums.ts'
-import type { Ground } from './platform.ts'
+import type { Platform } from './platform.ts'
 import { name } from './input.ts'
 
-/** What holds for a room. */
+/** What holds for a conversation. */
 export type CompactionPolicy = {
   /** Uncovered turns beyond which the oldest are summarised. */
   triggerTurns: number
@@ -26,12 +26,12 @@ export const policyInput = z.object({
   strategy: z.enum(CompactionStrategy).nullish(),
 })
 
-/** As a room stores it. */
+/** As a conversation stores it. */
 export type StoredPolicy = Omit<CompactionPolicy, 'summarizerModel'> & { summarizerModel: string | null }
 
 const DEFAULTS: StoredPolicy = { triggerTurns: 50, triggerTokens: 8000, summarizerModel: null, strategy: 'ROLLING' }
 
-type Models = Pick<Ground, 'summarizers'>
+type Models = Pick<Platform, 'summarizers'>
 
 /**
  * The columns to write: null sets the default again, for one field or for all of them; what is left out stays.
@@ -62,7 +62,7 @@ export function policyColumns(
 export const summarizerFor = ({ summarizers }: Models, model: string | null): Summarizer =>
   (model !== null && summarizers.byModel.get(model)) || summarizers.standard
 
-/** What holds for a room that stores this. */
+/** What holds for a conversation that stores this. */
 export const policyOf = (models: Models, stored: StoredPolicy): CompactionPolicy => ({
   triggerTurns: stored.triggerTurns,
   triggerTokens: stored.triggerTokens,

@@ -1,9 +1,8 @@
-// Rooms: making one, finding it, changing and deleting it.
+// Conversations: making one, finding it, changing and deleting it.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../errors.ts'
 import type { Prisma } from '../store/generated/client.ts'
-import { deleteProfilesOfRoom, lockFactsOfRoom, readRoomsGivenWay, reviveFacts } from '../store/sql/erasure/erase-facts.ts'
 import {
   findConversation,
   listConversations,
@@ -13,18 +12,17 @@ import {
 } from '../store/sql/conversation/read-conversations.ts'
 import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
-import type { Deps, Ground } from './platform.ts'
-import { announceDeleted, announceEntries } from './publisher.ts'
-import { lockRooms, noteFacts } from './fact/write.ts'
+import type { Platform } from './platform.ts'
+import { announceEntries } from './publisher.ts'
 import { kindOf, newId } from './id.ts'
 import { id, metadata, name, parse, storable, text, time } from './input.ts'
 import { paging, slice, type Page, type Paging } from './page.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
-import { saltOf } from './indexing/index-entry.ts'
+import { saltOf } from '../text/term-hash.ts'
 import { policyColumns, policyInput } from './compaction-policy.ts'
 import type { Viewer } from './view.ts'
 
-/** A room as `viewer` sees it. */
+/** A conversation as `viewer` sees it. */
 export type Conversation = ConversationRow & { viewer: Viewer }
 
 const seenBy =
@@ -32,7 +30,7 @@ const seenBy =
   (row: ConversationRow): Conversation =>
     Object.assign(row, { viewer })
 
-/** Participants a room may be made with. */
+/** Participants a conversation may be made with. */
 const PARTICIPANTS = 1000
 
 const createConversationInput = z.object({
@@ -49,11 +47,11 @@ const createConversationInput = z.object({
 export type CreateConversationInput = z.input<typeof createConversationInput>
 
 /**
- * The new room; with a key that the tenant used before, the room that has it, unchanged.
- * @throws InvalidInput @throws Conflict when that room is deleted at this moment
+ * The new conversation; with a key that the tenant used before, the conversation that has it, unchanged.
+ * @throws InvalidInput @throws Conflict when that conversation is deleted at this moment
  */
 export async function createConversation(
-  deps: Deps,
+  deps: Platform,
   viewer: Viewer,
   input: CreateConversationInput,
 ): Promise<Conversation> {
@@ -105,18 +103,18 @@ export async function createConversation(
         actor,
       })),
     })
-    if (last > 0) afterCommit(() => announceEntries(deps, [{ tenant, room: created, first: 1, last }]))
+    if (last > 0) afterCommit(() => announceEntries(deps, [{ tenant, conversationId: created, first: 1, last }]))
     return true
   })
-  const room = isNew ? created : await findConversation(deps.pool, tenant, given.key!)
-  const found = room && (await getConversations(deps, viewer, [room])).get(room)
-  if (!found) throw new Conflict('The room was deleted at this very moment. Try again.')
+  const conversationId = isNew ? created : await findConversation(deps.pool, tenant, given.key!)
+  const found = conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)
+  if (!found) throw new Conflict('The conversation was deleted at this very moment. Try again.')
   return found
 }
 
-/** Those of the rooms that the viewer sees, keyed by id. */
+/** Those of the conversations that the viewer sees, keyed by id. */
 export async function getConversations(
-  deps: Pick<Ground, 'pool'>,
+  deps: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Conversation>> {
@@ -128,10 +126,10 @@ export async function getConversations(
   return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
 }
 
-/** The room with that key in the viewer's tenant, or null. */
-export async function getConversationByKey(deps: Ground, viewer: Viewer, key: string): Promise<Conversation | null> {
-  const room = storable(key) ? null : await findConversation(deps.pool, viewer.tenant, key)
-  return (room && (await getConversations(deps, viewer, [room])).get(room)) || null
+/** The conversation with that key in the viewer's tenant, or null. */
+export async function getConversationByKey(deps: Platform, viewer: Viewer, key: string): Promise<Conversation | null> {
+  const conversationId = storable(key) ? null : await findConversation(deps.pool, viewer.tenant, key)
+  return (conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)) || null
 }
 
 const conversationFilter = z.object({
@@ -148,10 +146,10 @@ export type ConversationsArgs = Paging & { filter?: ConversationFilter | null; o
 
 const CURSOR = /^(CREATED|ACTIVE):(\d{1,15}):(conv_\w{26})$/
 
-/** A room's place in a list in that order, as an opaque cursor. */
-export function conversationCursor(room: Conversation, order: ConversationOrder): string {
-  const at = order === 'CREATED' ? room.createdAt : room.updatedAt
-  return Buffer.from(`${order}:${at.getTime()}:${room.id}`).toString('base64url')
+/** A conversation's place in a list in that order, as an opaque cursor. */
+export function conversationCursor(conversation: Conversation, order: ConversationOrder): string {
+  const at = order === 'CREATED' ? conversation.createdAt : conversation.updatedAt
+  return Buffer.from(`${order}:${at.getTime()}:${conversation.id}`).toString('base64url')
 }
 
 function toPlace(cursor: string, order: ConversationOrder, argument: string): { at: Date; id: string } {
@@ -163,12 +161,12 @@ function toPlace(cursor: string, order: ConversationOrder, argument: string): { 
 }
 
 /**
- * The tenant's rooms that match, newest first. Ordered by creation, no page repeats or misses a room, whatever is
- * written meanwhile; ordered by activity, a room that gets an entry moves to the front.
+ * The tenant's conversations that match, newest first. Ordered by creation, no page repeats or misses a conversation, whatever is
+ * written meanwhile; ordered by activity, a conversation that gets an entry moves to the front.
  * @throws InvalidInput
  */
 export async function getConversationPage(
-  deps: Ground,
+  deps: Platform,
   viewer: Viewer,
   args: ConversationsArgs,
 ): Promise<Page<Conversation>> {
@@ -197,20 +195,27 @@ const updateConversationInput = z.object({
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
 
 /**
- * The room with what was given changed: null clears, what is left out stays, metadata is replaced whole.
+ * The conversation with what was given changed: null clears, what is left out stays, metadata is replaced whole.
  * @throws InvalidInput @throws NotFound
  */
 export async function updateConversation(
-  deps: Deps,
+  deps: Platform,
   viewer: Viewer,
   input: UpdateConversationInput,
 ): Promise<Conversation> {
-  const { id: room, metadata: data, factExtraction, compaction, ...texts } = parse(updateConversationInput, input)
+  const {
+    id: conversationId,
+    metadata: data,
+    factExtraction,
+    compaction,
+    ...texts
+  } = parse(updateConversationInput, input)
   const policy = policyColumns(deps, compaction)
   await withTransaction(deps.db, async (tx, afterCommit) => {
-    if ((await lockJournal(tx, viewer.tenant, room)) === null) throw new NotFound('conversation', room)
+    if ((await lockJournal(tx, viewer.tenant, conversationId)) === null)
+      throw new NotFound('conversation', conversationId)
     await tx.conversation.update({
-      where: { id: room },
+      where: { id: conversationId },
       data: {
         ...texts,
         metadata: data === null ? {} : (data as Prisma.InputJsonObject | undefined),
@@ -218,58 +223,10 @@ export async function updateConversation(
         ...policy,
       },
     })
-    const seq = await writeEntry(tx, room, 'UPDATED', {})
-    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room, first: seq, last: seq }]))
+    const seq = await writeEntry(tx, conversationId, 'UPDATED', {})
+    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
-  const found = (await getConversations(deps, viewer, [room])).get(room)
-  if (!found) throw new NotFound('conversation', room)
+  const found = (await getConversations(deps, viewer, [conversationId])).get(conversationId)
+  if (!found) throw new NotFound('conversation', conversationId)
   return found
-}
-
-/** What was erased, counted. */
-export type ErasureReceipt = {
-  conversations: number
-  turns: number
-  facts: number
-  summaries: number
-  profiles: number
-  completedAt: Date
-}
-
-/**
- * Deletes the room with all that is in it, and the profiles that tell of its facts, in one transaction; facts of other
- * rooms that gave way to its own hold again. Its readers are told, and end.
- * @throws NotFound
- */
-export async function deleteConversation(deps: Deps, viewer: Viewer, room: string): Promise<ErasureReceipt> {
-  if (kindOf(room) !== 'conversation') throw new NotFound('conversation', room)
-  const others = await readRoomsGivenWay(deps.pool, room)
-  return withTransaction(deps.db, async (tx, afterCommit) => {
-    const heads = await lockRooms(tx, viewer.tenant, [room, ...others])
-    if (!heads.has(room)) throw new NotFound('conversation', room)
-    const turns = await tx.turn.count({ where: { conversationId: room } })
-    const summaries = await tx.summary.count({ where: { conversationId: room } })
-    const { facts, gaveWay } = await lockFactsOfRoom(tx, room)
-    const profiles = facts === 0 ? 0 : await deleteProfilesOfRoom(tx, viewer.tenant, room)
-    const participants = await tx.participant.findMany({ where: { conversationId: room }, select: { actor: true } })
-    await tx.conversation.delete({ where: { id: room } })
-    const revived = await reviveFacts(tx, gaveWay)
-    await noteFacts(
-      deps,
-      tx,
-      afterCommit,
-      viewer.tenant,
-      revived.filter(({ conversationId }) => conversationId !== null && heads.has(conversationId)),
-    )
-    afterCommit(() => {
-      deps.vectors.forget(room)
-      announceDeleted(
-        deps,
-        viewer.tenant,
-        room,
-        participants.map(({ actor }) => actor),
-      )
-    })
-    return { conversations: 1, turns, facts, summaries, profiles, completedAt: new Date() }
-  })
 }

@@ -1,16 +1,16 @@
-// Tells this process's own workers which rooms have grown. It may lose anything: they find out by themselves, later.
+// Tells this process's own workers which conversations have grown. It may lose anything: they find out by themselves, later.
 
-export type Growths = {
-  grew(room: string): void
+export type JournalGrowth = {
+  grew(conversationId: string): void
   /** The result ends it. Listeners must be quick, and must not throw. */
-  listen(listener: (room: string) => void): () => void
+  listen(listener: (conversationId: string) => void): () => void
 }
 
-export function createGrowths(): Growths {
-  const listeners = new Set<(room: string) => void>()
+export function createJournalGrowth(): JournalGrowth {
+  const listeners = new Set<(conversationId: string) => void>()
   return {
-    grew(room) {
-      for (const listener of listeners) listener(room)
+    grew(conversationId) {
+      for (const listener of listeners) listener(conversationId)
     },
     listen(listener) {
       listeners.add(listener)

@@ -1,4 +1,4 @@
-// Who is in a room: joining, leaving, and how far each has read.
+// Who is in a conversation: joining, leaving, and how far each has read.
 
 import { z } from 'zod'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
@@ -8,7 +8,7 @@ import { readLastSeq } from '../store/sql/event/read-journal.ts'
 import { readParticipants, type ParticipantRow } from '../store/sql/participant/read-participants.ts'
 import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
-import type { Deps, Ground } from './platform.ts'
+import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, name, parse, text } from './input.ts'
 import { actAs, type Viewer } from './view.ts'
@@ -24,35 +24,40 @@ export const participantInput = z.object({
 })
 export type ParticipantInput = z.input<typeof participantInput>
 
-/** The participants of each room, those who have left included; by joining. A room without any gets an empty list. */
+/** The participants of each conversation, those who have left included; by joining. A conversation without any gets an empty list. */
 export async function getParticipants(
-  deps: Pick<Ground, 'pool'>,
+  deps: Pick<Platform, 'pool'>,
   viewer: Viewer,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
 ): Promise<Map<string, Participant[]>> {
-  const found = new Map<string, Participant[]>(rooms.map((room) => [room, []]))
-  for (const row of await readParticipants(deps.pool, viewer.tenant, rooms)) {
+  const found = new Map<string, Participant[]>(conversationIds.map((conversationId) => [conversationId, []]))
+  for (const row of await readParticipants(deps.pool, viewer.tenant, conversationIds)) {
     found.get(row.conversationId)?.push(Object.assign(row, { viewer }))
   }
   return found
 }
 
 /** The participant, or null. */
-async function getParticipant(deps: Ground, viewer: Viewer, room: string, actor: string): Promise<Participant | null> {
-  const [row] = await readParticipants(deps.pool, viewer.tenant, [room], [actor])
+async function getParticipant(
+  deps: Platform,
+  viewer: Viewer,
+  conversationId: string,
+  actor: string,
+): Promise<Participant | null> {
+  const [row] = await readParticipants(deps.pool, viewer.tenant, [conversationId], [actor])
   return row ? Object.assign(row, { viewer }) : null
 }
 
 /** For each participant, the committed turns of others that it has not read and that the viewer sees too. */
 export async function getUnreadCounts(
-  { pool }: Pick<Ground, 'pool'>,
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   participants: readonly { conversationId: string; actor: string }[],
 ): Promise<number[]> {
   const counts = await countUnread(
     pool,
     viewer,
-    participants.map((p) => ({ room: p.conversationId, actor: p.actor })),
+    participants.map((p) => ({ conversationId: p.conversationId, actor: p.actor })),
   )
   return participants.map((p) => counts.get(participantKey(p.conversationId, p.actor)) ?? 0)
 }
@@ -69,10 +74,10 @@ const addParticipantInput = z.object({ conversationId: id('conversation'), parti
 export type AddParticipantInput = z.input<typeof addParticipantInput>
 
 /**
- * The participant, in the room. Somebody who is in it already stays as they are, but for a displayName.
+ * The participant, in the conversation. Somebody who is in it already stays as they are, but for a displayName.
  * @throws InvalidInput @throws NotFound
  */
-export async function addParticipant(deps: Deps, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
+export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
   const { conversationId, participant: given } = parse(addParticipantInput, input)
   const key = { conversationId_actor: { conversationId, actor: given.actor } }
   await withTransaction(deps.db, async (tx, afterCommit) => {
@@ -97,7 +102,7 @@ export async function addParticipant(deps: Deps, viewer: Viewer, input: AddParti
       create: { conversationId, actor: given.actor, displayName, ...joined },
       update: isIn ? { displayName } : { displayName, ...joined },
     })
-    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room: conversationId, first: seq, last: seq }]))
+    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
   return (await getParticipant(deps, viewer, conversationId, given.actor))!
 }
@@ -105,9 +110,9 @@ export async function addParticipant(deps: Deps, viewer: Viewer, input: AddParti
 const removeParticipantInput = z.object({ conversationId: id('conversation'), actor: name })
 export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
-/** The participant, out of the room: their history ends with their leaving. @throws NotFound */
+/** The participant, out of the conversation: their history ends with their leaving. @throws NotFound */
 export async function removeParticipant(
-  deps: Deps,
+  deps: Platform,
   viewer: Viewer,
   input: RemoveParticipantInput,
 ): Promise<Participant> {
@@ -124,17 +129,18 @@ export async function removeParticipant(
       where: key,
       data: { leftAt: new Date(), windows: windowsAfterLeaving(known.windows, seq) },
     })
-    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room: conversationId, first: seq, last: seq }]))
+    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
   return (await getParticipant(deps, viewer, conversationId, actor))!
 }
 
-/** The participant that a verb is done as. @throws NotFound @throws NotAllowed for somebody who is not in the room */
-export async function participantIn(deps: Ground, viewer: Viewer, room: string): Promise<Participant> {
-  const participant = await getParticipant(deps, viewer, room, viewer.actor)
+/** The participant that a verb is done as. @throws NotFound @throws NotAllowed for somebody who is not in the conversation */
+export async function participantIn(deps: Platform, viewer: Viewer, conversationId: string): Promise<Participant> {
+  const participant = await getParticipant(deps, viewer, conversationId, viewer.actor)
   if (participant && participant.leftAt === null) return participant
-  if ((await readLastSeq(deps.pool, viewer.tenant, room)) === null) throw new NotFound('conversation', room)
-  throw new NotAllowed(`${JSON.stringify(viewer.actor)} is not in the room: add them as a participant first.`)
+  if ((await readLastSeq(deps.pool, viewer.tenant, conversationId)) === null)
+    throw new NotFound('conversation', conversationId)
+  throw new NotAllowed(`${JSON.stringify(viewer.actor)} is not in the conversation: add them as a participant first.`)
 }
 
 const markReadInput = z.object({ conversationId: id('conversation'), seq: count, as: name.nullish() })
@@ -144,12 +150,12 @@ export type MarkReadInput = z.input<typeof markReadInput>
  * The participant, having read up to entry `seq`. Marks only move forward.
  * @throws InvalidInput when `seq` lies beyond the journal's head @throws NotFound @throws NotAllowed
  */
-export async function markRead(deps: Deps, viewer: Viewer, input: MarkReadInput): Promise<Participant> {
+export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadInput): Promise<Participant> {
   const { conversationId, seq, as } = parse(markReadInput, input)
   const reader = actAs(viewer, as)
   const participant = await participantIn(deps, reader, conversationId)
   const last = (await readLastSeq(deps.pool, viewer.tenant, conversationId)) ?? 0
-  if (seq > last) throw InvalidInput.at('seq', `is ${seq}, but the newest entry of the room is ${last}`)
+  if (seq > last) throw InvalidInput.at('seq', `is ${seq}, but the newest entry of the conversation is ${last}`)
   const { count: moved } = await deps.db.participant.updateMany({
     where: { conversationId, actor: reader.actor, lastReadSeq: { lt: seq } },
     data: { lastReadSeq: seq },

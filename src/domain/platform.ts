@@ -4,23 +4,16 @@ import type { Pool } from 'pg'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceStore } from '../bus/presence.ts'
 import type { Embedder } from '../providers/ports/embedder.ts'
-import type { Knowledge } from '../providers/create-knowledge.ts'
+import type { FactServices } from '../providers/create-fact-services.ts'
 import type { Summarizers } from '../providers/create-summarizers.ts'
 import type { TokenCounter } from '../text/tokens.ts'
 import type { Db } from '../store/db.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
-import type { Growth } from './publisher.ts'
-import type { Growths } from './journal-growth.ts'
-import type { Feeds } from './event/feed.ts'
-import type { Inboxes } from './event/inbox.ts'
-import type { FactEmbedding } from './fact/embed.ts'
-import type { RecalledFacts } from './fact/recalled.ts'
+import type { JournalRange } from './publisher.ts'
+import type { JournalGrowth } from './journal-growth.ts'
 import type { CustomDetector } from '../text/redact.ts'
-import type { Automatic } from './automatic-thresholds.ts'
-import type { Embedding } from './indexing/embedding.ts'
-import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
-import type { AppendQueue } from './turn/append-queue.ts'
+import type { AutomaticThresholds } from './automatic-thresholds.ts'
 
 /** What one caller may ask for at once. */
 export type Limits = {
@@ -35,7 +28,7 @@ export type Limits = {
 export type Log = Record<'debug' | 'info' | 'warn' | 'error', (details: object, message: string) => void>
 
 /** The world below the domain. */
-export type Ground = {
+export type Platform = {
   /** The one pool. The hot verbs go to it as named statements. */
   pool: Pool
   /** Prisma on that pool, for plain reads and writes. */
@@ -47,7 +40,7 @@ export type Ground = {
   embedder: Embedder
   summarizers: Summarizers
   /** What makes facts and profiles. */
-  knowledge: Knowledge
+  factServices: FactServices
   /** Whether personal data and secrets are taken out of facts before they are kept. */
   redactFacts: boolean
   /** What the operator wants taken out besides. */
@@ -55,27 +48,16 @@ export type Ground = {
   /** Where work waits that follows work. */
   jobs: JobQueue
   /** What is done without being asked, and after how many turns. */
-  automatic: Automatic
+  automatic: AutomaticThresholds
   vectors: VectorSearch
-  /** Told of every room whose journal this process made grow, after the commit: work that follows begins here. */
-  onGrowth: (grown: readonly Growth[]) => void
+  /** Told of every conversation whose journal this process made grow, after the commit: work that follows begins here. */
+  onJournalGrowth: (grown: readonly JournalRange[]) => void
   /** Tells of it those that listen. */
-  growths: Growths
+  journalGrowth: JournalGrowth
   limits: Limits
   /** A writer of a streaming turn that is silent for this long is taken for dead. */
   streamLeaseMs: number
   /** Presence that nobody renews ends after this long. */
   presenceTtlMs: number
   log: Log
-}
-
-/** With the domain's own state in this process. */
-export type Deps = Ground & {
-  appends: AppendQueue
-  deltas: DeltaQueue
-  feeds: Feeds
-  inboxes: Inboxes
-  embedding: Embedding
-  factEmbedding: FactEmbedding
-  recalledFacts: RecalledFacts
 }

@@ -4,9 +4,9 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { PresenceMark } from '../bus/presence.ts'
-import type { Deps, Ground } from './platform.ts'
+import type { Platform } from './platform.ts'
 import { announcePresence } from './publisher.ts'
-import { PRESENCE_STATES, type PresenceState } from './event/event.ts'
+import { PRESENCE_STATES, type PresenceState } from './presence-state.ts'
 import { id, name, parse } from './input.ts'
 import { participantIn, type Participant } from './participant.ts'
 import { actAs, type Viewer } from './view.ts'
@@ -31,10 +31,10 @@ const NOBODY = 'http'
 
 /**
  * The participant, with that presence. OFFLINE ends what this holder set; others may still hold the actor.
- * @throws InvalidInput @throws NotFound @throws NotAllowed for somebody who is not in the room
+ * @throws InvalidInput @throws NotFound @throws NotAllowed for somebody who is not in the conversation
  */
 export async function setPresence(
-  deps: Ground,
+  deps: Platform,
   viewer: Viewer,
   input: SetPresenceInput,
   holder: PresenceHolder | null,
@@ -42,7 +42,7 @@ export async function setPresence(
   const { conversationId, state, as } = parse(setPresenceInput, input)
   const actor = actAs(viewer, as)
   const participant = await participantIn(deps, actor, conversationId)
-  const mark = { room: conversationId, actor: actor.actor, holder: holder?.id ?? NOBODY }
+  const mark = { conversationId, actor: actor.actor, holder: holder?.id ?? NOBODY }
   if (state === 'OFFLINE') await deps.presence.remove(mark)
   else await deps.presence.set(mark, state, deps.presenceTtlMs)
   holder?.hold(mark, state)
@@ -51,18 +51,18 @@ export async function setPresence(
 }
 
 /** What is true of the actor now, from whoever holds it. */
-async function announce(deps: Ground, { room, actor }: PresenceMark): Promise<void> {
-  const states = await deps.presence.states([room])
-  announcePresence(deps, room, actor, (states.get(room)?.get(actor) ?? 'OFFLINE') as PresenceState)
+async function announce(deps: Platform, { conversationId, actor }: PresenceMark): Promise<void> {
+  const states = await deps.presence.states([conversationId])
+  announcePresence(deps, conversationId, actor, (states.get(conversationId)?.get(actor) ?? 'OFFLINE') as PresenceState)
 }
 
 /** The presence of each participant, in their order. While the broker is away everybody is OFFLINE. */
 export async function getPresence(
-  deps: Ground,
+  deps: Platform,
   participants: readonly { conversationId: string; actor: string }[],
 ): Promise<PresenceState[]> {
-  const rooms = [...new Set(participants.map((p) => p.conversationId))]
-  const states = await deps.presence.states(rooms).catch((error) => {
+  const conversationIds = [...new Set(participants.map((p) => p.conversationId))]
+  const states = await deps.presence.states(conversationIds).catch((error) => {
     deps.log.warn({ err: error }, 'presence cannot be read')
     return new Map<string, Map<string, string>>()
   })
@@ -70,7 +70,7 @@ export async function getPresence(
 }
 
 /** A holder for one socket. It renews what it holds three times in each lifetime. */
-export function createPresenceHolder(deps: Ground): PresenceHolder {
+export function createPresenceHolder(deps: Platform): PresenceHolder {
   const held = new Map<string, { mark: PresenceMark; state: PresenceState }>()
   const renew = setInterval(() => {
     for (const { mark, state } of held.values()) {
@@ -83,7 +83,7 @@ export function createPresenceHolder(deps: Ground): PresenceHolder {
   return {
     id: randomUUID(),
     hold(mark, state) {
-      const key = `${mark.room} ${mark.actor}`
+      const key = `${mark.conversationId} ${mark.actor}`
       if (state === 'OFFLINE') held.delete(key)
       else held.set(key, { mark, state })
     },
@@ -100,7 +100,7 @@ export function createPresenceHolder(deps: Ground): PresenceHolder {
 const SWEEP = 500
 
 /** Says OFFLINE for those whose presence nobody renewed; how many. One process does it for each. */
-export async function endExpiredPresence(deps: Deps): Promise<number> {
+export async function endExpiredPresence(deps: Platform): Promise<number> {
   const expired = await deps.presence.takeExpired(SWEEP)
   for (const mark of expired) await announce(deps, mark)
   return expired.length

@@ -1,10 +1,10 @@
-// What goes over the bus, and who says it. Two topics: one for the readers of a room, one for the inboxes of a tenant.
+// What goes over the bus, and who says it. Two topics: one for the readers of a conversation, one for the inboxes of a tenant.
 // Nothing here is the truth: entries are only said to exist, and are read from the journal.
 
-import type { Ground } from './platform.ts'
-import type { PresenceState } from './event/event.ts'
+import type { Bus } from '../bus/bus.ts'
+import type { PresenceState } from './presence-state.ts'
 
-export type RoomMessage =
+export type ConversationMessage =
   /** The journal has grown to `seq`. */
   | { type: 'entries'; seq: number }
   | { type: 'delta'; turnId: string; start: number; text: string }
@@ -13,55 +13,75 @@ export type RoomMessage =
   | { type: 'deleted' }
 
 export type TenantMessage =
-  /** Rooms whose journal has grown: [room, first new seq, last new seq]. */
-  | { type: 'entries'; rooms: [room: string, first: number, last: number][] }
-  | { type: 'read'; room: string; actor: string }
-  | { type: 'deleted'; room: string; actors: string[] }
+  /** Conversations whose journal has grown: [conversation, first new seq, last new seq]. */
+  | { type: 'entries'; conversationIds: [conversationId: string, first: number, last: number][] }
+  | { type: 'read'; conversationId: string; actor: string }
+  | { type: 'deleted'; conversationId: string; actors: string[] }
 
-type Voice = Pick<Ground, 'bus'>
+/** What publishing needs. */
+export type Publisher = { bus: Bus }
 
-export const roomTopic = (room: string) => `room:${room}`
+export const conversationTopic = (conversationId: string) => `conversation:${conversationId}`
 export const tenantTopic = (tenant: string) => `tenant:${tenant}`
 
-const toRoom = ({ bus }: Voice, room: string, message: RoomMessage) =>
-  bus.publish(roomTopic(room), JSON.stringify(message))
-const toTenant = ({ bus }: Voice, tenant: string, message: TenantMessage) =>
+const toConversation = ({ bus }: Publisher, conversationId: string, message: ConversationMessage) =>
+  bus.publish(conversationTopic(conversationId), JSON.stringify(message))
+const toTenant = ({ bus }: Publisher, tenant: string, message: TenantMessage) =>
   bus.publish(tenantTopic(tenant), JSON.stringify(message))
 
-export type Growth = { tenant: string; room: string; first: number; last: number }
+/** Entries `first` to `last` of one journal, both included. */
+export type JournalRange = { tenant: string; conversationId: string; first: number; last: number }
 
-/** To be called after the commit that wrote the entries. A room is told once, however often it grew. */
-export function announceEntries(voice: Pick<Ground, 'bus' | 'onGrowth'>, grown: readonly Growth[]): void {
-  const rooms = new Map<string, Growth>()
+/** What announcing journal entries needs: `onJournalGrowth` is called with the ranges in this process. */
+export type JournalPublisher = Publisher & { onJournalGrowth: (grown: readonly JournalRange[]) => void }
+
+/** To be called after the commit that wrote the entries. A conversation is told once, however often it grew. */
+export function announceEntries(publisher: JournalPublisher, grown: readonly JournalRange[]): void {
+  const conversationIds = new Map<string, JournalRange>()
   for (const growth of grown) {
-    const { first, last } = rooms.get(growth.room) ?? growth
-    rooms.set(growth.room, { ...growth, first: Math.min(first, growth.first), last: Math.max(last, growth.last) })
+    const { first, last } = conversationIds.get(growth.conversationId) ?? growth
+    conversationIds.set(growth.conversationId, {
+      ...growth,
+      first: Math.min(first, growth.first),
+      last: Math.max(last, growth.last),
+    })
   }
   const tenants = new Map<string, [string, number, number][]>()
-  for (const { tenant, room, first, last } of rooms.values()) {
-    toRoom(voice, room, { type: 'entries', seq: last })
+  for (const { tenant, conversationId, first, last } of conversationIds.values()) {
+    toConversation(publisher, conversationId, { type: 'entries', seq: last })
     const list = tenants.get(tenant)
-    if (list) list.push([room, first, last])
-    else tenants.set(tenant, [[room, first, last]])
+    if (list) list.push([conversationId, first, last])
+    else tenants.set(tenant, [[conversationId, first, last]])
   }
-  for (const [tenant, list] of tenants) toTenant(voice, tenant, { type: 'entries', rooms: list })
-  voice.onGrowth(grown)
+  for (const [tenant, list] of tenants) toTenant(publisher, tenant, { type: 'entries', conversationIds: list })
+  publisher.onJournalGrowth(grown)
 }
 
-export function announceDelta(voice: Voice, room: string, turnId: string, start: number, text: string): void {
-  toRoom(voice, room, { type: 'delta', turnId, start, text })
+export function announceDelta(
+  publisher: Publisher,
+  conversationId: string,
+  turnId: string,
+  start: number,
+  text: string,
+): void {
+  toConversation(publisher, conversationId, { type: 'delta', turnId, start, text })
 }
 
-export function announceRead(voice: Voice, tenant: string, room: string, actor: string): void {
-  toRoom(voice, room, { type: 'read', actor })
-  toTenant(voice, tenant, { type: 'read', room, actor })
+export function announceRead(publisher: Publisher, tenant: string, conversationId: string, actor: string): void {
+  toConversation(publisher, conversationId, { type: 'read', actor })
+  toTenant(publisher, tenant, { type: 'read', conversationId, actor })
 }
 
-export function announcePresence(voice: Voice, room: string, actor: string, state: PresenceState): void {
-  toRoom(voice, room, { type: 'presence', actor, state })
+export function announcePresence(
+  publisher: Publisher,
+  conversationId: string,
+  actor: string,
+  state: PresenceState,
+): void {
+  toConversation(publisher, conversationId, { type: 'presence', actor, state })
 }
 
-export function announceDeleted(voice: Voice, tenant: string, room: string, actors: string[]): void {
-  toRoom(voice, room, { type: 'deleted' })
-  toTenant(voice, tenant, { type: 'deleted', room, actors })
+export function announceDeleted(publisher: Publisher, tenant: string, conversationId: string, actors: string[]): void {
+  toConversation(publisher, conversationId, { type: 'deleted' })
+  toTenant(publisher, tenant, { type: 'deleted', conversationId, actors })
 }

@@ -1,11 +1,11 @@
-// Who may see what. A view is a participant's windows over the room, less the turns that are not meant for them.
+// Who may see what. A view is a participant's windows over the conversation, less the turns that are not meant for them.
 // The same rule stands in SQL in store/sql/visible.ts; a property test holds the two equal.
 
 /** On whose behalf something is asked: decided by the transport, carried by every domain function. */
 export type Viewer = { tenant: string; actor: string }
 
 export type View = {
-  /** null for somebody who never was in the room: they see all of it that has no audience. */
+  /** null for somebody who never was in the conversation: they see all of it that has no audience. */
   actor: string | null
   /** Seqs at which the view opens, closes, opens again …, ascending. */
   windows: readonly number[]
@@ -61,12 +61,12 @@ export const spans = (view: Pick<View, 'windows'>, { fromSeq, newestSeq }: Spann
 export const seesNothingOf = (view: Pick<View, 'windows'>, { fromSeq, toSeq }: Spanned): boolean =>
   !overlaps(view, 0, fromSeq, toSeq)
 
-/** Whether the view is everything without an audience, so that the room's own counters hold for it. */
+/** Whether the view is everything without an audience, so that the conversation's own counters hold for it. */
 export function seesAllPublic(view: View): boolean {
   return view.windows.length === 1 && view.windows[0]! <= 1
 }
 
-/** Views of one room with the same class show the same turns. */
+/** Views of one conversation with the same class show the same turns. */
 export function viewClass(view: View): string {
   return `${view.windows.join()}${view.addressed ? `|${view.actor}` : ''}`
 }

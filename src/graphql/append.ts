@@ -33,7 +33,7 @@ export const TurnInput = builder.inputType('TurnInput', {
     'A turn to be written. It says something, in `content` or in `parts`, unless it is being opened for streaming.',
   fields: (t) => ({
     actor: t.string({
-      description: 'Who says it; the viewer when left out. Who is not in the room yet joins it by speaking.',
+      description: 'Who says it; the viewer when left out. Who is not in the conversation yet joins it by speaking.',
     }),
     role: t.field({ type: RoleEnum, required: true, description: 'In whose part it is said, as models know it.' }),
     content: t.string({ description: 'Its text: short for one text part. Not together with `parts`.' }),
@@ -43,7 +43,7 @@ export const TurnInput = builder.inputType('TurnInput', {
     }),
     clientId: t.string({
       description:
-        "Makes sending it again safe: the same actor's same id in the same room returns the first turn if the "
+        "Makes sending it again safe: the same actor's same id in the same conversation returns the first turn if the "
         + 'content is the same, and a Conflict if not.',
     }),
     audience: t.stringList({
@@ -69,9 +69,9 @@ export const TurnInput = builder.inputType('TurnInput', {
 })
 
 const AppendTurnInput = builder.inputType('AppendTurnInput', {
-  description: 'What is said in which room.',
+  description: 'What is said in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room it is said in.' }),
+    conversationId: t.id({ required: true, description: 'The conversation it is said in.' }),
     turn: t.field({ type: TurnInput, required: true, description: 'What is said.' }),
     expectedLastSeq: t.int({
       description:
@@ -83,14 +83,17 @@ const AppendTurnInput = builder.inputType('AppendTurnInput', {
 builder.mutationField('appendTurn', (t) =>
   t.field({
     type: 'Turn',
-    description: 'Says something. What is answered is committed: it has its place in the room, and will not be lost.',
-    errors: orErrors('AppendTurn', 'The turn as it stands in the room, or why nothing was written.', [
+    description:
+      'Says something. What is answered is committed: it has its place in the conversation, and will not be lost.',
+    errors: orErrors('AppendTurn', 'The turn as it stands in the conversation, or why nothing was written.', [
       InvalidInput,
       NotFound,
       NotAllowed,
       Conflict,
     ]),
-    args: { input: t.arg({ type: AppendTurnInput, required: true, description: 'The room, and what is said there.' }) },
+    args: {
+      input: t.arg({ type: AppendTurnInput, required: true, description: 'The conversation, and what is said there.' }),
+    },
     resolve: (_, { input }, { deps, viewer }) => appendTurn(deps, viewer, input),
   }),
 )
@@ -103,16 +106,16 @@ const AppendTurnsPayload = builder
       turns: t.field({
         type: ['Turn'],
         description:
-          'In the order given, one after the other in the room; those of a known clientId where they stood already.',
+          'In the order given, one after the other in the conversation; those of a known clientId where they stood already.',
         resolve: ({ turns }) => turns,
       }),
     }),
   })
 
 const AppendTurnsInput = builder.inputType('AppendTurnsInput', {
-  description: 'Several things said in one room at once.',
+  description: 'Several things said in one conversation at once.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room they are said in.' }),
+    conversationId: t.id({ required: true, description: 'The conversation they are said in.' }),
     turns: t.field({
       type: [TurnInput],
       required: true,
@@ -124,15 +127,19 @@ const AppendTurnsInput = builder.inputType('AppendTurnsInput', {
 builder.mutationField('appendTurns', (t) =>
   t.field({
     type: AppendTurnsPayload,
-    description: 'Says several things in one room: all of them, with nothing in between, or none.',
-    errors: orErrors('AppendTurns', 'The turns as they stand in the room, or why none was written.', [
+    description: 'Says several things in one conversation: all of them, with nothing in between, or none.',
+    errors: orErrors('AppendTurns', 'The turns as they stand in the conversation, or why none was written.', [
       InvalidInput,
       NotFound,
       NotAllowed,
       Conflict,
     ]),
     args: {
-      input: t.arg({ type: AppendTurnsInput, required: true, description: 'The room, and what is said there.' }),
+      input: t.arg({
+        type: AppendTurnsInput,
+        required: true,
+        description: 'The conversation, and what is said there.',
+      }),
     },
     async resolve(_, { input }, { deps, viewer }) {
       return { turns: await appendTurns(deps, viewer, input) }

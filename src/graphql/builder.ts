@@ -3,7 +3,8 @@
 
 import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
-import type { Conversation, ErasureReceipt } from '../domain/conversation.ts'
+import type { Conversation } from '../domain/conversation.ts'
+import type { ErasureReceipt } from '../domain/erasure/delete-conversation.ts'
 import type { InboxEvent } from '../domain/event/inbox.ts'
 import type { Fact } from '../domain/fact/fact.ts'
 import type { EmbeddingProgress } from '../domain/indexing/embedding-progress.ts'

@@ -32,7 +32,9 @@ const ToolResultPart = builder
   .implement({
     description: 'What a tool answered.',
     fields: (t) => ({
-      callId: t.exposeString('callId', { description: 'The call that this answers; it stands in the room before.' }),
+      callId: t.exposeString('callId', {
+        description: 'The call that this answers; it stands in the conversation before.',
+      }),
       name: t.exposeString('name', { description: 'The tool that answered.' }),
       result: t.expose('result', { type: 'JSON', description: 'What came of the call, errors included.' }),
     }),
@@ -111,7 +113,8 @@ const ToolCallInput = builder.inputType('ToolCallInput', {
 })
 
 const ToolResultInput = builder.inputType('ToolResultInput', {
-  description: "A tool's answer to a call that was made in the same room before, or earlier in the same batch or turn.",
+  description:
+    "A tool's answer to a call that was made in the same conversation before, or earlier in the same batch or turn.",
   fields: (t) => ({
     callId: t.string({ required: true, description: call }),
     name: t.string({ required: true, description: 'The tool that answers.' }),

@@ -1,4 +1,4 @@
-// Contexts: what a model is given of a room. What is in one, and what it costs, the domain decides; here it only gets
+// Contexts: what a model is given of a conversation. What is in one, and what it costs, the domain decides; here it only gets
 // its names.
 
 import { buildContext, type BuildContextInput as Input } from '../domain/context/build.ts'
@@ -42,9 +42,9 @@ const MessageFormatEnum = builder.enumType('MessageFormat', {
 })
 
 const KINDS = {
-  SYSTEM_PROMPT: { description: "The room's system prompt." },
-  PROFILE: { description: 'What is known of the people in the room, in one message of quotes.' },
-  FACT: { description: 'Facts of the room and about its people, in one message of quoted lines.' },
+  SYSTEM_PROMPT: { description: "The conversation's system prompt." },
+  PROFILE: { description: 'What is known of the people in the conversation, in one message of quotes.' },
+  FACT: { description: 'Facts of the conversation and about its people, in one message of quoted lines.' },
   SUMMARY: { description: 'What old turns come to, in the words of a summary.' },
   PINNED: { description: 'Instructions and pinned turns, which stand however old they are.' },
   RECENT: { description: 'Turns in their own words, the newest among them.' },
@@ -87,7 +87,7 @@ const ContextMessage = builder
         type: ['ID'],
         description:
           'Ids of the turns or facts it was made of, or of the summary that it is; of profiles, the users. Empty for '
-          + "the room's system prompt alone.",
+          + "the conversation's system prompt alone.",
         resolve: ({ sources }) => sources,
       }),
     }),
@@ -119,12 +119,12 @@ const ContextItem = builder
 const Context = builder
   .objectRef<Built>('Context')
   .implement({
-    description: 'What a model is given of a room: as much as fits, and an account of it.',
+    description: 'What a model is given of a conversation: as much as fits, and an account of it.',
     fields: (t) => ({
       messages: t.field({
         type: [ContextMessage],
         description:
-          "In the order of the sections: the room's system prompt, profiles, facts, summaries, instructions, pinned "
+          "In the order of the sections: the conversation's system prompt, profiles, facts, summaries, instructions, pinned "
           + 'and recent turns, what was recalled, the newest turn.',
         resolve: ({ messages }) => messages,
       }),
@@ -172,15 +172,19 @@ const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
     threshold: t.float({
       description: 'The least similarity of a quoted turn, 0 to 1; without it, the best are quoted.',
     }),
-    scope: t.field({ type: RecallScopeEnum, defaultValue: 'CONVERSATION', description: 'Which rooms to recall from.' }),
+    scope: t.field({
+      type: RecallScopeEnum,
+      defaultValue: 'CONVERSATION',
+      description: 'Which conversations to recall from.',
+    }),
   }),
 })
 
 const BuildContextInput = builder.inputType('BuildContextInput', {
   description:
-    'Of which room to build a context, for whom, and how large. What is left out here is not in the context.',
+    'Of which conversation to build a context, for whom, and how large. What is left out here is not in the context.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room.' }),
+    conversationId: t.id({ required: true, description: 'The conversation.' }),
     tokenBudget: t.int({
       required: true,
       description: 'Tokens that the messages may take in any rendering: 1 to 2,000,000.',
@@ -198,13 +202,13 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     includeFacts: t.boolean({
       defaultValue: false,
       description:
-        'Tells the facts that hold, of the room and about the people in it: of the 500 last observed, as many as fit '
+        'Tells the facts that hold, of the conversation and about the people in it: of the 500 last observed, as many as fit '
         + 'a tenth of the budget. They come as quoted data, and what an agent or a tool said as a claim.',
     }),
     includeProfile: t.boolean({
       defaultValue: false,
       description:
-        'Tells what is known of the people in the room, `as` aside: at most 10 profiles, of the owner first, in a '
+        'Tells what is known of the people in the conversation, `as` aside: at most 10 profiles, of the owner first, in a '
         + 'tenth of the budget. One is told only to who sees all facts that it was made of.',
     }),
     filterParticipants: t.stringList({
@@ -239,7 +243,7 @@ builder.queryField('buildContext', (t) =>
   t.field({
     type: Context,
     description:
-      'The messages to give a model, never above the budget. Nothing is stored by it: of the same room, the same '
+      'The messages to give a model, never above the budget. Nothing is stored by it: of the same conversation, the same '
       + 'input makes the same context.',
     errors: orErrors('BuildContext', 'The context, or why none could be built.', [
       InvalidInput,
@@ -248,7 +252,11 @@ builder.queryField('buildContext', (t) =>
       BudgetTooSmall,
     ]),
     args: {
-      input: t.arg({ type: BuildContextInput, required: true, description: 'Of which room, for whom, how large.' }),
+      input: t.arg({
+        type: BuildContextInput,
+        required: true,
+        description: 'Of which conversation, for whom, how large.',
+      }),
     },
     resolve: (_, { input }, { deps, viewer }) => buildContext(deps, viewer, input as Input),
   }),

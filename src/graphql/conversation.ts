@@ -1,4 +1,4 @@
-// Rooms: what the viewer knows of one, finding and listing them, making and changing one.
+// Conversations: what the viewer knows of one, finding and listing them, making and changing one.
 
 import {
   conversationCursor,
@@ -21,34 +21,35 @@ import { PER_VIEWER } from './per-viewer.ts'
 import { orErrors } from './result.ts'
 import { CompactionPolicyInput } from './summary.ts'
 
-/** Whether the counters kept with the room are the viewer's own. */
+/** Whether the counters kept with the conversation are the viewer's own. */
 const seesWhatIsCounted = ({ view }: Conversation) => seesAllPublic(view) && !view.addressed
 
 builder.objectType('Conversation', {
-  description: 'A room: people, agents and tools, and all that was said between them, in one order.',
+  description: 'A conversation: people, agents and tools, and all that was said between them, in one order.',
   interfaces: [Node],
   fields: (t) => ({
     key: t.exposeString('key', {
       nullable: true,
-      description: "The caller's own name for the room, unique in the tenant; null for a room that was given none.",
+      description:
+        "The caller's own name for the conversation, unique in the tenant; null for a conversation that was given none.",
     }),
     tenant: t.exposeString('tenant', {
-      description: 'The space the room lies in. Viewers of other tenants never see it.',
+      description: 'The space the conversation lies in. Viewers of other tenants never see it.',
     }),
     owner: t.exposeString('owner', {
-      description: 'The user or agent that the room belongs to: its maker, unless another was named.',
+      description: 'The user or agent that the conversation belongs to: its maker, unless another was named.',
     }),
     agentName: t.exposeString('agentName', {
       nullable: true,
-      description: 'Which agent handles the room; null where nobody said so.',
+      description: 'Which agent handles the conversation; null where nobody said so.',
     }),
     title: t.exposeString('title', {
       nullable: true,
-      description: 'What lists show, and search looks through; null for an untitled room.',
+      description: 'What lists show, and search looks through; null for an untitled conversation.',
     }),
     systemPrompt: t.exposeString('systemPrompt', {
       nullable: true,
-      description: 'Instructions that open every context built from the room; null for none.',
+      description: 'Instructions that open every context built from the conversation; null for none.',
     }),
     metadata: t.expose('metadata', {
       type: 'JSON',
@@ -57,18 +58,18 @@ builder.objectType('Conversation', {
     turnCount: t.int({
       description: 'Committed turns that the viewer sees; of a turn with several versions, only the newest counts.',
       extensions: PER_VIEWER,
-      resolve: (room, _, context) =>
-        seesWhatIsCounted(room)
-          ? room.publicTurnCount
-          : loadTurnCount(context, room.viewer, room.id).then(({ turnCount }) => turnCount),
+      resolve: (conversation, _, context) =>
+        seesWhatIsCounted(conversation)
+          ? conversation.publicTurnCount
+          : loadTurnCount(context, conversation.viewer, conversation.id).then(({ turnCount }) => turnCount),
     }),
     tokenCount: t.int({
       description: 'Tokens of the turns in `turnCount`, as the server counts them.',
       extensions: PER_VIEWER,
-      resolve: (room, _, context) =>
-        seesWhatIsCounted(room)
-          ? room.publicTokenCount
-          : loadTurnCount(context, room.viewer, room.id).then(({ tokenCount }) => tokenCount),
+      resolve: (conversation, _, context) =>
+        seesWhatIsCounted(conversation)
+          ? conversation.publicTokenCount
+          : loadTurnCount(context, conversation.viewer, conversation.id).then(({ tokenCount }) => tokenCount),
     }),
     lastSeq: t.exposeInt('lastSeq', {
       description:
@@ -78,7 +79,7 @@ builder.objectType('Conversation', {
       description:
         'Whether facts are taken from what is said without being asked for. They can be recorded in any case.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the room was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the conversation was made.' }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime',
       description: 'When the newest journal entry was written, whatever it was.',
@@ -90,10 +91,10 @@ builder.queryField('conversation', (t) =>
   t.field({
     type: 'Conversation',
     nullable: true,
-    description: "One room, by its id or by its key; null where the viewer's tenant has no such room.",
+    description: "One conversation, by its id or by its key; null where the viewer's tenant has no such conversation.",
     args: {
-      id: t.arg.id({ description: "The room's id. Give this or `key`, not both." }),
-      key: t.arg.string({ description: "The caller's own name for the room. Give this or `id`, not both." }),
+      id: t.arg.id({ description: "The conversation's id. Give this or `key`, not both." }),
+      key: t.arg.string({ description: "The caller's own name for the conversation. Give this or `id`, not both." }),
     },
     resolve(_, { id, key }, context) {
       if (id != null && key == null) return loadConversation(context, context.viewer, id)
@@ -107,52 +108,60 @@ type ConversationPage = Page<Conversation> & { order: NonNullable<ConversationsA
 
 const ConversationConnection = connectionOf<Conversation, ConversationPage>(
   'Conversation',
-  'rooms',
-  (room, { order }) => conversationCursor(room, order),
+  'conversations',
+  (conversation, { order }) => conversationCursor(conversation, order),
 )
 
 const ConversationOrderEnum = builder.enumType('ConversationOrder', {
-  description: 'What a list of rooms is ordered by; newest first either way.',
+  description: 'What a list of conversations is ordered by; newest first either way.',
   values: {
     CREATED: {
-      description: 'When the room was made. Pages neither repeat nor miss a room, whatever is written meanwhile.',
+      description:
+        'When the conversation was made. Pages neither repeat nor miss a conversation, whatever is written meanwhile.',
     },
     ACTIVE: {
-      description: 'When its newest journal entry was written. A room that gets one moves to the front meanwhile.',
+      description:
+        'When its newest journal entry was written. A conversation that gets one moves to the front meanwhile.',
     },
   } as const,
 })
 
 const ConversationFilter = builder.inputType('ConversationFilter', {
-  description: 'Which rooms a list holds: those that meet all that is given.',
+  description: 'Which conversations a list holds: those that meet all that is given.',
   fields: (t) => ({
-    owner: t.string({ description: 'Rooms that belong to this user or agent.' }),
-    agentName: t.string({ description: 'Rooms that this agent handles.' }),
-    participant: t.string({ description: 'Rooms that this actor is in at present; having left does not count.' }),
+    owner: t.string({ description: 'Conversations that belong to this user or agent.' }),
+    agentName: t.string({ description: 'Conversations that this agent handles.' }),
+    participant: t.string({
+      description: 'Conversations that this actor is in at present; having left does not count.',
+    }),
     metadata: t.field({
       type: 'JSON',
       description:
-        'An object: rooms whose metadata contains it, that is, has all its keys with these values, at any depth.',
+        'An object: conversations whose metadata contains it, that is, has all its keys with these values, at any depth.',
     }),
-    updatedBefore: t.field({ type: 'DateTime', description: 'Rooms whose newest journal entry is older than this.' }),
-    search: t.string({ description: 'Rooms whose title contains this text, in either case.' }),
+    updatedBefore: t.field({
+      type: 'DateTime',
+      description: 'Conversations whose newest journal entry is older than this.',
+    }),
+    search: t.string({ description: 'Conversations whose title contains this text, in either case.' }),
   }),
 })
 
 builder.queryField('conversations', (t) =>
   t.field({
     type: ConversationConnection,
-    description: "The rooms of the viewer's tenant, newest first; 50 a page unless `first` or `last` says otherwise.",
+    description:
+      "The conversations of the viewer's tenant, newest first; 50 a page unless `first` or `last` says otherwise.",
     args: {
       filter: t.arg({
         type: ConversationFilter,
-        description: 'Leaves out the rooms that do not meet it; all rooms without it.',
+        description: 'Leaves out the conversations that do not meet it; all conversations without it.',
       }),
       first: t.arg.int({
-        description: "Rooms from the front of the list, at most; up to the server's page size, 200 by default.",
+        description: "Conversations from the front of the list, at most; up to the server's page size, 200 by default.",
       }),
       after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
-      last: t.arg.int({ description: 'Rooms from the end of the list, at most. Not together with `first`.' }),
+      last: t.arg.int({ description: 'Conversations from the end of the list, at most. Not together with `first`.' }),
       before: t.arg.string({ description: 'A cursor of this list: only what lies before it.' }),
       orderBy: t.arg({
         type: ConversationOrderEnum,
@@ -168,17 +177,17 @@ builder.queryField('conversations', (t) =>
 )
 
 const CreateConversationInput = builder.inputType('CreateConversationInput', {
-  description: 'What a room is made with. Everything may be left out.',
+  description: 'What a conversation is made with. Everything may be left out.',
   fields: (t) => ({
     key: t.string({
       description:
-        "The caller's own name for the room, 1 to 200 characters. Given a second time it returns the room as it is.",
+        "The caller's own name for the conversation, 1 to 200 characters. Given a second time it returns the conversation as it is.",
     }),
-    owner: t.string({ description: 'Whom the room belongs to; the viewer when left out.' }),
-    agentName: t.string({ description: 'Which agent handles the room.' }),
+    owner: t.string({ description: 'Whom the conversation belongs to; the viewer when left out.' }),
+    agentName: t.string({ description: 'Which agent handles the conversation.' }),
     title: t.string({ description: 'What lists show; at most 1,000 characters.' }),
     systemPrompt: t.string({
-      description: 'Instructions that open every context built from the room; at most 65,536 characters.',
+      description: 'Instructions that open every context built from the conversation; at most 65,536 characters.',
     }),
     metadata: t.field({
       type: 'JSON',
@@ -194,7 +203,7 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     participants: t.field({
       type: [ParticipantInput],
       description:
-        'Who is in the room from the start, at most 1,000, each actor once. Nobody is added unasked, the owner '
+        'Who is in the conversation from the start, at most 1,000, each actor once. Nobody is added unasked, the owner '
         + 'included.',
     }),
   }),
@@ -204,23 +213,27 @@ builder.mutationField('createConversation', (t) =>
   t.field({
     type: 'Conversation',
     description:
-      'Makes a room. With a key that the tenant has used before it makes none, and answers with the room that has it.',
-    errors: orErrors('CreateConversation', 'The room, new or found by its key, or why none was made.', [
+      'Makes a conversation. With a key that the tenant has used before it makes none, and answers with the conversation that has it.',
+    errors: orErrors('CreateConversation', 'The conversation, new or found by its key, or why none was made.', [
       InvalidInput,
       Conflict,
       NotAllowed,
     ]),
     args: {
-      input: t.arg({ type: CreateConversationInput, required: true, description: 'What the room is made with.' }),
+      input: t.arg({
+        type: CreateConversationInput,
+        required: true,
+        description: 'What the conversation is made with.',
+      }),
     },
     resolve: (_, { input }, { deps, viewer }) => createConversation(deps, viewer, input),
   }),
 )
 
 const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
-  description: 'What changes in a room: null clears a field, a field that is left out stays.',
+  description: 'What changes in a conversation: null clears a field, a field that is left out stays.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'The room to change.' }),
+    id: t.id({ required: true, description: 'The conversation to change.' }),
     title: t.string({ description: 'What lists show from now on; at most 1,000 characters.' }),
     systemPrompt: t.string({ description: 'Opens the contexts built from now on; at most 65,536 characters.' }),
     metadata: t.field({
@@ -240,14 +253,18 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
 builder.mutationField('updateConversation', (t) =>
   t.field({
     type: 'Conversation',
-    description: 'Changes what is said about a room. Its readers are told by ConversationUpdated.',
-    errors: orErrors('UpdateConversation', 'The room as changed, or why it was not.', [
+    description: 'Changes what is said about a conversation. Its readers are told by ConversationUpdated.',
+    errors: orErrors('UpdateConversation', 'The conversation as changed, or why it was not.', [
       InvalidInput,
       NotFound,
       NotAllowed,
     ]),
     args: {
-      input: t.arg({ type: UpdateConversationInput, required: true, description: 'The room, and what changes in it.' }),
+      input: t.arg({
+        type: UpdateConversationInput,
+        required: true,
+        description: 'The conversation, and what changes in it.',
+      }),
     },
     resolve: (_, { input }, { deps, viewer }) => updateConversation(deps, viewer, input),
   }),

@@ -4,14 +4,17 @@ import { builder } from './builder.ts'
 
 builder.objectType('EmbeddingProgress', {
   description:
-    'How far the turns of all rooms have vectors. An embedder that was newly chosen has to read every room before '
+    'How far the turns of all conversations have vectors. An embedder that was newly chosen has to read every conversation before '
     + 'searches use it.',
   fields: (t) => ({
     embedder: t.exposeString('embedder', { description: 'The model that was chosen, by its settings.' }),
     serving: t.exposeString('serving', {
-      description: 'The model whose vectors searches use: the one before, until the chosen one has read every room.',
+      description:
+        'The model whose vectors searches use: the one before, until the chosen one has read every conversation.',
     }),
-    done: t.exposeInt('done', { description: "Entries of the rooms' journals that the chosen model has read." }),
+    done: t.exposeInt('done', {
+      description: "Entries of the conversations' journals that the chosen model has read.",
+    }),
     remaining: t.exposeInt('remaining', {
       description: 'Entries that it has yet to read; 0 when searches find all turns.',
     }),
@@ -26,7 +29,7 @@ builder.objectType('EmbeddingProgress', {
 builder.queryField('embedding', (t) =>
   t.field({
     type: 'EmbeddingProgress',
-    description: 'How far turns can be found by what they mean, over all rooms of the server.',
+    description: 'How far turns can be found by what they mean, over all conversations of the server.',
     resolve: (_, __, { deps }) => deps.embedding.progress(),
   }),
 )

@@ -1,4 +1,4 @@
-// What readers of a room are told. An event is executed with `Told` as its root value, over whichever transport; its
+// What readers of a conversation are told. An event is executed with `Told` as its root value, over whichever transport; its
 // objects carry the view of whoever is told. Rows are shared between readers, so they are copied, never written to.
 
 import type {
@@ -21,20 +21,24 @@ import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
-import { loadFact, loadPreviousVersion, loadRoomOf } from './loaders.ts'
+import { loadFact, loadPreviousVersion, loadConversationOf } from './loaders.ts'
 import { PresenceStateEnum } from './presence.ts'
 
 const ConversationEvent = builder
   .interfaceRef<Told>('ConversationEvent')
   .implement({
-    description: 'Something that happened in a room. What an event names is shown as it is now, not as it was then.',
+    description:
+      'Something that happened in a conversation. What an event names is shown as it is now, not as it was then.',
     resolveType: ({ event }) => event.type,
     fields: (t) => ({
-      conversationId: t.id({ description: 'The room it happened in.', resolve: ({ event }) => event.conversationId }),
+      conversationId: t.id({
+        description: 'The conversation it happened in.',
+        resolve: ({ event }) => event.conversationId,
+      }),
       seq: t.int({
         nullable: true,
         description:
-          "Its number in the room's journal, ascending; resume with `after`. Null for what passes and is not kept.",
+          "Its number in the conversation's journal, ascending; resume with `after`. Null for what passes and is not kept.",
         resolve: ({ event }) => event.seq,
       }),
       at: t.field({ type: 'DateTime', description: 'When it happened.', resolve: ({ event }) => event.at }),
@@ -116,8 +120,8 @@ builder
 type AboutParticipant = ParticipantEvent | ParticipantRead
 
 const PARTICIPANT_EVENTS: Record<AboutParticipant['type'], [description: string, participant: string]> = {
-  ParticipantJoined: ['Somebody is in the room from now on, added or by speaking.', 'Who joined.'],
-  ParticipantLeft: ['Somebody is not in the room any more.', 'Who left.'],
+  ParticipantJoined: ['Somebody is in the conversation from now on, added or by speaking.', 'Who joined.'],
+  ParticipantLeft: ['Somebody is not in the conversation any more.', 'Who left.'],
   ParticipantRead: ['Somebody has read on.', 'The reader, with the new `lastReadSeq`.'],
 }
 
@@ -159,13 +163,14 @@ builder
 builder
   .objectRef<ToldOf<ConversationUpdated>>('ConversationUpdated')
   .implement({
-    description: 'Something about the room itself, or about a participant, was changed.',
+    description: 'Something about the conversation itself, or about a participant, was changed.',
     interfaces,
     fields: (t) => ({
       conversation: t.field({
         type: 'Conversation',
-        description: 'The room as it is now.',
-        resolve: ({ event: { conversationId }, viewer }, _, context) => loadRoomOf(context, { conversationId, viewer }),
+        description: 'The conversation as it is now.',
+        resolve: ({ event: { conversationId }, viewer }, _, context) =>
+          loadConversationOf(context, { conversationId, viewer }),
       }),
     }),
   })
@@ -192,10 +197,10 @@ builder.objectRef<ToldOf<FactsChanged>>('FactsChanged').implement({
       type: ['Fact'],
       description:
         'Those of them that the viewer sees, as they are now: `supersededAt` tells which hold. One that was said '
-        + 'again in another room since is left out, as it is known from there.',
+        + 'again in another conversation since is left out, as it is known from there.',
       async resolve({ event, viewer }, _, context) {
         const facts = await Promise.all(event.facts.map(({ id }) => loadFact(context, viewer, id)))
-        // What is of another room by now may not be for everybody who is told the same here.
+        // What is of another conversation by now may not be for everybody who is told the same here.
         return facts.filter((fact) => fact !== null && fact.conversationId === event.conversationId) as Fact[]
       },
     }),
@@ -205,7 +210,7 @@ builder.objectRef<ToldOf<FactsChanged>>('FactsChanged').implement({
 builder
   .objectRef<Told>('ConversationDeleted')
   .implement({
-    description: 'The room is gone with all that was in it. It is the last event: the subscription completes.',
+    description: 'The conversation is gone with all that was in it. It is the last event: the subscription completes.',
     interfaces,
   })
 
@@ -228,9 +233,9 @@ builder.subscriptionField('conversationEvents', (t) =>
   t.field({
     type: ConversationEvent,
     description:
-      'Everything that happens in a room after a journal entry, then live: in order, without gaps or repeats.',
+      'Everything that happens in a conversation after a journal entry, then live: in order, without gaps or repeats.',
     args: {
-      conversationId: t.arg.id({ required: true, description: 'The room to follow.' }),
+      conversationId: t.arg.id({ required: true, description: 'The conversation to follow.' }),
       after: t.arg.int({
         description:
           'The `seq` of the last event at hand; 0 for all there ever was. Without it, only what happens from now on.',

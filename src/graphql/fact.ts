@@ -33,7 +33,7 @@ builder.objectType('Fact', {
     sourceConversation: t.field({
       type: 'Conversation',
       nullable: true,
-      description: 'The room it is known from; null where it was recorded of no room.',
+      description: 'The conversation it is known from; null where it was recorded of no conversation.',
       resolve: ({ conversationId, viewer }, _, context) =>
         conversationId === null ? null : loadConversation(context, viewer, conversationId),
     }),
@@ -78,7 +78,7 @@ builder.objectType('Fact', {
       type: 'Fact',
       nullable: true,
       description: 'What holds in its place; null for nothing, or nothing that the viewer sees.',
-      // It may be known from another room, where those who see the same here do not.
+      // It may be known from another conversation, where those who see the same here do not.
       extensions: PER_VIEWER,
       resolve: ({ supersededBy, viewer }, _, context) =>
         supersededBy === null ? null : loadFact(context, viewer, supersededBy),
@@ -107,7 +107,7 @@ const FactFilter = builder.inputType('FactFilter', {
   description: 'Which facts a list holds: those that meet all that is given.',
   fields: (t) => ({
     userId: t.string({ description: 'Facts about this user.' }),
-    conversationId: t.id({ description: 'Facts that are known from this room.' }),
+    conversationId: t.id({ description: 'Facts that are known from this conversation.' }),
     subject: t.string({ description: 'Facts with exactly this subject, in upper or lower case.' }),
     predicate: t.string({ description: 'Facts with exactly this predicate, in upper or lower case.' }),
     includeSuperseded: t.boolean({
@@ -139,7 +139,7 @@ builder.objectField('Conversation', 'facts', (t) =>
   t.field({
     type: FactConnection,
     description:
-      'What is known from this room, as far as the viewer sees it: newest first, by when it was written; 50 a '
+      'What is known from this conversation, as far as the viewer sees it: newest first, by when it was written; 50 a '
       + 'page unless `first` says otherwise.',
     extensions: PER_VIEWER,
     args: {
@@ -150,7 +150,7 @@ builder.objectField('Conversation', 'facts', (t) =>
         description: 'Whether facts that do not hold any more are listed too.',
       }),
     },
-    resolve: (room, args, context) => loadPageOfFacts(context, room.viewer, room.id, args),
+    resolve: (conversation, args, context) => loadPageOfFacts(context, conversation.viewer, conversation.id, args),
   }),
 )
 
@@ -194,7 +194,7 @@ const RecordFactsInput = builder.inputType('RecordFactsInput', {
   fields: (t) => ({
     conversationId: t.id({
       description:
-        'The room they are known from, for those who see what is said there now. Left out, it is that of the source '
+        'The conversation they are known from, for those who see what is said there now. Left out, it is that of the source '
         + 'turn; facts without either are seen by everybody in the tenant.',
     }),
     userId: t.string({
@@ -208,7 +208,7 @@ builder.mutationField('recordFacts', (t) =>
   t.field({
     type: FactExtraction,
     description:
-      'Writes facts down as they are given, all or none. What is known to the letter, of the same user or room and '
+      'Writes facts down as they are given, all or none. What is known to the letter, of the same user or conversation and '
       + 'for the same people, is not written again: it is renewed if it was said later, or by somebody more to be '
       + 'believed.',
     errors: orErrors('RecordFacts', 'What became of the facts, or why none was written.', [
@@ -246,9 +246,9 @@ builder.mutationField('retractFact', (t) =>
 )
 
 const ExtractFactsInput = builder.inputType('ExtractFactsInput', {
-  description: 'Which room is read for facts, and how far.',
+  description: 'Which conversation is read for facts, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room.' }),
+    conversationId: t.id({ required: true, description: 'The conversation.' }),
     through: t.id({ description: 'The last turn to read; the newest one when left out.' }),
   }),
 })
@@ -257,7 +257,7 @@ builder.mutationField('extractFacts', (t) =>
   t.field({
     type: FactExtraction,
     description:
-      'Reads the turns of a room that were not read before, and writes down the facts they tell. Questions, '
+      'Reads the turns of a conversation that were not read before, and writes down the facts they tell. Questions, '
       + 'quotations and what tools answer tell none; what agents only repeat is not learned again.',
     errors: orErrors('ExtractFacts', 'What was learned, or why not all was read. What was read stays read.', [
       InvalidInput,
@@ -265,7 +265,9 @@ builder.mutationField('extractFacts', (t) =>
       NotAllowed,
       ProviderFailed,
     ]),
-    args: { input: t.arg({ type: ExtractFactsInput, required: true, description: 'Which room, and how far.' }) },
+    args: {
+      input: t.arg({ type: ExtractFactsInput, required: true, description: 'Which conversation, and how far.' }),
+    },
     resolve: (_, { input }, { deps, viewer }) => extractFacts(deps, viewer, input),
   }),
 )
@@ -284,10 +286,10 @@ const Reconciliation = builder
   })
 
 const ReconcileFactsInput = builder.inputType('ReconcileFactsInput', {
-  description: 'Which facts are compared: those of a user, of a room, or of a user in a room.',
+  description: 'Which facts are compared: those of a user, of a conversation, or of a user in a conversation.',
   fields: (t) => ({
-    userId: t.string({ description: 'Facts about this user, from whatever room.' }),
-    conversationId: t.id({ description: 'Facts that are known from this room.' }),
+    userId: t.string({ description: 'Facts about this user, from whatever conversation.' }),
+    conversationId: t.id({ description: 'Facts that are known from this conversation.' }),
     n: t.int({ defaultValue: 50, description: 'The newest so many of those that the same people see: 1 to 500.' }),
   }),
 })

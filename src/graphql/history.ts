@@ -1,4 +1,4 @@
-// The newest of a room at once, for whoever wants to show or to continue it. Pages of all of it are Conversation.turns.
+// The newest of a conversation at once, for whoever wants to show or to continue it. Pages of all of it are Conversation.turns.
 
 import { isSummary } from '../domain/summary/history.ts'
 import type { Summary } from '../domain/summary/summary.ts'
@@ -9,7 +9,7 @@ import { PER_VIEWER } from './per-viewer.ts'
 import { viewAs } from './viewer.ts'
 
 const HistoryEntry = builder.unionType('HistoryEntry', {
-  description: "What stands in a room's history: what was said, or a summary in the place of that.",
+  description: "What stands in a conversation's history: what was said, or a summary in the place of that.",
   types: ['Turn', 'Summary'],
   resolveType: (entry) => (isSummary(entry) ? 'Summary' : 'Turn'),
 })
@@ -41,7 +41,12 @@ builder.objectField('Conversation', 'history', (t) =>
         description: "In whose view; the viewer's when left out. It holds for all that is selected below.",
       }),
     },
-    resolve: (room, { as, includeSummaries, ...args }, context): Promise<(Turn | Summary)[]> =>
-      (includeSummaries ? loadHistoryWithSummaries : loadHistory)(context, viewAs(room.viewer, as), room.id, args),
+    resolve: (conversation, { as, includeSummaries, ...args }, context): Promise<(Turn | Summary)[]> =>
+      (includeSummaries ? loadHistoryWithSummaries : loadHistory)(
+        context,
+        viewAs(conversation.viewer, as),
+        conversation.id,
+        args,
+      ),
   }),
 )

@@ -8,8 +8,8 @@ import { loadConversation } from './loaders.ts'
 const JobNameEnum = builder.enumType('JobName', {
   description: 'What a job does.',
   values: {
-    COMPACT: { description: 'Summarises the oldest turns of a room.' },
-    EXTRACT_FACTS: { description: 'Reads new turns of a room for what is to be known.' },
+    COMPACT: { description: 'Summarises the oldest turns of a conversation.' },
+    EXTRACT_FACTS: { description: 'Reads new turns of a conversation for what is to be known.' },
     REFRESH_PROFILE: { description: 'Brings what is told of a user up to date.' },
     RECONCILE_FACTS: { description: 'Merges what is known of a user twice, and settles what cannot both hold.' },
   } satisfies Record<JobName, object>,
@@ -30,7 +30,7 @@ const Job = builder
   .objectRef<Row>('Job')
   .implement({
     description:
-      'Something that is done in the background, about one room or one user. What is to be done is looked up when it '
+      'Something that is done in the background, about one conversation or one user. What is to be done is looked up when it '
       + 'runs, so it may find that there is nothing left to do.',
     fields: (t) => ({
       id: t.exposeID('id', { description: "The queue's own; not that of a Node." }),
@@ -39,13 +39,13 @@ const Job = builder
       conversation: t.field({
         type: 'Conversation',
         nullable: true,
-        description: 'The room that it is about; null where it is about a user, or the room is gone.',
+        description: 'The conversation that it is about; null where it is about a user, or the conversation is gone.',
         resolve: (job, _, context) =>
           job.conversationId === null ? null : loadConversation(context, job.viewer, job.conversationId),
       }),
       userId: t.exposeString('userId', {
         nullable: true,
-        description: 'Whom it is about; null where it is about a room.',
+        description: 'Whom it is about; null where it is about a conversation.',
       }),
       createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was found that there is work.' }),
       startedAt: t.expose('startedAt', {

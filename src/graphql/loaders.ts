@@ -4,10 +4,10 @@
 
 import DataLoader from 'dataloader'
 import { getConversations, type Conversation } from '../domain/conversation.ts'
-import type { Deps } from '../domain/platform.ts'
-import type { PresenceState } from '../domain/event/event.ts'
+import type { Deps } from '../domain/deps.ts'
+import type { PresenceState } from '../domain/presence-state.ts'
 import type { Page } from '../domain/page.ts'
-import { getFactPages, getFacts, type Fact, type FactsOfRoomArgs } from '../domain/fact/fact.ts'
+import { getFactPages, getFacts, type Fact, type FactsOfConversationArgs } from '../domain/fact/fact.ts'
 import { getParticipants, getUnreadCounts, type Participant } from '../domain/participant.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
@@ -17,9 +17,6 @@ import { getNextVersions, getPreviousVersions, getTurns, type Turn } from '../do
 import type { Viewer } from '../domain/view.ts'
 import { NotFound } from '../errors.ts'
 import type { RequestContext } from './request.ts'
-
-/** By name, viewer and arguments. */
-export type Loaders = Map<string, DataLoader<never, unknown, string>>
 
 type Load<Key, Args, Value> = (context: RequestContext, viewer: Viewer, key: Key, args: Args) => Promise<Value>
 
@@ -68,17 +65,17 @@ const simple =
   (context, viewer, id) =>
     load(context, viewer, id, undefined)
 
-/** The room, or null where the viewer sees none. */
+/** The conversation, or null where the viewer sees none. */
 export const loadConversation = simple<Conversation | null>(byId('conversation', getConversations, null))
 
-/** The room that something is in. @throws NotFound when it has been deleted meanwhile */
-export async function loadRoomOf(
+/** The conversation that something is in. @throws NotFound when it has been deleted meanwhile */
+export async function loadConversationOf(
   context: RequestContext,
   { conversationId, viewer }: { conversationId: string; viewer: Viewer },
 ): Promise<Conversation> {
-  const room = await loadConversation(context, viewer, conversationId)
-  if (!room) throw new NotFound('conversation', conversationId)
-  return room
+  const conversation = await loadConversation(context, viewer, conversationId)
+  if (!conversation) throw new NotFound('conversation', conversationId)
+  return conversation
 }
 
 /** The turn, or null where the viewer sees none. */
@@ -90,21 +87,21 @@ export const loadNextVersion = simple<Turn | null>(byId('next version', getNextV
 /** What the turn superseded, as far as the viewer sees it. */
 export const loadPreviousVersion = simple<Turn | null>(byId('previous version', getPreviousVersions, null))
 
-/** Committed turns in the viewer's view of the room, and their tokens. */
+/** Committed turns in the viewer's view of the conversation, and their tokens. */
 export const loadTurnCount = simple(byId('turn count', countOfTurns, { turnCount: 0, tokenCount: 0 }))
 
-/** Who is or was in the room, by joining. */
+/** Who is or was in the conversation, by joining. */
 export const loadParticipants = simple<Participant[]>(byId('participants', getParticipants, []))
 
 const NONE: Page<never> = { items: [], hasNextPage: false, hasPreviousPage: false }
 
-/** A page of the room's turns in the viewer's view. */
+/** A page of the conversation's turns in the viewer's view. */
 export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, NONE)
 
-/** The room's newest turns in the viewer's view, oldest first. */
+/** The conversation's newest turns in the viewer's view, oldest first. */
 export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', history, [])
 
-/** The room's newest turns and the summaries of what came before them, oldest first. */
+/** The conversation's newest turns and the summaries of what came before them, oldest first. */
 export const loadHistoryWithSummaries: Load<string, HistoryArgs, (Turn | Summary)[]> = byId(
   'history with summaries',
   historyWithSummaries,
@@ -117,10 +114,14 @@ export const loadSummary = simple<Summary | null>(byId('summary', getSummaries, 
 /** The fact, superseded or not; null where the viewer sees none. */
 export const loadFact = simple<Fact | null>(byId('fact', getFacts, null))
 
-/** A page of the room's facts in the viewer's view, newest first. */
-export const loadPageOfFacts: Load<string, FactsOfRoomArgs, Page<Fact>> = byId('page of facts', getFactPages, NONE)
+/** A page of the conversation's facts in the viewer's view, newest first. */
+export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> = byId(
+  'page of facts',
+  getFactPages,
+  NONE,
+)
 
-/** The summaries that stand for the room's oldest turns, oldest first. */
+/** The summaries that stand for the conversation's oldest turns, oldest first. */
 export const loadSummaries = simple<Summary[]>(byId('summaries', coveringSummaries, []))
 
 /** The last turn that they stand for. */

@@ -1,4 +1,4 @@
-// Who is in a room, what they have read, and the mutations that change it.
+// Who is in a conversation, what they have read, and the mutations that change it.
 
 import { addParticipant, markRead, removeParticipant } from '../domain/participant.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
@@ -19,16 +19,16 @@ export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
 const HistoryVisibilityEnum = builder.enumType('HistoryVisibility', {
   description: 'How much of the past joining gives.',
   values: {
-    ALL: { description: 'Everything that was ever said in the room, and is not for others only.' },
-    SINCE_JOINED: { description: 'What comes after joining, and the earlier stays in the room, if any.' },
+    ALL: { description: 'Everything that was ever said in the conversation, and is not for others only.' },
+    SINCE_JOINED: { description: 'What comes after joining, and the earlier stays in the conversation, if any.' },
   } as const,
 })
 
 builder.objectType('Participant', {
-  description: 'Somebody who is or was in a room. Having left, they still see what they saw until then.',
+  description: 'Somebody who is or was in a conversation. Having left, they still see what they saw until then.',
   fields: (t) => ({
     actor: t.exposeString('actor', {
-      description: "The user, agent or tool: the caller's own id, unique in the room.",
+      description: "The user, agent or tool: the caller's own id, unique in the conversation.",
     }),
     kind: t.field({
       type: ParticipantKindEnum,
@@ -48,7 +48,7 @@ builder.objectType('Participant', {
     leftAt: t.expose('leftAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When they left; null while they are in the room.',
+      description: 'When they left; null while they are in the conversation.',
     }),
     lastReadSeq: t.exposeInt('lastReadSeq', {
       description: 'They have read up to this journal entry, by `markRead`; 0 when they never said so.',
@@ -64,13 +64,13 @@ builder.objectType('Participant', {
 builder.objectField('Conversation', 'participants', (t) =>
   t.field({
     type: ['Participant'],
-    description: 'Who is in the room and who has left it (`leftAt` tells), in the order of joining.',
-    resolve: (room, _, context) => loadParticipants(context, room.viewer, room.id),
+    description: 'Who is in the conversation and who has left it (`leftAt` tells), in the order of joining.',
+    resolve: (conversation, _, context) => loadParticipants(context, conversation.viewer, conversation.id),
   }),
 )
 
 export const ParticipantInput = builder.inputType('ParticipantInput', {
-  description: 'Somebody who is to be in a room.',
+  description: 'Somebody who is to be in a conversation.',
   fields: (t) => ({
     actor: t.string({
       required: true,
@@ -87,9 +87,9 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
 })
 
 const AddParticipantInput = builder.inputType('AddParticipantInput', {
-  description: 'Who joins which room.',
+  description: 'Who joins which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room to join.' }),
+    conversationId: t.id({ required: true, description: 'The conversation to join.' }),
     participant: t.field({
       type: ParticipantInput,
       required: true,
@@ -102,23 +102,25 @@ builder.mutationField('addParticipant', (t) =>
   t.field({
     type: 'Participant',
     description:
-      'Puts somebody into a room, again if they have left. Who is in it already keeps their history; kind and name '
+      'Puts somebody into a conversation, again if they have left. Who is in it already keeps their history; kind and name '
       + 'are taken over.',
-    errors: orErrors('AddParticipant', 'Whoever is in the room now, or why they are not.', [
+    errors: orErrors('AddParticipant', 'Whoever is in the conversation now, or why they are not.', [
       InvalidInput,
       NotFound,
       NotAllowed,
     ]),
-    args: { input: t.arg({ type: AddParticipantInput, required: true, description: 'The room, and who joins it.' }) },
+    args: {
+      input: t.arg({ type: AddParticipantInput, required: true, description: 'The conversation, and who joins it.' }),
+    },
     resolve: (_, { input }, { deps, viewer }) => addParticipant(deps, viewer, input),
   }),
 )
 
 const RemoveParticipantInput = builder.inputType('RemoveParticipantInput', {
-  description: 'Who leaves which room.',
+  description: 'Who leaves which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room to leave.' }),
-    actor: t.string({ required: true, description: 'Who leaves; they must be in the room.' }),
+    conversationId: t.id({ required: true, description: 'The conversation to leave.' }),
+    actor: t.string({ required: true, description: 'Who leaves; they must be in the conversation.' }),
   }),
 })
 
@@ -126,23 +128,27 @@ builder.mutationField('removeParticipant', (t) =>
   t.field({
     type: 'Participant',
     description:
-      'Takes somebody out of a room. What they said stays, and so does their sight of what was said until then.',
+      'Takes somebody out of a conversation. What they said stays, and so does their sight of what was said until then.',
     errors: orErrors('RemoveParticipant', 'Whoever has left, or why they have not.', [
       InvalidInput,
       NotFound,
       NotAllowed,
     ]),
     args: {
-      input: t.arg({ type: RemoveParticipantInput, required: true, description: 'The room, and who leaves it.' }),
+      input: t.arg({
+        type: RemoveParticipantInput,
+        required: true,
+        description: 'The conversation, and who leaves it.',
+      }),
     },
     resolve: (_, { input }, { deps, viewer }) => removeParticipant(deps, viewer, input),
   }),
 )
 
 const MarkReadInput = builder.inputType('MarkReadInput', {
-  description: 'Who has read a room, and how far.',
+  description: 'Who has read a conversation, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room that was read.' }),
+    conversationId: t.id({ required: true, description: 'The conversation that was read.' }),
     seq: t.int({
       required: true,
       description: 'The newest journal entry that was read. Marks only move forward: a lower one changes nothing.',
@@ -155,13 +161,15 @@ builder.mutationField('markRead', (t) =>
   t.field({
     type: 'Participant',
     description:
-      'Says how far a participant has read. Their other devices are told by the inbox, the room by ParticipantRead.',
+      'Says how far a participant has read. Their other devices are told by the inbox, the conversation by ParticipantRead.',
     errors: orErrors('MarkRead', 'The reader with the mark, or why it was not set.', [
       InvalidInput,
       NotFound,
       NotAllowed,
     ]),
-    args: { input: t.arg({ type: MarkReadInput, required: true, description: 'The room, and how far it was read.' }) },
+    args: {
+      input: t.arg({ type: MarkReadInput, required: true, description: 'The conversation, and how far it was read.' }),
+    },
     resolve: (_, { input }, { deps, viewer }) => markRead(deps, viewer, input),
   }),
 )

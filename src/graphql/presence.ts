@@ -1,4 +1,4 @@
-// Who is here right now, and what they are about. It passes: nothing of it is stored with the room.
+// Who is here right now, and what they are about. It passes: nothing of it is stored with the conversation.
 
 import { setPresence } from '../domain/presence.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
@@ -26,9 +26,9 @@ builder.objectField('Participant', 'presence', (t) =>
 )
 
 const SetPresenceInput = builder.inputType('SetPresenceInput', {
-  description: 'Who is doing what in which room.',
+  description: 'Who is doing what in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room they are in.' }),
+    conversationId: t.id({ required: true, description: 'The conversation they are in.' }),
     state: t.field({
       type: PresenceStateEnum,
       required: true,
@@ -50,7 +50,11 @@ builder.mutationField('setPresence', (t) =>
       NotAllowed,
     ]),
     args: {
-      input: t.arg({ type: SetPresenceInput, required: true, description: 'The room, and what they are doing there.' }),
+      input: t.arg({
+        type: SetPresenceInput,
+        required: true,
+        description: 'The conversation, and what they are doing there.',
+      }),
     },
     resolve: (_, { input }, { deps, viewer, holder }) => setPresence(deps, viewer, input, holder),
   }),

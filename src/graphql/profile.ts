@@ -8,7 +8,7 @@ import { orErrors } from './result.ts'
 
 builder.objectType('UserProfile', {
   description:
-    'What is known of a user across all rooms of the tenant: preferences, work, environment, constraints. Made of '
+    'What is known of a user across all conversations of the tenant: preferences, work, environment, constraints. Made of '
     + 'facts for everyone alone, and shown to those alone who see all of these.',
   fields: (t) => ({
     userId: t.exposeString('userId', { description: 'The user, as participants are called by.' }),

@@ -9,14 +9,14 @@ import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
 
 export const RecallScopeEnum = builder.enumType('RecallScope', {
-  description: 'Which rooms are searched. Of each, the viewer is shown only what is in their view.',
+  description: 'Which conversations are searched. Of each, the viewer is shown only what is in their view.',
   values: {
-    CONVERSATION: { description: 'The one room that `conversationId` names.' },
+    CONVERSATION: { description: 'The one conversation that `conversationId` names.' },
     OWNER: {
       description:
-        "The rooms of the owner of the room that `conversationId` names; without it, the viewer's own rooms.",
+        "The conversations of the owner of the conversation that `conversationId` names; without it, the viewer's own conversations.",
     },
-    TENANT: { description: 'Every room that the viewer sees.' },
+    TENANT: { description: 'Every conversation that the viewer sees.' },
   } as const,
 })
 
@@ -26,7 +26,8 @@ const MemoryKindEnum = builder.enumType('MemoryKind', {
     TURN: { description: 'Something said, as it was said. Only the newest version of it is found.' },
     FACT: { description: 'A fact that holds, taken from a turn or told by the application.' },
     SUMMARY: {
-      description: 'What the oldest turns of a room come to; of very many summaries, the 1,000 newest are looked at.',
+      description:
+        'What the oldest turns of a conversation come to; of very many summaries, the 1,000 newest are looked at.',
     },
   } as const,
 })
@@ -35,7 +36,7 @@ const VectorSearchEnum = builder.enumType('VectorSearch', {
   description: "How the memories nearest to the query's meaning were looked for.",
   values: {
     EXACT: { description: 'All vectors in scope were compared: none that is near was missed.' },
-    APPROXIMATE: { description: 'By an index that may miss some, as is done for many rooms together.' },
+    APPROXIMATE: { description: 'By an index that may miss some, as is done for many conversations together.' },
     NONE: {
       description: 'Not at all: the embedder knows no word of the query, or could not be reached. Words alone decided.',
     },
@@ -79,7 +80,7 @@ const RecallHit = builder
       neighbours: t.field({
         type: ['Turn'],
         description:
-          'The turns that stand before and after it in its room, oldest first and without itself; as many as were '
+          'The turns that stand before and after it in its conversation, oldest first and without itself; as many as were '
           + 'asked for, where there are so many. None beside what is no turn.',
         resolve: ({ neighbours }) => neighbours,
       }),
@@ -130,7 +131,9 @@ const RecallInput = builder.inputType('RecallInput', {
         + 'name a speaker or a time.',
     }),
     k: t.int({ defaultValue: 10, description: 'Hits at most: 1 to 100.' }),
-    conversationId: t.id({ description: 'The room to search, or one of the owner whose rooms are searched.' }),
+    conversationId: t.id({
+      description: 'The conversation to search, or one of the owner whose conversations are searched.',
+    }),
     scope: t.field({
       type: RecallScopeEnum,
       defaultValue: 'CONVERSATION',

@@ -1,9 +1,12 @@
 // What an operation is executed with. One for each request, and for each event of a subscription.
 
-import type { Deps } from '../domain/platform.ts'
+import type DataLoader from 'dataloader'
+import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
-import type { Loaders } from './loaders.ts'
+
+/** Batch loaders by name, viewer and arguments (loaders.ts). */
+type Loaders = Map<string, DataLoader<never, unknown, string>>
 
 export type RequestContext = {
   deps: Deps

@@ -9,9 +9,9 @@ import { ContentPartInput } from './content.ts'
 import { orErrors } from './result.ts'
 
 const OpenTurnInput = builder.inputType('OpenTurnInput', {
-  description: 'Who begins to speak in which room.',
+  description: 'Who begins to speak in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room it is said in.' }),
+    conversationId: t.id({ required: true, description: 'The conversation it is said in.' }),
     turn: t.field({
       type: TurnInput,
       required: true,
@@ -24,7 +24,7 @@ builder.mutationField('openTurn', (t) =>
   t.field({
     type: 'Turn',
     description:
-      'Begins a turn whose text is still to come. It takes its place in the room at once; a writer who is silent for '
+      'Begins a turn whose text is still to come. It takes its place in the conversation at once; a writer who is silent for '
       + 'longer than the lease (30 s by default) loses it.',
     errors: orErrors('OpenTurn', 'The open turn, or why there is none.', [
       InvalidInput,
@@ -32,7 +32,9 @@ builder.mutationField('openTurn', (t) =>
       NotAllowed,
       Conflict,
     ]),
-    args: { input: t.arg({ type: OpenTurnInput, required: true, description: 'The room, and who speaks there.' }) },
+    args: {
+      input: t.arg({ type: OpenTurnInput, required: true, description: 'The conversation, and who speaks there.' }),
+    },
     resolve: (_, { input }, { deps, viewer }) => openTurn(deps, viewer, input),
   }),
 )

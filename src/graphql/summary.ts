@@ -1,4 +1,4 @@
-// Summaries of a room's oldest turns, the policy that writes them, and writing them on demand.
+// Summaries of a conversation's oldest turns, the policy that writes them, and writing them on demand.
 
 import { policyOf } from '../domain/compaction-policy.ts'
 import { compact, summarize } from '../domain/summary/compact.ts'
@@ -6,7 +6,7 @@ import type { Compaction as Done } from '../domain/summary/compact.ts'
 import type { CompactionPolicy as Policy } from '../domain/compaction-policy.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
-import { loadRoomOf, loadSummaries, loadSummarizedThrough } from './loaders.ts'
+import { loadConversationOf, loadSummaries, loadSummarizedThrough } from './loaders.ts'
 import { Node } from './node.ts'
 import { PER_VIEWER } from './per-viewer.ts'
 import { orErrors } from './result.ts'
@@ -19,8 +19,8 @@ builder.objectType('Summary', {
   fields: (t) => ({
     conversation: t.field({
       type: 'Conversation',
-      description: 'The room it sums up, in the same view as the summary.',
-      resolve: (summary, _, context) => loadRoomOf(context, summary),
+      description: 'The conversation it sums up, in the same view as the summary.',
+      resolve: (summary, _, context) => loadConversationOf(context, summary),
     }),
     level: t.exposeInt('level', { description: 'What it sums up: 0 for turns, 1 for such summaries, and so on.' }),
     fromSeq: t.exposeInt('fromSeq', { description: '`seq` of the first turn that it covers.' }),
@@ -40,7 +40,7 @@ builder.objectType('Summary', {
 })
 
 const CompactionStrategyEnum = builder.enumType('CompactionStrategy', {
-  description: 'How the oldest turns of a room give way to summaries.',
+  description: 'How the oldest turns of a conversation give way to summaries.',
   values: {
     ROLLING: { description: 'One summary grows: it is merged with what was said since.' },
     HIERARCHICAL: { description: 'Each span gets a summary of its own; the oldest of those are summarised in turn.' },
@@ -59,7 +59,7 @@ const CompactionPolicy = builder
       triggerTokens: t.exposeInt('triggerTokens', { description: 'So many tokens of turns may.' }),
       summarizerModel: t.exposeString('summarizerModel', {
         description:
-          'What writes them: a model that the server knows, its own where the room names none, or `extractive`.',
+          'What writes them: a model that the server knows, its own where the conversation names none, or `extractive`.',
       }),
       strategy: t.field({
         type: CompactionStrategyEnum,
@@ -84,8 +84,8 @@ export const CompactionPolicyInput = builder.inputType('CompactionPolicyInput', 
 builder.objectFields('Conversation', (t) => ({
   compaction: t.field({
     type: CompactionPolicy,
-    description: 'When and how the oldest turns of the room are summarised.',
-    resolve: (room, _, { deps }) => policyOf(deps, room),
+    description: 'When and how the oldest turns of the conversation are summarised.',
+    resolve: (conversation, _, { deps }) => policyOf(deps, conversation),
   }),
   summary: t.field({
     type: 'Summary',
@@ -94,8 +94,8 @@ builder.objectFields('Conversation', (t) => ({
       'The one summary that stands for all the oldest turns; null where there is none that the viewer may see, or '
       + 'several: see `summaries`.',
     extensions: PER_VIEWER,
-    async resolve(room, _, context) {
-      const summaries = await loadSummaries(context, room.viewer, room.id)
+    async resolve(conversation, _, context) {
+      const summaries = await loadSummaries(context, conversation.viewer, conversation.id)
       return summaries.length === 1 ? summaries[0]! : null
     },
   }),
@@ -104,7 +104,7 @@ builder.objectFields('Conversation', (t) => ({
     nullable: true,
     description: 'The last turn that summaries stand for, in its newest version; null where none does.',
     extensions: PER_VIEWER,
-    resolve: (room, _, context) => loadSummarizedThrough(context, room.viewer, room.id),
+    resolve: (conversation, _, context) => loadSummarizedThrough(context, conversation.viewer, conversation.id),
   }),
   summaries: t.field({
     type: ['Summary'],
@@ -113,14 +113,14 @@ builder.objectFields('Conversation', (t) => ({
       + 'exactly one. Those for which the viewer does not see all that was summed up are left out, and what follows '
       + 'them.',
     extensions: PER_VIEWER,
-    resolve: (room, _, context) => loadSummaries(context, room.viewer, room.id),
+    resolve: (conversation, _, context) => loadSummaries(context, conversation.viewer, conversation.id),
   }),
 }))
 
 const SummarizeInput = builder.inputType('SummarizeInput', {
   description: 'What is to be summarised.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room.' }),
+    conversationId: t.id({ required: true, description: 'The conversation.' }),
     through: t.id({ description: 'The last turn that a summary is to stand for; the newest one when left out.' }),
   }),
 })
@@ -137,7 +137,7 @@ builder.mutationField('summarize', (t) =>
       NotAllowed,
       ProviderFailed,
     ]),
-    args: { input: t.arg({ type: SummarizeInput, required: true, description: 'Which room, and how far.' }) },
+    args: { input: t.arg({ type: SummarizeInput, required: true, description: 'Which conversation, and how far.' }) },
     resolve: (_, { input }, { deps, viewer }) => summarize(deps, viewer, input),
   }),
 )
@@ -145,7 +145,7 @@ builder.mutationField('summarize', (t) =>
 const Compaction = builder
   .objectRef<Done>('Compaction')
   .implement({
-    description: 'What compacting a room did.',
+    description: 'What compacting a conversation did.',
     fields: (t) => ({
       summaries: t.field({
         type: ['Summary'],
@@ -161,13 +161,13 @@ const Compaction = builder
   })
 
 const CompactInput = builder.inputType('CompactInput', {
-  description: 'Which room is to be compacted, and how far.',
+  description: 'Which conversation is to be compacted, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The room.' }),
+    conversationId: t.id({ required: true, description: 'The conversation.' }),
     policy: t.field({
       type: CompactionPolicyInput,
       description:
-        "Held to this once, in the place of the room's own, which fills in what is left out. Without it the oldest "
+        "Held to this once, in the place of the conversation's own, which fills in what is left out. Without it the oldest "
         + 'half of the turns that no summary covers is summarised in any case.',
     }),
   }),
@@ -176,14 +176,16 @@ const CompactInput = builder.inputType('CompactInput', {
 builder.mutationField('compact', (t) =>
   t.field({
     type: Compaction,
-    description: 'Does at once what the policy of a room does by and by.',
+    description: 'Does at once what the policy of a conversation does by and by.',
     errors: orErrors('Compact', 'What was done, or why not all of it was.', [
       InvalidInput,
       NotFound,
       NotAllowed,
       ProviderFailed,
     ]),
-    args: { input: t.arg({ type: CompactInput, required: true, description: 'Which room, and by which policy.' }) },
+    args: {
+      input: t.arg({ type: CompactInput, required: true, description: 'Which conversation, and by which policy.' }),
+    },
     resolve: (_, { input }, { deps, viewer }) => compact(deps, viewer, input),
   }),
 )

@@ -1,11 +1,11 @@
-// Turns as they are read: one of them, its versions, and pages of a room's transcript. A page of 50 is the hottest
+// Turns as they are read: one of them, its versions, and pages of a conversation's transcript. A page of 50 is the hottest
 // read there is, so its fields are plain properties of the row.
 
 import { turnCursor } from '../domain/turn/history.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
-import { loadNextVersion, loadPageOfTurns, loadRoomOf } from './loaders.ts'
+import { loadNextVersion, loadPageOfTurns, loadConversationOf } from './loaders.ts'
 import { Node } from './node.ts'
 import { PER_VIEWER } from './per-viewer.ts'
 import { viewAs } from './viewer.ts'
@@ -78,18 +78,18 @@ const NO_SOURCES: SourceShape[] = []
 
 builder.objectType('Turn', {
   description:
-    'Something said in a room, by one actor. It never changes once it is committed: an edit is a newer version '
+    'Something said in a conversation, by one actor. It never changes once it is committed: an edit is a newer version '
     + 'beside it.',
   interfaces: [Node],
   fields: (t) => ({
     conversation: t.field({
       type: 'Conversation',
-      description: 'The room it was said in, in the same view as the turn.',
-      resolve: (turn, _, context) => loadRoomOf(context, turn),
+      description: 'The conversation it was said in, in the same view as the turn.',
+      resolve: (turn, _, context) => loadConversationOf(context, turn),
     }),
     seq: t.exposeInt('seq', {
       description:
-        'Number of the journal entry that created it, ascending in the room. A newer version is listed in the place '
+        'Number of the journal entry that created it, ascending in the conversation. A newer version is listed in the place '
         + 'of the first one.',
     }),
     actor: t.exposeString('actor', { description: 'Who said it: the user, agent or tool.' }),
@@ -204,6 +204,7 @@ builder.objectField('Conversation', 'turns', (t) =>
         description: "In whose view; the viewer's when left out. It holds for all that is selected below.",
       }),
     },
-    resolve: (room, { as, ...args }, context) => loadPageOfTurns(context, viewAs(room.viewer, as), room.id, args),
+    resolve: (conversation, { as, ...args }, context) =>
+      loadPageOfTurns(context, viewAs(conversation.viewer, as), conversation.id, args),
   }),
 )

@@ -9,7 +9,7 @@ builder.objectType('Viewer', {
   description: 'On whose behalf this request is answered.',
   fields: (t) => ({
     tenant: t.exposeString('tenant', {
-      description: 'The space whose rooms the viewer may see; nothing is shared between two of them.',
+      description: 'The space whose conversations the viewer may see; nothing is shared between two of them.',
     }),
     actor: t.exposeString('actor', {
       description: 'The user, agent or tool that asks. It is the author of turns that name no actor.',

@@ -1,4 +1,4 @@
-// Makes the summarizers that rooms may name: the built-in one always, and the one that the settings name. Code that was
+// Makes the summarizers that conversations may name: the built-in one always, and the one that the settings name. Code that was
 // not chosen is not loaded. None is tried out: what does not work delays summaries, nothing else.
 
 import type { Embedder } from './ports/embedder.ts'
@@ -10,7 +10,7 @@ import type { TokenCounter } from '../text/tokens.ts'
 type SummarizerSettings = { kind: 'extractive' } | ({ kind: 'openai' } & ChatSettings)
 
 export type Summarizers = {
-  /** The server's own: for rooms that name none, or one that is not there any more. */
+  /** The server's own: for conversations that name none, or one that is not there any more. */
   readonly standard: Summarizer
   /** All of them, by the model's name. */
   readonly byModel: ReadonlyMap<string, Summarizer>

@@ -39,7 +39,7 @@ type SharedDocument = {
 
 const analysed = new WeakMap<DocumentNode, Map<string, SharedDocument | null>>()
 
-/** The document's one field, if it is a plain subscription to a room's events; else null. */
+/** The document's one field, if it is a plain subscription to a conversation's events; else null. */
 export function sharedDocument(
   schema: GraphQLSchema,
   document: DocumentNode,

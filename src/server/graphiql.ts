@@ -1,4 +1,4 @@
-// The tabs GraphiQL opens with: the room's story in seven steps, each ready to run.
+// The tabs GraphiQL opens with: the conversation's story in seven steps, each ready to run.
 
 const tab = (query: string, variables: object = {}) => ({
   query: query.trim(),
@@ -8,8 +8,8 @@ const tab = (query: string, variables: object = {}) => ({
 
 export const tabs = [
   tab(`
-# 1. A room for three. Run it (Ctrl-Enter), and note its id.
-# Again, it gives the same room: the key is yours.
+# 1. A conversation for three. Run it (Ctrl-Enter), and note its id.
+# Again, it gives the same conversation: the key is yours.
 mutation CreateRoom {
   createConversation(input: {
     key: "welcome"
@@ -29,10 +29,10 @@ mutation CreateRoom {
 }`),
   tab(
     `
-# 2. Watch it live: put the room's id into the variables,
+# 2. Watch it live: put the conversation's id into the variables,
 # run this, then say something in the next tab.
-subscription Watch($room: ID!) {
-  conversationEvents(conversationId: $room, after: 0) {
+subscription Watch($conversationId: ID!) {
+  conversationEvents(conversationId: $conversationId, after: 0) {
     __typename
     seq
     ... on TurnAppended { turn { actor text } }
@@ -41,15 +41,15 @@ subscription Watch($room: ID!) {
     ... on ParticipantJoined { participant { actor } }
   }
 }`,
-    { room: 'conv_…' },
+    { conversationId: 'conv_…' },
   ),
   tab(
     `
 # 3. Say something. With a clientId, sending it again
 # gives back the first turn.
-mutation Say($room: ID!) {
+mutation Say($conversationId: ID!) {
   appendTurn(input: {
-    conversationId: $room
+    conversationId: $conversationId
     turn: {
       role: USER
       content: "Good morning. What did we decide?"
@@ -60,15 +60,15 @@ mutation Say($room: ID!) {
     ... on Error { code message }
   }
 }`,
-    { room: 'conv_…' },
+    { conversationId: 'conv_…' },
   ),
   tab(
     `
 # 4. A whisper: only scout sees it.
 # Read back as scribe, and it is not there.
-mutation Whisper($room: ID!) {
+mutation Whisper($conversationId: ID!) {
   appendTurn(input: {
-    conversationId: $room
+    conversationId: $conversationId
     turn: {
       role: USER
       content: "Between us: the date is not fixed yet."
@@ -79,13 +79,13 @@ mutation Whisper($room: ID!) {
     ... on Error { code message }
   }
 }`,
-    { room: 'conv_…' },
+    { conversationId: 'conv_…' },
   ),
   tab(
     `
 # 5. Read back as somebody: change \`as\`, see what they see.
-query ReadBack($room: ID!) {
-  conversation(id: $room) {
+query ReadBack($conversationId: ID!) {
+  conversation(id: $conversationId) {
     title
     turns(last: 20, as: "scribe") {
       edges { cursor node { seq actor role text createdAt } }
@@ -93,15 +93,15 @@ query ReadBack($room: ID!) {
     }
   }
 }`,
-    { room: 'conv_…' },
+    { conversationId: 'conv_…' },
   ),
   tab(
     `
 # 6. Find it again, in your own words. With \`as: "scribe"\`
 # in the input, the whisper is not found.
-query Recall($room: ID!) {
+query Recall($conversationId: ID!) {
   recall(input: {
-    conversationId: $room
+    conversationId: $conversationId
     query: "Is there a date yet?"
     k: 3
     neighbours: 1
@@ -120,15 +120,15 @@ query Recall($room: ID!) {
     ... on Error { code message }
   }
 }`,
-    { room: 'conv_…' },
+    { conversationId: 'conv_…' },
   ),
   tab(
     `
 # 7. Write down what is known. Again, it is counted and
 # not written twice, however it is spelt.
-mutation Remember($room: ID!) {
+mutation Remember($conversationId: ID!) {
   recordFacts(input: {
-    conversationId: $room
+    conversationId: $conversationId
     facts: [
       { subject: "Ada", predicate: "lives in", object: "Rome" }
     ]
@@ -140,15 +140,15 @@ mutation Remember($room: ID!) {
     ... on Error { code message }
   }
 }`,
-    { room: 'conv_…' },
+    { conversationId: 'conv_…' },
   ),
   tab(
     `
 # 8. What a model is sent: under its budget, as the agent
 # sees it, with what is known and what is recalled.
-query Context($room: ID!) {
+query Context($conversationId: ID!) {
   buildContext(input: {
-    conversationId: $room
+    conversationId: $conversationId
     as: "scribe"
     tokenBudget: 2000
     includeFacts: true
@@ -162,6 +162,6 @@ query Context($room: ID!) {
     ... on Error { code message }
   }
 }`,
-    { room: 'conv_…' },
+    { conversationId: 'conv_…' },
   ),
 ]

@@ -4,14 +4,10 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionResult, type GraphQLError } from 'graphql'
-import type { GraphQLParams, Plugin } from 'graphql-yoga'
+import { getOperationAST, OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
 import { viewerFrom } from './auth.ts'
-import type { createYogaFor } from './http.ts'
-
-/** Documents that are known at most, and the longest of them, in UTF-16 units. */
-const KNOWN = 1_000
-const LONGEST = 20_000
+import type { Answered, KnownDocuments } from './known-documents.ts'
+import type { Yoga } from './yoga.ts'
 
 const BODIES = new Set(['application/json', 'application/json; charset=utf-8', 'application/json;charset=utf-8'])
 /** What the answer is, by what is asked for first. Yoga does not look at weights either. */
@@ -21,28 +17,6 @@ const ANSWERS = new Map([
   ['application/graphql-response+json', 'application/graphql-response+json; charset=utf-8'],
 ])
 const PARAMETERS = new Set(['query', 'variables', 'operationName', 'extensions'])
-
-type Yoga = ReturnType<typeof createYogaFor>
-/** Sound documents by their text. */
-export type Known = Map<string, DocumentNode>
-/** An answer that yoga only has to send. */
-export type Answered = { answer?: ExecutionResult }
-
-/** For yoga: tells `known` what was found sound, and takes an answer that is there already for the operation's. */
-export const useShortWay = (known: Known): Plugin<object, Answered> => ({
-  onValidate:
-    ({ params: { documentAST }, context }) =>
-    ({ valid }) => {
-      const text = (context.params as GraphQLParams | undefined)?.query
-      if (!valid || !text || text.length > LONGEST || known.has(text)) return
-      // Whoever sends many of them has the oldest forgotten: they come back by the long way.
-      if (known.size >= KNOWN) known.delete(known.keys().next().value!)
-      known.set(text, documentAST)
-    },
-  onParams({ context, setResult }) {
-    if (context.answer) setResult(context.answer)
-  },
-})
 
 /** The answer's media type, or undefined where the short way is not for that request. */
 function wayOf({ url, headers }: IncomingMessage): string | undefined {
@@ -56,7 +30,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** How to execute it; null where yoga has to look at it. */
-function prepare(yoga: Yoga, known: Known, headers: IncomingMessage['headers'], body: string) {
+function prepare(yoga: Yoga, known: KnownDocuments, headers: IncomingMessage['headers'], body: string) {
   const params: unknown = JSON.parse(body)
   if (!isObject(params)) return null
   for (const name in params) if (!PARAMETERS.has(name)) return null
@@ -82,7 +56,7 @@ function prepare(yoga: Yoga, known: Known, headers: IncomingMessage['headers'], 
 /** Answers a POST whose Content-Length was looked at: node takes no more than that. */
 export function answerPost(
   yoga: Yoga,
-  known: Known,
+  known: KnownDocuments,
   mask: (error: unknown) => GraphQLError,
   request: IncomingMessage,
   response: ServerResponse,

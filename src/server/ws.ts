@@ -1,5 +1,5 @@
 // GraphQL over WebSocket, by graphql-ws, on /graphql. Operations go through yoga's plugins and masks. A subscription
-// to a room's events is not executed for each client: its frames come from fan-out.ts, straight to the socket.
+// to a conversation's events is not executed for each client: its frames come from fan-out.ts, straight to the socket.
 
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -7,7 +7,7 @@ import { getArgumentValues, GraphQLError, type DocumentNode, type ExecutionArgs,
 import { CloseCode, handleProtocols, makeServer, type SubscribePayload } from 'graphql-ws'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { Config } from '../config/config.ts'
-import type { Deps } from '../domain/platform.ts'
+import type { Deps } from '../domain/deps.ts'
 import { readInto, type Sink, type Subscription } from '../domain/event/reader.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
@@ -15,7 +15,7 @@ import { createRequestContext } from '../graphql/request.ts'
 import { viewerFrom } from './auth.ts'
 import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
 import { refusal } from './guard.ts'
-import type { createYogaFor } from './http.ts'
+import type { Yoga } from './yoga.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 
 /** A socket that answers no ping within this long is dead, in ms. */
@@ -24,7 +24,7 @@ const KEEP_ALIVE = 12_000
 const OPERATIONS = 100
 
 type Extra = { outbox: Outbox; holder: PresenceHolder; viewer: Viewer | null; operations: Set<string> }
-type World = { deps: Deps; config: Config; yoga: ReturnType<typeof createYogaFor>; mask(error: unknown): GraphQLError }
+type World = { deps: Deps; config: Config; yoga: Yoga; mask(error: unknown): GraphQLError }
 type Enveloped = ReturnType<World['yoga']['getEnveloped']>
 /** What onSubscribe leaves for the two functions graphql-ws calls. */
 type Prepared = { enveloped: Enveloped; id: string; extra: Extra }
@@ -183,7 +183,7 @@ async function subscribe(world: World, args: ExecutionArgs): Promise<AsyncIterab
   }
 }
 
-/** Writes the room's events to the socket. The iterable ends with the subscription, and gives nothing itself. */
+/** Writes the conversation's events to the socket. The iterable ends with the subscription, and gives nothing itself. */
 async function deliver(
   deps: Deps,
   { outbox, viewer }: Extra,

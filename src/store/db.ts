@@ -66,7 +66,7 @@ function serverPool({ databaseUrl, poolSize }: { databaseUrl: string; poolSize: 
     max: poolSize,
     keepAlive: true,
     statement_timeout: PATIENCE_MS,
-    // A process that stops in mid-transaction must not keep its rooms locked.
+    // A process that stops in mid-transaction must not keep its conversations locked.
     idle_in_transaction_session_timeout: PATIENCE_MS,
   })
 }

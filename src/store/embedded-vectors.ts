@@ -1,12 +1,12 @@
 // Vector search on the embedded database, which has neither half-precision vectors nor the speed to compare many: a
-// flat scan here, in JavaScript, over rooms' vectors in memory. Always exact. It rests on being the only process: what
+// flat scan here, in JavaScript, over conversations' vectors in memory. Always exact. It rests on being the only process: what
 // is held in memory is kept right by `write` and `forget` alone.
 
 import { setImmediate as nextRound } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { compareVectors } from './sql/recall/compare-vectors.ts'
 import { findablePlaces } from './sql/recall/findable-places.ts'
-import { readHeads, readVectors, type RoomVectors } from './sql/recall/read-vectors.ts'
+import { readHeads, readVectors, type ConversationVectors } from './sql/recall/read-vectors.ts'
 import { writeVectors } from './sql/indexing/write-vectors.ts'
 import { createVectorCache } from './vector-cache.ts'
 import { dotAt } from './vector.ts'
@@ -22,56 +22,64 @@ const HOLD = 2_000_000
 const JUDGED = 5_000
 
 /** Similarities of a part's turns. `of` outlives the vectors themselves. */
-type Compared = { of: Pick<RoomVectors, 'room' | 'rootSeqs' | 'seqs'>; similarities: Float32Array }
+type Compared = { of: Pick<ConversationVectors, 'conversationId' | 'rootSeqs' | 'seqs'>; similarities: Float32Array }
 
 export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {}): VectorSearch {
   const cache = createVectorCache(heldBytes)
-  /** What is being read, and which of the rooms were written to, or forgotten, meanwhile. */
+  /** What is being read, and which of the conversations were written to, or forgotten, meanwhile. */
   const readings = new Set<{ embedder: string; touched: Set<string> }>()
-  /** An embedder's vectors of the room change; all embedders' when none is named. */
-  const changed = (room: string, embedder?: string) => {
-    for (const reading of readings) if (!embedder || embedder === reading.embedder) reading.touched.add(room)
+  /** An embedder's vectors of the conversation change; all embedders' when none is named. */
+  const changed = (conversationId: string, embedder?: string) => {
+    for (const reading of readings) if (!embedder || embedder === reading.embedder) reading.touched.add(conversationId)
   }
 
-  /** All vectors of those rooms in parts: what is held, then what must be read. */
-  async function* parts(embedder: string, rooms: readonly string[], dimension: number): AsyncGenerator<RoomVectors> {
+  /** All vectors of those conversations in parts: what is held, then what must be read. */
+  async function* parts(
+    embedder: string,
+    conversationIds: readonly string[],
+    dimension: number,
+  ): AsyncGenerator<ConversationVectors> {
     const missing: string[] = []
-    for (const room of new Set(rooms)) {
-      const held = cache.get(embedder, room)
+    for (const conversationId of new Set(conversationIds)) {
+      const held = cache.get(embedder, conversationId)
       if (held) yield { ...held }
-      else missing.push(room)
+      else missing.push(conversationId)
     }
     if (missing.length === 0) return
     const heads = await readHeads(pool, missing)
     const turns = [...heads.values()].reduce((sum, head) => sum + head, 0)
-    // Rooms that do not all fit would only push each other out.
+    // Conversations that do not all fit would only push each other out.
     const isKept = turns * (4 * dimension + 8) <= heldBytes
     for (const piece of pieces(heads)) yield* readPiece(embedder, piece, isKept)
   }
 
-  async function* readPiece(embedder: string, piece: Piece, isKept: boolean): AsyncGenerator<RoomVectors> {
+  async function* readPiece(embedder: string, piece: Piece, isKept: boolean): AsyncGenerator<ConversationVectors> {
     const reading = { embedder, touched: new Set<string>() }
     readings.add(reading)
     try {
-      const found: RoomVectors[] = []
+      const found: ConversationVectors[] = []
       for (const [after, through] of piece.slices) {
-        const slice = await readVectors(pool, embedder, piece.rooms, after, through)
+        const slice = await readVectors(pool, embedder, piece.conversationIds, after, through)
         if (isKept) found.push(...slice)
         else yield* slice
       }
       if (!isKept) return
       const whole = piece.slices.length > 1 && found.length > 0 ? [joined(found)] : found
-      for (const vectors of whole) if (!reading.touched.has(vectors.room)) cache.put(embedder, vectors)
+      for (const vectors of whole) if (!reading.touched.has(vectors.conversationId)) cache.put(embedder, vectors)
       for (const vectors of whole) yield { ...vectors }
     } finally {
       readings.delete(reading)
     }
   }
 
-  async function compare(embedder: string, rooms: readonly string[], query: Float32Array): Promise<Compared[]> {
+  async function compare(
+    embedder: string,
+    conversationIds: readonly string[],
+    query: Float32Array,
+  ): Promise<Compared[]> {
     const compared: Compared[] = []
     let work = 0
-    for await (const { count, vectors, ...of } of parts(embedder, rooms, query.length)) {
+    for await (const { count, vectors, ...of } of parts(embedder, conversationIds, query.length)) {
       const similarities = new Float32Array(count)
       for (let i = 0, at = 0; i < count; i++, at += query.length) {
         similarities[i] = dotAt(query, vectors, at)
@@ -87,18 +95,18 @@ export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {
   }
 
   return {
-    async scan(embedder, rooms, query) {
+    async scan(embedder, conversationIds, query) {
       const found = new Map<string, Map<number, number>>()
-      for (const { of, similarities } of await compare(embedder, rooms, query)) {
-        const bySeq = found.get(of.room) ?? new Map<number, number>()
+      for (const { of, similarities } of await compare(embedder, conversationIds, query)) {
+        const bySeq = found.get(of.conversationId) ?? new Map<number, number>()
         for (let i = 0; i < similarities.length; i++) bySeq.set(of.seqs[i]!, similarities[i]!)
-        found.set(of.room, bySeq)
+        found.set(of.conversationId, bySeq)
       }
       return found
     },
     of: (embedder, places, query) => compareVectors(pool, embedder, places, query),
-    async nearest(embedder, viewer, rooms, query, limit, filter) {
-      const compared = await compare(embedder, rooms, query)
+    async nearest(embedder, viewer, conversationIds, query, limit, filter) {
+      const compared = await compare(embedder, conversationIds, query)
       const total = compared.reduce((sum, { similarities }) => sum + similarities.length, 0)
       const judged = new Set<string>()
       const found: Found[] = []
@@ -116,57 +124,57 @@ export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {
     },
     async write(embedder, vectors) {
       if (vectors.length === 0) return
-      for (const { room } of vectors) changed(room, embedder)
+      for (const { conversationId } of vectors) changed(conversationId, embedder)
       const written = new Set((await writeVectors(pool, embedder, vectors)).map(placeKey))
       for (const { vector, ...place } of vectors) {
-        changed(place.room, embedder)
+        changed(place.conversationId, embedder)
         if (written.delete(placeKey(place))) cache.add(embedder, place, vector)
       }
     },
-    forget(room) {
-      changed(room)
-      cache.forget(room)
+    forget(conversationId) {
+      changed(conversationId)
+      cache.forget(conversationId)
     },
   }
 }
 
-/** What is read together: some rooms in one go, or one room in slices of its root_seqs, (after, through]. */
-type Piece = { rooms: string[]; slices: [after: number, through: number][] }
+/** What is read together: some conversations in one go, or one conversation in slices of its root_seqs, (after, through]. */
+type Piece = { conversationIds: string[]; slices: [after: number, through: number][] }
 
 function pieces(heads: ReadonlyMap<string, number>): Piece[] {
   const made: Piece[] = []
-  let rooms: string[] = []
+  let conversationIds: string[] = []
   let turns = 0
-  for (const [room, head] of heads) {
+  for (const [conversationId, head] of heads) {
     if (head > PIECE_TURNS) {
       const count = Math.ceil(head / PIECE_TURNS)
       made.push({
-        rooms: [room],
+        conversationIds: [conversationId],
         // Beyond the head, for what is said meanwhile.
         slices: Array.from({ length: count }, (_, i) => [i * PIECE_TURNS, i + 1 < count ? (i + 1) * PIECE_TURNS : END]),
       })
       continue
     }
     if (turns + head > PIECE_TURNS) {
-      made.push({ rooms, slices: [[0, END]] })
-      rooms = []
+      made.push({ conversationIds, slices: [[0, END]] })
+      conversationIds = []
       turns = 0
     }
-    rooms.push(room)
+    conversationIds.push(conversationId)
     turns += head
   }
-  if (rooms.length > 0) made.push({ rooms, slices: [[0, END]] })
+  if (conversationIds.length > 0) made.push({ conversationIds, slices: [[0, END]] })
   return made
 }
 
 const END = 2_147_483_647
 
-/** A room's slices as one. */
-function joined(slices: readonly RoomVectors[]): RoomVectors {
+/** A conversation's slices as one. */
+function joined(slices: readonly ConversationVectors[]): ConversationVectors {
   const count = slices.reduce((sum, slice) => sum + slice.count, 0)
   const dimension = slices[0]!.vectors.length / slices[0]!.count
-  const whole: RoomVectors = {
-    room: slices[0]!.room,
+  const whole: ConversationVectors = {
+    conversationId: slices[0]!.conversationId,
     count,
     rootSeqs: new Int32Array(count),
     seqs: new Int32Array(count),
@@ -202,7 +210,7 @@ function best(compared: readonly Compared[], count: number): Found[] {
   }
   cut()
   return kept.map(({ of, i, similarity }): Found => ({
-    room: of.room,
+    conversationId: of.conversationId,
     rootSeq: of.rootSeqs[i]!,
     seq: of.seqs[i]!,
     similarity,

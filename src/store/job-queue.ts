@@ -8,7 +8,7 @@ import type PgBoss from 'pg-boss'
 import { ProviderFailed } from '../errors.ts'
 import { readRetrying } from './sql/job/read-jobs.ts'
 
-/** What a job is about: a room of the tenant, or a user. */
+/** What a job is about: a conversation of the tenant, or a user. */
 export type Subject = { tenant: string; key: string }
 
 export type JobQueue = {

@@ -39,21 +39,21 @@ export function createPostgresVectors(pool: Pool, { exactTurns = EXACT_TURNS } =
    * Whether the index is the faster way: of the entries it visits, in order of distance, about as many are of the scope
    * as the scope has of all.
    */
-  async function isIndexFaster(embedder: string, rooms: readonly string[], limit: number): Promise<boolean> {
+  async function isIndexFaster(embedder: string, conversationIds: readonly string[], limit: number): Promise<boolean> {
     const all = await indexed(embedder)
     if (all === null) return false
-    const scope = await countScope(pool, rooms)
+    const scope = await countScope(pool, conversationIds)
     if (scope <= exactTurns) return false
     const visits = Math.max(LEAST_VISITS, ((2 * limit + 20) * Math.max(all, scope)) / scope)
     return visits * VISIT_COST < scope || exactTurns === 0
   }
 
   return {
-    scan: (embedder, rooms, query) => scanVectors(pool, embedder, rooms, query),
+    scan: (embedder, conversationIds, query) => scanVectors(pool, embedder, conversationIds, query),
     of: (embedder, places, query) => compareVectors(pool, embedder, places, query),
-    async nearest(embedder, viewer, rooms, query, limit, filter) {
-      const asked = { embedder, viewer, rooms, query, limit, filter }
-      if (await isIndexFaster(embedder, rooms, limit)) {
+    async nearest(embedder, viewer, conversationIds, query, limit, filter) {
+      const asked = { embedder, viewer, conversationIds, query, limit, filter }
+      if (await isIndexFaster(embedder, conversationIds, limit)) {
         const found = await nearestByIndex(pool, asked)
         if (found.length >= limit) return { how: 'APPROXIMATE', found }
       }

@@ -1,24 +1,24 @@
-// Vectors of rooms in memory, the least recently used given up first. It holds whole rooms only, so whoever adds to a
-// room that is not held adds nothing; and since there is one process, what is held is all there is.
+// Vectors of conversations in memory, the least recently used given up first. It holds whole conversations only, so whoever adds to a
+// conversation that is not held adds nothing; and since there is one process, what is held is all there is.
 
-import type { RoomVectors } from './sql/recall/read-vectors.ts'
+import type { ConversationVectors } from './sql/recall/read-vectors.ts'
 import type { Place } from './vector-search.ts'
 
 type VectorCache = {
-  /** The room's vectors, if they are held; they were just used. */
-  get(embedder: string, room: string): RoomVectors | undefined
-  /** Holds a room's vectors from now on, unless they alone are too many. They are the cache's own from here on. */
-  put(embedder: string, vectors: RoomVectors): void
-  /** Adds to a room that is held. */
+  /** The conversation's vectors, if they are held; they were just used. */
+  get(embedder: string, conversationId: string): ConversationVectors | undefined
+  /** Holds a conversation's vectors from now on, unless they alone are too many. They are the cache's own from here on. */
+  put(embedder: string, vectors: ConversationVectors): void
+  /** Adds to a conversation that is held. */
   add(embedder: string, place: Place, vector: Float32Array): void
-  forget(room: string): void
+  forget(conversationId: string): void
 }
 
-/** What a room takes beside its vectors, in bytes. */
-const ROOM_BYTES = 500
+/** What a conversation takes beside its vectors, in bytes. */
+const CONVERSATION_BYTES = 500
 
-const bytesOf = ({ rootSeqs, seqs, vectors }: RoomVectors) =>
-  ROOM_BYTES + rootSeqs.byteLength + seqs.byteLength + vectors.byteLength
+const bytesOf = ({ rootSeqs, seqs, vectors }: ConversationVectors) =>
+  CONVERSATION_BYTES + rootSeqs.byteLength + seqs.byteLength + vectors.byteLength
 
 const grown = <Numbers extends Int32Array | Float32Array>(numbers: Numbers, length: number): Numbers => {
   const larger = new (numbers.constructor as new (length: number) => Numbers)(length)
@@ -28,45 +28,45 @@ const grown = <Numbers extends Int32Array | Float32Array>(numbers: Numbers, leng
 
 /** @param limit bytes held at most */
 export function createVectorCache(limit: number): VectorCache {
-  /** Embedders of each room; rooms in the order of their last use. */
-  const rooms = new Map<string, Map<string, RoomVectors>>()
+  /** Embedders of each conversation; conversations in the order of their last use. */
+  const conversationIds = new Map<string, Map<string, ConversationVectors>>()
   let held = 0
 
-  function touch(room: string, entries: Map<string, RoomVectors>): void {
-    rooms.delete(room)
-    rooms.set(room, entries)
+  function touch(conversationId: string, entries: Map<string, ConversationVectors>): void {
+    conversationIds.delete(conversationId)
+    conversationIds.set(conversationId, entries)
   }
 
-  function forget(room: string): void {
-    for (const entry of rooms.get(room)?.values() ?? []) held -= bytesOf(entry)
-    rooms.delete(room)
+  function forget(conversationId: string): void {
+    for (const entry of conversationIds.get(conversationId)?.values() ?? []) held -= bytesOf(entry)
+    conversationIds.delete(conversationId)
   }
 
   function shrink(): void {
-    for (const room of rooms.keys()) {
+    for (const conversationId of conversationIds.keys()) {
       if (held <= limit) return
-      forget(room)
+      forget(conversationId)
     }
   }
 
   return {
     forget,
-    get(embedder, room) {
-      const entries = rooms.get(room)
-      if (entries) touch(room, entries)
+    get(embedder, conversationId) {
+      const entries = conversationIds.get(conversationId)
+      if (entries) touch(conversationId, entries)
       return entries?.get(embedder)
     },
     put(embedder, vectors) {
       if (bytesOf(vectors) > limit) return
-      const entries = rooms.get(vectors.room) ?? new Map<string, RoomVectors>()
+      const entries = conversationIds.get(vectors.conversationId) ?? new Map<string, ConversationVectors>()
       const before = entries.get(embedder)
       if (before) held -= bytesOf(before)
       held += bytesOf(vectors)
-      touch(vectors.room, entries.set(embedder, vectors))
+      touch(vectors.conversationId, entries.set(embedder, vectors))
       shrink()
     },
-    add(embedder, { room, rootSeq, seq }, vector) {
-      const entry = rooms.get(room)?.get(embedder)
+    add(embedder, { conversationId, rootSeq, seq }, vector) {
+      const entry = conversationIds.get(conversationId)?.get(embedder)
       if (!entry) return
       const { count } = entry
       if (count === entry.seqs.length) {

@@ -4,8 +4,8 @@
 
 import type { Role } from './generated/enums.ts'
 
-/** A turn's place: its room, that of its first version, its own. */
-export type Place = { room: string; rootSeq: number; seq: number }
+/** A turn's place: its conversation, that of its first version, its own. */
+export type Place = { conversationId: string; rootSeq: number; seq: number }
 
 /** What turns must meet; null and left out mean any. */
 export type SearchFilter = {
@@ -25,30 +25,34 @@ export type Found = Place & { similarity: number }
 
 export type VectorSearch = {
   /**
-   * Cosine similarity to the unit vector `query` of every turn of those rooms that has a vector: by room, then seq. A
-   * room without any may have no key. Exact, and blind to views: callers look up only turns that they know to be
+   * Cosine similarity to the unit vector `query` of every turn of those conversations that has a vector: by conversation, then seq. A
+   * conversation without any may have no key. Exact, and blind to views: callers look up only turns that they know to be
    * visible. For scopes of a few thousand turns.
    */
-  scan(embedder: string, rooms: readonly string[], query: Float32Array): Promise<Map<string, Map<number, number>>>
+  scan(
+    embedder: string,
+    conversationIds: readonly string[],
+    query: Float32Array,
+  ): Promise<Map<string, Map<number, number>>>
   /** The similarity of just those turns, by `placeKey`; who has no vector has no key. Exact, and blind to views. */
   of(embedder: string, places: readonly Place[], query: Float32Array): Promise<Map<string, number>>
   /**
-   * The `limit` nearest turns of those rooms, best first: committed, seen by the viewer, the newest version that they
+   * The `limit` nearest turns of those conversations, best first: committed, seen by the viewer, the newest version that they
    * see, and meeting the filter. Fewer only where there are fewer.
    */
   nearest(
     embedder: string,
     viewer: { tenant: string; actor: string },
-    rooms: readonly string[],
+    conversationIds: readonly string[],
     query: Float32Array,
     limit: number,
     filter: SearchFilter,
   ): Promise<{ how: How; found: Found[] }>
-  /** Keeps vectors. A turn that has one keeps it; a room that is gone is passed over. */
+  /** Keeps vectors. A turn that has one keeps it; a conversation that is gone is passed over. */
   write(embedder: string, vectors: readonly (Place & { vector: Float32Array })[]): Promise<void>
-  /** Forgets what this process holds in memory of a room. */
-  forget(room: string): void
+  /** Forgets what this process holds in memory of a conversation. */
+  forget(conversationId: string): void
 }
 
 /** Names a turn in a Map. */
-export const placeKey = ({ room, seq }: { room: string; seq: number }) => `${room} ${seq}`
+export const placeKey = ({ conversationId, seq }: { conversationId: string; seq: number }) => `${conversationId} ${seq}`

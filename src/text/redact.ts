@@ -2,20 +2,17 @@
 // fails its checksum stays. Reads each text once: all patterns are bounded, so that the time grows with the length of
 // the text and nothing else, whoever wrote it.
 
-import type { Statement } from '../domain/fact/content-hash.ts'
-import { cards, credentials, emails, ibans, ips, phones } from './sensitive.ts'
+import { cards, credentials, emails, ibans, ips, phones, type Finding } from './sensitive.ts'
 
-/** A stretch of a text, [start, end) in UTF-16 units. */
-export type Found = { kind: string; start: number; end: number }
 /** Names stretches of a text. One that overlaps an earlier detector's is dropped. */
-type Detector = (text: string) => Iterable<Found>
+type Detector = (text: string) => Iterable<Finding>
 /** One's own: a pattern, with the kind that stands in its place, or a function. Their time is theirs to bound. */
 export type CustomDetector = Detector | { kind: string; pattern: RegExp }
 
 type Redacted = {
   text: string
   /** What was taken out, by places in the text that was given, ascending. */
-  found: Found[]
+  found: Finding[]
 }
 
 /** In the order of precedence: what is part of an earlier one's find is not looked at again. */
@@ -37,9 +34,9 @@ export const placeholder = (kind: string) => `[${kind.replace(/[^\p{L} _-]+/gu, 
  */
 export function redact(text: string, custom: readonly CustomDetector[] = []): Redacted {
   const own = custom.map((each) => (typeof each === 'function' ? each : byPattern(each.kind, each.pattern)))
-  const found: Found[] = []
+  const found: Finding[] = []
   for (const detect of [...own, ...BUILT_IN]) {
-    const fresh: Found[] = []
+    const fresh: Finding[] = []
     let at = 0
     for (const find of [...detect(text)].sort((a, b) => a.start - b.start || b.end - a.end)) {
       const { start, end } = find
@@ -59,11 +56,3 @@ export function redact(text: string, custom: readonly CustomDetector[] = []): Re
   }
   return { text: kept + text.slice(rest), found }
 }
-
-/** A statement with each of its texts redacted. */
-export const redactStatement = <S extends Statement>(statement: S, custom: readonly CustomDetector[]): S => ({
-  ...statement,
-  subject: redact(statement.subject, custom).text,
-  predicate: redact(statement.predicate, custom).text,
-  object: redact(statement.object, custom).text,
-})

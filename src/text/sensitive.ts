@@ -2,9 +2,11 @@
 // Each scans once. No pattern has an unbounded repetition that another position could try again.
 
 import { isIP } from 'node:net'
-import type { Found } from './redact.ts'
 
-const at = (kind: string, start: number, text: string): Found => ({ kind, start, end: start + text.length })
+/** A stretch of a text, [start, end) in UTF-16 units. */
+export type Finding = { kind: string; start: number; end: number }
+
+const at = (kind: string, start: number, text: string): Finding => ({ kind, start, end: start + text.length })
 
 /** RFC 5321: 64 octets before the @. */
 const LOCAL = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}$/u
@@ -12,7 +14,7 @@ const LOCAL = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}$/u
 const DOMAIN = /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}\p{L}{2,24}(?![\p{L}\p{N}])/u
 
 /** Around each @: so a text without one costs nothing. */
-export function* emails(text: string): Generator<Found> {
+export function* emails(text: string): Generator<Finding> {
   for (let sign = text.indexOf('@'); sign >= 0; sign = text.indexOf('@', sign + 1)) {
     const local = LOCAL.exec(text.slice(Math.max(0, sign - 64), sign))?.[0].replace(/^[.'`*]+/, '')
     const domain = local && DOMAIN.exec(text.slice(sign + 1, sign + 256))?.[0]
@@ -35,7 +37,7 @@ const digitsOf = (text: string) => text.replace(/\D/g, '')
 /** 13 to 19 digits that the networks begin their numbers with, in groups by spaces or hyphens, or in none. */
 const CARD = /(?<![\p{L}\p{N}.-])[2-6]\d(?:[ -]?\d){11,17}(?![\p{L}\p{N}]|[.-]\d)/gu
 
-export function* cards(text: string): Generator<Found> {
+export function* cards(text: string): Generator<Finding> {
   for (const { 0: match, index } of text.matchAll(CARD)) {
     const digits = digitsOf(match)
     if (passesLuhn(digits) && !/^(\d)\1*$/.test(digits)) yield at('card', index, match)
@@ -56,7 +58,7 @@ function isIban(text: string): boolean {
   return rest === 1
 }
 
-export function* ibans(text: string): Generator<Found> {
+export function* ibans(text: string): Generator<Finding> {
   for (const { 0: match, index } of text.matchAll(IBAN)) {
     // What follows may have been taken for a last group: words are tried off from the end.
     for (let candidate = match; candidate.length >= 15; candidate = candidate.slice(0, candidate.lastIndexOf(' '))) {
@@ -75,7 +77,7 @@ const IPV6 = /(?<![\p{L}\p{N}:.])(?=[0-9a-f]{0,4}:[0-9a-f]{0,4}:)[0-9a-f:]{2,39}
 /** Before four numbers that are a version, not an address. */
 const VERSION = /\b(?:v|versions?|releases?|build|upgraded? to|section|chapter)[ .:]*$/i
 
-export function* ips(text: string): Generator<Found> {
+export function* ips(text: string): Generator<Finding> {
   for (const { 0: match, index } of text.matchAll(IPV4)) {
     if (isIP(match) === 4 && !VERSION.test(text.slice(Math.max(0, index - 16), index))) yield at('ip', index, match)
   }
@@ -95,7 +97,7 @@ const NANP = /^(?:1[ .-])?\(?[2-9]\d\d\)?[ .\u2010-\u2015-]{1,2}\d{3}[ .\u2010-\
 /** As in most of the world: a zero, the area's digits, something between, the rest. */
 const TRUNK = /^\(?0[1-9]\d{0,4}\)?[ /\u2010-\u2015-]+\d[\d \u2010-\u2015-]{3,12}$/
 
-export function* phones(text: string): Generator<Found> {
+export function* phones(text: string): Generator<Finding> {
   for (const { 0: match, index } of text.matchAll(NUMBER)) {
     const digits = digitsOf(match).length
     if (digits < 7 || digits > 15 || DATE.test(match)) continue
@@ -154,7 +156,7 @@ function entropy(text: string): number {
 
 const kindsOf = (text: string) => [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/].filter((kind) => kind.test(text)).length
 
-export function* credentials(text: string): Generator<Found> {
+export function* credentials(text: string): Generator<Finding> {
   for (const { 0: match, index } of text.matchAll(PRIVATE_KEY)) yield at('secret', index, match)
   for (const { 0: match, index } of text.matchAll(KEYS)) yield at('secret', index, match)
   for (const match of text.matchAll(URL_PASSWORD)) {

@@ -1,6 +1,6 @@
 // Turns text into the words that both sides of recall read: the lexical index stems them, the word vectors look them
 // up. One tokeniser for turns and queries alike. What it yields is part of what is stored: after a change, texts must
-// be indexed and embedded anew (a new `name` in static-embedder.ts).
+// be indexed and embedded anew (a new `name` in providers/static/embedder.ts).
 
 import { porter } from './porter.ts'
 

@@ -1,8 +1,8 @@
 // Appends in one process, at concurrency 64 on Postgres: the domain's appendTurn against one call per append on raw
-// `pg`, over 64 rooms and into one. Same SQL function, same number of connections; what differs is who waits for whom.
+// `pg`, over 64 conversations and into one. Same SQL function, same number of connections; what differs is who waits for whom.
 
 import pg from 'pg'
-import type { Deps } from '../../src/domain/platform.ts'
+import type { Deps } from '../../src/domain/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
 import { interleave, type Figure, type Report } from './figures.ts'
@@ -16,16 +16,19 @@ const ROUND_MS = 1_000
 
 const viewer = { tenant: 'default', actor: 'ada' }
 
-/** Appends a second while 64 are always under way, the n-th of them into the n-th room, round and round. */
-async function rate(rooms: readonly string[], append: (room: string) => Promise<unknown>): Promise<number> {
+/** Appends a second while 64 are always under way, the n-th of them into the n-th conversation, round and round. */
+async function rate(
+  conversationIds: readonly string[],
+  append: (conversationId: string) => Promise<unknown>,
+): Promise<number> {
   let done = 0
   const begin = performance.now()
   const until = begin + ROUND_MS
   await Promise.all(
     Array.from({ length: CONCURRENCY }, async (_, worker) => {
-      const room = rooms[worker % rooms.length]!
+      const conversationId = conversationIds[worker % conversationIds.length]!
       while (performance.now() < until) {
-        await append(room)
+        await append(conversationId)
         done += 1
       }
     }),
@@ -33,26 +36,28 @@ async function rate(rooms: readonly string[], append: (room: string) => Promise<
   return (done * 1_000) / (performance.now() - begin)
 }
 
-async function makeRooms(deps: Deps, count: number): Promise<string[]> {
-  const rooms: string[] = []
+async function makeConversations(deps: Deps, count: number): Promise<string[]> {
+  const conversationIds: string[] = []
   for (let index = 0; index < count; index++) {
-    rooms.push((await createConversation(deps, viewer, { participants: [{ actor: viewer.actor }] })).id)
+    conversationIds.push((await createConversation(deps, viewer, { participants: [{ actor: viewer.actor }] })).id)
   }
-  return rooms
+  return conversationIds
 }
 
 /** That what was acknowledged is there, numbered without a hole. */
-async function check(pool: pg.Pool, rooms: readonly string[], acknowledged: number): Promise<void> {
+async function check(pool: pg.Pool, conversationIds: readonly string[], acknowledged: number): Promise<void> {
   const {
     rows: [found],
   } = await pool.query<{ turns: number; holes: number }>(
     `SELECT (SELECT count(*)::int FROM turn WHERE conversation_id = ANY ($1)) AS turns,
             (SELECT count(*)::int FROM journal j WHERE conversation_id = ANY ($1)
                AND last_seq <> (SELECT count(*) FROM entry e WHERE e.conversation_id = j.conversation_id)) AS holes`,
-    [rooms],
+    [conversationIds],
   )
   if (found!.turns !== acknowledged || found!.holes > 0) {
-    throw new Error(`${acknowledged} appends acknowledged, ${found!.turns} there, holes in ${found!.holes} rooms`)
+    throw new Error(
+      `${acknowledged} appends acknowledged, ${found!.turns} there, holes in ${found!.holes} conversations`,
+    )
   }
 }
 
@@ -64,29 +69,29 @@ export async function append({ services, progress }: Bench): Promise<Report> {
     try {
       const figures: Figure[] = []
       for (const { count, where, target } of [
-        { count: 64, where: 'over 64 rooms', target: 1.5 },
-        { count: 1, where: 'into one room', target: 3 },
+        { count: 64, where: 'over 64 conversations', target: 1.5 },
+        { count: 1, where: 'into one conversation', target: 3 },
       ]) {
-        const rooms = await makeRooms(deps, count)
-        // The plain statement leaves holes in the journal, so it gets rooms of its own.
-        const plainRooms = await makeRooms(deps, count)
+        const conversationIds = await makeConversations(deps, count)
+        // The plain statement leaves holes in the journal, so it gets conversations of its own.
+        const plainConversations = await makeConversations(deps, count)
         let acknowledged = 0
         const contestants = {
           domain: () =>
-            rate(rooms, async (room) => {
-              await appendTurn(deps, viewer, { conversationId: room, turn: { role: 'USER', content: TEXT } })
+            rate(conversationIds, async (conversationId) => {
+              await appendTurn(deps, viewer, { conversationId, turn: { role: 'USER', content: TEXT } })
               acknowledged += 1
             }),
           'one call each': () =>
-            rate(rooms, async (room) => {
-              await appendByCall(pool, room)
+            rate(conversationIds, async (conversationId) => {
+              await appendByCall(pool, conversationId)
               acknowledged += 1
             }),
-          'plain INSERT': () => rate(plainRooms, (room) => appendPlainly(pool, room)),
+          'plain INSERT': () => rate(plainConversations, (conversationId) => appendPlainly(pool, conversationId)),
         }
         for (const warmUp of Object.values(contestants)) await warmUp()
         const found = await interleave(ROUNDS, contestants, (message) => progress(`${where}: ${message}/s`))
-        await check(deps.pool, rooms, acknowledged)
+        await check(deps.pool, conversationIds, acknowledged)
         figures.push(
           {
             what: `appends ${where}`,

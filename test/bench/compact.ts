@@ -1,4 +1,4 @@
-// A room of 100,000 imported turns, compacted into one rolling summary by the built-in summarizer: in passes of at most
+// A conversation of 100,000 imported turns, compacted into one rolling summary by the built-in summarizer: in passes of at most
 // 8,000 tokens of turns, to at most 1,000 tokens, on Postgres. What is compared is the time with that of the same
 // passes without a summarizer, so with what the database costs. COMPACT_TURNS sets another number of turns.
 
@@ -39,8 +39,8 @@ async function fill({ deps }: World): Promise<string> {
   return id
 }
 
-/** Summarises the whole room by that summarizer. Throws where a pass or the summary is longer than promised. */
-async function run({ deps }: World, room: string, inner: Summarizer) {
+/** Summarises the whole conversation by that summarizer. Throws where a pass or the summary is longer than promised. */
+async function run({ deps }: World, conversationId: string, inner: Summarizer) {
   let passes = 0
   let longest = 0
   const standard: Summarizer = {
@@ -56,7 +56,7 @@ async function run({ deps }: World, room: string, inner: Summarizer) {
   }
   const watched = { ...deps, summarizers: { ...deps.summarizers, standard } }
   const began = performance.now()
-  const summary = await summarize(watched, viewer, { conversationId: room })
+  const summary = await summarize(watched, viewer, { conversationId })
   const ms = performance.now() - began
   const { turns } = await deps.db.summary.findUniqueOrThrow({ where: { id: summary.id } })
   if (longest > PASS_TOKENS || summary.tokenCount > SUMMARY_TOKENS || turns !== TURNS) {
@@ -69,19 +69,19 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const world = await openWorld(url, services.redisUrl)
     try {
-      const [room, other] = [await fill(world), await fill(world)]
-      progress(`two rooms of ${TURNS} turns are filled`)
+      const [conversationId, other] = [await fill(world), await fill(world)]
+      progress(`two conversations of ${TURNS} turns are filled`)
       const idle = await run(world, other, {
         model: 'none',
         summarize: async () => ({ content: 'nothing', model: 'none' }),
         close: async () => {},
       })
-      const ours = await run(world, room, world.deps.summarizers.standard)
+      const ours = await run(world, conversationId, world.deps.summarizers.standard)
       return {
         title: `compact: ${TURNS.toLocaleString('en-US')} imported turns into one rolling summary, Postgres`,
         figures: [
           {
-            what: 'the whole room',
+            what: 'the whole conversation',
             ours: ours.ms / 1_000,
             theirs: idle.ms / 1_000,
             against: 'the same without a summarizer',

@@ -1,4 +1,4 @@
-// `npm run bench:context -- FILE…`: of LoCoMo conversations, each imported as one room, whether contexts keep their
+// `npm run bench:context -- FILE…`: of LoCoMo conversations, each imported as one conversation, whether contexts keep their
 // budgets, and how many of the turns that hold the answers to its questions a context of 2,000 tokens has, with recall
 // and without. A missed target is said, not an error.
 
@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/config.ts'
 import { createDeps } from '../../src/deps.ts'
 import { buildContext, type BuildContextInput } from '../../src/domain/context/build.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
-import type { Deps } from '../../src/domain/platform.ts'
+import type { Deps } from '../../src/domain/deps.ts'
 import { summarize } from '../../src/domain/summary/compact.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
 import { contentOf, readConversation, type Conversation } from './locomo.ts'
@@ -22,13 +22,15 @@ const viewer = { tenant: 'default', actor: 'importer' }
 async function importInto(
   deps: Deps,
   { speakers, turns }: Conversation,
-): Promise<{ room: string; ids: Map<string, string> }> {
-  const { id: room } = await createConversation(deps, viewer, { participants: speakers.map((actor) => ({ actor })) })
+): Promise<{ conversationId: string; ids: Map<string, string> }> {
+  const { id: conversationId } = await createConversation(deps, viewer, {
+    participants: speakers.map((actor) => ({ actor })),
+  })
   const ids = new Map<string, string>()
   for (let from = 0; from < turns.length; from += BATCH) {
     const part = turns.slice(from, from + BATCH)
     const written = await appendTurns(deps, viewer, {
-      conversationId: room,
+      conversationId,
       turns: part.map((turn) => ({
         actor: turn.speaker,
         role: 'USER',
@@ -38,11 +40,11 @@ async function importInto(
     })
     written.forEach(({ id }, index) => ids.set(part[index]!.id, id))
   }
-  return { room, ids }
+  return { conversationId, ids }
 }
 
-async function vectorsOf(deps: Deps, room: string): Promise<void> {
-  deps.embedding.nudge([room])
+async function vectorsOf(deps: Deps, conversationId: string): Promise<void> {
+  deps.embedding.nudge([conversationId])
   for (;;) {
     const { remaining } = await deps.embedding.progress()
     if (remaining === 0) return
@@ -62,10 +64,10 @@ const { deps, close } = await createDeps(
 const rows: string[][] = []
 let within = true
 for (const conversation of files.map(readConversation)) {
-  const { room, ids } = await importInto(deps, conversation)
-  await vectorsOf(deps, room)
+  const { conversationId, ids } = await importInto(deps, conversation)
+  await vectorsOf(deps, conversationId)
   const build = (more: Partial<BuildContextInput>) =>
-    buildContext(deps, viewer, { conversationId: room, tokenBudget: 2_000, ...more })
+    buildContext(deps, viewer, { conversationId, tokenBudget: 2_000, ...more })
 
   /**
    * The share of all evidence turns that are in the contexts of their questions, in per cent; and the times taken, ms.
@@ -91,7 +93,7 @@ for (const conversation of files.map(readConversation)) {
   add('10 recent turns, 20 recalled', recalled, recalled.share >= TARGET ? 'ok' : 'below')
   add('10 recent turns', await evidenceIn(() => ({ recentTurns: 10 })))
   add('as many recent turns as fit', await evidenceIn(() => ({ strategy: 'SIMPLE' })))
-  await summarize(deps, viewer, { conversationId: room })
+  await summarize(deps, viewer, { conversationId })
   add('summarised, 20 recalled', await evidenceIn(recalling))
   for (const tokenBudget of BUDGETS) {
     for (const input of [{}, recalling(conversation.questions[0]!.question)]) {

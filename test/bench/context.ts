@@ -1,8 +1,8 @@
-// Building contexts in one process on Postgres: in a room of 100,000 turns against one of 1,000, and against the same
+// Building contexts in one process on Postgres: in a conversation of 100,000 turns against one of 1,000, and against the same
 // reads as plain prepared statements, with nothing counted, chosen or checked.
 
 import pg from 'pg'
-import type { Deps } from '../../src/domain/platform.ts'
+import type { Deps } from '../../src/domain/deps.ts'
 import { buildContext, type BuildContextInput } from '../../src/domain/context/build.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
@@ -37,8 +37,8 @@ const say = (n: number) =>
   `We should ${VERBS[n % 9]} the ${SUBJECTS[n % 11]} before the ${SUBJECTS[(n * 7) % 11]} number ${n % 997} is gone, `
   + `said the ${SUBJECTS[(n * 5) % 11]}'s owner.`
 
-async function makeRoom(deps: Deps, turns: number, progress: (message: string) => void): Promise<string> {
-  // Nothing is summarised, so that both windows are of the same turns, however long the room.
+async function makeConversation(deps: Deps, turns: number, progress: (message: string) => void): Promise<string> {
+  // Nothing is summarised, so that both windows are of the same turns, however long the conversation.
   const { id } = await createConversation(deps, viewer, {
     systemPrompt: 'Be brief.',
     compaction: { strategy: 'NEVER' },
@@ -59,8 +59,8 @@ async function makeRoom(deps: Deps, turns: number, progress: (message: string) =
 }
 
 /** Until every turn has a vector. */
-async function vectors(deps: Deps, room: string, progress: (message: string) => void): Promise<void> {
-  deps.embedding.nudge([room])
+async function vectors(deps: Deps, conversationId: string, progress: (message: string) => void): Promise<void> {
+  deps.embedding.nudge([conversationId])
   for (;;) {
     const { remaining } = await deps.embedding.progress()
     if (remaining === 0) return
@@ -98,15 +98,20 @@ async function statementsOf(deps: Deps, call: () => Promise<unknown>): Promise<u
 }
 
 /** What a context of recent and recalled turns has to read at the least: the newest turns, and the nearest. */
-function rawReads(pool: pg.Pool, deps: Deps, room: string) {
+function rawReads(pool: pg.Pool, deps: Deps, conversationId: string) {
   const columns = 't.id, t.seq, t.root_seq, t.actor, t.role, t.status, t.text, t.parts, t.token_count, t.created_at'
   const embedder = deps.embedding.searched()
   return {
-    room: () => pool.query({ name: 'raw-room', text: 'SELECT * FROM conversation WHERE id = $1', values: [room] }),
+    conversationId: () =>
+      pool.query({
+        name: 'raw-conversation',
+        text: 'SELECT * FROM conversation WHERE id = $1',
+        values: [conversationId],
+      }),
     recent: () =>
       pool.query({
         name: 'raw-recent',
-        values: [room, RECENT],
+        values: [conversationId, RECENT],
         text: `SELECT ${columns} FROM turn t WHERE t.conversation_id = $1 AND t.superseded_by IS NULL
              ORDER BY t.root_seq DESC, t.seq DESC LIMIT $2`,
       }),
@@ -114,7 +119,7 @@ function rawReads(pool: pg.Pool, deps: Deps, room: string) {
       const [vector] = await embedder.embed([query])
       return pool.query({
         name: 'raw-nearest',
-        values: [room, embedder.name, `[${vector!.join()}]`, K],
+        values: [conversationId, embedder.name, `[${vector!.join()}]`, K],
         text: `SELECT ${columns} FROM (
                  SELECT root_seq, seq FROM turn_vector WHERE conversation_id = $1 AND embedder = $2
                  ORDER BY embedding <=> $3::vector LIMIT $4) v
@@ -129,15 +134,15 @@ export async function context({ services, progress }: Bench): Promise<Report> {
     const { deps, close } = await openWorld(url, services.redisUrl)
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     try {
-      const small = await makeRoom(deps, SMALL, progress)
+      const small = await makeConversation(deps, SMALL, progress)
       await vectors(deps, small, progress)
       // Nothing is recalled from the large one, and nothing is to run beside what is measured.
       await deps.embedding.stop()
-      const large = await makeRoom(deps, LARGE, progress)
+      const large = await makeConversation(deps, LARGE, progress)
       await pool.query('VACUUM ANALYZE')
 
-      const build = (room: string, more: Partial<BuildContextInput>) =>
-        buildContext(deps, viewer, { conversationId: room, tokenBudget: 4_000, ...more })
+      const build = (conversationId: string, more: Partial<BuildContextInput>) =>
+        buildContext(deps, viewer, { conversationId, tokenBudget: 4_000, ...more })
       const query = (n: number) => `Who wanted to ${VERBS[n % 9]} the ${SUBJECTS[(n * 3) % 11]}?`
       const recalling = (n: number) => ({ recentTurns: RECENT, semanticRecall: { k: K }, query: query(n) })
       const raw = rawReads(pool, deps, small)
@@ -153,7 +158,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
         'with recall': () => timed((n) => build(small, recalling(n))),
         'raw reads': () =>
           timed(async (n) => {
-            await raw.room()
+            await raw.conversationId()
             await raw.recent()
             await raw.nearest(query(n))
           }),
@@ -177,7 +182,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       return {
         title: 'context: building one, in one process on Postgres',
         figures: [
-          figure('a room of 100,000 turns', found['100,000 turns'], found['1,000 turns'], 'one of 1,000', 0.67),
+          figure('a conversation of 100,000 turns', found['100,000 turns'], found['1,000 turns'], 'one of 1,000', 0.67),
           figure(
             `${RECENT} recent, ${K} recalled`,
             found['with recall'],
@@ -189,22 +194,28 @@ export async function context({ services, progress }: Bench): Promise<Report> {
             `${RECENT} recent, ${K} recalled`,
             found['with recall'],
             found['raw reads'],
-            'the room, its newest turns, and ORDER BY <=>',
+            'the conversation_id, its newest turns, and ORDER BY <=>',
             null,
           ),
           figure(
             `${RECENT} recent, ${K} recalled`,
             found['with recall'],
             found['recall alone'] + found['raw reads'] - found['raw nearest'],
-            'recall(), the room and its newest turns: nothing chosen or counted',
+            'recall(), the conversation and its newest turns: nothing chosen or counted',
             null,
           ),
-          figure('  of which: recall', found['recall alone'], found['raw nearest'], 'ORDER BY <=> over the room', null),
+          figure(
+            '  of which: recall',
+            found['recall alone'],
+            found['raw nearest'],
+            'ORDER BY <=> over the conversation_id',
+            null,
+          ),
           figure(
             '  of which: the rest',
             found['without recall'],
             found['raw reads'] - found['raw nearest'],
-            'the room and its newest turns, raw',
+            'the conversation and its newest turns, raw',
             null,
           ),
         ],

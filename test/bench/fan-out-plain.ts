@@ -14,13 +14,13 @@ type Event = { __typename: string; seq: number | null; turn?: Turn } & Partial<D
 type TurnInput = { conversationId: string; turn: { actor?: string; role: string; content?: string } }
 type DeltaInput = { turnId: string; text: string; start: number }
 
-const pubSub = createPubSub<{ room: [room: string, event: Event] }>()
-const rooms = new Map<string, string>()
+const pubSub = createPubSub<{ conversationId: [conversationId: string, event: Event] }>()
+const conversationIds = new Map<string, string>()
 let seq = 0
 
 const made = ({ conversationId, turn }: TurnInput): Turn => {
   const id = `turn_${randomUUID().slice(0, 26)}`
-  rooms.set(id, conversationId)
+  conversationIds.set(id, conversationId)
   const createdAt = new Date().toISOString()
   return { id, seq: ++seq, actor: turn.actor ?? 'speaker', role: turn.role, text: turn.content ?? '', createdAt }
 }
@@ -91,23 +91,31 @@ const schema = createSchema({
     Mutation: {
       appendTurn(_: unknown, { input }: { input: TurnInput }) {
         const turn = made(input)
-        pubSub.publish('room', input.conversationId, { __typename: 'TurnAppended', seq: turn.seq, turn })
+        pubSub.publish('conversationId', input.conversationId, { __typename: 'TurnAppended', seq: turn.seq, turn })
         return turn
       },
       openTurn(_: unknown, { input }: { input: TurnInput }) {
         const turn = made(input)
-        pubSub.publish('room', input.conversationId, { __typename: 'TurnOpened', seq: turn.seq, turn })
+        pubSub.publish('conversationId', input.conversationId, { __typename: 'TurnOpened', seq: turn.seq, turn })
         return turn
       },
       appendDelta(_: unknown, { input: { turnId, text, start } }: { input: DeltaInput }) {
         const end = start + text.length
-        pubSub.publish('room', rooms.get(turnId)!, { __typename: 'TurnDelta', seq: null, turnId, start, end, text })
+        pubSub.publish('conversationId', conversationIds.get(turnId)!, {
+          __typename: 'TurnDelta',
+          seq: null,
+          turnId,
+          start,
+          end,
+          text,
+        })
         return { turnId, end }
       },
     },
     Subscription: {
       conversationEvents: {
-        subscribe: (_: unknown, { conversationId: room }: { conversationId: string }) => pubSub.subscribe('room', room),
+        subscribe: (_: unknown, { conversationId }: { conversationId: string }) =>
+          pubSub.subscribe('conversationId', conversationId),
         resolve: (event: Event) => event,
       },
     },

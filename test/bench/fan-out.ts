@@ -1,4 +1,4 @@
-// One room, a thousand subscribers: our server against plain graphql-ws with yoga's pub/sub. Both get the same
+// One conversation, a thousand subscribers: our server against plain graphql-ws with yoga's pub/sub. Both get the same
 // mutations over HTTP and the same subscription; ours stores each event in Postgres and hears of it through Redis, the
 // other only tells it.
 
@@ -23,29 +23,29 @@ const DELTAS = 256
 const WRITERS = 64
 const PATIENCE_MS = 60_000
 
-const SUBSCRIPTION = `subscription Room($room: ID!) {
-  conversationEvents(conversationId: $room) {
+const SUBSCRIPTION = `subscription Conversation($conversationId: ID!) {
+  conversationEvents(conversationId: $conversationId) {
     __typename seq
     ... on TurnAppended { turn { id seq actor role text createdAt } }
     ... on TurnDelta { turnId start end text }
   }
 }`
-const APPEND = `mutation Say($room: ID!, $text: String!) {
-  appendTurn(input: { conversationId: $room, turn: { actor: "speaker", role: USER, content: $text } }) {
+const APPEND = `mutation Say($conversationId: ID!, $text: String!) {
+  appendTurn(input: { conversationId: $conversationId, turn: { actor: "speaker", role: USER, content: $text } }) {
     ... on Turn { id seq }
   }
 }`
-const OPEN = `mutation Open($room: ID!) {
-  openTurn(input: { conversationId: $room, turn: { actor: "speaker", role: ASSISTANT } }) { ... on Turn { id } }
+const OPEN = `mutation Open($conversationId: ID!) {
+  openTurn(input: { conversationId: $conversationId, turn: { actor: "speaker", role: ASSISTANT } }) { ... on Turn { id } }
 }`
 const DELTA = `mutation Go($turn: ID!, $text: String!, $start: Int!) {
   appendDelta(input: { turnId: $turn, text: $text, start: $start }) { ... on DeltaReceipt { end } }
 }`
 
-/** A server with a full room, and its driver. */
+/** A server with a full conversation, and its driver. */
 type Side = {
   server: ServerProcess
-  room: string
+  conversationId: string
   subscribers: Worker<Asked, Found>
   /** Open turns, and where their text ends. */
   turns: { id: string; end: number }[]
@@ -74,14 +74,20 @@ async function withConnections<T>(
 
 const arrived = async ({ subscribers }: Side) => (await subscribers.ask({ do: 'await', ms: PATIENCE_MS })) as Arrived
 
-/** Fills the room, and waits until every subscription is live: a turn appended by then reaches all. */
-async function enter(server: ServerProcess, room: string, progress: Bench['progress']): Promise<Side> {
+/** Fills the conversation, and waits until every subscription is live: a turn appended by then reaches all. */
+async function enter(server: ServerProcess, conversationId: string, progress: Bench['progress']): Promise<Side> {
   const subscribers = startWorker<Asked, Found>('./fan-out-subscribers.ts')
-  const side: Side = { server, room, subscribers, turns: [] }
-  await subscribers.ask({ do: 'open', port: server.port, query: SUBSCRIPTION, variables: { room }, count: SUBSCRIBERS })
+  const side: Side = { server, conversationId, subscribers, turns: [] }
+  await subscribers.ask({
+    do: 'open',
+    port: server.port,
+    query: SUBSCRIPTION,
+    variables: { conversationId },
+    count: SUBSCRIBERS,
+  })
   await sleep(1_000)
   await subscribers.ask({ do: 'expect', frames: 1 })
-  await withConnections(side, 1, ([connection]) => mutate(connection!, APPEND, { room, text: TEXT }))
+  await withConnections(side, 1, ([connection]) => mutate(connection!, APPEND, { conversationId, text: TEXT }))
   const { least, frames } = await arrived(side)
   if (least < 1 || !frames[0]?.includes('"TurnAppended"')) throw new Error(`not all are subscribed: ${frames[0]}`)
   progress(`${SUBSCRIBERS} subscribers are in`)
@@ -105,7 +111,7 @@ type Singles = Latencies & { cpu: number }
 
 /** Turns at 10 a second: latencies from sending one to each arrival; processor time of the server a delivery, in µs. */
 async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
-  const { server, subscribers, room } = side
+  const { server, subscribers, conversationId } = side
   await subscribers.ask({ do: 'expect', frames: SINGLES })
   const since: number[] = []
   const cpu = await server.cpuMs()
@@ -117,7 +123,7 @@ async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
       since.push(now())
       // A connection that is still busy holds the next turn up, and that is counted.
       const slot = index % connections.length
-      free[slot] = free[slot]!.then(() => mutate(connections[slot]!, APPEND, { room, text: TEXT }))
+      free[slot] = free[slot]!.then(() => mutate(connections[slot]!, APPEND, { conversationId, text: TEXT }))
     }
     await Promise.all(free)
   })
@@ -169,12 +175,15 @@ type Delta = { turnId: string; start: number; end: number; text: string }
 async function openTurns(side: Side): Promise<void> {
   await withConnections(side, 1, async ([connection]) => {
     for (let index = 0; index < WRITERS; index++) {
-      side.turns.push({ id: (await mutate<{ id: string }>(connection!, OPEN, { room: side.room })).id, end: 0 })
+      side.turns.push({
+        id: (await mutate<{ id: string }>(connection!, OPEN, { conversationId: side.conversationId })).id,
+        end: 0,
+      })
     }
   })
 }
 
-async function makeRoom(databaseUrl: string, redisUrl: string): Promise<string> {
+async function makeConversation(databaseUrl: string, redisUrl: string): Promise<string> {
   const { deps, close } = await openWorld(databaseUrl, redisUrl)
   const viewer = { tenant: 'default', actor: 'speaker' }
   const participants = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
@@ -188,14 +197,14 @@ async function makeRoom(databaseUrl: string, redisUrl: string): Promise<string> 
 
 export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: Bench): Promise<Report> {
   return withDatabase(databaseUrl, async (url) => {
-    const room = await makeRoom(url, redisUrl)
+    const conversationId = await makeConversation(url, redisUrl)
     const started: { stop(): Promise<void> }[] = []
     const enterOf = async (path: string) => {
       // The same turns stay open while the other server is measured, which takes longer than a lease.
       const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', STREAM_LEASE_SECONDS: '3600' }
       const server = await startServer(path, env)
       started.push(server)
-      const side = await enter(server, room, (message) => progress(`${path}: ${message}`))
+      const side = await enter(server, conversationId, (message) => progress(`${path}: ${message}`))
       started.push(side.subscribers)
       return side
     }
@@ -232,7 +241,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
       const against = 'graphql-ws + yoga pub/sub, in memory'
       const cost = { unit: 'µs', better: 'smaller', against } as const
       return {
-        title: `fan-out: ${SUBSCRIBERS} WebSocket subscribers of one room`,
+        title: `fan-out: ${SUBSCRIBERS} WebSocket subscribers of one conversation`,
         figures: [
           { what: 'single turns: server CPU a delivery', ours: cpu.ours, theirs: cpu.plain, target: 3.5, ...cost },
           {

@@ -14,8 +14,8 @@ const TURN = (t: string) => `
   || ',"role":"' || ${t}.role || '","text":' || to_json(${t}.text) || ',"createdAt":"'
   || to_char(${t}.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"}}'`
 
-const LAST = (room: string, limit: number) => `
-  SELECT * FROM turn WHERE conversation_id = ${room} ORDER BY root_seq DESC, seq DESC LIMIT ${limit}`
+const LAST = (conversationId: string, limit: number) => `
+  SELECT * FROM turn WHERE conversation_id = ${conversationId} ORDER BY root_seq DESC, seq DESC LIMIT ${limit}`
 
 const EDGES = `'{"edges":[' || coalesce(string_agg(${TURN('t')}, ',' ORDER BY t.root_seq, t.seq), '') || ']}'`
 
@@ -29,13 +29,15 @@ const LIST = `
   FROM (SELECT * FROM conversation WHERE tenant = 'default' ORDER BY created_at DESC, id DESC LIMIT 50) c
   CROSS JOIN LATERAL (SELECT ${EDGES} AS turns FROM (${LAST('c.id', 20)}) t) l`
 
-type Asked = { room: string }
+type Asked = { conversationId: string }
 
 const handlers: Record<string, (asked: Asked) => Promise<string>> = {
-  '/append': async ({ room }) => JSON.stringify({ data: { appendTurn: await appendByCall(pool, room) } }),
-  '/plain': async ({ room }) => JSON.stringify({ data: { appendTurn: await appendPlainly(pool, room) } }),
-  async '/page'({ room }) {
-    const { rows } = await pool.query<{ body: string }>({ name: 'page', text: PAGE, values: [room] })
+  '/append': async ({ conversationId }) =>
+    JSON.stringify({ data: { appendTurn: await appendByCall(pool, conversationId) } }),
+  '/plain': async ({ conversationId }) =>
+    JSON.stringify({ data: { appendTurn: await appendPlainly(pool, conversationId) } }),
+  async '/page'({ conversationId }) {
+    const { rows } = await pool.query<{ body: string }>({ name: 'page', text: PAGE, values: [conversationId] })
     return rows[0]!.body
   },
   async '/list'() {

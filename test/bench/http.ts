@@ -13,19 +13,19 @@ import { openWorld, withDatabase, type Bench } from './services.ts'
 const CONNECTIONS = 16
 const ROUNDS = 5
 const ROUND_MS = 1_500
-const ROOMS = 50
+const CONVERSATIONS = 50
 const TURNS = 400
-/** Turns that a room gets at once, so that rooms lie between each other on disk as they do in life. */
+/** Turns that a conversation gets at once, so that conversations lie between each other on disk as they do in life. */
 const STRETCH = 8
 
 const viewer = { tenant: 'default', actor: 'ada' }
 
 const NODE = 'edges { node { id seq actor role text createdAt } }'
-const APPEND = `mutation Say($room: ID!, $text: String!) {
-  appendTurn(input: { conversationId: $room, turn: { role: USER, content: $text } }) { ... on Turn { id seq } }
+const APPEND = `mutation Say($conversationId: ID!, $text: String!) {
+  appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: $text } }) { ... on Turn { id seq } }
 }`
-const PAGE = `query Page($room: ID!) { conversation(id: $room) { turns(last: 50) { ${NODE} } } }`
-const LIST = `query List { conversations(first: ${ROOMS}) { edges { node { id title turns(last: 20) { ${NODE} } } } } }`
+const PAGE = `query Page($conversationId: ID!) { conversation(id: $conversationId) { turns(last: 50) { ${NODE} } } }`
+const LIST = `query List { conversations(first: ${CONVERSATIONS}) { edges { node { id title turns(last: 20) { ${NODE} } } } } }`
 
 const WORDS =
   'the launch moves to a later day because its review was not done and nobody had read what billing wants'.split(' ')
@@ -34,7 +34,7 @@ const WORDS =
 const textOf = (number: number) =>
   Array.from({ length: 40 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 5))) % WORDS.length]).join(' ')
 
-/** The rooms that are read, and those that are written to. */
+/** The conversations that are read, and those that are written to. */
 async function fill(databaseUrl: string, redisUrl: string): Promise<{ read: string[]; written: string[] }> {
   const { deps, close } = await openWorld(databaseUrl, redisUrl)
   try {
@@ -42,18 +42,18 @@ async function fill(databaseUrl: string, redisUrl: string): Promise<{ read: stri
     for (let index = 0; index < CONNECTIONS * 2; index++) {
       made.written.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })).id)
     }
-    for (let index = 0; index < ROOMS; index++) {
+    for (let index = 0; index < CONVERSATIONS; index++) {
       const participants = [{ actor: 'ada' }, { actor: 'scout', kind: 'AGENT' as const }]
-      made.read.push((await createConversation(deps, viewer, { title: `Room ${index}`, participants })).id)
+      made.read.push((await createConversation(deps, viewer, { title: `Conversation ${index}`, participants })).id)
     }
     for (let from = 0; from < TURNS; from += STRETCH) {
       await Promise.all(
-        made.read.map((conversationId, room) =>
+        made.read.map((conversationId, place) =>
           appendTurns(deps, viewer, {
             conversationId,
             turns: Array.from({ length: STRETCH }, (_, index) => ({
               ...(index % 2 ? { actor: 'scout', role: 'ASSISTANT' as const } : { actor: 'ada', role: 'USER' as const }),
-              content: textOf(room * TURNS + from + index),
+              content: textOf(place * TURNS + from + index),
             })),
           }),
         ),
@@ -133,14 +133,15 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
         against: string,
       ): Figure => ({ what, ours: ours!, theirs: theirs!, target, against, unit: '/s', better: 'larger' })
 
-      const rooms = (from: number) => written.slice(from, from + CONNECTIONS).map((room) => ({ room, text: TEXT }))
+      const conversationIds = (from: number) =>
+        written.slice(from, from + CONNECTIONS).map((conversationId) => ({ conversationId, text: TEXT }))
       const appends = await race('append', {
-        ours: [ours, graphql(APPEND, rooms(0))],
-        limit: [limit, bare('/append', rooms(0))],
-        plain: [limit, bare('/plain', rooms(CONNECTIONS))],
+        ours: [ours, graphql(APPEND, conversationIds(0))],
+        limit: [limit, bare('/append', conversationIds(0))],
+        plain: [limit, bare('/plain', conversationIds(CONNECTIONS))],
       })
 
-      const asked = read.map((room) => ({ room }))
+      const asked = read.map((conversationId) => ({ conversationId }))
       const page = { ours: graphql(PAGE, asked), limit: bare('/page', asked) }
       const pageBytes = await compare([ours, page.ours], [limit, page.limit])
       const pages = await race('page', { ours: [ours, page.ours], limit: [limit, page.limit] })
@@ -151,7 +152,7 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
 
       notes.push(
         `Both answered the same bytes: ${pageBytes} a page, ${listBytes} a list. `
-          + `Appends go to ${CONNECTIONS} rooms; those that are read have ${TURNS} turns each.`,
+          + `Appends go to ${CONNECTIONS} conversations; those that are read have ${TURNS} turns each.`,
       )
       return {
         title: 'http: our server against a bare node:http + pg server',
@@ -160,7 +161,7 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
           figure('appendTurn, id and seq', appends.ours, appends.limit, 0.45, 'append_turns, the same statement'),
           figure('appendTurn, id and seq', appends.ours, appends.plain, null, 'counter + INSERT, nothing else'),
           figure('a page of 50 turns', pages.ours, pages.limit, 0.3, 'the same bytes from one SQL'),
-          figure('50 rooms × last 20 turns', lists.ours, lists.limit, 0.2, 'the same bytes from one SQL'),
+          figure('50 conversations × last 20 turns', lists.ours, lists.limit, 0.2, 'the same bytes from one SQL'),
         ],
       }
     } finally {

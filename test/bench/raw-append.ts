@@ -1,4 +1,4 @@
-// What appends are measured against, on raw `pg`: one call of our SQL function each, and the least that keeps a room
+// What appends are measured against, on raw `pg`: one call of our SQL function each, and the least that keeps a conversation
 // numbered. And the turn that everybody appends.
 
 import type { Pool } from 'pg'
@@ -13,8 +13,8 @@ const [actor, tenant] = ['ada', 'default']
 
 export type Placed = { id: string; seq: number }
 
-/** One call, one statement, waiting for the room's lock. */
-export async function appendByCall(pool: Pool, room: string): Promise<Placed> {
+/** One call, one statement, waiting for the conversation's lock. */
+export async function appendByCall(pool: Pool, conversationId: string): Promise<Placed> {
   const turn = {
     id: newId('turn'),
     actor,
@@ -26,7 +26,7 @@ export async function appendByCall(pool: Pool, room: string): Promise<Placed> {
     calls: [],
     answers: [],
   }
-  const [row] = await appendTurns(pool, [{ room, tenant, turns: [turn] }], true)
+  const [row] = await appendTurns(pool, [{ conversationId, tenant, turns: [turn] }], true)
   return { id: row!.id, seq: row!.seq }
 }
 
@@ -41,8 +41,8 @@ const PLAIN = {
     SELECT $1, $2, last_seq, last_seq, $3, 'USER', 'COMMITTED', $4, $5 FROM head RETURNING id, seq`,
 }
 
-/** The counter and the row: without journal, participants or idempotency, so it leaves holes in the room's journal. */
-export async function appendPlainly(pool: Pool, room: string): Promise<Placed> {
-  const { rows } = await pool.query<Placed>({ ...PLAIN, values: [newId('turn'), room, actor, TEXT, TOKENS] })
+/** The counter and the row: without journal, participants or idempotency, so it leaves holes in the conversation's journal. */
+export async function appendPlainly(pool: Pool, conversationId: string): Promise<Placed> {
+  const { rows } = await pool.query<Placed>({ ...PLAIN, values: [newId('turn'), conversationId, actor, TEXT, TOKENS] })
   return rows[0]!
 }

@@ -17,8 +17,8 @@ type Told = (done: number, total: number) => void
 /** What came of all questions; of how many hits, how many had a vector. */
 export type Answers = { answered: Answered[]; hits: number; withVector: number }
 
-/** A conversation in the server: its room, and which turn of the file each turn there is. */
-export type Imported = { conversation: Conversation; room: string; ids: Map<string, string> }
+/** A conversation in the server: its conversation, and which turn of the file each turn there is. */
+export type Imported = { conversation: Conversation; conversationId: string; ids: Map<string, string> }
 
 export function createClient(url: string, tenant: string) {
   const headers = { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': 'bench' }
@@ -38,7 +38,7 @@ export function createClient(url: string, tenant: string) {
 
   async function importOne(conversation: Conversation, told: (turns: number) => void): Promise<Imported> {
     const { name, speakers, turns } = conversation
-    const { id: room } = await ask<{ id: string }>(
+    const { id: conversationId } = await ask<{ id: string }>(
       'createConversation',
       `mutation ($input: CreateConversationInput!) {
       createConversation(input: $input) { ... on Conversation { id } ... on Error { code message } }
@@ -55,7 +55,7 @@ export function createClient(url: string, tenant: string) {
       }`,
         {
           input: {
-            conversationId: room,
+            conversationId,
             turns: batch.map((turn) => ({
               actor: turn.speaker,
               role: 'USER',
@@ -69,7 +69,7 @@ export function createClient(url: string, tenant: string) {
       written.turns.forEach(({ id }, place) => ids.set(id, batch[place]!.id))
       told(batch.length)
     }
-    return { conversation, room, ids }
+    return { conversation, conversationId, ids }
   }
 
   return {
@@ -107,7 +107,7 @@ export function createClient(url: string, tenant: string) {
       const total = imported.reduce((sum, { conversation }) => sum + conversation.questions.length, 0)
       const answered: Answered[] = []
       let [hits, withVector] = [0, 0]
-      for (const { conversation, room, ids } of imported) {
+      for (const { conversation, conversationId, ids } of imported) {
         for (const { question, category, evidence } of conversation.questions) {
           const start = performance.now()
           const found = await ask<{ hits: { similarity: number | null; memory: { id: string } }[] }>(
@@ -115,7 +115,7 @@ export function createClient(url: string, tenant: string) {
             `query ($input: RecallInput!) { recall(input: $input) {
               ... on Recall { hits { similarity memory { ... on Turn { id } } } } ... on Error { code message }
             } }`,
-            { input: { query: question, conversationId: room, scope: 'CONVERSATION', k: HITS } },
+            { input: { query: question, conversationId, scope: 'CONVERSATION', k: HITS } },
           )
           const ms = performance.now() - start
           hits += found.hits.length
@@ -134,13 +134,13 @@ export function createClient(url: string, tenant: string) {
     },
 
     async remove(imported: Imported[]): Promise<void> {
-      for (const { room } of imported) {
+      for (const { conversationId } of imported) {
         await ask(
           'deleteConversation',
           `mutation ($id: ID!) {
           deleteConversation(id: $id) { ... on ErasureReceipt { turns } ... on Error { code message } }
         }`,
-          { id: room },
+          { id: conversationId },
         )
       }
     },

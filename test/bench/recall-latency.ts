@@ -3,7 +3,7 @@
 // as words are, so that neither side has it easier than in life.
 
 import pg from 'pg'
-import type { Deps } from '../../src/domain/platform.ts'
+import type { Deps } from '../../src/domain/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
 import { recall, type RecallInput } from '../../src/domain/recall/recall.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
@@ -17,7 +17,7 @@ const DIMENSION = 384
 const CLUSTERS = 200
 /** How far vectors lie from the centre of their cluster, for each component of a unit vector. */
 const SPREAD = 0.04
-const ROOMS = 100
+const CONVERSATIONS = 100
 const TURNS = 1_000
 const ROUNDS = 5
 const QUERIES = 40
@@ -53,7 +53,7 @@ const embedder: Embedder = {
   close: async () => {},
 }
 
-async function fillRoom(deps: Deps, owner: string): Promise<string> {
+async function fillConversation(deps: Deps, owner: string): Promise<string> {
   const { id } = await createConversation(deps, viewer, { owner, participants: [{ actor: 'ada' }, { actor: 'scout' }] })
   const start = Date.UTC(2026, 0, 1)
   const turns = await appendTurns(deps, viewer, {
@@ -68,7 +68,7 @@ async function fillRoom(deps: Deps, owner: string): Promise<string> {
   })
   await deps.vectors.write(
     embedder.name,
-    turns.map(({ rootSeq, seq }) => ({ room: id, rootSeq, seq, vector: clustered() })),
+    turns.map(({ rootSeq, seq }) => ({ conversationId: id, rootSeq, seq, vector: clustered() })),
   )
   return id
 }
@@ -83,14 +83,14 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     try {
       await pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [embedder.name, DIMENSION])
-      const rooms: string[] = []
-      for (let i = 0; i < ROOMS; i++) {
-        rooms.push(await fillRoom(deps, 'ada'))
+      const conversationIds: string[] = []
+      for (let i = 0; i < CONVERSATIONS; i++) {
+        conversationIds.push(await fillConversation(deps, 'ada'))
         if (i % 10 === 9) progress(`${(i + 1) * TURNS} turns written`)
       }
       await pool.query('VACUUM ANALYZE')
       progress('making the index')
-      await makeVectorIndex(url, embedder, ROOMS * TURNS)
+      await makeVectorIndex(url, embedder, CONVERSATIONS * TURNS)
 
       // The median of the queries of a round, ms.
       const timed = async (ask: (i: number) => Promise<unknown>) => {
@@ -105,9 +105,14 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
       const queries = Array.from({ length: QUERIES }, () => ({ text: words(WORDS_A_QUERY), vector: clustered() }))
       const ours = (more: Partial<RecallInput>) =>
         timed((i) =>
-          recall(deps, viewer, { query: queries[i]!.text, k: 10, conversationId: rooms[i % ROOMS]!, ...more }),
+          recall(deps, viewer, {
+            query: queries[i]!.text,
+            k: 10,
+            conversationId: conversationIds[i % CONVERSATIONS]!,
+            ...more,
+          }),
         )
-      const inRoom = `SELECT conversation_id, seq FROM turn_vector WHERE conversation_id = $1 AND embedder = $2
+      const inConversation = `SELECT conversation_id, seq FROM turn_vector WHERE conversation_id = $1 AND embedder = $2
                       ORDER BY embedding <=> $3::vector LIMIT 10`
       const overAll = 'SELECT conversation_id, seq FROM turn_vector ORDER BY embedding <=> $1::vector LIMIT 10'
       const raw = (name: string, text: string, values: (i: number) => unknown[]) =>
@@ -115,17 +120,25 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
 
       const plans = new Set<string>()
       for (const scope of ['CONVERSATION', 'OWNER'] as const) {
-        const { plan } = await recall(deps, viewer, { query: queries[0]!.text, conversationId: rooms[0]!, scope })
+        const { plan } = await recall(deps, viewer, {
+          query: queries[0]!.text,
+          conversationId: conversationIds[0]!,
+          scope,
+        })
         plans.add(`${scope}: vectors ${plan.vectorSearch}, ${plan.candidates} candidates`)
       }
       const contestants = {
         'recall, 1,000 turns': () => ours({}),
         'raw, 1,000 turns': () =>
-          raw('in-room', inRoom, (i) => [rooms[i % ROOMS], embedder.name, vectorParameter(queries[i]!.vector)]),
+          raw('in-conversation', inConversation, (i) => [
+            conversationIds[i % CONVERSATIONS],
+            embedder.name,
+            vectorParameter(queries[i]!.vector),
+          ]),
         'recall, 100,000 turns': () => ours({ scope: 'OWNER' }),
         'raw, 100,000 turns': () => raw('over-all', overAll, (i) => [vectorParameter(queries[i]!.vector)]),
         'vectors alone, 100,000 turns': () =>
-          timed((i) => deps.vectors.nearest(embedder.name, viewer, rooms, queries[i]!.vector, 10, {})),
+          timed((i) => deps.vectors.nearest(embedder.name, viewer, conversationIds, queries[i]!.vector, 10, {})),
       }
       for (const warmUp of Object.values(contestants)) await warmUp()
       const found = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
@@ -141,7 +154,7 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
       return {
         title: 'recall: against the plainest vector query, in one process on Postgres',
         figures: [
-          figure('recall, 1,000 turns', 'raw, 1,000 turns', 'ORDER BY <=> over the room', 0.125),
+          figure('recall, 1,000 turns', 'raw, 1,000 turns', 'ORDER BY <=> over the conversation_id', 0.125),
           figure('recall, 100,000 turns', 'raw, 100,000 turns', 'ORDER BY <=> over the table', 0.67),
           figure('vectors alone, 100,000 turns', 'raw, 100,000 turns', 'ORDER BY <=> over the table', 3),
         ],
@@ -149,7 +162,7 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
           `Medians of ${ROUNDS} interleaved rounds of ${QUERIES} queries each, one at a time; k 10, `
             + `${DIMENSION} components.`,
           `Plans: ${[...plans].join('; ')}.`,
-          `${format(ROOMS * TURNS)} turns of one owner in ${ROOMS} rooms, ${WORDS_A_TURN} words each.`,
+          `${format(CONVERSATIONS * TURNS)} turns of one owner in ${CONVERSATIONS} conversations, ${WORDS_A_TURN} words each.`,
         ],
       }
     } finally {

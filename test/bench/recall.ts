@@ -20,7 +20,7 @@ const USAGE = `Usage: npm run bench:recall -- [--postgres | --url URL] FILE…
 
 FILE        a LoCoMo conversation
 --postgres  on the Postgres that TEST_DATABASE_URL names, not on the embedded database
---url URL   on a server that runs, whose GraphQL that is; the rooms are deleted afterwards. Only with vectors.
+--url URL   on a server that runs, whose GraphQL that is; the conversations are deleted afterwards. Only with vectors.
 
 EMBEDDER and what goes with it are those of the environment, as for the server.`
 

@@ -1,4 +1,4 @@
-// Vectors alone, on Postgres: what the HNSW index finds of the true nearest, and how long that takes for all rooms of
+// Vectors alone, on Postgres: what the HNSW index finds of the true nearest, and how long that takes for all conversations of
 // one owner, against the plainest query over the same table. 100,000 vectors of 384 components, in clusters, the same
 // in every run.
 
@@ -17,9 +17,9 @@ const DIMENSION = 384
 const CLUSTERS = 200
 /** How far vectors lie from the centre of their cluster, for each component of a unit vector. */
 const SPREAD = 0.04
-const ROOMS = 100
+const CONVERSATIONS = 100
 const TURNS = 1_000
-const TOTAL = ROOMS * TURNS
+const TOTAL = CONVERSATIONS * TURNS
 const QUERIES = 200
 const ROUNDS = 5
 const TIMED = 20
@@ -28,7 +28,7 @@ const BATCH = 500
 const EMBEDDER = 'bench:384'
 
 const viewer = { tenant: 'default', actor: 'ada' }
-const rooms = Array.from({ length: ROOMS }, (_, i) => `conv_${String(i).padStart(26, '0')}`)
+const conversationIds = Array.from({ length: CONVERSATIONS }, (_, i) => `conv_${String(i).padStart(26, '0')}`)
 
 /** The same numbers in every run, from 0 to 1 (Park and Miller's generator). */
 let state = 20_261_121
@@ -43,27 +43,32 @@ const clustered = () => {
 async function fill(pool: pg.Pool, vectors: VectorSearch, progress: Bench['progress']): Promise<void> {
   await pool.query(
     `INSERT INTO conversation (id, tenant, owner) SELECT r, 'default', 'ada' FROM unnest($1::text[]) r`,
-    [rooms],
+    [conversationIds],
   )
   await pool.query(
     `INSERT INTO journal (conversation_id, tenant, last_seq, turn_count)
      SELECT r, 'default', $2::integer, $2::integer FROM unnest($1::text[]) r`,
-    [rooms, TURNS],
+    [conversationIds, TURNS],
   )
   await pool.query(
     `INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, token_count, terms)
      SELECT r || '-' || i, r, i, i, 'ada', 'USER', 'COMMITTED', repeat('word ', 25), 25, '{}'
      FROM unnest($1::text[]) r, generate_series(1, $2::integer) i`,
-    [rooms, TURNS],
+    [conversationIds, TURNS],
   )
   await pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [EMBEDDER, DIMENSION])
-  // A room's turns are of many clusters, as talk is.
+  // A conversation's turns are of many clusters, as talk is.
   for (let done = 0; done < TOTAL; done += BATCH) {
     await vectors.write(
       EMBEDDER,
       Array.from({ length: BATCH }, (_, i) => {
         const seq = ((done + i) % TURNS) + 1
-        return { room: rooms[Math.floor((done + i) / TURNS)]!, rootSeq: seq, seq, vector: clustered() }
+        return {
+          conversationId: conversationIds[Math.floor((done + i) / TURNS)]!,
+          rootSeq: seq,
+          seq,
+          vector: clustered(),
+        }
       }),
     )
     if ((done + BATCH) % 20_000 === 0) progress(`${done + BATCH} vectors`)
@@ -71,7 +76,8 @@ async function fill(pool: pg.Pool, vectors: VectorSearch, progress: Bench['progr
   await pool.query('VACUUM ANALYZE')
 }
 
-const PLAIN = 'SELECT conversation_id AS room, seq FROM turn_vector ORDER BY embedding <=> $1::vector LIMIT 10'
+const PLAIN =
+  'SELECT conversation_id AS "conversationId", seq FROM turn_vector ORDER BY embedding <=> $1::vector LIMIT 10'
 
 export async function vectors({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
@@ -86,10 +92,10 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       progress(`index made in ${built.toFixed(1)} s`)
 
       const nearest = async (query: Float32Array, limit = K) =>
-        search.nearest(EMBEDDER, viewer, rooms, query, limit, {})
+        search.nearest(EMBEDDER, viewer, conversationIds, query, limit, {})
       const plain = async (query: Float32Array) =>
         (
-          await pool.query<{ room: string; seq: number }>({
+          await pool.query<{ conversationId: string; seq: number }>({
             name: 'plain',
             text: PLAIN,
             values: [vectorParameter(query)],
@@ -102,8 +108,8 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       for (let i = 0; i < QUERIES; i++) {
         const query = clustered()
         const { how, found } = await nearest(query)
-        const expected = new Set((await plain(query)).map(({ room, seq }) => `${room} ${seq}`))
-        hits += found.filter(({ room, seq }) => expected.has(`${room} ${seq}`)).length
+        const expected = new Set((await plain(query)).map(({ conversationId, seq }) => `${conversationId} ${seq}`))
+        hits += found.filter(({ conversationId, seq }) => expected.has(`${conversationId} ${seq}`)).length
         short += Number(found.length < K) + Number((await nearest(query, 200)).found.length < 200)
         exact += Number(how === 'EXACT')
       }

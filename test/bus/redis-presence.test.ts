@@ -11,7 +11,7 @@ const server = process.env.TEST_REDIS_URL ?? ''
 // takeExpired takes anybody's marks: a database of our own, so that servers under test on this Redis do not meet us.
 const url = server && Object.assign(new URL(server), { pathname: `/${1 + (process.pid % 15)}` }).href
 const quiet = { info() {}, warn() {}, error() {} }
-const mark = { room: 'room', actor: 'ada', holder: 'socket' }
+const mark = { conversationId: 'conversation', actor: 'ada', holder: 'socket' }
 
 describe.skipIf(!server)('presence on Redis', () => {
   const admin = createClient({ url })
@@ -56,7 +56,12 @@ describe.skipIf(!server)('presence on Redis', () => {
       await proxy.close()
     })
     const allReject = (message: string) => {
-      const calls = [store.set(mark, '', 60_000), store.remove(mark), store.states(['room']), store.takeExpired(1)]
+      const calls = [
+        store.set(mark, '', 60_000),
+        store.remove(mark),
+        store.states(['conversation']),
+        store.takeExpired(1),
+      ]
       return Promise.all(calls.map((call) => expect(call).rejects.toThrow(message)))
     }
 
@@ -65,12 +70,12 @@ describe.skipIf(!server)('presence on Redis', () => {
     await allReject('did not answer')
     expect(Date.now() - asked).toBeLessThan(2_500)
     await proxy.cut()
-    await vi.waitFor(() => expect(store.states(['room'])).rejects.toThrow('offline'), GENEROUS)
+    await vi.waitFor(() => expect(store.states(['conversation'])).rejects.toThrow('offline'), GENEROUS)
     await allReject('offline')
 
     await proxy.mend()
     await vi.waitFor(() => store.set(mark, 'TYPING', 60_000), GENEROUS)
-    expect(await store.states(['room'])).toEqual(new Map([['room', new Map([['ada', 'TYPING']])]]))
+    expect(await store.states(['conversation'])).toEqual(new Map([['conversation', new Map([['ada', 'TYPING']])]]))
     expect(log.warn).toHaveBeenCalledOnce()
     expect(log.info).toHaveBeenCalledOnce()
   })

@@ -13,7 +13,11 @@ type World = {
 const LONG = 60_000
 const SHORT = 60
 
-const mark = (actor: string, holder = 'socket', room = 'room'): PresenceMark => ({ room, actor, holder })
+const mark = (actor: string, holder = 'socket', conversationId = 'conversation'): PresenceMark => ({
+  conversationId,
+  actor,
+  holder,
+})
 
 export function presenceContract(name: string, create: () => Promise<World>): void {
   describe(name, () => {
@@ -25,17 +29,18 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       await Promise.all([store.close(), other.close()])
     })
 
-    /** The room's states, as a plain object. */
-    const states = async (room = 'room') => Object.fromEntries((await other.states([room])).get(room) ?? [])
+    /** The conversation's states, as a plain object. */
+    const states = async (conversationId = 'conversation') =>
+      Object.fromEntries((await other.states([conversationId])).get(conversationId) ?? [])
 
-    test('a mark shows in its room, and there only, for every process', async () => {
+    test('a mark shows in its conversation, and there only, for every process', async () => {
       await store.set(mark('ada'), 'ONLINE', LONG)
       await store.set(mark('bob'), 'TYPING', LONG)
       await store.set(mark('eve', 'socket', 'elsewhere'), 'ONLINE', LONG)
-      expect(await other.states(['room', 'elsewhere', 'nowhere'])).toEqual(
+      expect(await other.states(['conversation', 'elsewhere', 'nowhere'])).toEqual(
         new Map([
           [
-            'room',
+            'conversation',
             new Map([
               ['ada', 'ONLINE'],
               ['bob', 'TYPING'],
@@ -94,7 +99,7 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
     })
 
     test('many takers at once share the expired marks without giving one twice', async () => {
-      const marks = Array.from({ length: 60 }, (_, i) => mark(`actor-${i}`, 'socket', `room-${i % 3}`))
+      const marks = Array.from({ length: 60 }, (_, i) => mark(`actor-${i}`, 'socket', `conversation-${i % 3}`))
       await Promise.all(marks.map((one) => store.set(one, 'ONLINE', SHORT)))
       await elapse(SHORT)
       const takes = Array.from({ length: 20 }, (_, i) => (i % 2 ? store : other).takeExpired(7))
@@ -122,10 +127,10 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
     })
 
     test('names and states may hold any characters', async () => {
-      const odd = mark('a:b|c "d"\n漢🙂', 'x y:1/%z', 'room:"\\')
+      const odd = mark('a:b|c "d"\n漢🙂', 'x y:1/%z', 'conversation:"\\')
       await store.set(odd, 'TYPING:\nto\n🙂', SHORT)
-      await store.set(mark('__proto__', 'socket', odd.room), 'ONLINE', LONG)
-      const seen = (await other.states([odd.room])).get(odd.room)
+      await store.set(mark('__proto__', 'socket', odd.conversationId), 'ONLINE', LONG)
+      const seen = (await other.states([odd.conversationId])).get(odd.conversationId)
       expect(seen).toEqual(
         new Map([
           [odd.actor, 'TYPING:\nto\n🙂'],

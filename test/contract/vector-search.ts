@@ -2,7 +2,7 @@
 // through an HNSW index.
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { deleteConversation } from '../../src/domain/conversation.ts'
+import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { addParticipant } from '../../src/domain/participant.ts'
 import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
 import { openTurn, type TurnInput } from '../../src/domain/turn/append.ts'
@@ -23,7 +23,7 @@ const at = (degrees: number) =>
 const EAST = at(0)
 const cosine = (degrees: number) => Math.cos((degrees * Math.PI) / 180)
 
-const placeOf = (turn: Turn): Place => ({ room: turn.conversationId, rootSeq: turn.rootSeq, seq: turn.seq })
+const placeOf = (turn: Turn): Place => ({ conversationId: turn.conversationId, rootSeq: turn.rootSeq, seq: turn.seq })
 
 export function vectorSearchContract(
   name: string,
@@ -48,21 +48,31 @@ export function vectorSearchContract(
       return {
         ...tenant,
         /** A turn with a vector at that many degrees. */
-        async tell(room: string, degrees: number, actor = 'ada', more: Partial<TurnInput> = {}): Promise<Turn> {
-          const turn = await tenant.say(room, actor, `${degrees} degrees`, more)
+        async tell(
+          conversationId: string,
+          degrees: number,
+          actor = 'ada',
+          more: Partial<TurnInput> = {},
+        ): Promise<Turn> {
+          const turn = await tenant.say(conversationId, actor, `${degrees} degrees`, more)
           await keep(turn, degrees)
           return turn
         },
-        async nearest(rooms: string[], limit = 10, as = 'ada', filter = {}): Promise<Place[]> {
-          const { found } = await vectors.nearest(EMBEDDER, tenant.as(as), rooms, EAST, limit, filter)
-          return found.map(({ room, rootSeq, seq }) => ({ room, rootSeq, seq }))
+        async nearest(conversationIds: string[], limit = 10, as = 'ada', filter = {}): Promise<Place[]> {
+          const { found } = await vectors.nearest(EMBEDDER, tenant.as(as), conversationIds, EAST, limit, filter)
+          return found.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
         },
       }
     }
 
-    it('scans the vectors of those rooms, and of no other room or embedder', async () => {
-      const { room, tell, say } = scene()
-      const [one, two, elsewhere, empty] = [await room(), await room(), await room(), await room()]
+    it('scans the vectors of those conversations, and of no other conversation or embedder', async () => {
+      const { newConversation, tell, say } = scene()
+      const [one, two, elsewhere, empty] = [
+        await newConversation(),
+        await newConversation(),
+        await newConversation(),
+        await newConversation(),
+      ]
       const [a, b] = [await tell(one, 0), await tell(one, 60)]
       const c = await tell(two, 90)
       await tell(elsewhere, 0)
@@ -77,8 +87,8 @@ export function vectorSearchContract(
     })
 
     it('compares just those turns that are asked for', async () => {
-      const { room, tell, say } = scene()
-      const [one, two] = [await room(), await room()]
+      const { newConversation, tell, say } = scene()
+      const [one, two] = [await newConversation(), await newConversation()]
       const turns = [await tell(one, 0), await tell(two, 60), await tell(one, 180)]
       const without = await say(one, 'ada', 'without a vector')
       const found = await vectors.of(EMBEDDER, [turns[1]!, turns[2]!, without].map(placeOf), EAST)
@@ -89,8 +99,8 @@ export function vectorSearchContract(
     })
 
     it('finds the nearest first, and no more than asked for', async () => {
-      const { room, tell, nearest } = scene()
-      const [one, two, elsewhere] = [await room(), await room(), await room()]
+      const { newConversation, tell, nearest } = scene()
+      const [one, two, elsewhere] = [await newConversation(), await newConversation(), await newConversation()]
       const turns = [await tell(one, 40), await tell(two, 10), await tell(one, 30), await tell(two, 170)]
       await tell(elsewhere, 5)
       const [a, b, c, d] = turns.map(placeOf)
@@ -101,16 +111,16 @@ export function vectorSearchContract(
     })
 
     it('says how similar they are', async () => {
-      const { room, tell, as } = scene()
-      const one = await room()
+      const { newConversation, tell, as } = scene()
+      const one = await newConversation()
       await tell(one, 20)
       const { found } = await vectors.nearest(EMBEDDER, as('ada'), [one], EAST, 1, {})
       expect(found[0]!.similarity).toBeCloseTo(cosine(20), 5)
     })
 
     it('keeps the first vector of a turn, and finds what was written after a search', async () => {
-      const { room, tell, nearest } = scene()
-      const one = await room()
+      const { newConversation, tell, nearest } = scene()
+      const one = await newConversation()
       const first = await tell(one, 50)
       expect(await nearest([one])).toEqual([placeOf(first)])
       await keep(first, 0)
@@ -122,8 +132,8 @@ export function vectorSearchContract(
     })
 
     it('misses nothing that is written while it searches', async () => {
-      const { room, say, nearest } = scene()
-      const one = await room()
+      const { newConversation, say, nearest } = scene()
+      const one = await newConversation()
       const turns: Turn[] = []
       for (let i = 0; i < 30; i++) turns.push(await say(one, 'ada', `turn ${i}`))
       await Promise.all(turns.flatMap((turn, i) => [keep(turn, i), nearest([one])]))
@@ -131,9 +141,9 @@ export function vectorSearchContract(
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(30)
     })
 
-    it('passes over rooms, turns and embedders that are gone, and keeps the rest', async () => {
-      const { room, say, as, nearest } = scene()
-      const [one, gone] = [await room(), await room()]
+    it('passes over conversations, turns and embedders that are gone, and keeps the rest', async () => {
+      const { newConversation, say, as, nearest } = scene()
+      const [one, gone] = [await newConversation(), await newConversation()]
       const [stays, lost] = [await say(one, 'ada', 'stays'), await say(gone, 'ada', 'goes')]
       const erased = await say(one, 'ada', 'erased')
       await world.deps.pool.query(`UPDATE turn SET status = 'ERASED' WHERE id = $1`, [erased.id])
@@ -149,9 +159,9 @@ export function vectorSearchContract(
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(1)
     })
 
-    it('finds nothing of a room that was deleted, once it is forgotten', async () => {
-      const { room, tell, as, nearest } = scene()
-      const one = await room()
+    it('finds nothing of a conversation that was deleted, once it is forgotten', async () => {
+      const { newConversation, tell, as, nearest } = scene()
+      const one = await newConversation()
       await tell(one, 10)
       expect(await nearest([one])).toHaveLength(1)
       await deleteConversation(world.deps, as('ada'), one)
@@ -161,8 +171,8 @@ export function vectorSearchContract(
     })
 
     it('finds for no one what is not in their view, nor fewer for it', async () => {
-      const { room, tell, nearest } = scene()
-      const one = await room('ada', 'bob', 'eve')
+      const { newConversation, tell, nearest } = scene()
+      const one = await newConversation('ada', 'bob', 'eve')
       const open = [await tell(one, 50), await tell(one, 60)]
       const secret = await Promise.all(
         Array.from({ length: 30 }, (_, i) => tell(one, i / 10, 'ada', { audience: ['bob'] })),
@@ -174,8 +184,8 @@ export function vectorSearchContract(
     })
 
     it('finds nothing from before the viewer joined', async () => {
-      const { room, tell, nearest, as } = scene()
-      const one = await room('ada')
+      const { newConversation, tell, nearest, as } = scene()
+      const one = await newConversation('ada')
       const before = await tell(one, 0)
       await addParticipant(world.deps, as('owner'), {
         conversationId: one,
@@ -187,8 +197,8 @@ export function vectorSearchContract(
     })
 
     it('finds of several versions the newest that the viewer sees', async () => {
-      const { room, tell, nearest, as } = scene()
-      const one = await room('ada')
+      const { newConversation, tell, nearest, as } = scene()
+      const one = await newConversation('ada')
       const old = await tell(one, 0)
       const newer = await supersedeTurn(world.deps, as('ada'), {
         turnId: old.id,
@@ -200,24 +210,24 @@ export function vectorSearchContract(
     })
 
     it('finds no turn that is not committed', async () => {
-      const { room, nearest, as } = scene()
-      const one = await room('ada')
+      const { newConversation, nearest, as } = scene()
+      const one = await newConversation('ada')
       const turn = await openTurn(world.deps, as('ada'), { conversationId: one, turn: { role: 'USER' } })
       await appendDelta(world.deps, as('ada'), { turnId: turn.id, start: 0, text: 'so far' })
       await keep(turn, 0)
       expect(await nearest([one])).toEqual([])
     })
 
-    it('finds nothing in rooms of another tenant', async () => {
+    it('finds nothing in conversations of another tenant', async () => {
       const [mine, theirs] = [scene(), scene()]
-      const room = await theirs.room()
-      await theirs.tell(room, 0)
-      expect(await mine.nearest([room])).toEqual([])
+      const conversationId = await theirs.newConversation()
+      await theirs.tell(conversationId, 0)
+      expect(await mine.nearest([conversationId])).toEqual([])
     })
 
     it('narrows by actor, role, time and metadata', async () => {
-      const { room, tell, nearest } = scene()
-      const one = await room()
+      const { newConversation, tell, nearest } = scene()
+      const one = await newConversation()
       const said = (day: number) => ({ createdAt: new Date(Date.UTC(2025, 0, day)) })
       const a = placeOf(await tell(one, 30, 'ada', { ...said(1), metadata: { topic: 'cats', n: 1 } }))
       const b = placeOf(await tell(one, 20, 'bob', { ...said(2), role: 'ASSISTANT' }))

@@ -1,4 +1,4 @@
-// `npm run demo [-- URL] [-- --fast]`: a person and two agents in one room of a running server, over graphql-ws. What
+// `npm run demo [-- URL] [-- --fast]`: a person and two agents in one conversation of a running server, over graphql-ws. What
 // is printed is what Ada's own subscription brings; then each claim is asked of the server. Ends with 1 if one fails.
 
 import { connect, type Participant, type Turn } from './participant.ts'
@@ -43,17 +43,17 @@ async function assertServer(): Promise<void> {
 
 /** Thinks, then writes the text word by word into an open turn; `between` may act when so many words are written. */
 async function stream(
-  room: string,
+  conversationId: string,
   writer: Participant,
   content: string,
   turn: object = {},
   between?: (words: number, turnId: string, end: number) => Promise<unknown> | void,
 ): Promise<Turn> {
-  await writer.be(room, 'THINKING')
+  await writer.be(conversationId, 'THINKING')
   await wait(PACE.thought)
-  await writer.read(room)
-  await writer.be(room, 'TYPING')
-  const { id } = await writer.open(room, { role: 'ASSISTANT', ...turn })
+  await writer.read(conversationId)
+  await writer.be(conversationId, 'TYPING')
+  const { id } = await writer.open(conversationId, { role: 'ASSISTANT', ...turn })
   let end = 0
   for (const [index, word] of content.match(/\S+\s*/g)!.entries()) {
     await between?.(index, id, end)
@@ -61,41 +61,41 @@ async function stream(
     await wait(PACE.word)
   }
   const written = await writer.commit(id)
-  await writer.be(room, 'ONLINE')
+  await writer.be(conversationId, 'ONLINE')
   await wait(PACE.breath)
   return written
 }
 
-async function play(room: string, ada: Participant, scout: Participant, scribe: Participant) {
-  await ada.say(room, { role: 'USER', content: LINES.request })
+async function play(conversationId: string, ada: Participant, scout: Participant, scribe: Participant) {
+  await ada.say(conversationId, { role: 'USER', content: LINES.request })
   await wait(PACE.breath)
-  await stream(room, scout, LINES.found)
+  await stream(conversationId, scout, LINES.found)
 
-  const whisper = await ada.say(room, { role: 'USER', content: LINES.whisper, audience: ['scout'] })
+  const whisper = await ada.say(conversationId, { role: 'USER', content: LINES.whisper, audience: ['scout'] })
   await wait(PACE.breath)
-  await stream(room, scout, LINES.ordered, { audience: ['ada'] })
+  await stream(conversationId, scout, LINES.ordered, { audience: ['ada'] })
 
   // Scribe goes on writing while Ada is away; some words are left for when she is back.
-  const invitation = await stream(room, scribe, LINES.invitation, {}, async (words, turnId, end) => {
+  const invitation = await stream(conversationId, scribe, LINES.invitation, {}, async (words, turnId, end) => {
     if (words === 12) await ada.hasText(turnId, end).then(ada.cut)
     if (words === 24) await ada.reconnect()
   })
-  await ada.say(room, { role: 'USER', content: LINES.correction })
+  await ada.say(conversationId, { role: 'USER', content: LINES.correction })
   await wait(PACE.breath)
-  await scribe.be(room, 'TYPING')
+  await scribe.be(conversationId, 'TYPING')
   await wait(PACE.thought)
   const edited = await scribe.edit(invitation.id, { role: 'ASSISTANT', content: LINES.edited })
-  await scribe.be(room, 'ONLINE')
+  await scribe.be(conversationId, 'ONLINE')
   await ada.hasHeard(edited.seq)
-  await ada.read(room)
+  await ada.read(conversationId)
   return { whisper, invitation, edited }
 }
 
 /** Whether any word of the whispers is in what was heard. */
 const leaks = (heard: unknown) => JSON.stringify(heard).includes(SECRET)
 
-async function askAbout(room: string, whisper: Turn, who: Participant) {
-  const { history, turnCount } = await who.room(room)
+async function askAbout(conversationId: string, whisper: Turn, who: Participant) {
+  const { history, turnCount } = await who.conversation(conversationId)
   const live = who.events.filter(({ turn }) => turn?.id === whisper.id)
   return {
     inHistory: history.some(({ id }) => id === whisper.id),
@@ -108,10 +108,10 @@ async function askAbout(room: string, whisper: Turn, who: Participant) {
 
 type Played = Awaited<ReturnType<typeof play>>
 
-async function prove(room: string, people: Participant[], { whisper, invitation, edited }: Played) {
+async function prove(conversationId: string, people: Participant[], { whisper, invitation, edited }: Played) {
   const [ada, scout, scribe] = people as [Participant, Participant, Participant]
   screen.heading('The whisper, asked for by both agents')
-  const [told, kept] = [await askAbout(room, whisper, scout), await askAbout(room, whisper, scribe)]
+  const [told, kept] = [await askAbout(conversationId, whisper, scout), await askAbout(conversationId, whisper, scribe)]
   const word = (is: boolean) => (is ? 'yes' : 'no')
   screen.table(
     32,
@@ -125,9 +125,9 @@ async function prove(room: string, people: Participant[], { whisper, invitation,
     ],
   )
 
-  const rooms = await Promise.all(people.map((each) => each.room(room)))
-  screen.heading('The room, as each of them sees it')
-  const histories = rooms.map(({ history }) => history)
+  const conversationIds = await Promise.all(people.map((each) => each.conversation(conversationId)))
+  screen.heading('The conversation, as each of them sees it')
+  const histories = conversationIds.map(({ history }) => history)
   const ids = [...new Set(histories.flat().map(({ id }) => id))]
   const turns = ids.map((id) => {
     const seen = histories.map((history) => history.find((turn) => turn.id === id))
@@ -135,13 +135,13 @@ async function prove(room: string, people: Participant[], { whisper, invitation,
     return [String(seq), ...seen.map((turn) => (turn ? `${actor}: ${turn.text}` : '·'))]
   })
   const unread = people.map(({ actor }, index) =>
-    String(rooms[index]!.participants.find((each) => each.actor === actor)!.unreadCount),
+    String(conversationIds[index]!.participants.find((each) => each.actor === actor)!.unreadCount),
   )
   screen.table(6, ['seq', ...people.map(({ actor }) => actor)], [...turns, ['unread', ...unread]])
 
   screen.line()
   const seqs = ada.events.flatMap(({ seq }) => seq ?? [])
-  const { lastSeq } = rooms[0]!
+  const { lastSeq } = conversationIds[0]!
   claim(
     seqs.length === lastSeq && seqs.every((seq, index) => seq === index + 1),
     `Ada got entries 1 to ${lastSeq}, each once and in order, through the cut`,
@@ -150,7 +150,8 @@ async function prove(room: string, people: Participant[], { whisper, invitation,
     events.every(({ __typename, turn }) => __typename !== 'TurnCommitted' || texts.get(turn!.id) === turn!.text),
   )
   claim(joined, 'joined, the deltas are the stored text, for every reader')
-  const hasAll = told.inHistory && told.live && told.node && told.leaks && told.turnCount === rooms[0]!.turnCount
+  const hasAll =
+    told.inHistory && told.live && told.node && told.leaks && told.turnCount === conversationIds[0]!.turnCount
   const hasNone = !kept.inHistory && !kept.live && !kept.node && !kept.leaks && kept.turnCount === told.turnCount - 2
   claim(hasAll && hasNone, 'Scribe has got nothing of the whisper, not even a count; Scout has all of it')
   const placed = histories.every(
@@ -159,14 +160,14 @@ async function prove(room: string, people: Participant[], { whisper, invitation,
       && history.findIndex(({ id }) => id === edited.id) === history.length - 2,
   )
   claim(placed, 'the edited invitation stands where the first one stood')
-  screen.note(`the room stays: ${room}, to be looked at in GraphiQL at ${url}`)
+  screen.note(`the conversation stays: ${conversationId}, to be looked at in GraphiQL at ${url}`)
 }
 
 async function run(): Promise<void> {
   await assertServer()
   const people = PEOPLE.map(({ actor }) => connect(url, actor))
   const [ada, scout, scribe] = people as [Participant, Participant, Participant]
-  const { id: room } = await ada.createRoom({ title: TITLE, participants: PEOPLE })
+  const { id: conversationId } = await ada.createConversation({ title: TITLE, participants: PEOPLE })
   screen.heading(`${TITLE}: a person and two agents, as Ada sees it`)
   screen.line()
 
@@ -174,7 +175,7 @@ async function run(): Promise<void> {
   let away: number | null = null
   ada
     .follow(
-      room,
+      conversationId,
       (event) => {
         if (away !== null && event.__typename === 'TurnDelta') {
           // The first text that comes is what she has missed.
@@ -187,12 +188,12 @@ async function run(): Promise<void> {
       (after) => (away = after),
     )
     .catch(fail)
-  for (const agent of [scout, scribe]) agent.follow(room, () => {}).catch(fail)
+  for (const agent of [scout, scribe]) agent.follow(conversationId, () => {}).catch(fail)
 
-  await Promise.all(people.map((each) => each.be(room, 'ONLINE')))
-  const told = await play(room, ada, scout, scribe)
+  await Promise.all(people.map((each) => each.be(conversationId, 'ONLINE')))
+  const told = await play(conversationId, ada, scout, scribe)
   await Promise.all(people.map((each) => each.hasHeard(told.edited.seq)))
-  await prove(room, people, told)
+  await prove(conversationId, people, told)
   await Promise.all(people.map((each) => each.leave()))
   process.exitCode = holds ? 0 : 1
 }

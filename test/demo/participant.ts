@@ -18,13 +18,13 @@ export type Event = {
   state?: string
 }
 export type Unread = { actor: string; unreadCount: number }
-export type Room = { turnCount: number; lastSeq: number; participants: Unread[]; history: Turn[] }
+export type Conversation = { turnCount: number; lastSeq: number; participants: Unread[]; history: Turn[] }
 
 const TURN = 'id seq actor status text audience'
 const FAILED = '... on Error { code message }'
 const FOLLOW = `
-  subscription Follow($room: ID!, $after: Int) {
-    conversationEvents(conversationId: $room, after: $after) {
+  subscription Follow($conversationId: ID!, $after: Int) {
+    conversationEvents(conversationId: $conversationId, after: $after) {
       __typename
       seq
       ... on TurnAppended { turn { ${TURN} } }
@@ -92,18 +92,18 @@ export function connect(url: string, actor: string) {
   }
 
   /**
-   * Follows the room for good: `heard` is told each event, `dropped` when the socket is gone, `resumed` with the entry
+   * Follows the conversation for good: `heard` is told each event, `dropped` when the socket is gone, `resumed` with the entry
    * after which it goes on.
    */
   async function follow(
-    room: string,
+    conversationId: string,
     heard: (event: Event) => void,
     dropped = () => {},
     resumed = (_after: number) => {},
   ): Promise<void> {
     while (!over) {
       try {
-        const variables = { room, after: last }
+        const variables = { conversationId, after: last }
         const following = client.iterate<{ conversationEvents: Event }>({ query: FOLLOW, variables })
         for await (const { data, errors } of following) {
           if (errors?.length) throw new Error(errors[0]!.message)
@@ -125,8 +125,8 @@ export function connect(url: string, actor: string) {
     }
   }
 
-  const readRoom = `query Room($room: ID!) {
-    conversation(id: $room) {
+  const readConversation = `query Conversation($conversationId: ID!) {
+    conversation(id: $conversationId) {
       turnCount lastSeq
       participants { actor unreadCount }
       history(limit: 50) { ... on Turn { ${TURN} } }
@@ -141,7 +141,7 @@ export function connect(url: string, actor: string) {
     get last() {
       return last
     },
-    createRoom: (input: object) =>
+    createConversation: (input: object) =>
       ask<{ id: string }>(
         `mutation Create($input: CreateConversationInput!) {
         createConversation(input: $input) { ... on Conversation { id } ${FAILED} }
@@ -198,7 +198,7 @@ export function connect(url: string, actor: string) {
       }`,
         { input: { conversationId, seq: last } },
       ),
-    room: (room: string) => ask<Room>(readRoom, { room }),
+    conversation: (conversationId: string) => ask<Conversation>(readConversation, { conversationId }),
     node: (id: string) => ask<Turn | null>(`query Node($id: ID!) { node(id: $id) { id } }`, { id }),
     /** Cuts the wire, until `reconnect`. */
     cut(): void {

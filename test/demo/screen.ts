@@ -1,4 +1,4 @@
-// What the demo looks like: the room as one participant sees it, live, and tables. Colours and passing lines only on a
+// What the demo looks like: the conversation as one participant sees it, live, and tables. Colours and passing lines only on a
 // terminal; elsewhere the same words as plain text.
 
 import { styleText } from 'node:util'
@@ -107,7 +107,8 @@ export function createScreen(out: NodeJS.WriteStream) {
     }
   }
 
-  const cut = (text: string, room: number) => (text.length <= room ? text : `${text.slice(0, room - 1)}…`)
+  const cut = (text: string, conversationId: number) =>
+    text.length <= conversationId ? text : `${text.slice(0, conversationId - 1)}…`
 
   /** Rows under heads; the first column is `first` wide, the others share the rest. */
   function table(first: number, heads: string[], rows: string[][]): void {

@@ -1,4 +1,4 @@
-// What is said in the demo's room. The whisper holds words that stand nowhere else, so that a leak can be searched for.
+// What is said in the demo's conversation. The whisper holds words that stand nowhere else, so that a leak can be searched for.
 
 export const TITLE = 'Dinner on Friday'
 

@@ -1,4 +1,4 @@
-// Lists of rooms: what the filters find, and pages that stay whole while rooms are made.
+// Lists of conversations: what the filters find, and pages that stay whole while conversations are made.
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -18,7 +18,7 @@ import { useWorld, type Tenant } from '../support/world.ts'
 
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
-describe.each(backends)('a list of rooms on $name', (backend) => {
+describe.each(backends)('a list of conversations on $name', (backend) => {
   const world = useWorld(backend)
   const create = (tenant: Tenant, input: CreateConversationInput = {}, actor = 'ann') =>
     createConversation(world.deps, tenant.as(actor), input)
@@ -28,25 +28,25 @@ describe.each(backends)('a list of rooms on $name', (backend) => {
 
   describe('finds by', () => {
     type Given = [title: string | null, input?: CreateConversationInput]
-    const titled = async (filter: ConversationsArgs['filter'], ...rooms: Given[]) => {
+    const titled = async (filter: ConversationsArgs['filter'], ...conversationIds: Given[]) => {
       const tenant = world.tenant()
-      for (const [title, input] of rooms) await create(tenant, { ...input, title })
-      await create(world.tenant(), { ...rooms[0]![1], title: "another tenant's" })
+      for (const [title, input] of conversationIds) await create(tenant, { ...input, title })
+      await create(world.tenant(), { ...conversationIds[0]![1], title: "another tenant's" })
       return (await titlesOf(tenant, { filter })).toReversed()
     }
 
     it('owner, agent and both', async () => {
-      const rooms: [string, CreateConversationInput][] = [
+      const conversationIds: [string, CreateConversationInput][] = [
         ['a', {}],
         ['b', { owner: 'bob' }],
         ['c', { agentName: 'helper' }],
         ['d', { owner: 'bob', agentName: 'helper' }],
       ]
-      expect(await titled({ owner: 'ann' }, ...rooms)).toEqual(['a', 'c'])
-      expect(await titled({ agentName: 'helper' }, ...rooms)).toEqual(['c', 'd'])
-      expect(await titled({ owner: 'bob', agentName: 'helper' }, ...rooms)).toEqual(['d'])
-      expect(await titled({ owner: 'Bob' }, ...rooms)).toEqual([])
-      expect(await titled({}, ...rooms)).toEqual(['a', 'b', 'c', 'd'])
+      expect(await titled({ owner: 'ann' }, ...conversationIds)).toEqual(['a', 'c'])
+      expect(await titled({ agentName: 'helper' }, ...conversationIds)).toEqual(['c', 'd'])
+      expect(await titled({ owner: 'bob', agentName: 'helper' }, ...conversationIds)).toEqual(['d'])
+      expect(await titled({ owner: 'Bob' }, ...conversationIds)).toEqual([])
+      expect(await titled({}, ...conversationIds)).toEqual(['a', 'b', 'c', 'd'])
     })
 
     it('who is in it, not who was', async () => {
@@ -155,7 +155,7 @@ describe.each(backends)('a list of rooms on $name', (backend) => {
       expect(await page({ first: 0 })).toEqual(['', false, true])
     })
 
-    it.each(['first', 'last'] as const)('read with %s while rooms are made shows each once', async (way) => {
+    it.each(['first', 'last'] as const)('read with %s while conversations are made shows each once', async (way) => {
       const tenant = world.tenant()
       const before = await Promise.all(Array.from({ length: 25 }, () => create(tenant)))
       let making = true
@@ -180,19 +180,19 @@ describe.each(backends)('a list of rooms on $name', (backend) => {
       for (const { id } of before) expect(seen).toContain(id)
     })
 
-    it('by activity, has the room where something happened last in front', async () => {
+    it('by activity, has the conversation where something happened last in front', async () => {
       const tenant = world.tenant()
-      const rooms = []
+      const conversationIds = []
       for (const title of ['a', 'b', 'c']) {
-        rooms.push(await create(tenant, { title }))
+        conversationIds.push(await create(tenant, { title }))
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE' })).toEqual(['c', 'b', 'a'])
-      await tenant.say(rooms[0]!.id, 'ann', 'hello')
+      await tenant.say(conversationIds[0]!.id, 'ann', 'hello')
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE' })).toEqual(['a', 'c', 'b'])
       expect(await titlesOf(tenant)).toEqual(['c', 'b', 'a'])
       await new Promise((resolve) => setTimeout(resolve, 5))
-      const touched = await updateConversation(world.deps, tenant.as('ann'), { id: rooms[1]!.id })
+      const touched = await updateConversation(world.deps, tenant.as('ann'), { id: conversationIds[1]!.id })
       const after = conversationCursor(touched, 'ACTIVE')
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE', first: 1, after })).toEqual(['a'])
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE', last: 1 })).toEqual(['c'])
@@ -229,7 +229,7 @@ describe.each(backends)('a list of rooms on $name', (backend) => {
     base64url(`CREATED:0:${newId('conversation')}`),
     base64url(`CREATED:999999999999999:${newId('conversation')}`),
     base64url(`CREATED:${Date.now()}:${newId('conversation')}`),
-  ])('takes cursors of rooms that are no longer there, at any time: %s', async (cursor) => {
+  ])('takes cursors of conversations that are no longer there, at any time: %s', async (cursor) => {
     const tenant = world.tenant()
     await create(tenant)
     const pages = [await list(tenant, { after: cursor }), await list(tenant, { before: cursor })]

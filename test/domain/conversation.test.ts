@@ -1,14 +1,14 @@
-// Rooms: made once per key, changed, and deleted without a trace.
+// Conversations: made once per key, changed, and deleted without a trace.
 
 import { describe, expect, it } from 'vitest'
 import {
   createConversation,
-  deleteConversation,
   getConversationByKey,
   getConversations,
   updateConversation,
   type CreateConversationInput,
 } from '../../src/domain/conversation.ts'
+import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { newId } from '../../src/domain/id.ts'
 import { addParticipant, getParticipants } from '../../src/domain/participant.ts'
@@ -22,18 +22,18 @@ import { readJournal } from '../../src/store/sql/event/read-journal.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 
-describe.each(backends)('a room on $name', (backend) => {
+describe.each(backends)('a conversation on $name', (backend) => {
   const world = useWorld(backend)
   const create = (tenant: Tenant, input: CreateConversationInput = {}, actor = 'ann') =>
     createConversation(world.deps, tenant.as(actor), input)
-  const kindsOf = async (tenant: Tenant, room: string) =>
-    (await readJournal(world.deps.pool, tenant.name, room, 0, 100)).map(({ kind, actor }) => [kind, actor])
+  const kindsOf = async (tenant: Tenant, conversation: string) =>
+    (await readJournal(world.deps.pool, tenant.name, conversation, 0, 100)).map(({ kind, actor }) => [kind, actor])
 
   describe('is made', () => {
     it('empty, by its owner, who need not be in it', async () => {
       const tenant = world.tenant()
-      const room = await create(tenant)
-      expect(room).toMatchObject({
+      const conversation = await create(tenant)
+      expect(conversation).toMatchObject({
         tenant: tenant.name,
         owner: 'ann',
         key: null,
@@ -46,8 +46,8 @@ describe.each(backends)('a room on $name', (backend) => {
         publicTokenCount: 0,
         view: { actor: null, windows: [1], addressed: false },
       })
-      expect(room.updatedAt.getTime() - room.createdAt.getTime()).toBeLessThan(1_000)
-      expect((await getParticipants(world.deps, tenant.as('ann'), [room.id])).get(room.id)).toEqual([])
+      expect(conversation.updatedAt.getTime() - conversation.createdAt.getTime()).toBeLessThan(1_000)
+      expect((await getParticipants(world.deps, tenant.as('ann'), [conversation.id])).get(conversation.id)).toEqual([])
     })
 
     it('with all that was given, each participant joining by an entry', async () => {
@@ -60,7 +60,7 @@ describe.each(backends)('a room on $name', (backend) => {
         systemPrompt: 'Be kind.',
         metadata: { a: { b: [1, null, 'c'] } },
       }
-      const room = await create(tenant, {
+      const conversation = await create(tenant, {
         ...given,
         participants: [
           { actor: 'ann', kind: 'AGENT', displayName: 'Ann' },
@@ -68,14 +68,16 @@ describe.each(backends)('a room on $name', (backend) => {
           { actor: 'cyd' },
         ],
       })
-      expect(room).toMatchObject({ ...given, lastSeq: 3 })
-      const participants = (await getParticipants(world.deps, tenant.as('ann'), [room.id])).get(room.id)!
+      expect(conversation).toMatchObject({ ...given, lastSeq: 3 })
+      const participants = (await getParticipants(world.deps, tenant.as('ann'), [conversation.id])).get(
+        conversation.id,
+      )!
       expect(participants).toMatchObject([
         { actor: 'ann', kind: 'AGENT', displayName: 'Ann', history: 'ALL', windows: [1], leftAt: null, lastReadSeq: 0 },
         { actor: 'bob', kind: 'HUMAN', displayName: null, history: 'SINCE_JOINED', windows: [2] },
         { actor: 'cyd', windows: [1] },
       ])
-      expect(await kindsOf(tenant, room.id)).toEqual([
+      expect(await kindsOf(tenant, conversation.id)).toEqual([
         ['JOINED', 'ann'],
         ['JOINED', 'bob'],
         ['JOINED', 'cyd'],
@@ -119,7 +121,7 @@ describe.each(backends)('a room on $name', (backend) => {
       expect(await kindsOf(tenant, first.id)).toEqual([['JOINED', 'ann']])
     })
 
-    it('is one room, however many make it at once', async () => {
+    it('is one conversation, however many make it at once', async () => {
       const tenant = world.tenant()
       const made = await Promise.all(
         Array.from({ length: 24 }, (_, n) =>
@@ -162,10 +164,18 @@ describe.each(backends)('a room on $name', (backend) => {
 
   it('is seen by id in its tenant only', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
-    const [room, second] = [await create(tenant), await create(tenant)]
-    const ids = [room.id, 'nonsense', newId('turn'), newId('conversation'), second.id, room.id, 'conv_\0']
+    const [conversation, second] = [await create(tenant), await create(tenant)]
+    const ids = [
+      conversation.id,
+      'nonsense',
+      newId('turn'),
+      newId('conversation'),
+      second.id,
+      conversation.id,
+      'conv_\0',
+    ]
     const found = await getConversations(world.deps, tenant.as('x'), ids)
-    expect([...found.keys()].sort()).toEqual([room.id, second.id].sort())
+    expect([...found.keys()].sort()).toEqual([conversation.id, second.id].sort())
     expect((await getConversations(world.deps, other.as('ann'), ids)).size).toBe(0)
   })
 
@@ -223,22 +233,25 @@ describe.each(backends)('a room on $name', (backend) => {
       return found
     }
 
-    async function lively(tenant: Tenant): Promise<[room: string, texts: string[]]> {
-      const room = await tenant.room('ann', 'bob')
-      const said = await tenant.say(room, 'ann', 'canary', { audience: ['bob'] })
+    async function lively(tenant: Tenant): Promise<[conversation: string, texts: string[]]> {
+      const conversation = await tenant.newConversation('ann', 'bob')
+      const said = await tenant.say(conversation, 'ann', 'canary', { audience: ['bob'] })
       const parts = [{ toolCall: { callId: 'k', name: 'n', arguments: {} } }]
       const edited = await supersedeTurn(world.deps, tenant.as('ann'), {
         turnId: said.id,
         turn: { role: 'USER', parts },
       })
-      const open = await openTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
+      const open = await openTurn(world.deps, tenant.as('bob'), {
+        conversationId: conversation,
+        turn: { role: 'ASSISTANT' },
+      })
       await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'canary' })
-      return [room, [room, said.id, edited.id, open.id]]
+      return [conversation, [conversation, said.id, edited.id, open.id]]
     }
 
     it('with every row of every table that was its own, and nothing else', async () => {
       const tenant = world.tenant()
-      const [room, texts] = await lively(tenant)
+      const [conversation, texts] = await lively(tenant)
       const [other, otherTexts] = await lively(tenant)
       const tables = [
         'chunk',
@@ -255,7 +268,7 @@ describe.each(backends)('a room on $name', (backend) => {
       // Vectors come by and by.
       await expect.poll(() => tablesWith(texts), { timeout: 5_000 }).toEqual(tables)
       await expect.poll(() => tablesWith(otherTexts), { timeout: 5_000 }).toEqual(tables)
-      const receipt = await deleteConversation(world.deps, tenant.as('ann'), room)
+      const receipt = await deleteConversation(world.deps, tenant.as('ann'), conversation)
       expect(receipt).toMatchObject({ conversations: 1, turns: 3, facts: 0, summaries: 0, profiles: 0 })
       expect(Date.now() - receipt.completedAt.getTime()).toBeLessThan(10_000)
       expect(await tablesWith(texts)).toEqual([])
@@ -265,48 +278,48 @@ describe.each(backends)('a room on $name', (backend) => {
 
     it('for everybody at once: readers are told, and verbs find nothing', async () => {
       const tenant = world.tenant()
-      const [room, [, said]] = await lively(tenant)
-      const events = await readEventsOf(world.deps, tenant.as('ann'), { conversationId: room, after: 0 })
+      const [conversation, [, said]] = await lively(tenant)
+      const events = await readEventsOf(world.deps, tenant.as('ann'), { conversationId: conversation, after: 0 })
       const types: string[] = []
       const ended = (async () => {
         for await (const { event } of events) types.push(event.type)
       })()
       await expect.poll(() => types.length).toBeGreaterThan(4)
-      await deleteConversation(world.deps, tenant.as('ann'), room)
+      await deleteConversation(world.deps, tenant.as('ann'), conversation)
       await ended
       expect(types.at(-1)).toBe('ConversationDeleted')
-      await expect(readEventsOf(world.deps, tenant.as('ann'), { conversationId: room, after: 0 })).rejects.toThrow(
-        NotFound,
-      )
-      await expect(tenant.say(room, 'ann', 'x')).rejects.toThrow(NotFound)
+      await expect(
+        readEventsOf(world.deps, tenant.as('ann'), { conversationId: conversation, after: 0 }),
+      ).rejects.toThrow(NotFound)
+      await expect(tenant.say(conversation, 'ann', 'x')).rejects.toThrow(NotFound)
       const participant = { actor: 'x' }
-      await expect(addParticipant(world.deps, tenant.as('x'), { conversationId: room, participant })).rejects.toThrow(
-        NotFound,
-      )
-      await expect(deleteConversation(world.deps, tenant.as('ann'), room)).rejects.toThrow(NotFound)
+      await expect(
+        addParticipant(world.deps, tenant.as('x'), { conversationId: conversation, participant }),
+      ).rejects.toThrow(NotFound)
+      await expect(deleteConversation(world.deps, tenant.as('ann'), conversation)).rejects.toThrow(NotFound)
       expect((await getTurns(world.deps, tenant.as('ann'), [said!])).size).toBe(0)
     })
 
     it('also while turns come in: each is answered, and none is left behind', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann')
-      const sent = Array.from({ length: 40 }, (_, n) => tenant.say(room, 'ann', `${n}`).catch((error) => error))
+      const conversation = await tenant.newConversation('ann')
+      const sent = Array.from({ length: 40 }, (_, n) => tenant.say(conversation, 'ann', `${n}`).catch((error) => error))
       await sent[0]
-      const more = Array.from({ length: 20 }, (_, n) => tenant.say(room, 'ann', `${n}`).catch((error) => error))
-      await deleteConversation(world.deps, tenant.as('ann'), room)
+      const more = Array.from({ length: 20 }, (_, n) => tenant.say(conversation, 'ann', `${n}`).catch((error) => error))
+      await deleteConversation(world.deps, tenant.as('ann'), conversation)
       for (const answer of await Promise.all([...sent, ...more])) {
         if (answer instanceof Error) expect(answer).toBeInstanceOf(NotFound)
       }
-      expect(await tablesWith([room])).toEqual([])
+      expect(await tablesWith([conversation])).toEqual([])
     })
 
     it('not by another tenant, nor under a name that is no id', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
-      const room = await tenant.room('ann')
-      for (const id of [room, newId('conversation'), newId('turn'), '', 'conv_\0']) {
+      const conversation = await tenant.newConversation('ann')
+      for (const id of [conversation, newId('conversation'), newId('turn'), '', 'conv_\0']) {
         await expect(deleteConversation(world.deps, other.as('ann'), id)).rejects.toThrow(NotFound)
       }
-      expect(await tenant.lastSeq(room)).toBe(1)
+      expect(await tenant.lastSeq(conversation)).toBe(1)
     })
   })
 })

@@ -49,8 +49,8 @@ describe('text', () => {
 
 describe('an id', () => {
   it('is of one kind, and well-formed', () => {
-    const [room, turn] = [newId('conversation'), newId('turn')]
-    expect(parse(id('conversation'), room)).toBe(room)
+    const [conversationId, turn] = [newId('conversation'), newId('turn')]
+    expect(parse(id('conversation'), conversationId)).toBe(conversationId)
     expect(faultsOf(id('conversation'), turn)).toEqual(['is not the id of a conversation'])
     expect(faultsOf(id('turn'), 'nonsense')).toEqual(['is not the id of a turn'])
   })

@@ -1,4 +1,4 @@
-// Who is in a room: joining, leaving, coming back, and how far each has read.
+// Who is in a conversation: joining, leaving, coming back, and how far each has read.
 
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../src/domain/id.ts'
@@ -43,29 +43,29 @@ describe('windows', () => {
 describe.each(backends)('participants on $name', (backend) => {
   const world = useWorld(backend)
 
-  const join = (tenant: Tenant, room: string, participant: AddParticipantInput['participant']) =>
-    addParticipant(world.deps, tenant.as('owner'), { conversationId: room, participant })
-  const leave = (tenant: Tenant, room: string, actor: string) =>
-    removeParticipant(world.deps, tenant.as('owner'), { conversationId: room, actor })
-  const read = (tenant: Tenant, room: string, actor: string, seq: number, as?: string) =>
-    markRead(world.deps, tenant.as(actor), { conversationId: room, seq, as })
-  const unread = async (tenant: Tenant, room: string, actor: string, viewer = actor) =>
-    (await getUnreadCounts(world.deps, tenant.as(viewer), [{ conversationId: room, actor }]))[0]
-  const textsOf = async (tenant: Tenant, room: string, actor: string) =>
-    (await pageOfTurns(world.deps, tenant.as(actor), [room], {}))
-      .get(room)!
+  const join = (tenant: Tenant, conversationId: string, participant: AddParticipantInput['participant']) =>
+    addParticipant(world.deps, tenant.as('owner'), { conversationId, participant })
+  const leave = (tenant: Tenant, conversationId: string, actor: string) =>
+    removeParticipant(world.deps, tenant.as('owner'), { conversationId, actor })
+  const read = (tenant: Tenant, conversationId: string, actor: string, seq: number, as?: string) =>
+    markRead(world.deps, tenant.as(actor), { conversationId, seq, as })
+  const unread = async (tenant: Tenant, conversationId: string, actor: string, viewer = actor) =>
+    (await getUnreadCounts(world.deps, tenant.as(viewer), [{ conversationId, actor }]))[0]
+  const textsOf = async (tenant: Tenant, conversationId: string, actor: string) =>
+    (await pageOfTurns(world.deps, tenant.as(actor), [conversationId], {}))
+      .get(conversationId)!
       .items.map(({ text }) => text)
       .join('')
-  const kindsOf = async (tenant: Tenant, room: string) =>
-    (await readJournal(world.deps.pool, tenant.name, room, 0, 100)).map(({ kind }) => kind).join(' ')
+  const kindsOf = async (tenant: Tenant, conversationId: string) =>
+    (await readJournal(world.deps.pool, tenant.name, conversationId, 0, 100)).map(({ kind }) => kind).join(' ')
 
   describe('joining', () => {
     it('is an entry, and shows all that was said unless asked otherwise', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann')
-      await tenant.say(room, 'ann', '1')
-      const bob = await join(tenant, room, { actor: 'bob', kind: 'AGENT', displayName: 'Bob' })
-      const cyd = await join(tenant, room, { actor: 'cyd', history: 'SINCE_JOINED' })
+      const conversationId = await tenant.newConversation('ann')
+      await tenant.say(conversationId, 'ann', '1')
+      const bob = await join(tenant, conversationId, { actor: 'bob', kind: 'AGENT', displayName: 'Bob' })
+      const cyd = await join(tenant, conversationId, { actor: 'cyd', history: 'SINCE_JOINED' })
       expect(bob).toMatchObject({
         actor: 'bob',
         kind: 'AGENT',
@@ -75,49 +75,54 @@ describe.each(backends)('participants on $name', (backend) => {
         lastReadSeq: 0,
       })
       expect(cyd).toMatchObject({ kind: 'HUMAN', displayName: null, history: 'SINCE_JOINED', windows: [4] })
-      await tenant.say(room, 'ann', '2')
-      expect(await textsOf(tenant, room, 'bob')).toBe('12')
-      expect(await textsOf(tenant, room, 'cyd')).toBe('2')
-      expect(await kindsOf(tenant, room)).toBe('JOINED APPENDED JOINED JOINED APPENDED')
+      await tenant.say(conversationId, 'ann', '2')
+      expect(await textsOf(tenant, conversationId, 'bob')).toBe('12')
+      expect(await textsOf(tenant, conversationId, 'cyd')).toBe('2')
+      expect(await kindsOf(tenant, conversationId)).toBe('JOINED APPENDED JOINED JOINED APPENDED')
     })
 
     it('again changes nothing but name and kind, and is an entry only then', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room({ actor: 'bob', kind: 'AGENT', displayName: 'Bob', history: 'SINCE_JOINED' })
-      const before = (await getParticipants(world.deps, tenant.as('x'), [room])).get(room)![0]!
-      const same = await join(tenant, room, { actor: 'bob', history: 'ALL' })
+      const conversationId = await tenant.newConversation({
+        actor: 'bob',
+        kind: 'AGENT',
+        displayName: 'Bob',
+        history: 'SINCE_JOINED',
+      })
+      const before = (await getParticipants(world.deps, tenant.as('x'), [conversationId])).get(conversationId)![0]!
+      const same = await join(tenant, conversationId, { actor: 'bob', history: 'ALL' })
       expect({ ...same, viewer: null }).toEqual({ ...before, viewer: null })
-      expect(await tenant.lastSeq(room)).toBe(1)
-      const renamed = await join(tenant, room, { actor: 'bob', displayName: 'Robert' })
+      expect(await tenant.lastSeq(conversationId)).toBe(1)
+      const renamed = await join(tenant, conversationId, { actor: 'bob', displayName: 'Robert' })
       expect(renamed).toMatchObject({
         kind: 'AGENT',
         displayName: 'Robert',
         history: 'SINCE_JOINED',
         joinedAt: before.joinedAt,
       })
-      expect(await kindsOf(tenant, room)).toBe('JOINED UPDATED')
+      expect(await kindsOf(tenant, conversationId)).toBe('JOINED UPDATED')
     })
 
     it('by many at once gives each an entry of their own, and nobody two', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room()
-      await Promise.all(Array.from({ length: 24 }, (_, n) => join(tenant, room, { actor: `a${n % 12}` })))
-      expect(await tenant.lastSeq(room)).toBe(12)
-      expect((await getParticipants(world.deps, tenant.as('x'), [room])).get(room)).toHaveLength(12)
+      const conversationId = await tenant.newConversation()
+      await Promise.all(Array.from({ length: 24 }, (_, n) => join(tenant, conversationId, { actor: `a${n % 12}` })))
+      expect(await tenant.lastSeq(conversationId)).toBe(12)
+      expect((await getParticipants(world.deps, tenant.as('x'), [conversationId])).get(conversationId)).toHaveLength(12)
     })
   })
 
   describe('leaving', () => {
     it('is an entry that the leaver still sees, and ends their history', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob')
-      await tenant.say(room, 'ann', '1')
-      const events = await readEventsOf(world.deps, tenant.as('bob'), { conversationId: room, after: 3 })
-      const bob = await leave(tenant, room, 'bob')
+      const conversationId = await tenant.newConversation('ann', 'bob')
+      await tenant.say(conversationId, 'ann', '1')
+      const events = await readEventsOf(world.deps, tenant.as('bob'), { conversationId, after: 3 })
+      const bob = await leave(tenant, conversationId, 'bob')
       expect(bob.leftAt).toBeInstanceOf(Date)
       expect(bob.windows).toEqual([1, 5])
-      await tenant.say(room, 'ann', '2')
-      expect(await textsOf(tenant, room, 'bob')).toBe('1')
+      await tenant.say(conversationId, 'ann', '2')
+      expect(await textsOf(tenant, conversationId, 'bob')).toBe('1')
       const { value } = await events.next()
       expect(value.event).toMatchObject({ type: 'ParticipantLeft', seq: 4, participant: { actor: 'bob' } })
       await events.return!()
@@ -125,146 +130,156 @@ describe.each(backends)('participants on $name', (backend) => {
 
     it('is for those who are in', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('bob')
-      await leave(tenant, room, 'bob')
-      for (const actor of ['bob', 'nobody']) await expect(leave(tenant, room, actor)).rejects.toThrow(NotFound)
-      expect(await tenant.lastSeq(room)).toBe(2)
+      const conversationId = await tenant.newConversation('bob')
+      await leave(tenant, conversationId, 'bob')
+      for (const actor of ['bob', 'nobody'])
+        await expect(leave(tenant, conversationId, actor)).rejects.toThrow(NotFound)
+      expect(await tenant.lastSeq(conversationId)).toBe(2)
     })
 
     it('and coming back since then shows what came before and after, not what came between', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', { actor: 'bob', history: 'SINCE_JOINED' })
+      const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
       for (const round of [1, 3]) {
-        await tenant.say(room, 'ann', `${round}`)
-        await leave(tenant, room, 'bob')
-        await tenant.say(room, 'ann', `${round + 1}`)
-        await join(tenant, room, { actor: 'bob', history: 'SINCE_JOINED' })
+        await tenant.say(conversationId, 'ann', `${round}`)
+        await leave(tenant, conversationId, 'bob')
+        await tenant.say(conversationId, 'ann', `${round + 1}`)
+        await join(tenant, conversationId, { actor: 'bob', history: 'SINCE_JOINED' })
       }
-      await tenant.say(room, 'ann', '5')
-      expect(await textsOf(tenant, room, 'bob')).toBe('135')
-      const all = (await getParticipants(world.deps, tenant.as('bob'), [room])).get(room)!
+      await tenant.say(conversationId, 'ann', '5')
+      expect(await textsOf(tenant, conversationId, 'bob')).toBe('135')
+      const all = (await getParticipants(world.deps, tenant.as('bob'), [conversationId])).get(conversationId)!
       const bob = all.find(({ actor }) => actor === 'bob')!
       expect(bob).toMatchObject({ leftAt: null, windows: [2, 5, 6, 9, 10] })
     })
 
     it('and coming back for all shows all', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', { actor: 'bob', history: 'SINCE_JOINED' })
-      await leave(tenant, room, 'bob')
-      await tenant.say(room, 'ann', '1')
-      await join(tenant, room, { actor: 'bob', history: 'ALL' })
-      expect(await textsOf(tenant, room, 'bob')).toBe('1')
+      const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
+      await leave(tenant, conversationId, 'bob')
+      await tenant.say(conversationId, 'ann', '1')
+      await join(tenant, conversationId, { actor: 'bob', history: 'ALL' })
+      expect(await textsOf(tenant, conversationId, 'bob')).toBe('1')
     })
 
     it('at once with coming back misses nothing', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', { actor: 'bob', history: 'SINCE_JOINED' })
-      await tenant.say(room, 'ann', '1')
-      await leave(tenant, room, 'bob')
-      await join(tenant, room, { actor: 'bob', history: 'SINCE_JOINED' })
-      await tenant.say(room, 'ann', '2')
-      expect(await textsOf(tenant, room, 'bob')).toBe('12')
+      const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
+      await tenant.say(conversationId, 'ann', '1')
+      await leave(tenant, conversationId, 'bob')
+      await join(tenant, conversationId, { actor: 'bob', history: 'SINCE_JOINED' })
+      await tenant.say(conversationId, 'ann', '2')
+      expect(await textsOf(tenant, conversationId, 'bob')).toBe('12')
     })
   })
 
   describe('a read mark', () => {
-    it('moves forward only, and says so to the room', async () => {
+    it('moves forward only, and says so to the conversation', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob')
-      for (const text of ['1', '2', '3']) await tenant.say(room, 'ann', text)
-      const events = await readEventsOf(world.deps, tenant.as('ann'), { conversationId: room })
-      expect((await read(tenant, room, 'bob', 4)).lastReadSeq).toBe(4)
-      for (const seq of [3, 4, 0]) expect((await read(tenant, room, 'bob', seq)).lastReadSeq).toBe(4)
-      expect((await read(tenant, room, 'ann', 5, 'bob')).lastReadSeq).toBe(5)
+      const conversationId = await tenant.newConversation('ann', 'bob')
+      for (const text of ['1', '2', '3']) await tenant.say(conversationId, 'ann', text)
+      const events = await readEventsOf(world.deps, tenant.as('ann'), { conversationId })
+      expect((await read(tenant, conversationId, 'bob', 4)).lastReadSeq).toBe(4)
+      for (const seq of [3, 4, 0]) expect((await read(tenant, conversationId, 'bob', seq)).lastReadSeq).toBe(4)
+      expect((await read(tenant, conversationId, 'ann', 5, 'bob')).lastReadSeq).toBe(5)
       const told = [(await events.next()).value, (await events.next()).value].map(({ event }) => event)
       expect(told).toMatchObject([
         { type: 'ParticipantRead', seq: null, participant: { actor: 'bob' } },
         { type: 'ParticipantRead', participant: { actor: 'bob', lastReadSeq: 5 } },
       ])
       await events.return!()
-      expect(await tenant.lastSeq(room)).toBe(5)
+      expect(await tenant.lastSeq(conversationId)).toBe(5)
     })
 
     it('set by several at once ends at the furthest, and each is told at least its own', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob')
-      for (let n = 0; n < 18; n++) await tenant.say(room, 'ann', `${n}`)
+      const conversationId = await tenant.newConversation('ann', 'bob')
+      for (let n = 0; n < 18; n++) await tenant.say(conversationId, 'ann', `${n}`)
       const seqs = Array.from({ length: 20 }, (_, n) => ((n * 7) % 20) + 1)
-      const marks = await Promise.all(seqs.map((seq) => read(tenant, room, 'bob', seq)))
+      const marks = await Promise.all(seqs.map((seq) => read(tenant, conversationId, 'bob', seq)))
       for (const [index, seq] of seqs.entries()) expect(marks[index]!.lastReadSeq).toBeGreaterThanOrEqual(seq)
-      expect((await getParticipants(world.deps, tenant.as('x'), [room])).get(room)![1]!.lastReadSeq).toBe(20)
+      expect(
+        (await getParticipants(world.deps, tenant.as('x'), [conversationId])).get(conversationId)![1]!.lastReadSeq,
+      ).toBe(20)
     })
 
     it('stays within the journal, and is for those who are in', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
-      const room = await tenant.room('ann', 'gone')
-      await leave(tenant, room, 'gone')
-      await expect(read(tenant, room, 'ann', 4)).rejects.toThrow('seq: is 4, but the newest entry of the room is 3')
-      await expect(read(tenant, room, 'ann', 4)).rejects.toThrow(InvalidInput)
-      for (const seq of [-1, 1.5, 2 ** 31]) await expect(read(tenant, room, 'ann', seq)).rejects.toThrow(InvalidInput)
-      await expect(read(tenant, room, 'gone', 1)).rejects.toThrow(NotAllowed)
-      await expect(read(tenant, room, 'stranger', 1)).rejects.toThrow('"stranger" is not in the room')
-      await expect(read(other, room, 'ann', 1)).rejects.toThrow(NotFound)
+      const conversationId = await tenant.newConversation('ann', 'gone')
+      await leave(tenant, conversationId, 'gone')
+      await expect(read(tenant, conversationId, 'ann', 4)).rejects.toThrow(
+        'seq: is 4, but the newest entry of the conversation is 3',
+      )
+      await expect(read(tenant, conversationId, 'ann', 4)).rejects.toThrow(InvalidInput)
+      for (const seq of [-1, 1.5, 2 ** 31])
+        await expect(read(tenant, conversationId, 'ann', seq)).rejects.toThrow(InvalidInput)
+      await expect(read(tenant, conversationId, 'gone', 1)).rejects.toThrow(NotAllowed)
+      await expect(read(tenant, conversationId, 'stranger', 1)).rejects.toThrow('"stranger" is not in the conversation')
+      await expect(read(other, conversationId, 'ann', 1)).rejects.toThrow(NotFound)
       await expect(read(tenant, newId('conversation'), 'ann', 1)).rejects.toThrow(NotFound)
-      expect((await read(tenant, room, 'ann', 3)).lastReadSeq).toBe(3)
+      expect((await read(tenant, conversationId, 'ann', 3)).lastReadSeq).toBe(3)
     })
   })
 
   describe('what is unread', () => {
     it('is what others have said since', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob')
-      await tenant.say(room, 'ann', '1')
-      await tenant.say(room, 'bob', '2')
-      await tenant.say(room, 'ann', '3')
-      expect([await unread(tenant, room, 'ann'), await unread(tenant, room, 'bob')]).toEqual([1, 2])
-      await read(tenant, room, 'bob', 3)
-      expect(await unread(tenant, room, 'bob')).toBe(1)
-      await read(tenant, room, 'bob', 5)
-      expect(await unread(tenant, room, 'bob')).toBe(0)
-      expect(await unread(tenant, room, 'stranger')).toBe(0)
+      const conversationId = await tenant.newConversation('ann', 'bob')
+      await tenant.say(conversationId, 'ann', '1')
+      await tenant.say(conversationId, 'bob', '2')
+      await tenant.say(conversationId, 'ann', '3')
+      expect([await unread(tenant, conversationId, 'ann'), await unread(tenant, conversationId, 'bob')]).toEqual([1, 2])
+      await read(tenant, conversationId, 'bob', 3)
+      expect(await unread(tenant, conversationId, 'bob')).toBe(1)
+      await read(tenant, conversationId, 'bob', 5)
+      expect(await unread(tenant, conversationId, 'bob')).toBe(0)
+      expect(await unread(tenant, conversationId, 'stranger')).toBe(0)
     })
 
     it('is no open or aborted turn, and an edited one once, where it was first said', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob')
-      const { id } = await tenant.say(room, 'ann', '1')
-      await read(tenant, room, 'bob', 3)
+      const conversationId = await tenant.newConversation('ann', 'bob')
+      const { id } = await tenant.say(conversationId, 'ann', '1')
+      await read(tenant, conversationId, 'bob', 3)
       const turn = { role: 'ASSISTANT' as const }
       const [kept, given] = [
-        await openTurn(world.deps, tenant.as('ann'), { conversationId: room, turn }),
-        await openTurn(world.deps, tenant.as('ann'), { conversationId: room, turn }),
+        await openTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
+        await openTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
       ]
-      expect(await unread(tenant, room, 'bob')).toBe(0)
+      expect(await unread(tenant, conversationId, 'bob')).toBe(0)
       await appendDelta(world.deps, tenant.as('ann'), { turnId: kept.id, text: 'a' })
       await commitTurn(world.deps, tenant.as('ann'), { turnId: kept.id })
       await abortTurn(world.deps, tenant.as('ann'), { turnId: given.id })
-      expect(await unread(tenant, room, 'bob')).toBe(1)
+      expect(await unread(tenant, conversationId, 'bob')).toBe(1)
       for (const turnId of [id, kept.id]) {
         await supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content: 'edited' } })
       }
-      expect(await unread(tenant, room, 'bob')).toBe(1)
+      expect(await unread(tenant, conversationId, 'bob')).toBe(1)
     })
 
     it('is what both the participant and the viewer see', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob', 'eve')
-      await tenant.say(room, 'ann', 'to all')
-      await tenant.say(room, 'ann', 'psst', { audience: ['bob'] })
-      expect(await unread(tenant, room, 'bob')).toBe(2)
-      expect(await unread(tenant, room, 'bob', 'ann')).toBe(2)
-      expect(await unread(tenant, room, 'bob', 'eve')).toBe(1)
-      expect(await unread(tenant, room, 'eve', 'bob')).toBe(1)
-      await join(tenant, room, { actor: 'late', history: 'SINCE_JOINED' })
-      expect(await unread(tenant, room, 'late')).toBe(0)
-      expect(await unread(tenant, room, 'bob', 'late')).toBe(0)
+      const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
+      await tenant.say(conversationId, 'ann', 'to all')
+      await tenant.say(conversationId, 'ann', 'psst', { audience: ['bob'] })
+      expect(await unread(tenant, conversationId, 'bob')).toBe(2)
+      expect(await unread(tenant, conversationId, 'bob', 'ann')).toBe(2)
+      expect(await unread(tenant, conversationId, 'bob', 'eve')).toBe(1)
+      expect(await unread(tenant, conversationId, 'eve', 'bob')).toBe(1)
+      await join(tenant, conversationId, { actor: 'late', history: 'SINCE_JOINED' })
+      expect(await unread(tenant, conversationId, 'late')).toBe(0)
+      expect(await unread(tenant, conversationId, 'bob', 'late')).toBe(0)
     })
 
     it('is counted for many at once, in their order', async () => {
       const tenant = world.tenant()
-      const rooms = [await tenant.room('ann', 'bob'), await tenant.room('ann'), await tenant.room('ann', 'bob')]
-      await tenant.say(rooms[0]!, 'ann', '1')
-      await tenant.say(rooms[2]!, 'bob', '1')
+      const conversationIds = [
+        await tenant.newConversation('ann', 'bob'),
+        await tenant.newConversation('ann'),
+        await tenant.newConversation('ann', 'bob'),
+      ]
+      await tenant.say(conversationIds[0]!, 'ann', '1')
+      await tenant.say(conversationIds[2]!, 'bob', '1')
       const asked = [
         [2, 'ann'],
         [0, 'bob'],
@@ -276,7 +291,7 @@ describe.each(backends)('participants on $name', (backend) => {
         await getUnreadCounts(
           world.deps,
           tenant.as('ann'),
-          asked.map(([index, actor]) => ({ conversationId: rooms[index]!, actor })),
+          asked.map(([index, actor]) => ({ conversationId: conversationIds[index]!, actor })),
         ),
       ).toEqual([1, 1, 0, 0, 1])
     })
@@ -290,13 +305,13 @@ describe.each(backends)('participants on $name', (backend) => {
     ['an unknown history', { actor: 'a', history: 'SOME' as never }, /^participant\.history: /],
   ])('%s is refused', async (_, participant, says) => {
     const [tenant, other] = [world.tenant(), world.tenant()]
-    const room = await tenant.room()
-    await expect(join(tenant, room, participant)).rejects.toThrow(says)
+    const conversationId = await tenant.newConversation()
+    await expect(join(tenant, conversationId, participant)).rejects.toThrow(says)
     await expect(join(tenant, 'conv_x', { actor: 'a' })).rejects.toThrow(
       'conversationId: is not the id of a conversation',
     )
-    await expect(join(other, room, { actor: 'a' })).rejects.toThrow(NotFound)
-    await expect(leave(other, room, 'a')).rejects.toThrow(NotFound)
-    expect(await tenant.lastSeq(room)).toBe(0)
+    await expect(join(other, conversationId, { actor: 'a' })).rejects.toThrow(NotFound)
+    await expect(leave(other, conversationId, 'a')).rejects.toThrow(NotFound)
+    expect(await tenant.lastSeq(conversationId)).toBe(0)
   })
 })

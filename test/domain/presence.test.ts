@@ -1,8 +1,8 @@
 // Who is here: set over a socket (a holder) or without, by one or two at a time, ended by OFFLINE, by the socket's end
-// or by silence, and always said to the room. In memory, and on Redis where there is one.
+// or by silence, and always said to the conversation. In memory, and on Redis where there is one.
 
 import { afterEach, describe, expect, it } from 'vitest'
-import type { PresenceState } from '../../src/domain/event/event.ts'
+import type { PresenceState } from '../../src/domain/presence-state.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { newId } from '../../src/domain/id.ts'
 import { removeParticipant } from '../../src/domain/participant.ts'
@@ -33,15 +33,20 @@ describe.each(backends)('presence on $name', (backend) => {
     cleanups.push(() => held.end())
     return held
   }
-  const set = (tenant: Tenant, room: string, actor: string, state: PresenceState, by: PresenceHolder | null = null) =>
-    setPresence(world.deps, tenant.as(actor), { conversationId: room, state }, by)
-  const stateOf = async (room: string, actor: string) =>
-    (await getPresence(world.deps, [{ conversationId: room, actor }]))[0]
+  const set = (
+    tenant: Tenant,
+    conversationId: string,
+    actor: string,
+    state: PresenceState,
+    by: PresenceHolder | null = null,
+  ) => setPresence(world.deps, tenant.as(actor), { conversationId, state }, by)
+  const stateOf = async (conversationId: string, actor: string) =>
+    (await getPresence(world.deps, [{ conversationId, actor }]))[0]
 
   /** The presence that "watcher" is told of, growing as it comes: actor and state. */
-  async function watch(tenant: Tenant, room: string): Promise<string[]> {
+  async function watch(tenant: Tenant, conversationId: string): Promise<string[]> {
     const told: string[] = []
-    const events = await readEventsOf(world.deps, tenant.as('watcher'), { conversationId: room })
+    const events = await readEventsOf(world.deps, tenant.as('watcher'), { conversationId })
     const reading = (async () => {
       for await (const { event } of events) {
         if (event.type === 'PresenceChanged') told.push(`${event.participant.actor} ${event.state}`)
@@ -56,29 +61,29 @@ describe.each(backends)('presence on $name', (backend) => {
 
   it('is OFFLINE until it is set, and then what was set last', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'bob', 'watcher')
-    const told = await watch(tenant, room)
-    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
-    const participant = await set(tenant, room, 'ann', 'ONLINE')
-    expect(participant).toMatchObject({ actor: 'ann', conversationId: room })
-    await set(tenant, room, 'ann', 'TYPING')
-    expect(await stateOf(room, 'ann')).toBe('TYPING')
-    expect(await stateOf(room, 'bob')).toBe('OFFLINE')
-    await set(tenant, room, 'ann', 'OFFLINE')
-    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    const conversationId = await tenant.newConversation('ann', 'bob', 'watcher')
+    const told = await watch(tenant, conversationId)
+    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
+    const participant = await set(tenant, conversationId, 'ann', 'ONLINE')
+    expect(participant).toMatchObject({ actor: 'ann', conversationId })
+    await set(tenant, conversationId, 'ann', 'TYPING')
+    expect(await stateOf(conversationId, 'ann')).toBe('TYPING')
+    expect(await stateOf(conversationId, 'bob')).toBe('OFFLINE')
+    await set(tenant, conversationId, 'ann', 'OFFLINE')
+    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
     await expect.poll(() => told).toEqual(['ann ONLINE', 'ann TYPING', 'ann OFFLINE'])
-    expect(await tenant.lastSeq(room)).toBe(3)
+    expect(await tenant.lastSeq(conversationId)).toBe(3)
   })
 
-  it('is read for many at once, in their order, each in their room', async () => {
+  it('is read for many at once, in their order, each in their conversation', async () => {
     const tenant = world.tenant()
-    const [room, other] = [await tenant.room('ann', 'bob'), await tenant.room('ann')]
-    await set(tenant, room, 'bob', 'AWAY')
+    const [conversationId, other] = [await tenant.newConversation('ann', 'bob'), await tenant.newConversation('ann')]
+    await set(tenant, conversationId, 'bob', 'AWAY')
     await set(tenant, other, 'ann', 'THINKING')
     const asked = [
       [other, 'ann'],
-      [room, 'ann'],
-      [room, 'bob'],
+      [conversationId, 'ann'],
+      [conversationId, 'bob'],
       [other, 'bob'],
     ] as const
     expect(
@@ -92,18 +97,18 @@ describe.each(backends)('presence on $name', (backend) => {
 
   it('set without a socket ends by silence, and the sweeper says so, once', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'watcher')
-    const told = await watch(tenant, room)
-    await set(tenant, room, 'ann', 'ONLINE')
+    const conversationId = await tenant.newConversation('ann', 'watcher')
+    const told = await watch(tenant, conversationId)
+    await set(tenant, conversationId, 'ann', 'ONLINE')
     // Expired marks of other tests are not this one's.
     await endExpiredPresence(world.deps)
-    expect(await stateOf(room, 'ann')).toBe('ONLINE')
+    expect(await stateOf(conversationId, 'ann')).toBe('ONLINE')
     await wait(TTL / 2)
-    await set(tenant, room, 'ann', 'TYPING')
+    await set(tenant, conversationId, 'ann', 'TYPING')
     await wait(TTL / 2 + 100)
-    expect(await stateOf(room, 'ann')).toBe('TYPING')
+    expect(await stateOf(conversationId, 'ann')).toBe('TYPING')
     await wait(TTL / 2)
-    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
     // Two sweepers at once; on a shared Redis, that of some other process may even have been there first.
     await Promise.all([endExpiredPresence(world.deps), endExpiredPresence(world.deps)])
     await expect.poll(() => told.at(-1)).toBe('ann OFFLINE')
@@ -114,15 +119,15 @@ describe.each(backends)('presence on $name', (backend) => {
 
   it('set over a socket lasts as long as the socket, and ends with it', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'watcher')
-    const told = await watch(tenant, room)
+    const conversationId = await tenant.newConversation('ann', 'watcher')
+    const told = await watch(tenant, conversationId)
     const socket = holder()
-    await set(tenant, room, 'ann', 'ONLINE', socket)
-    await set(tenant, room, 'ann', 'THINKING', socket)
+    await set(tenant, conversationId, 'ann', 'ONLINE', socket)
+    await set(tenant, conversationId, 'ann', 'THINKING', socket)
     await wait(TTL * 2)
-    expect(await stateOf(room, 'ann')).toBe('THINKING')
+    expect(await stateOf(conversationId, 'ann')).toBe('THINKING')
     await socket.end()
-    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
     await expect.poll(() => told).toEqual(['ann ONLINE', 'ann THINKING', 'ann OFFLINE'])
     await socket.end()
     await wait(TTL + 50)
@@ -133,51 +138,51 @@ describe.each(backends)('presence on $name', (backend) => {
 
   it('of an actor with two sockets is what the newer says, and ends with the last', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'watcher')
-    const told = await watch(tenant, room)
+    const conversationId = await tenant.newConversation('ann', 'watcher')
+    const told = await watch(tenant, conversationId)
     const [one, two] = [holder(), holder()]
-    await set(tenant, room, 'ann', 'ONLINE', one)
-    await set(tenant, room, 'ann', 'TYPING', two)
-    expect(await stateOf(room, 'ann')).toBe('TYPING')
+    await set(tenant, conversationId, 'ann', 'ONLINE', one)
+    await set(tenant, conversationId, 'ann', 'TYPING', two)
+    expect(await stateOf(conversationId, 'ann')).toBe('TYPING')
     await two.end()
-    expect(await stateOf(room, 'ann')).toBe('ONLINE')
+    expect(await stateOf(conversationId, 'ann')).toBe('ONLINE')
     await one.end()
-    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
     await expect.poll(() => told).toEqual(['ann ONLINE', 'ann TYPING', 'ann ONLINE', 'ann OFFLINE'])
   })
 
   it('OFFLINE by one socket leaves what another holds', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'watcher')
-    const told = await watch(tenant, room)
+    const conversationId = await tenant.newConversation('ann', 'watcher')
+    const told = await watch(tenant, conversationId)
     const [one, two] = [holder(), holder()]
-    await set(tenant, room, 'ann', 'AWAY', one)
-    await set(tenant, room, 'ann', 'ONLINE', two)
-    await set(tenant, room, 'ann', 'OFFLINE', two)
-    expect(await stateOf(room, 'ann')).toBe('AWAY')
-    await set(tenant, room, 'ann', 'OFFLINE', one)
+    await set(tenant, conversationId, 'ann', 'AWAY', one)
+    await set(tenant, conversationId, 'ann', 'ONLINE', two)
+    await set(tenant, conversationId, 'ann', 'OFFLINE', two)
+    expect(await stateOf(conversationId, 'ann')).toBe('AWAY')
+    await set(tenant, conversationId, 'ann', 'OFFLINE', one)
     await expect.poll(() => told).toEqual(['ann AWAY', 'ann ONLINE', 'ann AWAY', 'ann OFFLINE'])
     // What ended by OFFLINE is not renewed, nor said again at the socket's end.
     await wait(TTL)
     await Promise.all([one.end(), two.end()])
-    expect(await stateOf(room, 'ann')).toBe('OFFLINE')
+    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
     await wait(50)
     expect(told).toHaveLength(4)
   })
 
   it('of several actors over one socket ends for all of them', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'bob', 'watcher')
-    const other = await tenant.room('ann')
-    const told = await watch(tenant, room)
+    const conversationId = await tenant.newConversation('ann', 'bob', 'watcher')
+    const other = await tenant.newConversation('ann')
+    const told = await watch(tenant, conversationId)
     const socket = holder()
-    await set(tenant, room, 'ann', 'ONLINE', socket)
-    await setPresence(world.deps, tenant.as('ann'), { conversationId: room, state: 'TYPING', as: 'bob' }, socket)
+    await set(tenant, conversationId, 'ann', 'ONLINE', socket)
+    await setPresence(world.deps, tenant.as('ann'), { conversationId, state: 'TYPING', as: 'bob' }, socket)
     await set(tenant, other, 'ann', 'ONLINE', socket)
     await socket.end()
     for (const [where, actor] of [
-      [room, 'ann'],
-      [room, 'bob'],
+      [conversationId, 'ann'],
+      [conversationId, 'bob'],
       [other, 'ann'],
     ] as const) {
       expect(await stateOf(where, actor)).toBe('OFFLINE')
@@ -185,29 +190,29 @@ describe.each(backends)('presence on $name', (backend) => {
     await expect.poll(() => told.toSorted()).toEqual(['ann OFFLINE', 'ann ONLINE', 'bob OFFLINE', 'bob TYPING'])
   })
 
-  it('is for those who are in the room', async () => {
+  it('is for those who are in the conversation', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
-    const room = await tenant.room('ann', 'gone')
-    await removeParticipant(world.deps, tenant.as('gone'), { conversationId: room, actor: 'gone' })
-    await expect(set(tenant, room, 'stranger', 'ONLINE')).rejects.toThrow(NotAllowed)
-    await expect(set(tenant, room, 'gone', 'ONLINE')).rejects.toThrow('"gone" is not in the room')
-    await expect(set(other, room, 'ann', 'ONLINE')).rejects.toThrow(NotFound)
+    const conversationId = await tenant.newConversation('ann', 'gone')
+    await removeParticipant(world.deps, tenant.as('gone'), { conversationId, actor: 'gone' })
+    await expect(set(tenant, conversationId, 'stranger', 'ONLINE')).rejects.toThrow(NotAllowed)
+    await expect(set(tenant, conversationId, 'gone', 'ONLINE')).rejects.toThrow('"gone" is not in the conversation')
+    await expect(set(other, conversationId, 'ann', 'ONLINE')).rejects.toThrow(NotFound)
     await expect(set(tenant, newId('conversation'), 'ann', 'ONLINE')).rejects.toThrow(NotFound)
     await expect(set(tenant, 'nonsense', 'ann', 'ONLINE')).rejects.toThrow(InvalidInput)
-    await expect(set(tenant, room, 'ann', 'ASLEEP' as 'AWAY')).rejects.toThrow(/^state: /)
-    const as = { conversationId: room, state: 'ONLINE' as const, as: '' }
+    await expect(set(tenant, conversationId, 'ann', 'ASLEEP' as 'AWAY')).rejects.toThrow(/^state: /)
+    const as = { conversationId, state: 'ONLINE' as const, as: '' }
     await expect(setPresence(world.deps, tenant.as('ann'), as, null)).rejects.toThrow('as: must not be empty')
-    for (const actor of ['stranger', 'gone', 'ann']) expect(await stateOf(room, actor)).toBe('OFFLINE')
+    for (const actor of ['stranger', 'gone', 'ann']) expect(await stateOf(conversationId, actor)).toBe('OFFLINE')
   })
 
   it('of somebody who leaves is not told to them any more', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'watcher')
-    const told = await watch(tenant, room)
-    await set(tenant, room, 'ann', 'ONLINE')
+    const conversationId = await tenant.newConversation('ann', 'watcher')
+    const told = await watch(tenant, conversationId)
+    await set(tenant, conversationId, 'ann', 'ONLINE')
     await expect.poll(() => told).toEqual(['ann ONLINE'])
-    await removeParticipant(world.deps, tenant.as('watcher'), { conversationId: room, actor: 'watcher' })
-    await set(tenant, room, 'ann', 'AWAY')
+    await removeParticipant(world.deps, tenant.as('watcher'), { conversationId, actor: 'watcher' })
+    await set(tenant, conversationId, 'ann', 'AWAY')
     await wait(100)
     expect(told).toEqual(['ann ONLINE'])
   })

@@ -1,12 +1,8 @@
 // A canary in private turns – said, streamed, edited, given up – must be found by nobody else, anywhere.
 
 import { describe, expect, it } from 'vitest'
-import {
-  deleteConversation,
-  getConversationPage,
-  getConversations,
-  updateConversation,
-} from '../../src/domain/conversation.ts'
+import { getConversationPage, getConversations, updateConversation } from '../../src/domain/conversation.ts'
+import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { readInbox } from '../../src/domain/event/inbox.ts'
 import { addParticipant, getParticipants, getUnreadCounts, removeParticipant } from '../../src/domain/participant.ts'
@@ -45,108 +41,113 @@ describe.each(backends)('a private turn on $name', (backend) => {
     return ids
   }
 
-  /** What "eve" and others may know, said in the room; ann and bob whisper in between if `whispering`. */
-  async function converse(tenant: Tenant, room: string, whispering: boolean): Promise<string[]> {
+  /** What "eve" and others may know, said in the conversation; ann and bob whisper in between if `whispering`. */
+  async function converse(tenant: Tenant, conversationId: string, whispering: boolean): Promise<string[]> {
     const { deps } = world
     const ann = tenant.as('ann')
     const meant = { role: 'USER' as const, audience: ['bob'] }
     const ids: string[] = []
-    const hello = await tenant.say(room, 'ann', 'hello all')
+    const hello = await tenant.say(conversationId, 'ann', 'hello all')
     await know(ann, 'ann', hello.id)
     if (whispering) {
-      const said = await tenant.say(room, 'ann', `${CANARY} one`, {
+      const said = await tenant.say(conversationId, 'ann', `${CANARY} one`, {
         ...meant,
         metadata: { [CANARY]: CANARY },
         model: CANARY,
       })
       const edited = await supersedeTurn(deps, ann, { turnId: said.id, turn: { ...meant, content: `${CANARY} two` } })
       const again = await supersedeTurn(deps, ann, { turnId: edited.id, turn: { role: 'USER', parts: [call(CANARY)] } })
-      const written = await openTurn(deps, ann, { conversationId: room, turn: meant })
+      const written = await openTurn(deps, ann, { conversationId, turn: meant })
       await appendDelta(deps, ann, { turnId: written.id, text: `${CANARY} streamed` })
       await commitTurn(deps, ann, { turnId: written.id, parts: [call('k2')] })
-      const given = await openTurn(deps, ann, { conversationId: room, turn: meant })
+      const given = await openTurn(deps, ann, { conversationId, turn: meant })
       await appendDelta(deps, ann, { turnId: given.id, text: `${CANARY} given up` })
       await abortTurn(deps, ann, { turnId: given.id, reason: CANARY })
-      const open = await openTurn(deps, ann, { conversationId: room, turn: meant })
+      const open = await openTurn(deps, ann, { conversationId, turn: meant })
       await appendDelta(deps, ann, { turnId: open.id, text: `${CANARY} still open` })
       ids.push(said.id, edited.id, again.id, written.id, given.id, open.id)
       ids.push(...(await know(ann, CANARY, written.id)), ...(await know(ann, 'ann', written.id)))
     }
-    await tenant.say(room, 'eve', 'nobody tells me anything')
-    await compact(deps, tenant.as('owner'), { conversationId: room })
-    await updateConversation(deps, tenant.as('owner'), { id: room, title: 'a room' })
+    await tenant.say(conversationId, 'eve', 'nobody tells me anything')
+    await compact(deps, tenant.as('owner'), { conversationId })
+    await updateConversation(deps, tenant.as('owner'), { id: conversationId, title: 'a conversation' })
     return ids
   }
 
-  async function makeRoom(tenant: Tenant): Promise<string> {
-    const room = await tenant.room('ann', 'bob', 'eve', 'gone')
-    await removeParticipant(world.deps, tenant.as('gone'), { conversationId: room, actor: 'gone' })
+  async function makeConversation(tenant: Tenant): Promise<string> {
+    const conversationId = await tenant.newConversation('ann', 'bob', 'eve', 'gone')
+    await removeParticipant(world.deps, tenant.as('gone'), { conversationId, actor: 'gone' })
     await addParticipant(world.deps, tenant.as('late'), {
-      conversationId: room,
+      conversationId,
       participant: { actor: 'late', history: 'SINCE_JOINED' },
     })
-    return room
+    return conversationId
   }
 
   /** All lists in which an actor may find facts. */
-  async function factsOf(viewer: Viewer, room: string) {
+  async function factsOf(viewer: Viewer, conversationId: string) {
     const lists = []
     for (const includeSuperseded of [false, true]) {
-      const about = [{}, { userId: 'ann' }, { conversationId: room }, { subject: CANARY }, { predicate: 'has a' }]
+      const about = [{}, { userId: 'ann' }, { conversationId }, { subject: CANARY }, { predicate: 'has a' }]
       for (const filter of about) {
         lists.push((await getFactPage(world.deps, viewer, { filter: { ...filter, includeSuperseded } })).items)
       }
-      lists.push((await getFactPages(world.deps, viewer, [room], { includeSuperseded })).get(room)!.items)
+      lists.push(
+        (await getFactPages(world.deps, viewer, [conversationId], { includeSuperseded })).get(conversationId)!.items,
+      )
     }
     return lists
   }
 
   /** All that an actor can ask for, but the events. */
-  async function findings(tenant: Tenant, room: string, actor: string, ids: string[]) {
+  async function findings(tenant: Tenant, conversationId: string, actor: string, ids: string[]) {
     const { deps } = world
     const viewer = tenant.as(actor)
     const pages = []
     for (const includeSuperseded of [false, true]) {
       for (const args of [{ first: 200 }, { last: 200 }, { first: 200, filter: { actors: ['ann'] } }]) {
-        pages.push((await pageOfTurns(deps, viewer, [room], { ...args, includeSuperseded })).get(room)!.items)
+        pages.push(
+          (await pageOfTurns(deps, viewer, [conversationId], { ...args, includeSuperseded })).get(conversationId)!
+            .items,
+        )
       }
     }
-    const participants = (await getParticipants(deps, viewer, [room])).get(room)!
+    const participants = (await getParticipants(deps, viewer, [conversationId])).get(conversationId)!
     return {
       pages,
-      history: (await history(deps, viewer, [room], { limit: 200 })).get(room),
+      history: (await history(deps, viewer, [conversationId], { limit: 200 })).get(conversationId),
       recalled: (await recall(deps, viewer, { query: `${CANARY} hello tell`, scope: 'TENANT', k: 100, neighbours: 10 }))
         .hits,
-      counts: (await countOfTurns(deps, viewer, [room])).get(room),
+      counts: (await countOfTurns(deps, viewer, [conversationId])).get(conversationId),
       unread: await getUnreadCounts(deps, viewer, participants),
-      rooms: [
-        ...(await getConversations(deps, viewer, [room])).values(),
+      conversationIds: [
+        ...(await getConversations(deps, viewer, [conversationId])).values(),
         ...(await getConversationPage(deps, viewer, {})).items,
       ],
       byId: [...(await getTurns(deps, viewer, ids)).values()],
       next: [...(await getNextVersions(deps, viewer, ids)).values()],
       previous: [...(await getPreviousVersions(deps, viewer, ids)).values()],
       participants,
-      facts: await factsOf(viewer, room),
+      facts: await factsOf(viewer, conversationId),
       factsById: [...(await getFacts(deps, viewer, ids)).values()],
-      summaries: await getCoveringSummaries(deps, viewer, room),
-      summarized: (await summarizedThrough(deps, viewer, [room])).get(room)?.text,
-      withSummaries: (await historyWithSummaries(deps, viewer, [room], { limit: 200 }))
-        .get(room)
+      summaries: await getCoveringSummaries(deps, viewer, conversationId),
+      summarized: (await summarizedThrough(deps, viewer, [conversationId])).get(conversationId)?.text,
+      withSummaries: (await historyWithSummaries(deps, viewer, [conversationId], { limit: 200 }))
+        .get(conversationId)
         ?.map((entry) => (isSummary(entry) ? entry.content : entry.text)),
     }
   }
 
   it.each(['eve', 'late', 'gone', 'stranger'])('is found nowhere by %s, and counts nothing for them', async (actor) => {
     const [tenant, quiet] = [world.tenant(), world.tenant()]
-    const [room, quietRoom] = [await makeRoom(tenant), await makeRoom(quiet)]
-    const ids = await converse(tenant, room, true)
-    await converse(quiet, quietRoom, false)
+    const [conversationId, quietConversation] = [await makeConversation(tenant), await makeConversation(quiet)]
+    const ids = await converse(tenant, conversationId, true)
+    await converse(quiet, quietConversation, false)
 
-    const found = await findings(tenant, room, actor, ids)
+    const found = await findings(tenant, conversationId, actor, ids)
     expect(JSON.stringify(found)).not.toContain(CANARY)
     expect([found.byId, found.next, found.previous, found.factsById]).toEqual([[], [], [], []])
-    const expected = await findings(quiet, quietRoom, actor, [])
+    const expected = await findings(quiet, quietConversation, actor, [])
     expect(found.counts).toEqual(expected.counts)
     expect(found.unread).toEqual(expected.unread)
     const known = ({ facts }: typeof found) =>
@@ -166,10 +167,10 @@ describe.each(backends)('a private turn on $name', (backend) => {
 
   it('is found by those it is meant for', async () => {
     const tenant = world.tenant()
-    const room = await makeRoom(tenant)
-    const ids = await converse(tenant, room, true)
+    const conversationId = await makeConversation(tenant)
+    const ids = await converse(tenant, conversationId, true)
     for (const actor of ['ann', 'bob']) {
-      const found = await findings(tenant, room, actor, ids)
+      const found = await findings(tenant, conversationId, actor, ids)
       expect([...found.byId, ...found.factsById]).toHaveLength(ids.length)
       expect(JSON.stringify(found.facts)).toContain(CANARY)
       expect([found.next.length, found.previous.length]).toEqual([2, 2])
@@ -180,31 +181,36 @@ describe.each(backends)('a private turn on $name', (backend) => {
 
   it("is nobody's in another tenant, whatever they are called", async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
-    const room = await makeRoom(tenant)
-    const ids = await converse(tenant, room, true)
+    const conversationId = await makeConversation(tenant)
+    const ids = await converse(tenant, conversationId, true)
     for (const actor of ['ann', 'bob', 'eve']) {
-      const found = await findings(other, room, actor, ids)
-      expect(found).toMatchObject({ history: [], rooms: [], byId: [], next: [], previous: [], participants: [] })
+      const found = await findings(other, conversationId, actor, ids)
+      expect(found).toMatchObject({
+        history: [],
+        conversationIds: [],
+        byId: [],
+        next: [],
+        previous: [],
+        participants: [],
+      })
       expect([...found.facts.flat(), ...found.factsById]).toEqual([])
       expect(found.counts).toBeUndefined()
       expect(JSON.stringify(found)).not.toContain(CANARY)
-      await expect(readEventsOf(world.deps, other.as(actor), { conversationId: room, after: 0 })).rejects.toThrow(
-        NotFound,
-      )
+      await expect(readEventsOf(world.deps, other.as(actor), { conversationId, after: 0 })).rejects.toThrow(NotFound)
     }
   })
 
   it('is told to nobody else: live, from the beginning, or in an inbox', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await makeRoom(tenant)
+    const conversationId = await makeConversation(tenant)
     const told = new Map<string, unknown[]>()
     const streams: Promise<void>[] = []
     const inboxes: (() => void)[] = []
     const listen = async (name: string, actor: string, after?: number) => {
       const events: unknown[] = []
       told.set(`${actor} ${name}`, events)
-      const stream = await readEventsOf(deps, tenant.as(actor), { conversationId: room, after })
+      const stream = await readEventsOf(deps, tenant.as(actor), { conversationId, after })
       streams.push(
         (async () => {
           for await (const { event } of stream) events.push(event)
@@ -224,10 +230,10 @@ describe.each(backends)('a private turn on $name', (backend) => {
         })(),
       )
     }
-    const facts = (await converse(tenant, room, true)).filter((id) => id.startsWith('fact_'))
+    const facts = (await converse(tenant, conversationId, true)).filter((id) => id.startsWith('fact_'))
     for (const actor of actors) await listen('replay', actor, 0)
     await new Promise((resolve) => setTimeout(resolve, 300))
-    await deleteConversation(deps, tenant.as('owner'), room)
+    await deleteConversation(deps, tenant.as('owner'), conversationId)
     await new Promise((resolve) => setTimeout(resolve, 100))
     for (const end of inboxes) end()
     await Promise.all(streams)
@@ -244,8 +250,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
 
   it('stirs no inbox but those of the actors it is for', async () => {
     const tenant = world.tenant()
-    const room = await makeRoom(tenant)
-    await tenant.say(room, 'ann', 'hello all')
+    const conversationId = await makeConversation(tenant)
+    await tenant.say(conversationId, 'ann', 'hello all')
     const reasons = new Map<string, string[]>()
     const streams = []
     for (const actor of ['bob', 'eve', 'late', 'gone', 'stranger']) {
@@ -259,7 +265,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
         })(),
       })
     }
-    await tenant.say(room, 'ann', CANARY, { audience: ['bob'] })
+    await tenant.say(conversationId, 'ann', CANARY, { audience: ['bob'] })
     await expect.poll(() => reasons.get('bob')).toEqual(['TURN'])
     await new Promise((resolve) => setTimeout(resolve, 100))
     for (const { inbox, ended } of streams) {
@@ -271,8 +277,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
 
   it('takes no answer and no edit from others, as if it were not there', async () => {
     const tenant = world.tenant()
-    const room = await makeRoom(tenant)
-    const [said, edited, again] = await converse(tenant, room, true)
+    const conversationId = await makeConversation(tenant)
+    const [said, edited, again] = await converse(tenant, conversationId, true)
     const answers = []
     for (const turnId of [said!, edited!, again!]) {
       for (const actor of ['eve', 'stranger']) {
@@ -282,7 +288,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
     const parts = [{ toolResult: { callId: CANARY, name: 'n', result: 1 } }]
     answers.push(
-      await appendTurn(world.deps, tenant.as('eve'), { conversationId: room, turn: { role: 'TOOL', parts } }).catch(
+      await appendTurn(world.deps, tenant.as('eve'), { conversationId, turn: { role: 'TOOL', parts } }).catch(
         (error) => error,
       ),
     )

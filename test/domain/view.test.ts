@@ -1,9 +1,9 @@
 // Who sees what: the rule's tables, and that SQL (store/sql/visible.ts), TypeScript (domain/view.ts) and a plain oracle
-// agree on random rooms – in pages, counts, unread counts and events.
+// agree on random conversations – in pages, counts, unread counts and events.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { deleteConversation } from '../../src/domain/conversation.ts'
+import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { addParticipant, getUnreadCounts, markRead, removeParticipant } from '../../src/domain/participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
@@ -24,7 +24,7 @@ import {
 } from '../../src/domain/view.ts'
 import { visible } from '../../src/store/sql/visible.ts'
 import { backends } from '../support/backend.ts'
-import { createRoomOracle, type RoomOracle } from '../support/room-oracle.ts'
+import { createConversationOracle, type ConversationOracle } from '../support/conversation-oracle.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 
 describe('windows', () => {
@@ -176,39 +176,45 @@ describe.each(backends)('views on $name', (backend) => {
     )
   })
 
-  it('of random rooms hold in pages, counts, unread counts and events, for everybody', async () => {
+  it('of random conversations hold in pages, counts, unread counts and events, for everybody', async () => {
     const met = { private: 0, superseded: 0, hidden: 0 }
     await fc.assert(
       fc.asyncProperty(fc.array(anyOp, { minLength: 5, maxLength: 35, size: 'max' }), async (ops) => {
         const tenant = world.tenant()
-        const room = await tenant.room()
-        const oracle = createRoomOracle()
-        for (const [index, op] of ops.entries()) await play(tenant, room, oracle, op, index)
-        expect(await tenant.lastSeq(room)).toBe(oracle.head)
-        for (const who of PLACES) await expectReads(tenant, room, oracle, who)
-        await expectEvents(tenant, room, oracle)
+        const conversationId = await tenant.newConversation()
+        const oracle = createConversationOracle()
+        for (const [index, op] of ops.entries()) await play(tenant, conversationId, oracle, op, index)
+        expect(await tenant.lastSeq(conversationId)).toBe(oracle.head)
+        for (const who of PLACES) await expectReads(tenant, conversationId, oracle, who)
+        await expectEvents(tenant, conversationId, oracle)
         met.private += oracle.turns.filter(({ audience }) => audience).length
         met.superseded += oracle.turns.filter(oracle.isSuperseded).length
         met.hidden += ACTORS.filter((who) => oracle.page(who, true).length < oracle.turns.length).length
       }),
       { numRuns: 40 },
     )
-    // The rooms were not dull ones.
+    // The conversations were not dull ones.
     for (const [what, times] of Object.entries(met)) expect(times, what).toBeGreaterThan(20)
   }, 120_000)
 
-  /** Does the same to the room and to the oracle; what cannot be done now is left out. */
-  async function play(tenant: Tenant, room: string, oracle: RoomOracle, op: Op, index: number): Promise<void> {
+  /** Does the same to the conversation and to the oracle; what cannot be done now is left out. */
+  async function play(
+    tenant: Tenant,
+    conversationId: string,
+    oracle: ConversationOracle,
+    op: Op,
+    index: number,
+  ): Promise<void> {
     const { deps } = world
     const viewer = tenant.as(op.actor)
-    const input = { conversationId: room, actor: op.actor }
+    const input = { conversationId, actor: op.actor }
     const content = 'word '.repeat(1 + (index % 7))
     const present = op.audience?.filter((each) => oracle.isIn(each)) ?? []
     const meantFor = present.length ? present : null
     switch (op.op) {
       case 'join': {
         const participant = { actor: op.actor, history: op.history }
-        await addParticipant(deps, viewer, { conversationId: room, participant })
+        await addParticipant(deps, viewer, { conversationId, participant })
         return oracle.join(op.actor, op.history)
       }
       case 'leave': {
@@ -217,12 +223,12 @@ describe.each(backends)('views on $name', (backend) => {
         return oracle.leave(op.actor)
       }
       case 'say': {
-        const { id, tokenCount } = await tenant.say(room, op.actor, content, { audience: meantFor })
+        const { id, tokenCount } = await tenant.say(conversationId, op.actor, content, { audience: meantFor })
         return oracle.append({ id, actor: op.actor, status: 'COMMITTED', tokens: tokenCount, audience: meantFor })
       }
       case 'open': {
         const turn = { role: 'ASSISTANT' as const, audience: meantFor }
-        const { id } = await openTurn(deps, viewer, { conversationId: room, turn })
+        const { id } = await openTurn(deps, viewer, { conversationId, turn })
         await appendDelta(deps, viewer, { turnId: id, text: content })
         return oracle.append({ id, actor: op.actor, status: 'STREAMING', tokens: 0, audience: meantFor })
       }
@@ -252,25 +258,34 @@ describe.each(backends)('views on $name', (backend) => {
       case 'read': {
         if (!oracle.isIn(op.actor)) return
         const seq = op.pick % (oracle.head + 1)
-        await markRead(deps, viewer, { conversationId: room, seq })
+        await markRead(deps, viewer, { conversationId, seq })
         return oracle.markRead(op.actor, seq)
       }
     }
   }
 
-  async function expectReads(tenant: Tenant, room: string, oracle: RoomOracle, who: string): Promise<void> {
+  async function expectReads(
+    tenant: Tenant,
+    conversationId: string,
+    oracle: ConversationOracle,
+    who: string,
+  ): Promise<void> {
     const { deps } = world
     const viewer = tenant.as(who)
     for (const includeSuperseded of [false, true]) {
       for (const end of [{ first: 200 }, { last: 200 }]) {
-        const page = (await pageOfTurns(deps, viewer, [room], { ...end, includeSuperseded })).get(room)!
+        const page = (await pageOfTurns(deps, viewer, [conversationId], { ...end, includeSuperseded })).get(
+          conversationId,
+        )!
         expect(
           page.items.map(({ id, status }) => [id, status]),
           `page of ${who}`,
         ).toEqual(oracle.page(who, includeSuperseded).map(({ id, status }) => [id, status]))
       }
     }
-    expect((await countOfTurns(deps, viewer, [room])).get(room), `count of ${who}`).toEqual(oracle.count(who))
+    expect((await countOfTurns(deps, viewer, [conversationId])).get(conversationId), `count of ${who}`).toEqual(
+      oracle.count(who),
+    )
     const known = await getTurns(
       deps,
       viewer,
@@ -283,18 +298,18 @@ describe.each(backends)('views on $name', (backend) => {
         .sort(),
     )
     const participants = ACTORS.filter((each) => oracle.knows(each))
-    const asked = participants.map((each) => ({ conversationId: room, actor: each }))
+    const asked = participants.map((each) => ({ conversationId, actor: each }))
     const unread = await getUnreadCounts(deps, viewer, asked)
     expect(unread, `unread counts as ${who} sees them`).toEqual(participants.map((each) => oracle.unread(who, each)))
   }
 
-  /** Reads from the beginning as everybody at once; the room's end ends the streams. */
-  async function expectEvents(tenant: Tenant, room: string, oracle: RoomOracle): Promise<void> {
+  /** Reads from the beginning as everybody at once; the conversation's end ends the streams. */
+  async function expectEvents(tenant: Tenant, conversationId: string, oracle: ConversationOracle): Promise<void> {
     const told = await Promise.all(
       PLACES.map(async (who) => {
         const events: unknown[] = []
         const enough = oracle.events(who).length
-        const stream = await readEventsOf(world.deps, tenant.as(who), { conversationId: room, after: 0 })
+        const stream = await readEventsOf(world.deps, tenant.as(who), { conversationId, after: 0 })
         let reached = () => {}
         const caughtUp = new Promise<void>((resolve) => (reached = resolve))
         if (enough === 0) reached()
@@ -311,7 +326,7 @@ describe.each(backends)('views on $name', (backend) => {
     )
     const patience = new Promise((resolve) => setTimeout(resolve, 3_000).unref())
     await Promise.race([Promise.all(told.map(({ caughtUp }) => caughtUp)), patience])
-    await deleteConversation(world.deps, tenant.as('owner'), room)
+    await deleteConversation(world.deps, tenant.as('owner'), conversationId)
     for (const { who, events, finished } of told) {
       await finished
       expect(events, `events told to ${who}`).toEqual(oracle.events(who))

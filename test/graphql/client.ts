@@ -56,8 +56,8 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
         for await (const event of events) yield dataOf(event)
       })()
     },
-    /** A room with those actors in it, who are its first entries. */
-    async room(actors: string[], about: object = {}): Promise<string> {
+    /** A conversation with those actors in it, who are its first entries. */
+    async newConversation(actors: string[], about: object = {}): Promise<string> {
       const { createConversation } = await ada(
         `mutation ($input: CreateConversationInput!) {
         createConversation(input: $input) { ... on Conversation { id } }

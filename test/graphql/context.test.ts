@@ -25,18 +25,18 @@ const CONTEXT = `query Context($input: BuildContextInput!) {
 }`
 
 describe.each(backends)('buildContext on $name', (backend) => {
-  const { as, room: makeRoom, say } = useClients(backend)
+  const { as, newConversation: makeConversation, say } = useClients(backend)
   const ask = async (input: object): Promise<Answer> =>
     (await as('ada')(CONTEXT, { input: { tokenBudget: 1_000, ...input } })).buildContext
-  let room: string
+  let conversationId: string
   const turns: string[] = []
 
   beforeAll(async () => {
-    room = await makeRoom(['ada', 'bot'], { systemPrompt: 'Be brief.' })
-    turns.push((await say(room, 'Where are the tulips?')).id)
+    conversationId = await makeConversation(['ada', 'bot'], { systemPrompt: 'Be brief.' })
+    turns.push((await say(conversationId, 'Where are the tulips?')).id)
     turns.push(
       (
-        await say(room, '', {
+        await say(conversationId, '', {
           actor: 'bot',
           role: 'ASSISTANT',
           content: undefined,
@@ -46,7 +46,7 @@ describe.each(backends)('buildContext on $name', (backend) => {
     )
     turns.push(
       (
-        await say(room, '', {
+        await say(conversationId, '', {
           actor: 'find',
           role: 'TOOL',
           content: undefined,
@@ -57,7 +57,7 @@ describe.each(backends)('buildContext on $name', (backend) => {
   })
 
   it('answers with the messages, in every format, and with an account of them', async () => {
-    const context = await ask({ conversationId: room, as: 'bot' })
+    const context = await ask({ conversationId, as: 'bot' })
     expect(context.messages.map(({ role, name, content, sources }: Answer) => [role, name, content, sources])).toEqual([
       ['SYSTEM', null, 'Be brief.', []],
       ['USER', 'ada', 'Where are the tulips?', [turns[0]]],
@@ -83,14 +83,14 @@ describe.each(backends)('buildContext on $name', (backend) => {
   })
 
   it('tells what is known where it is asked for', async () => {
-    const known = await makeRoom(['ada', 'bot'])
+    const known = await makeConversation(['ada', 'bot'])
     const { recordFacts } = await as('ada')(
-      `mutation ($room: ID!) {
-      recordFacts(input: { conversationId: $room, facts: [{ subject: "Ada", predicate: "keeps", object: "bees" }] }) {
+      `mutation ($conversationId: ID!) {
+      recordFacts(input: { conversationId: $conversationId, facts: [{ subject: "Ada", predicate: "keeps", object: "bees" }] }) {
         ... on FactExtraction { facts { id } }
       }
     }`,
-      { room: known },
+      { conversationId: known },
     )
     const context = await ask({ conversationId: known, includeFacts: true, includeProfile: true })
     expect(context.messages).toMatchObject([
@@ -106,12 +106,12 @@ describe.each(backends)('buildContext on $name', (backend) => {
   })
 
   it('answers with the budget that it takes', async () => {
-    const small = await ask({ conversationId: room, tokenBudget: 1 })
+    const small = await ask({ conversationId, tokenBudget: 1 })
     expect(small).toMatchObject({ __typename: 'BudgetTooSmall', code: 'BUDGET_TOO_SMALL' })
-    expect((await ask({ conversationId: room, tokenBudget: small.required })).__typename).toBe('Context')
+    expect((await ask({ conversationId, tokenBudget: small.required })).__typename).toBe('Context')
   })
 
-  it('answers that there is no such room, or what is wrong with the input', async () => {
+  it('answers that there is no such conversation, or what is wrong with the input', async () => {
     expect(await ask({ conversationId: `conv_${'0'.repeat(26)}` })).toMatchObject({ __typename: 'NotFound' })
     for (const [input, path] of [
       [{ tokenBudget: 0 }, ['tokenBudget']],
@@ -119,10 +119,7 @@ describe.each(backends)('buildContext on $name', (backend) => {
       [{ as: 'nobody' }, ['as']],
       [{ semanticRecall: { k: 0 } }, ['semanticRecall', 'k']],
     ] as const) {
-      expect(await ask({ conversationId: room, ...input })).toMatchObject({
-        __typename: 'InvalidInput',
-        issues: [{ path }],
-      })
+      expect(await ask({ conversationId, ...input })).toMatchObject({ __typename: 'InvalidInput', issues: [{ path }] })
     }
   })
 })

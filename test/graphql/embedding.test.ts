@@ -3,10 +3,10 @@ import { backends } from '../support/backend.ts'
 import { useClients } from './client.ts'
 
 describe.each(backends)('Query.embedding, on $name', (backend) => {
-  const { as, room, say } = useClients(backend)
+  const { as, newConversation, say } = useClients(backend)
 
   it('says how far turns have vectors', async () => {
-    const one = await room(['ada'])
+    const one = await newConversation(['ada'])
     await say(one, 'hello there')
     await vi.waitFor(
       async () => {

@@ -22,7 +22,7 @@ const FOLLOW = `subscription ($id: ID!, $after: Int, $as: String) {
 }`
 
 describe.each(backends)('subscriptions on $name', (backend) => {
-  const { as, failure, follow, room: makeRoom, say } = useClients(backend)
+  const { as, failure, follow, newConversation: makeConversation, say } = useClients(backend)
   const ada = as('ada')
   const BOTH = ['ada', 'bob']
 
@@ -34,47 +34,47 @@ describe.each(backends)('subscriptions on $name', (backend) => {
   }
   const replace = ({ id }: { id: string }, text: string) =>
     write(`supersedeTurn(input: { turnId: "${id}", turn: { role: USER, content: "${text}" } })`, '... on Turn { id }')
-  const events = async (actor: string, room: string, count: number, more: object = { after: 0 }) => {
-    const following = await follow(actor, FOLLOW, { id: room, ...more })
+  const events = async (actor: string, conversationId: string, count: number, more: object = { after: 0 }) => {
+    const following = await follow(actor, FOLLOW, { id: conversationId, ...more })
     const taken = (await take(following, count)).map(({ conversationEvents }) => conversationEvents)
     await following.return?.()
     return taken
   }
 
-  it("tell a room's journal from a cursor on, each event with what it names", async () => {
-    const room = await makeRoom(BOTH)
-    const first = await say(room, 'one')
+  it("tell a conversation's journal from a cursor on, each event with what it names", async () => {
+    const conversationId = await makeConversation(BOTH)
+    const first = await say(conversationId, 'one')
     await replace(first, 'ONE')
-    await write(`updateConversation(input: { id: "${room}", title: "Hall" })`)
-    await write(`removeParticipant(input: { conversationId: "${room}", actor: "bob" })`)
-    const common = { conversationId: room }
+    await write(`updateConversation(input: { id: "${conversationId}", title: "Hall" })`)
+    await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
+    const common = { conversationId }
     const by = { text: 'ONE' }
-    expect(await events('ada', room, 4, { after: 2 })).toEqual([
+    expect(await events('ada', conversationId, 4, { after: 2 })).toEqual([
       { ...common, type: 'TurnAppended', seq: 3, turn: { text: 'one', conversation: { turnCount: 1 } } },
       { ...common, type: 'TurnSuperseded', seq: 4, turn: { text: 'one', supersededBy: by }, by },
       { ...common, type: 'ConversationUpdated', seq: 5, conversation: { title: 'Hall', turnCount: 1 } },
       { ...common, type: 'ParticipantLeft', seq: 6, participant: { actor: 'bob', leftAt: expect.any(String) } },
     ])
-    expect(await events('ada', room, 2)).toMatchObject([
+    expect(await events('ada', conversationId, 2)).toMatchObject([
       { type: 'ParticipantJoined', seq: 1, participant: { actor: 'ada', unreadCount: 0 } },
       { type: 'ParticipantJoined', seq: 2, participant: { actor: 'bob', unreadCount: 1 } },
     ])
   })
 
-  it('tell what passes, live and without seq, and end with the room', async () => {
-    const room = await makeRoom(BOTH)
-    const following = await follow('bob', FOLLOW, { id: room })
-    const opening = `openTurn(input: { conversationId: "${room}", turn: { role: ASSISTANT } })`
+  it('tell what passes, live and without seq, and end with the conversation', async () => {
+    const conversationId = await makeConversation(BOTH)
+    const following = await follow('bob', FOLLOW, { id: conversationId })
+    const opening = `openTurn(input: { conversationId: "${conversationId}", turn: { role: ASSISTANT } })`
     const open = await write(opening, '... on Turn { id }')
     await write(`appendDelta(input: { turnId: "${open.id}", text: "Hi" })`)
     const seen = await take(following, 2)
     await write(`abortTurn(input: { turnId: "${open.id}", reason: "enough" })`)
     seen.push(...(await take(following, 1)))
-    await write(`markRead(input: { conversationId: "${room}", seq: 3 })`)
+    await write(`markRead(input: { conversationId: "${conversationId}", seq: 3 })`)
     seen.push(...(await take(following, 1)))
-    await write(`setPresence(input: { conversationId: "${room}", state: AWAY })`)
+    await write(`setPresence(input: { conversationId: "${conversationId}", state: AWAY })`)
     seen.push(...(await take(following, 1)))
-    await write(`deleteConversation(id: "${room}")`)
+    await write(`deleteConversation(id: "${conversationId}")`)
     for await (const event of following) seen.push(event)
     expect(seen.map(({ conversationEvents: { conversationId, ...event } }) => event)).toEqual([
       { type: 'TurnOpened', seq: 3, turn: { status: 'STREAMING' } },
@@ -87,41 +87,43 @@ describe.each(backends)('subscriptions on $name', (backend) => {
   })
 
   it('show each viewer their own view of what an event names', async () => {
-    const room = await makeRoom(BOTH)
-    await say(room, 'for bob', { audience: ['bob'] })
-    await say(room, 'for all')
-    expect(await events('bob', room, 2, { after: 2 })).toMatchObject([
+    const conversationId = await makeConversation(BOTH)
+    await say(conversationId, 'for bob', { audience: ['bob'] })
+    await say(conversationId, 'for all')
+    expect(await events('bob', conversationId, 2, { after: 2 })).toMatchObject([
       { turn: { text: 'for bob', conversation: { turnCount: 2 } } },
       { turn: { text: 'for all', conversation: { turnCount: 2 } } },
     ])
-    const [only] = await events('carol', room, 1, { after: 2 })
+    const [only] = await events('carol', conversationId, 1, { after: 2 })
     expect(only).toMatchObject({ seq: 4, turn: { text: 'for all', conversation: { turnCount: 1 } } })
-    expect(await events('carol', room, 1, { after: 2, as: 'bob' })).toMatchObject([{ turn: { text: 'for bob' } }])
+    expect(await events('carol', conversationId, 1, { after: 2, as: 'bob' })).toMatchObject([
+      { turn: { text: 'for bob' } },
+    ])
   })
 
   it('name as superseded the version that the viewer saw before, not one written while they were away', async () => {
-    const room = await makeRoom(BOTH)
-    const first = await say(room, 'first')
-    await write(`removeParticipant(input: { conversationId: "${room}", actor: "bob" })`)
+    const conversationId = await makeConversation(BOTH)
+    const first = await say(conversationId, 'first')
+    await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
     const second = await replace(first, 'second')
     await write(`addParticipant(input: {
-      conversationId: "${room}", participant: { actor: "bob", history: SINCE_JOINED }
+      conversationId: "${conversationId}", participant: { actor: "bob", history: SINCE_JOINED }
     })`)
     await replace(second, 'third')
-    const superseded = async (actor: string) => (await events(actor, room, 1, { after: 6 }))[0]
+    const superseded = async (actor: string) => (await events(actor, conversationId, 1, { after: 6 }))[0]
     const [seq, by] = [7, { text: 'third' }]
     expect(await superseded('ada')).toMatchObject({ seq, turn: { text: 'second' }, by })
     expect(await superseded('bob')).toMatchObject({ seq, turn: { text: 'first', supersededBy: by }, by })
   })
 
-  it('leave out the facts that are known from another room by the time they are shown', async () => {
-    const [room, other] = [await makeRoom(BOTH), await makeRoom(BOTH)]
+  it('leave out the facts that are known from another conversation by the time they are shown', async () => {
+    const [conversationId, other] = [await makeConversation(BOTH), await makeConversation(BOTH)]
     const following = await follow(
       'bob',
       `subscription ($id: ID!) {
       conversationEvents(conversationId: $id) { seq ... on FactsChanged { facts { object } } }
     }`,
-      { id: room },
+      { id: conversationId },
     )
     const know = (conversationId: string, ...objects: string[]) =>
       write(
@@ -131,7 +133,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     })`,
         '... on FactExtraction { facts { id } }',
       )
-    await know(room, 'snow', 'ice')
+    await know(conversationId, 'snow', 'ice')
     // It waits to be taken, and is shown only then.
     await new Promise((resolve) => setTimeout(resolve, 200))
     await know(other, 'snow')
@@ -139,16 +141,16 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     await following.return?.()
   })
 
-  it('refuse an unknown room, and a cursor beyond the newest entry', async () => {
-    const room = await makeRoom(BOTH)
+  it('refuse an unknown conversation, and a cursor beyond the newest entry', async () => {
+    const conversationId = await makeConversation(BOTH)
     const unknown = `conv_${'0'.repeat(26)}`
     expect(await failure(FOLLOW, { id: unknown })).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }])
-    expect(await failure(FOLLOW, { id: room, after: 99 })).toMatchObject([
+    expect(await failure(FOLLOW, { id: conversationId, after: 99 })).toMatchObject([
       { path: ['conversationEvents'], extensions: { code: 'INVALID_INPUT', issues: [{ path: ['after'] }] } },
     ])
   })
 
-  it('tell an inbox what changes in any of its rooms', async () => {
+  it('tell an inbox what changes in any of its conversations', async () => {
     const inbox = await follow(
       'bob',
       `subscription {
@@ -156,13 +158,13 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     }`,
     )
     const next = async () => (await inbox.next()).value.inbox
-    const room = await makeRoom(['bob', 'ada'], { title: 'Room' })
-    const about = { conversationId: room, at: expect.any(String), conversation: { title: 'Room', turnCount: 0 } }
+    const conversationId = await makeConversation(['bob', 'ada'], { title: 'Conversation' })
+    const about = { conversationId, at: expect.any(String), conversation: { title: 'Conversation', turnCount: 0 } }
     expect(await next()).toEqual({ ...about, reason: 'ADDED', unreadCount: 0 })
-    await say(room, 'psst', { audience: ['bob'] })
-    const conversation = { title: 'Room', turnCount: 1 }
+    await say(conversationId, 'psst', { audience: ['bob'] })
+    const conversation = { title: 'Conversation', turnCount: 1 }
     expect(await next()).toEqual({ ...about, reason: 'TURN', unreadCount: 1, conversation })
-    await write(`deleteConversation(id: "${room}")`)
+    await write(`deleteConversation(id: "${conversationId}")`)
     expect(await next()).toEqual({ ...about, reason: 'DELETED', unreadCount: 0, conversation: null })
     await inbox.return?.()
   })

@@ -19,7 +19,7 @@ const PAGE = 'edges { cursor node { id object } } pageInfo { hasNextPage hasPrev
 const FACTS = `query ($filter: FactFilter, $first: Int, $after: String) {
   facts(filter: $filter, first: $first, after: $after) { ${PAGE} }
 }`
-const ROOM = `query ($id: ID!, $first: Int, $after: String, $all: Boolean) { conversation(id: $id) {
+const CONVERSATION = `query ($id: ID!, $first: Int, $after: String, $all: Boolean) { conversation(id: $id) {
   facts(first: $first, after: $after, includeSuperseded: $all) { ${PAGE} }
 } }`
 const FOLLOW = `subscription ($id: ID!, $after: Int) { conversationEvents(conversationId: $id, after: $after) {
@@ -37,17 +37,17 @@ describe.each(backends)('facts on $name', (backend) => {
   const record = async (input: object, as = ada) => (await as(RECORD, { input })).recordFacts
   const objects = ({ edges }: Answer): string[] => edges.map(({ node }: Answer) => node.object)
   const list = async (variables: object = {}, as = ada) => (await as(FACTS, variables)).facts
-  const ofRoom = async (id: string, variables: object = {}, as = ada) =>
-    (await as(ROOM, { id, ...variables })).conversation.facts
+  const ofConversation = async (id: string, variables: object = {}, as = ada) =>
+    (await as(CONVERSATION, { id, ...variables })).conversation.facts
 
   it('come back as they were recorded, by recording, by id and in lists', async () => {
-    const room = await clients.room(['ada', 'bob'], { title: 'Hall' })
-    const turn = await say(room, 'I like tea.', { createdAt: '2026-01-02T03:04:05.678Z' })
+    const conversationId = await clients.newConversation(['ada', 'bob'], { title: 'Hall' })
+    const turn = await say(conversationId, 'I like tea.', { createdAt: '2026-01-02T03:04:05.678Z' })
     const given = likes(' green   tea ', { confidence: 0.25, sourceTurnId: turn.id })
     const {
       facts: [fact],
       ...rest
-    } = await record({ conversationId: room, facts: [given] }, bob)
+    } = await record({ conversationId, facts: [given] }, bob)
     expect(rest).toEqual({ __typename: 'FactExtraction', exactDuplicatesSkipped: 0 })
     const texts = likes('green tea')
     expect(fact).toEqual({
@@ -63,17 +63,17 @@ describe.each(backends)('facts on $name', (backend) => {
       supersedeReason: null,
       supersedeNote: null,
       supersededBy: null,
-      sourceConversation: { id: room, title: 'Hall' },
+      sourceConversation: { id: conversationId, title: 'Hall' },
       sourceTurn: { id: turn.id, text: 'I like tea.' },
     })
     const query = `query ($id: ID!) { node(id: $id) { __typename ... on Fact { ${FIELDS} } } }`
     const { node } = await bob(query, { id: fact.id })
     expect(node).toEqual({ __typename: 'Fact', ...fact })
-    expect(objects(await ofRoom(room))).toEqual(['green tea'])
-    expect(objects(await list({ filter: { conversationId: room } }))).toEqual(['green tea'])
+    expect(objects(await ofConversation(conversationId))).toEqual(['green tea'])
+    expect(objects(await list({ filter: { conversationId } }))).toEqual(['green tea'])
   })
 
-  it('need neither room nor turn, and then are for the whole tenant', async () => {
+  it('need neither conversation nor turn, and then are for the whole tenant', async () => {
     const before = Date.now()
     const {
       facts: [fact],
@@ -84,31 +84,33 @@ describe.each(backends)('facts on $name', (backend) => {
   })
 
   it('that are known are counted, and not written twice', async () => {
-    const room = await clients.room(['ada'])
+    const conversationId = await clients.newConversation(['ada'])
     const facts = [likes('tea'), likes('TEA'), likes('milk')]
-    expect(await record({ conversationId: room, facts })).toMatchObject({
+    expect(await record({ conversationId, facts })).toMatchObject({
       facts: [{ object: 'tea' }, { object: 'milk' }],
       exactDuplicatesSkipped: 1,
     })
-    expect(await record({ conversationId: room, facts })).toMatchObject({ facts: [], exactDuplicatesSkipped: 3 })
+    expect(await record({ conversationId, facts })).toMatchObject({ facts: [], exactDuplicatesSkipped: 3 })
   })
 
   it('are believed as far as who said them', async () => {
-    const room = await clients.room([], { participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }] })
-    const human = await say(room, 'Tea!')
-    const tool = await say(room, '{}', { actor: 'search', role: 'TOOL' })
+    const conversationId = await clients.newConversation([], {
+      participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
+    })
+    const human = await say(conversationId, 'Tea!')
+    const tool = await say(conversationId, '{}', { actor: 'search', role: 'TOOL' })
     const saidBy = async (fact: object, as = ada) =>
-      (await record({ conversationId: room, facts: [fact] }, as)).facts[0].saidBy
+      (await record({ conversationId, facts: [fact] }, as)).facts[0].saidBy
     expect(await saidBy(likes('a', { sourceTurnId: human.id }))).toBe('HUMAN')
     expect(await saidBy(likes('b', { sourceTurnId: human.id }), clients.as('bot'))).toBe('AGENT')
     expect(await saidBy(likes('c', { sourceTurnId: tool.id }))).toBe('TOOL')
   })
 
   it('are taken back with a reason, once', async () => {
-    const room = await clients.room(['ada'])
+    const conversationId = await clients.newConversation(['ada'])
     const {
       facts: [fact],
-    } = await record({ conversationId: room, facts: [likes('rain')] })
+    } = await record({ conversationId, facts: [likes('rain')] })
     const retract = async (input: object, as = ada) => (await as(RETRACT, { input })).retractFact
     const retracted = await retract({ factId: fact.id, reason: 'a joke' }, bob)
     expect(retracted).toEqual({
@@ -119,9 +121,9 @@ describe.each(backends)('facts on $name', (backend) => {
       supersedeNote: 'a joke',
     })
     expect(await retract({ factId: fact.id, reason: 'again' })).toEqual(retracted)
-    expect(objects(await ofRoom(room))).toEqual([])
-    expect(objects(await ofRoom(room, { all: true }))).toEqual(['rain'])
-    for (const factId of ['fact_01M7Y6WYY3H46N4VAVA0X8EY1Q', 'rain', room]) {
+    expect(objects(await ofConversation(conversationId))).toEqual([])
+    expect(objects(await ofConversation(conversationId, { all: true }))).toEqual(['rain'])
+    for (const factId of ['fact_01M7Y6WYY3H46N4VAVA0X8EY1Q', 'rain', conversationId]) {
       expect(await retract({ factId })).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
     }
     expect(await retract({ factId: fact.id, reason: 'x'.repeat(1001) })).toMatchObject({
@@ -131,12 +133,15 @@ describe.each(backends)('facts on $name', (backend) => {
   })
 
   it('name what holds in their place, as far as the viewer sees it', async () => {
-    const [room, other] = [await clients.room(['ada', 'carl']), await clients.room(['ada'])]
+    const [conversationId, other] = [
+      await clients.newConversation(['ada', 'carl']),
+      await clients.newConversation(['ada']),
+    ]
     const add = `mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`
     await ada(add, { input: { conversationId: other, participant: { actor: 'carl' } } })
     const {
       facts: [old],
-    } = await record({ conversationId: room, facts: [likes('coke')] })
+    } = await record({ conversationId, facts: [likes('coke')] })
     const secret = await say(other, 'No more coke', { audience: ['ada'] })
     const {
       facts: [newer],
@@ -152,18 +157,18 @@ describe.each(backends)('facts on $name', (backend) => {
   })
 
   describe('in lists', () => {
-    let room: string
+    let conversationId: string
     let other: string
     beforeAll(async () => {
-      ;[room, other] = [await clients.room(['ada']), await clients.room(['ada'])]
-      for (const n of [1, 2, 3]) await record({ conversationId: room, userId: 'lister', facts: [likes(`thing ${n}`)] })
+      ;[conversationId, other] = [await clients.newConversation(['ada']), await clients.newConversation(['ada'])]
+      for (const n of [1, 2, 3]) await record({ conversationId, userId: 'lister', facts: [likes(`thing ${n}`)] })
       await record({
         conversationId: other,
         userId: 'lister',
         facts: [{ ...likes('thing 4'), predicate: 'Loathes' }, likes('thing 5')],
       })
       await record({ conversationId: other, userId: 'nobody', facts: [likes('thing 6')] })
-      const { edges } = await list({ filter: { userId: 'lister', conversationId: room } })
+      const { edges } = await list({ filter: { userId: 'lister', conversationId } })
       await ada(RETRACT, { input: { factId: edges.find(({ node }: Answer) => node.object === 'thing 2').node.id } })
     })
 
@@ -176,7 +181,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(pages.map(objects)).toEqual([['thing 5', 'thing 4'], ['thing 3', 'thing 2'], ['thing 1']])
       expect(pages.map(({ pageInfo }) => pageInfo.hasPreviousPage)).toEqual([false, true, true])
       expect(pages[0].pageInfo.startCursor).toBe(pages[0].edges[0].cursor)
-      const next = await ofRoom(room, { all: true, first: 1, after: pages[1].edges[0].cursor })
+      const next = await ofConversation(conversationId, { all: true, first: 1, after: pages[1].edges[0].cursor })
       expect(objects(next)).toEqual(['thing 2'])
       expect(next.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
     })
@@ -192,20 +197,20 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(objects(await list({ filter }))).toEqual(expected)
     })
 
-    it('of a room hold its own', async () => {
-      expect(objects(await ofRoom(room))).toEqual(['thing 3', 'thing 1'])
-      expect(objects(await ofRoom(room, { all: true }))).toEqual(['thing 3', 'thing 2', 'thing 1'])
+    it('of a conversation hold its own', async () => {
+      expect(objects(await ofConversation(conversationId))).toEqual(['thing 3', 'thing 1'])
+      expect(objects(await ofConversation(conversationId, { all: true }))).toEqual(['thing 3', 'thing 2', 'thing 1'])
       expect(objects(await list({ filter: { conversationId: other } }))).toEqual(['thing 6', 'thing 5', 'thing 4'])
     })
 
-    it('of many rooms are read in one statement', async () => {
+    it('of many conversations are read in one statement', async () => {
       const statements = await clients.statementsOf(() =>
         ada(
           `query ($a: ID!, $b: ID!) {
         a: conversation(id: $a) { facts { edges { node { object sourceConversation { id } } } } }
         b: conversation(id: $b) { facts { edges { node { object sourceConversation { id } } } } }
       }`,
-          { a: room, b: other },
+          { a: conversationId, b: other },
         ),
       )
       expect(statements).toEqual(['read-conversations', 'read-conversations', 'unnamed'])
@@ -230,14 +235,14 @@ describe.each(backends)('facts on $name', (backend) => {
       ['without a subject', { facts: [likes('tea'), likes('tea', { subject: ' \t ' })] }, ['facts', '1', 'subject']],
       ['with too long an object', { facts: [likes('x'.repeat(2001))] }, ['facts', '0', 'object']],
       ['surer than sure', { facts: [likes('tea', { confidence: 2 })] }, ['facts', '0', 'confidence']],
-      ['of what is no room', { conversationId: 'hall', facts: [likes('tea')] }, ['conversationId']],
+      ['of what is no conversation', { conversationId: 'hall', facts: [likes('tea')] }, ['conversationId']],
       ['of no turn', { facts: [likes('tea', { sourceTurnId: NOWHERE.conv })] }, ['facts', '0', 'sourceTurnId']],
     ])('%s', async (_, input, path) => {
       const issues = [{ path }]
       expect(await record(input)).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT', issues })
     })
 
-    it('of a room, or from a turn, that is not there', async () => {
+    it('of a conversation, or from a turn, that is not there', async () => {
       for (const input of [
         { conversationId: NOWHERE.conv, facts: [likes('tea')] },
         { facts: [likes('tea', { sourceTurnId: NOWHERE.turn })] },
@@ -245,12 +250,15 @@ describe.each(backends)('facts on $name', (backend) => {
         expect(await record(input)).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
     })
 
-    it('from a turn of another room, or from one that the viewer does not see', async () => {
-      const [room, other] = [await clients.room(['ada', 'bob', 'carl']), await clients.room(['ada'])]
+    it('from a turn of another conversation, or from one that the viewer does not see', async () => {
+      const [conversationId, other] = [
+        await clients.newConversation(['ada', 'bob', 'carl']),
+        await clients.newConversation(['ada']),
+      ]
       const elsewhere = await say(other, 'I like tea.')
-      const secret = await say(room, 'I like gin.', { audience: ['bob'] })
+      const secret = await say(conversationId, 'I like gin.', { audience: ['bob'] })
       const misplaced = [likes('tea', { sourceTurnId: elsewhere.id })]
-      expect(await record({ conversationId: room, facts: misplaced })).toMatchObject({
+      expect(await record({ conversationId, facts: misplaced })).toMatchObject({
         __typename: 'InvalidInput',
         issues: [{ path: ['facts', '0', 'sourceTurnId'], message: 'is not in that conversation' }],
       })
@@ -258,26 +266,27 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await record({ facts }, carl)).toMatchObject({ __typename: 'NotFound' })
       const known = [{ object: 'gin', sourceTurn: { text: 'I like gin.' } }]
       expect(await record({ facts }, bob)).toMatchObject({ facts: known })
-      expect(objects(await ofRoom(room, {}, carl))).toEqual([])
+      expect(objects(await ofConversation(conversationId, {}, carl))).toEqual([])
     })
   })
 
-  describe('and the room', () => {
+  describe('and the conversation', () => {
     it('tells of them as they are now, live and again, to those alone who see them', async () => {
-      const room = await clients.room(['ada', 'bob', 'carl'])
-      const follow = (actor: string, after: number | null = null) => clients.follow(actor, FOLLOW, { id: room, after })
+      const conversationId = await clients.newConversation(['ada', 'bob', 'carl'])
+      const follow = (actor: string, after: number | null = null) =>
+        clients.follow(actor, FOLLOW, { id: conversationId, after })
       const changed = ({ conversationEvents: { __typename, ...event } }: Answer) =>
         __typename === 'FactsChanged' ? [event] : []
       const [live, others] = [await follow('bob'), await follow('carl')]
-      const secret = await say(room, 'I love opera.', { audience: ['bob'] })
+      const secret = await say(conversationId, 'I love opera.', { audience: ['bob'] })
       const opera = likes('opera', { sourceTurnId: secret.id })
       const {
         facts: [, fact],
-      } = await record({ conversationId: room, facts: [opera, likes('chess')] })
-      await record({ conversationId: room, facts: [opera] })
-      await record({ conversationId: room, facts: [likes('poker', { sourceTurnId: secret.id })] })
+      } = await record({ conversationId, facts: [opera, likes('chess')] })
+      await record({ conversationId, facts: [opera] })
+      await record({ conversationId, facts: [likes('poker', { sourceTurnId: secret.id })] })
       await ada(RETRACT, { input: { factId: fact.id } })
-      const source = { sourceConversation: { id: room } }
+      const source = { sourceConversation: { id: conversationId } }
       const told = {
         opera: { object: 'opera', supersedeReason: null, ...source, sourceTurn: { text: 'I love opera.' } },
         poker: { object: 'poker', supersedeReason: null, ...source, sourceTurn: { text: 'I love opera.' } },
@@ -298,7 +307,9 @@ describe.each(backends)('facts on $name', (backend) => {
       expect((await take(others, 2)).flatMap(changed)).toEqual(forCarl(fresh))
       expect((await take(await follow('bob', 3), 4)).flatMap(changed)).toEqual(forBob(told.chess))
       expect((await take(await follow('carl', 3), 2)).flatMap(changed)).toEqual(forCarl(told.chess))
-      const counted = await bob('query ($id: ID!) { conversation(id: $id) { turnCount lastSeq } }', { id: room })
+      const counted = await bob('query ($id: ID!) { conversation(id: $id) { turnCount lastSeq } }', {
+        id: conversationId,
+      })
       expect(counted).toEqual({ conversation: { turnCount: 1, lastSeq: 7 } })
     })
 
@@ -312,21 +323,21 @@ describe.each(backends)('facts on $name', (backend) => {
       }`,
           { input },
         )
-      expect(await extracts(await clients.room([]))).toBe(false)
-      expect(await extracts(await clients.room([], { factExtraction: null }))).toBe(false)
-      const room = await clients.room([], { factExtraction: true })
-      expect(await extracts(room)).toBe(true)
-      await update({ id: room, title: 'x' })
-      expect(await extracts(room)).toBe(true)
-      await update({ id: room, factExtraction: null })
-      expect(await extracts(room)).toBe(false)
+      expect(await extracts(await clients.newConversation([]))).toBe(false)
+      expect(await extracts(await clients.newConversation([], { factExtraction: null }))).toBe(false)
+      const conversationId = await clients.newConversation([], { factExtraction: true })
+      expect(await extracts(conversationId)).toBe(true)
+      await update({ id: conversationId, title: 'x' })
+      expect(await extracts(conversationId)).toBe(true)
+      await update({ id: conversationId, factExtraction: null })
+      expect(await extracts(conversationId)).toBe(false)
     })
 
     it('takes them along when it is deleted, and the profiles that tell of them', async () => {
-      const [room, other] = [await clients.room(['ada']), await clients.room(['ada'])]
+      const [conversationId, other] = [await clients.newConversation(['ada']), await clients.newConversation(['ada'])]
       const make = async (conversationId: string, ...names: string[]) =>
         (await record({ conversationId, facts: names.map((name) => likes(name)) })).facts.map(({ id }: Answer) => id)
-      const [one, two] = await make(room, 'this', 'that')
+      const [one, two] = await make(conversationId, 'this', 'that')
       const [kept] = await make(other, 'the other')
       await ada(RETRACT, { input: { factId: two } })
       const profile = { tenant: TENANT, content: 'Likes things.', tokenCount: 3, madeBy: 'facts' }
@@ -343,7 +354,7 @@ describe.each(backends)('facts on $name', (backend) => {
         `mutation ($id: ID!) {
         deleteConversation(id: $id) { ... on ErasureReceipt { conversations facts profiles } }
       }`,
-        { id: room },
+        { id: conversationId },
       )
       expect(deleteConversation).toEqual({ conversations: 1, facts: 2, profiles: 2 })
       const left = await clients.deps.db.userProfile.findMany({ where: { userId: { startsWith: 'u' } } })
@@ -353,7 +364,7 @@ describe.each(backends)('facts on $name', (backend) => {
         'somebody else u1',
       ])
       expect(await ada('query ($id: ID!) { node(id: $id) { id } }', { id: one })).toEqual({ node: null })
-      expect(objects(await ofRoom(other))).toEqual(['the other'])
+      expect(objects(await ofConversation(other))).toEqual(['the other'])
     })
   })
 })

@@ -19,11 +19,11 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
   let stop = async () => {}
   afterEach(() => stop())
 
-  /** A room with so many turns, as one has them that is due. */
+  /** A conversation with so many turns, as one has them that is due. */
   const fill = async (title: string, turns: number) => {
-    const room = await clients.room(['ada'], { title })
-    for (let n = 0; n < turns; n++) await clients.say(room, `turn ${n}`)
-    return room
+    const conversationId = await clients.newConversation(['ada'], { title })
+    for (let n = 0; n < turns; n++) await clients.say(conversationId, `turn ${n}`)
+    return conversationId
   }
 
   it('is empty where nothing was ever done, and shows what fails, what is stuck and what was done', async () => {
@@ -88,7 +88,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
   }, 60_000)
 
   it('tells of users, of the own tenant alone, unfinished first and the oldest first', async () => {
-    const room = await clients.room(['ada'], { title: 'people' })
+    const conversationId = await clients.newConversation(['ada'], { title: 'people' })
     const never = async (..._: unknown[]) => {
       await new Promise((resolve) => (_[4] as AbortSignal).addEventListener('abort', resolve))
       return false
@@ -96,13 +96,13 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     const automatic = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 2, dedupEvery: 0 }
     stop = await startJobs({ ...clients.deps, automatic }, { ...doubles, refreshProfileDue: never })
     const about = async (actor: string) => {
-      for (let n = 0; n < 2; n++) await clients.say(room, 'hello', { actor })
+      for (let n = 0; n < 2; n++) await clients.say(conversationId, 'hello', { actor })
       await vi.waitFor(
         async () => expect((await ada(JOBS)).jobs.map(({ userId }: { userId: string }) => userId)).toContain(actor),
         { timeout: 10_000, interval: 50 },
       )
     }
-    // Ada's turns in the other room are counted, too.
+    // Ada's turns in the other conversation are counted, too.
     for (const actor of ['ada', 'eve', 'finn']) await about(actor)
     await vi.waitFor(
       async () =>

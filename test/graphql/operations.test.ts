@@ -1,4 +1,4 @@
-// Operations on rooms as clients send them, on real databases: what the schema adds to the domain, not the domain
+// Operations on conversations as clients send them, on real databases: what the schema adds to the domain, not the domain
 // again.
 
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { TENANT, useClients, type Answer } from './client.ts'
 
 describe.each(backends)('operations on $name', (backend) => {
   const clients = useClients(backend)
-  const { as, failure, room: makeRoom, say } = clients
+  const { as, failure, newConversation: makeConversation, say } = clients
   const [ada, bob, carol] = [as('ada'), as('bob'), as('carol')]
   const BOTH = ['ada', 'bob']
 
@@ -15,7 +15,7 @@ describe.each(backends)('operations on $name', (backend) => {
     expect(await ada('{ viewer { tenant actor } }')).toEqual({ viewer: { tenant: TENANT, actor: 'ada' } })
   })
 
-  describe('rooms', () => {
+  describe('conversations', () => {
     it('come back with all that they were made with', async () => {
       const { createConversation } = await ada(
         `mutation ($metadata: JSON) {
@@ -54,7 +54,7 @@ describe.each(backends)('operations on $name', (backend) => {
     })
 
     it('are found by id or by key, and null where there is none', async () => {
-      const room = await makeRoom(BOTH, { key: 'found' })
+      const conversationId = await makeConversation(BOTH, { key: 'found' })
       expect(
         await bob(
           `query ($id: ID!) {
@@ -63,9 +63,9 @@ describe.each(backends)('operations on $name', (backend) => {
         none: conversation(key: "lost") { id }
         malformed: conversation(id: "x") { id }
       }`,
-          { id: room },
+          { id: conversationId },
         ),
-      ).toEqual({ byId: { id: room }, byKey: { id: room }, none: null, malformed: null })
+      ).toEqual({ byId: { id: conversationId }, byKey: { id: conversationId }, none: null, malformed: null })
     })
 
     it.each(['conversation { id }', 'conversation(id: "x", key: "y") { id }'])(
@@ -84,16 +84,16 @@ describe.each(backends)('operations on $name', (backend) => {
     )
 
     it('are listed page by page, forwards and backwards, in the order asked for', async () => {
-      const rooms: string[] = []
-      for (let n = 0; n < 5; n++) rooms.push(await makeRoom(BOTH, { owner: 'lister' }))
-      await say(rooms[0]!, 'this one is active')
+      const conversationIds: string[] = []
+      for (let n = 0; n < 5; n++) conversationIds.push(await makeConversation(BOTH, { owner: 'lister' }))
+      await say(conversationIds[0]!, 'this one is active')
       const list = async (args: string) => {
         const { conversations } = await ada(`{ conversations(filter: { owner: "lister" } ${args}) {
           edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
         } }`)
         return { ids: conversations.edges.map((edge: Answer) => edge.node.id), ...conversations.pageInfo }
       }
-      const newest = rooms.toReversed()
+      const newest = conversationIds.toReversed()
       const first = await list('first: 2')
       expect(first).toMatchObject({ ids: newest.slice(0, 2), hasNextPage: true, hasPreviousPage: false })
       const second = await list(`first: 2 after: "${first.endCursor}"`)
@@ -103,7 +103,7 @@ describe.each(backends)('operations on $name', (backend) => {
       const none = { ids: [], hasNextPage: true, hasPreviousPage: false, startCursor: null, endCursor: null }
       expect(await list('first: 0')).toEqual(none)
       const active = await list('orderBy: ACTIVE first: 1')
-      expect(active.ids).toEqual([rooms[0]])
+      expect(active.ids).toEqual([conversationIds[0]])
       const [wrong] = await failure(`{ conversations(after: "${active.endCursor}") { edges { cursor } } }`)
       expect(wrong.extensions.issues).toMatchObject([
         { path: ['after'], message: expect.stringContaining('not a cursor') },
@@ -111,16 +111,16 @@ describe.each(backends)('operations on $name', (backend) => {
     })
 
     it('change by null and by what is given, and count turns as their viewer sees them', async () => {
-      const room = await makeRoom(BOTH, { title: 'old', systemPrompt: 'stays' })
-      await say(room, 'for all of them')
-      await say(room, 'for bob', { audience: ['bob'] })
+      const conversationId = await makeConversation(BOTH, { title: 'old', systemPrompt: 'stays' })
+      await say(conversationId, 'for all of them')
+      await say(conversationId, 'for bob', { audience: ['bob'] })
       const { updateConversation } = await bob(
         `mutation ($id: ID!) {
         updateConversation(input: { id: $id, title: null, metadata: { a: 1 } }) {
           ... on Conversation { title systemPrompt metadata turnCount tokenCount }
         }
       }`,
-        { id: room },
+        { id: conversationId },
       )
       expect(updateConversation).toEqual({
         title: null,
@@ -130,13 +130,13 @@ describe.each(backends)('operations on $name', (backend) => {
         tokenCount: 6,
       })
       const counts = 'query ($id: ID!) { conversation(id: $id) { turnCount tokenCount } }'
-      expect(await carol(counts, { id: room })).toEqual({ conversation: { turnCount: 1, tokenCount: 4 } })
+      expect(await carol(counts, { id: conversationId })).toEqual({ conversation: { turnCount: 1, tokenCount: 4 } })
     })
 
     it('are deleted with a receipt, and then are not there', async () => {
-      const room = await makeRoom(BOTH)
-      await say(room, 'one')
-      await say(room, 'two')
+      const conversationId = await makeConversation(BOTH)
+      await say(conversationId, 'one')
+      await say(conversationId, 'two')
       const erase = `mutation ($id: ID!) {
         deleteConversation(id: $id) {
           ... on ErasureReceipt { conversations turns facts summaries profiles completedAt } ... on Error { code }
@@ -144,18 +144,18 @@ describe.each(backends)('operations on $name', (backend) => {
       }`
       const {
         deleteConversation: { completedAt, ...counts },
-      } = await ada(erase, { id: room })
+      } = await ada(erase, { id: conversationId })
       expect(counts).toEqual({ conversations: 1, turns: 2, facts: 0, summaries: 0, profiles: 0 })
       expect(Date.parse(completedAt)).toBeGreaterThan(Date.now() - 60_000)
-      expect(await ada(erase, { id: room })).toEqual({ deleteConversation: { code: 'NOT_FOUND' } })
-      expect(await ada('query ($id: ID!) { node(id: $id) { id } }', { id: room })).toEqual({ node: null })
+      expect(await ada(erase, { id: conversationId })).toEqual({ deleteConversation: { code: 'NOT_FOUND' } })
+      expect(await ada('query ($id: ID!) { node(id: $id) { id } }', { id: conversationId })).toEqual({ node: null })
     })
   })
 
   describe('participants', () => {
     it('join, read, are present, and leave', async () => {
-      const room = await makeRoom(BOTH)
-      const at = `conversationId: "${room}"`
+      const conversationId = await makeConversation(BOTH)
+      const at = `conversationId: "${conversationId}"`
       const write = async (field: string, selection: string) => {
         const data = await ada(`mutation { ${field} { ... on Participant { ${selection} } ... on Error { code } } }`)
         return Object.values(data)[0]
@@ -167,7 +167,7 @@ describe.each(backends)('operations on $name', (backend) => {
         history: 'SINCE_JOINED',
       })
       const seqs: number[] = []
-      for (const text of ['one', 'two', 'three']) seqs.push((await say(room, text)).seq)
+      for (const text of ['one', 'two', 'three']) seqs.push((await say(conversationId, text)).seq)
 
       expect(
         await write(`markRead(input: { ${at}, seq: ${seqs[1]}, as: "eve" })`, 'actor lastReadSeq unreadCount'),
@@ -182,7 +182,7 @@ describe.each(backends)('operations on $name', (backend) => {
       const leaving = `removeParticipant(input: { ${at}, actor: "eve" })`
       expect(await write(leaving, 'leftAt')).toEqual({ leftAt: expect.any(String) })
       expect(await write(leaving, 'leftAt')).toEqual({ code: 'NOT_FOUND' })
-      const { conversation } = await ada(`{ conversation(id: "${room}") { participants { actor leftAt } } }`)
+      const { conversation } = await ada(`{ conversation(id: "${conversationId}") { participants { actor leftAt } } }`)
       expect(conversation.participants).toEqual([
         { actor: 'ada', leftAt: null },
         { actor: 'bob', leftAt: null },
@@ -193,15 +193,15 @@ describe.each(backends)('operations on $name', (backend) => {
 
   describe('views', () => {
     it('hold for everything below the field that sets them', async () => {
-      const room = await makeRoom(BOTH)
-      await say(room, 'for all')
-      const { id } = await say(room, 'for bob', { audience: ['bob'] })
+      const conversationId = await makeConversation(BOTH)
+      await say(conversationId, 'for all')
+      const { id } = await say(conversationId, 'for bob', { audience: ['bob'] })
       const seen = async (as: string | null) => {
         const { conversation } = await carol(
           `query ($id: ID!, $as: String) { conversation(id: $id) {
           turns(last: 1, as: $as) { edges { node { text conversation { turnCount participants { unreadCount } } } } }
         } }`,
-          { id: room, as },
+          { id: conversationId, as },
         )
         return conversation.turns.edges[0].node
       }
@@ -215,15 +215,17 @@ describe.each(backends)('operations on $name', (backend) => {
       const node = 'query ($id: ID!) { node(id: $id) { __typename id } }'
       expect(await bob(node, { id })).toEqual({ node: { __typename: 'Turn', id } })
       expect(await carol(node, { id })).toEqual({ node: null })
-      expect(await bob(node, { id: room })).toEqual({ node: { __typename: 'Conversation', id: room } })
+      expect(await bob(node, { id: conversationId })).toEqual({
+        node: { __typename: 'Conversation', id: conversationId },
+      })
       expect(await bob(node, { id: 'turn_nonsense' })).toEqual({ node: null })
     })
 
     it('are asked for once for a whole list of parents', async () => {
       for (let n = 0; n < 3; n++) {
-        const room = await makeRoom(BOTH, { owner: 'batch' })
-        for (const text of ['a', 'b']) await say(room, text)
-        await say(room, 'c', { audience: ['bob'] })
+        const conversationId = await makeConversation(BOTH, { owner: 'batch' })
+        for (const text of ['a', 'b']) await say(conversationId, text)
+        await say(conversationId, 'c', { audience: ['bob'] })
       }
       const statements = await clients.statementsOf(() =>
         bob(`{
@@ -249,7 +251,7 @@ describe.each(backends)('operations on $name', (backend) => {
     })
 
     it('are never older than the mutation before, within one document', async () => {
-      const room = await makeRoom(BOTH)
+      const conversationId = await makeConversation(BOTH)
       const turn = 'turn: { role: USER, content: "x", audience: ["bob"] }'
       const select = '{ ... on Turn { conversation { lastSeq turnCount turns(last: 1) { edges { node { seq } } } } } }'
       const both = await ada(
@@ -257,7 +259,7 @@ describe.each(backends)('operations on $name', (backend) => {
         first: appendTurn(input: { conversationId: $id, ${turn} }) ${select}
         second: appendTurn(input: { conversationId: $id, ${turn} }) ${select}
       }`,
-        { id: room },
+        { id: conversationId },
       )
       const at = (seq: number) => ({
         conversation: { lastSeq: seq, turnCount: seq - 2, turns: { edges: [{ node: { seq } }] } },

@@ -1,4 +1,4 @@
-// What is learned of a user as clients meet it, on real databases: facts taken from a room, reconciled, and told as a
+// What is learned of a user as clients meet it, on real databases: facts taken from a conversation, reconciled, and told as a
 // profile; and every answer where that cannot be.
 
 import { describe, expect, it } from 'vitest'
@@ -26,10 +26,10 @@ describe.each(backends)('what is learned, on $name', (backend) => {
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
 
   it('leads from turns to facts to a profile', async () => {
-    const room = await clients.room(['ada', 'bob'])
-    await say(room, 'I live in Rome.', { createdAt: '2026-01-01T00:00:00Z' })
-    const oslo = await say(room, 'I live in Oslo now. Do I like it?', { createdAt: '2026-02-01T00:00:00Z' })
-    const { extractFacts } = await ada(EXTRACT, { input: { conversationId: room } })
+    const conversationId = await clients.newConversation(['ada', 'bob'])
+    await say(conversationId, 'I live in Rome.', { createdAt: '2026-01-01T00:00:00Z' })
+    const oslo = await say(conversationId, 'I live in Oslo now. Do I like it?', { createdAt: '2026-02-01T00:00:00Z' })
+    const { extractFacts } = await ada(EXTRACT, { input: { conversationId } })
     expect(extractFacts).toMatchObject({
       __typename: 'FactExtraction',
       exactDuplicatesSkipped: 0,

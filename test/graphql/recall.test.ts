@@ -36,17 +36,18 @@ const TALK: [actor: string, content: string, createdAt: string, about?: object][
 
 describe.each(backends)('recall on $name', (backend) => {
   const clients = useClients(backend)
-  const { room: makeRoom, say } = clients
+  const { newConversation: makeConversation, say } = clients
   const [ada, carol] = [clients.as('ada'), clients.as('carol')]
-  let room: string
+  let conversationId: string
 
   beforeAll(async () => {
-    room = await makeRoom(['ada', 'bob', 'carol'])
-    for (const [actor, content, createdAt, about] of TALK) await say(room, content, { actor, createdAt, ...about })
+    conversationId = await makeConversation(['ada', 'bob', 'carol'])
+    for (const [actor, content, createdAt, about] of TALK)
+      await say(conversationId, content, { actor, createdAt, ...about })
   })
 
   const ask = async (input: object, by = ada): Promise<Answer> =>
-    (await by(RECALL, { input: { conversationId: room, ...input } })).recall
+    (await by(RECALL, { input: { conversationId, ...input } })).recall
   const textsOf = ({ hits }: Answer): string[] => hits.map(({ memory }: Answer) => memory.text)
   const text = (index: number) => TALK[index]![1]
 
@@ -66,10 +67,10 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(['EXACT', 'APPROXIMATE', 'NONE']).toContain(answer.plan.vectorSearch)
   })
 
-  it('gives k hits, 10 unless asked, and only of the room that was named', async () => {
-    const [busy, other] = [await makeRoom(['ada']), await makeRoom(['ada'])]
+  it('gives k hits, 10 unless asked, and only of the conversation that was named', async () => {
+    const [busy, other] = [await makeConversation(['ada']), await makeConversation(['ada'])]
     for (let i = 1; i <= 12; i++) await say(busy, `The tulips of bed ${i} are in flower.`)
-    await say(other, 'The tulips of another room are in flower.')
+    await say(other, 'The tulips of another conversation are in flower.')
     const query = 'tulips in flower'
     expect(textsOf(await ask({ conversationId: busy, query }))).toHaveLength(10)
     expect(textsOf(await ask({ conversationId: busy, query, k: 3 }))).toHaveLength(3)
@@ -118,16 +119,16 @@ describe.each(backends)('recall on $name', (backend) => {
   })
 
   it('answers with facts beside turns, and with summaries where they are asked for', async () => {
-    const known = await makeRoom(['ada'])
+    const known = await makeConversation(['ada'])
     await say(known, 'The beehive stands on the roof.')
     await ada(
-      `mutation ($room: ID!) {
+      `mutation ($conversationId: ID!) {
       recordFacts(input: {
-        conversationId: $room, facts: [{ subject: "Ada", predicate: "keeps", object: "a beehive" }]
+        conversationId: $conversationId, facts: [{ subject: "Ada", predicate: "keeps", object: "a beehive" }]
       }) { __typename }
-      summarize(input: { conversationId: $room }) { __typename }
+      summarize(input: { conversationId: $conversationId }) { __typename }
     }`,
-      { room: known },
+      { conversationId: known },
     )
     const kindsOf = async (kinds?: string[]) =>
       (await ask({ conversationId: known, query: 'Who has a beehive?', ...(kinds && { kinds }) })).hits.map(
@@ -143,7 +144,7 @@ describe.each(backends)('recall on $name', (backend) => {
   })
 
   it('finds the newest version only', async () => {
-    const edited = await makeRoom(['ada'])
+    const edited = await makeConversation(['ada'])
     const { id } = await say(edited, 'The key lies under the doormat.')
     await ada(
       `mutation ($id: ID!) { supersedeTurn(input: {
@@ -157,7 +158,7 @@ describe.each(backends)('recall on $name', (backend) => {
   })
 
   it('finds for each viewer what they see, and shows all below in the same view', async () => {
-    const split = await makeRoom(['ada', 'bob', 'carol'])
+    const split = await makeConversation(['ada', 'bob', 'carol'])
     await say(split, 'The surprise party is planned, says nobody.')
     await say(split, 'The surprise party is on Friday.', { audience: ['bob'] })
     const query = 'When is the surprise party?'
@@ -188,7 +189,7 @@ describe.each(backends)('recall on $name', (backend) => {
 
   const unknown = `conv_${'0'.repeat(26)}`
 
-  it('says of a room that is not there that there is none to see', async () => {
+  it('says of a conversation that is not there that there is none to see', async () => {
     expect(await ask({ query: 'tulips', conversationId: unknown })).toMatchObject({
       __typename: 'NotFound',
       code: 'NOT_FOUND',
@@ -211,8 +212,8 @@ describe.each(backends)('recall on $name', (backend) => {
     ['metadata that is no object', { metadata: ['garden'] }, 'metadata'],
     ['nobody to look as', { as: '' }, 'as'],
     ['an actor without a name', { actors: ['ada', ''] }, 'actors.1'],
-    ['what is no id of a room', { conversationId: 'garden' }, 'conversationId'],
-    ['one room, and not which', { conversationId: null }, 'conversationId'],
+    ['what is no id of a conversation', { conversationId: 'garden' }, 'conversationId'],
+    ['one conversation, and not which', { conversationId: null }, 'conversationId'],
   ])('refuses %s, and says where the mistake is', async (_, input, path) => {
     const answer = await ask({ query: 'tulips', ...input })
     expect(answer).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT' })

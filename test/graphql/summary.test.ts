@@ -26,30 +26,30 @@ describe.each(backends)('summaries on $name', (backend) => {
   const { say } = clients
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
 
-  /** A room with turns "turn 1" … of ada's; entries 1 and 2 are the joinings. */
-  async function roomOf(count: number, about: object = {}) {
-    const room = await clients.room(['ada', 'bob'], about)
+  /** A conversation with turns "turn 1" … of ada's; entries 1 and 2 are the joinings. */
+  async function conversationOf(count: number, about: object = {}) {
+    const conversationId = await clients.newConversation(['ada', 'bob'], about)
     const turns: Answer[] = []
-    for (let n = 1; n <= count; n++) turns.push(await say(room, `This is turn ${n}, about the harbour.`))
-    return { room, turns }
+    for (let n = 1; n <= count; n++) turns.push(await say(conversationId, `This is turn ${n}, about the harbour.`))
+    return { conversationId, turns }
   }
   const shown = (entries: { __typename: string; seq?: number; fromSeq?: number; toSeq?: number }[]) =>
     entries.map(({ seq, fromSeq, toSeq }) => seq ?? `${fromSeq}-${toSeq}`)
 
-  it('are written on demand, and read by id, in the room and in its history', async () => {
-    const { room, turns } = await roomOf(6)
-    const { summarize } = await ada(SUMMARIZE, { input: { conversationId: room, through: turns[3].id } })
+  it('are written on demand, and read by id, in the conversation and in its history', async () => {
+    const { conversationId, turns } = await conversationOf(6)
+    const { summarize } = await ada(SUMMARIZE, { input: { conversationId, through: turns[3].id } })
     expect(summarize).toMatchObject({
       __typename: 'Summary',
       level: 0,
       fromSeq: 3,
       toSeq: 6,
       model: 'extractive',
-      conversation: { id: room },
+      conversation: { id: conversationId },
     })
     expect(summarize.id).toMatch(/^sum_\w{26}$/)
     expect(summarize.content).toContain('ada: This is turn 1, about the harbour.')
-    const { conversation } = await bob(SUMMARIES, { id: room })
+    const { conversation } = await bob(SUMMARIES, { id: conversationId })
     expect(conversation).toEqual({
       summary: { id: summarize.id, toSeq: 6 },
       summaries: [{ id: summarize.id }],
@@ -61,7 +61,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     })
     expect(node).toEqual({ __typename: 'Summary', id: summarize.id, content: summarize.content })
     const history = async (variables: object) =>
-      shown((await ada(HISTORY, { id: room, ...variables })).conversation.history)
+      shown((await ada(HISTORY, { id: conversationId, ...variables })).conversation.history)
     expect(await history({})).toEqual([3, 4, 5, 6, 7, 8])
     expect(await history({ with: true })).toEqual(['3-6', 7, 8])
     expect(await history({ with: true, limit: 2 })).toEqual([7, 8])
@@ -70,20 +70,21 @@ describe.each(backends)('summaries on $name', (backend) => {
   })
 
   it('stand among the turns that they do not cover', async () => {
-    const { room } = await roomOf(2)
-    await say(room, 'a secret', { audience: ['bob'] })
-    await roomOf(0)
-    await say(room, 'The harbour is closed.')
-    await ada(SUMMARIZE, { input: { conversationId: room } })
-    const history = async (as: string) => shown((await ada(HISTORY, { id: room, with: true, as })).conversation.history)
+    const { conversationId } = await conversationOf(2)
+    await say(conversationId, 'a secret', { audience: ['bob'] })
+    await conversationOf(0)
+    await say(conversationId, 'The harbour is closed.')
+    await ada(SUMMARIZE, { input: { conversationId } })
+    const history = async (as: string) =>
+      shown((await ada(HISTORY, { id: conversationId, with: true, as })).conversation.history)
     expect(await history('bob')).toEqual(['3-6', 5])
     expect(await history('cy')).toEqual(['3-6'])
   })
 
   it('are told of as they are written, to those alone who may have them', async () => {
-    const { room } = await roomOf(3)
+    const { conversationId } = await conversationOf(3)
     await ada(`mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`, {
-      input: { conversationId: room, participant: { actor: 'late', history: 'SINCE_JOINED' } },
+      input: { conversationId, participant: { actor: 'late', history: 'SINCE_JOINED' } },
     })
     const follow = (actor: string) =>
       clients.follow(
@@ -93,30 +94,30 @@ describe.each(backends)('summaries on $name', (backend) => {
         __typename seq ... on SummaryWritten { summary { id content conversation { id } } }
         ... on TurnAppended { turn { text } }
       } }`,
-        { id: room, after: 6 },
+        { id: conversationId, after: 6 },
       )
     const [present, late] = [await follow('bob'), await follow('late')]
-    const { summarize } = await ada(SUMMARIZE, { input: { conversationId: room } })
-    await say(room, 'Next.')
+    const { summarize } = await ada(SUMMARIZE, { input: { conversationId } })
+    await say(conversationId, 'Next.')
     expect((await present.next()).value.conversationEvents).toEqual({
       __typename: 'SummaryWritten',
       seq: 7,
-      summary: { id: summarize.id, content: summarize.content, conversation: { id: room } },
+      summary: { id: summarize.id, content: summarize.content, conversation: { id: conversationId } },
     })
     expect((await late.next()).value.conversationEvents).toMatchObject({ seq: 8, __typename: 'TurnAppended' })
-    const { conversation } = await clients.as('late')(SUMMARIES, { id: room })
+    const { conversation } = await clients.as('late')(SUMMARIES, { id: conversationId })
     expect(conversation).toMatchObject({ summary: null, summaries: [], summarizedThrough: null })
     const seen = await clients.as('late')('query ($id: ID!) { node(id: $id) { id } }', { id: summarize.id })
     expect(seen).toEqual({ node: null })
   })
 
-  it('follow the policy of the room, which is set, changed and set back', async () => {
-    const policy = async (room: string) =>
+  it('follow the policy of the conversation, which is set, changed and set back', async () => {
+    const policy = async (conversationId: string) =>
       (
         await ada(
           `query ($id: ID!) { conversation(id: $id) {
       compaction { triggerTurns triggerTokens summarizerModel strategy } } }`,
-          { id: room },
+          { id: conversationId },
         )
       ).conversation.compaction
     const update = (input: object) =>
@@ -126,36 +127,36 @@ describe.each(backends)('summaries on $name', (backend) => {
         { input },
       )
     const defaults = { triggerTurns: 50, triggerTokens: 8000, summarizerModel: 'extractive', strategy: 'ROLLING' }
-    expect(await policy(await clients.room([]))).toEqual(defaults)
-    const room = await clients.room([], { compaction: { triggerTurns: 9, strategy: 'HIERARCHICAL' } })
-    expect(await policy(room)).toEqual({ ...defaults, triggerTurns: 9, strategy: 'HIERARCHICAL' })
-    await update({ id: room, compaction: { triggerTurns: null, triggerTokens: 100 } })
-    expect(await policy(room)).toEqual({ ...defaults, triggerTokens: 100, strategy: 'HIERARCHICAL' })
-    await update({ id: room, title: 'x' })
-    expect((await policy(room)).triggerTokens).toBe(100)
-    await update({ id: room, compaction: null })
-    expect(await policy(room)).toEqual(defaults)
-    expect((await update({ id: room, compaction: { summarizerModel: 'gpt-9' } })).updateConversation).toEqual({
-      __typename: 'InvalidInput',
-      issues: [{ path: ['compaction', 'summarizerModel'] }],
+    expect(await policy(await clients.newConversation([]))).toEqual(defaults)
+    const conversationId = await clients.newConversation([], {
+      compaction: { triggerTurns: 9, strategy: 'HIERARCHICAL' },
     })
+    expect(await policy(conversationId)).toEqual({ ...defaults, triggerTurns: 9, strategy: 'HIERARCHICAL' })
+    await update({ id: conversationId, compaction: { triggerTurns: null, triggerTokens: 100 } })
+    expect(await policy(conversationId)).toEqual({ ...defaults, triggerTokens: 100, strategy: 'HIERARCHICAL' })
+    await update({ id: conversationId, title: 'x' })
+    expect((await policy(conversationId)).triggerTokens).toBe(100)
+    await update({ id: conversationId, compaction: null })
+    expect(await policy(conversationId)).toEqual(defaults)
+    expect((await update({ id: conversationId, compaction: { summarizerModel: 'gpt-9' } })).updateConversation).toEqual(
+      { __typename: 'InvalidInput', issues: [{ path: ['compaction', 'summarizerModel'] }] },
+    )
   })
 
-  it('are what compacting writes, and a deleted room counts them', async () => {
-    const { room } = await roomOf(12)
-    const { compact } = await ada(COMPACT, { input: { conversationId: room, policy: { triggerTurns: 6 } } })
+  it('are what compacting writes, and a deleted conversation counts them', async () => {
+    const { conversationId } = await conversationOf(12)
+    const { compact } = await ada(COMPACT, { input: { conversationId, policy: { triggerTurns: 6 } } })
     expect(compact).toMatchObject({ __typename: 'Compaction', turnsCovered: 6, summaries: [{ toSeq: 8 }] })
     expect(
       (await ada(COMPACT, { input: { conversationId: 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q' } })).compact,
     ).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
-    expect((await ada(SUMMARIZE, { input: { conversationId: await clients.room(['ada']) } })).summarize).toMatchObject({
-      __typename: 'InvalidInput',
-      issues: [{ path: ['through'] }],
-    })
+    expect(
+      (await ada(SUMMARIZE, { input: { conversationId: await clients.newConversation(['ada']) } })).summarize,
+    ).toMatchObject({ __typename: 'InvalidInput', issues: [{ path: ['through'] }] })
     const { deleteConversation } = await ada(
       `mutation ($id: ID!) { deleteConversation(id: $id) {
       ... on ErasureReceipt { summaries turns } } }`,
-      { id: room },
+      { id: conversationId },
     )
     expect(deleteConversation).toEqual({ summaries: 1, turns: 12 })
   })
@@ -167,15 +168,15 @@ describe('a summarizer that cannot be reached', () => {
   })
   const ada = clients.as('ada')
 
-  it('is said to have failed, and rooms that name what is built in do without it', async () => {
-    const room = await clients.room(['ada'])
-    await clients.say(room, 'The harbour is closed.')
+  it('is said to have failed, and conversations that name what is built in do without it', async () => {
+    const conversationId = await clients.newConversation(['ada'])
+    await clients.say(conversationId, 'The harbour is closed.')
     const ask = async () =>
       (
         await ada(
           `mutation ($input: SummarizeInput!) { summarize(input: $input) {
       __typename ... on Summary { model } ... on ProviderFailed { code retryable message } } }`,
-          { input: { conversationId: room } },
+          { input: { conversationId } },
         )
       ).summarize
     expect(await ask()).toMatchObject({
@@ -187,11 +188,11 @@ describe('a summarizer that cannot be reached', () => {
     const { conversation } = await ada(
       `query ($id: ID!) { conversation(id: $id) {
       compaction { summarizerModel } summaries { id } } }`,
-      { id: room },
+      { id: conversationId },
     )
     expect(conversation).toEqual({ compaction: { summarizerModel: 'far-away' }, summaries: [] })
     await ada(`mutation ($input: UpdateConversationInput!) { updateConversation(input: $input) { __typename } }`, {
-      input: { id: room, compaction: { summarizerModel: 'extractive' } },
+      input: { id: conversationId, compaction: { summarizerModel: 'extractive' } },
     })
     expect(await ask()).toEqual({ __typename: 'Summary', model: 'extractive' })
   })

@@ -8,7 +8,7 @@ describe.each(backends)('turns on $name', (backend) => {
   const clients = useClients(backend)
   const { failure, say } = clients
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
-  const makeRoom = () => clients.room(['ada', 'bob'])
+  const makeConversation = () => clients.newConversation(['ada', 'bob'])
 
   it('say everything that parts can say, and come back as they were given', async () => {
     const call = { callId: 'c1', name: 'search' }
@@ -33,7 +33,7 @@ describe.each(backends)('turns on $name', (backend) => {
         ... on DataPart { data }
       }
     } } }`,
-      { input: { conversationId: await makeRoom(), turn: { role: 'ASSISTANT', parts } } },
+      { input: { conversationId: await makeConversation(), turn: { role: 'ASSISTANT', parts } } },
     )
     const flat = parts.map((part) => ('text' in part || 'data' in part ? part : Object.values(part)[0]))
     expect(appendTurn).toEqual({ text: 'Look: ', parts: flat })
@@ -47,7 +47,7 @@ describe.each(backends)('turns on $name', (backend) => {
   })
 
   it('show what was said about them, and that nothing was', async () => {
-    const room = await makeRoom()
+    const conversationId = await makeConversation()
     const append = async (turn: object) =>
       (
         await ada(
@@ -57,7 +57,7 @@ describe.each(backends)('turns on $name', (backend) => {
         sources { documentId documentName chunk score } pinned metadata abortReason createdAt supersededBy { id }
       } }
     }`,
-          { input: { conversationId: room, turn: { role: 'USER', content: 'hello', ...turn } } },
+          { input: { conversationId, turn: { role: 'USER', content: 'hello', ...turn } } },
         )
       ).appendTurn
     const about = {
@@ -93,14 +93,14 @@ describe.each(backends)('turns on $name', (backend) => {
   })
 
   it('answer expected failures as members of the result', async () => {
-    const room = await makeRoom()
+    const conversationId = await makeConversation()
     const append = async (more: object) =>
       (
         await ada(
           `mutation ($input: AppendTurnInput!) {
       appendTurn(input: $input) { __typename ... on Error { code } ... on InvalidInput { issues { path } } }
     }`,
-          { input: { conversationId: room, turn: { role: 'USER', content: 'x' }, ...more } },
+          { input: { conversationId, turn: { role: 'USER', content: 'x' }, ...more } },
         )
       ).appendTurn
     const unknown = `conv_${'0'.repeat(26)}`
@@ -117,7 +117,7 @@ describe.each(backends)('turns on $name', (backend) => {
   })
 
   it('are appended together in order, or not at all', async () => {
-    const room = await makeRoom()
+    const conversationId = await makeConversation()
     const append = async (...texts: string[]) =>
       (
         await ada(
@@ -126,7 +126,7 @@ describe.each(backends)('turns on $name', (backend) => {
         ... on AppendTurnsPayload { turns { seq text } } ... on InvalidInput { issues { path message } }
       }
     }`,
-          { input: { conversationId: room, turns: texts.map((content) => ({ role: 'USER', content })) } },
+          { input: { conversationId, turns: texts.map((content) => ({ role: 'USER', content })) } },
         )
       ).appendTurns
     expect(await append('a', 'b')).toEqual({
@@ -141,9 +141,9 @@ describe.each(backends)('turns on $name', (backend) => {
   })
 
   it('are read page by page, both ways, with filters and older versions', async () => {
-    const room = await makeRoom()
+    const conversationId = await makeConversation()
     const ids: string[] = []
-    for (const text of ['one', 'two', 'three', 'four']) ids.push((await say(room, text)).id)
+    for (const text of ['one', 'two', 'three', 'four']) ids.push((await say(conversationId, text)).id)
     const { supersedeTurn } = await ada(
       `mutation ($id: ID!) {
       supersedeTurn(input: { turnId: $id, turn: { role: USER, content: "ONE" } }) { ... on Turn { id seq } }
@@ -156,7 +156,7 @@ describe.each(backends)('turns on $name', (backend) => {
         edges { cursor node { text supersededBy { id } } }
         pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       } } }`,
-        { id: room },
+        { id: conversationId },
       )
       const { edges, pageInfo } = conversation.turns
       expect(edges[0]?.cursor ?? null).toBe(pageInfo.startCursor)
@@ -197,7 +197,7 @@ describe.each(backends)('turns on $name', (backend) => {
     'filter: { sinceSeq: -1 }',
   ])('refuse a page that is none: %s', async (args) => {
     const document = `query ($id: ID!) { conversation(id: $id) { turns(${args}) { edges { cursor } } } }`
-    expect(await failure(document, { id: await makeRoom() })).toMatchObject([
+    expect(await failure(document, { id: await makeConversation() })).toMatchObject([
       {
         path: ['conversation', 'turns'],
         extensions: { code: 'INVALID_INPUT', issues: [{ message: expect.any(String) }] },
@@ -206,13 +206,13 @@ describe.each(backends)('turns on $name', (backend) => {
   })
 
   it('make a history of the newest, oldest first', async () => {
-    const room = await makeRoom()
-    for (const text of ['one', 'two', 'three']) await say(room, text)
+    const conversationId = await makeConversation()
+    for (const text of ['one', 'two', 'three']) await say(conversationId, text)
     const { conversation } = await bob(
       `query ($id: ID!) { conversation(id: $id) {
       newest: history(limit: 2) { ... on Turn { text } } before: history(before: 5) { ... on Turn { text } }
     } }`,
-      { id: room },
+      { id: conversationId },
     )
     const [one, two, three] = ['one', 'two', 'three'].map((text) => ({ text }))
     expect(conversation).toEqual({ newest: [two, three], before: [one, two] })
@@ -227,7 +227,7 @@ describe.each(backends)('turns on $name', (backend) => {
         ... on Turn { id status text parts { __typename } }
       }
     }`,
-      { id: await makeRoom() },
+      { id: await makeConversation() },
     )
     expect(opened).toEqual({ status: 'STREAMING', text: '', parts: [] })
 

@@ -4,7 +4,7 @@
 import { createInterface } from 'node:readline'
 import { pino } from 'pino'
 import { createDeps } from '../../src/deps.ts'
-import type { Automatic } from '../../src/domain/automatic-thresholds.ts'
+import type { AutomaticThresholds } from '../../src/domain/automatic-thresholds.ts'
 import { startJobs } from '../../src/domain/background/jobs.ts'
 import { VERBS, type Verbs } from '../../src/domain/background/verbs.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
@@ -13,15 +13,15 @@ import { OFFLINE } from '../support/offline.ts'
 export type Settings = {
   databaseUrl: string
   redisUrl: string
-  automatic: Automatic
-  /** Whether it never comes to an end of reading a room for facts. */
+  automatic: AutomaticThresholds
+  /** Whether it never comes to an end of reading a conversation for facts. */
   hangs: boolean
 }
 
 /** Turns that one process is to append. */
-export type Errand = { tenant: string; turns: { room: string; actor: string; clientId: string }[] }
+export type Errand = { tenant: string; turns: { conversationId: string; actor: string; clientId: string }[] }
 
-/** What it says: that it works, that so many turns are acknowledged, that it has begun to read a room. */
+/** What it says: that it works, that so many turns are acknowledged, that it has begun to read a conversation. */
 export type Word = { is: 'ready' } | { is: 'appended'; count: number } | { is: 'reading' }
 
 const { hangs, automatic, ...place } = JSON.parse(process.argv[2]!) as Settings
@@ -55,11 +55,11 @@ say({ is: 'ready' })
 
 for await (const line of createInterface(process.stdin)) {
   const { tenant, turns } = JSON.parse(line) as Errand
-  for (const [n, { room, actor, clientId }] of turns.entries()) {
+  for (const [n, { conversationId, actor, clientId }] of turns.entries()) {
     await appendTurn(
       deps,
       { tenant, actor },
-      { conversationId: room, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId } },
+      { conversationId, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId } },
     )
     if (n % 10 === 9 || n === turns.length - 1) say({ is: 'appended', count: n + 1 })
   }

@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createConversation } from '../../src/domain/conversation.ts'
-import type { Deps } from '../../src/domain/platform.ts'
-import type { Automatic } from '../../src/domain/automatic-thresholds.ts'
+import type { Deps } from '../../src/domain/deps.ts'
+import type { AutomaticThresholds } from '../../src/domain/automatic-thresholds.ts'
 import { getJobs } from '../../src/domain/job/job.ts'
 import { startJobs } from '../../src/domain/background/jobs.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
@@ -22,10 +22,15 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i)
 
 const PROCESSES = 16
-const ROOMS = 8
+const CONVERSATIONS = 8
 const PEOPLE = 10
 const TURNS = 1_600
-const EVERY: Automatic = { threadSummaryEvery: 10, factExtractionEvery: 10, userSummaryEvery: 10, dedupEvery: 5 }
+const EVERY: AutomaticThresholds = {
+  threadSummaryEvery: 10,
+  factExtractionEvery: 10,
+  userSummaryEvery: 10,
+  dedupEvery: 5,
+}
 
 type Worker = {
   /** Settles when it has said so. */
@@ -82,24 +87,24 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
     await site.close()
   }, 60_000)
 
-  const newRoom = async () => {
+  const newConversation = async () => {
     const { id } = await createConversation(deps, viewer, {})
     await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
     return id
   }
   const append = async ({ turns }: Errand) => {
-    for (const { room, actor, clientId } of turns) {
+    for (const { conversationId, actor, clientId } of turns) {
       await appendTurn(
         deps,
         { ...viewer, actor },
-        { conversationId: room, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId } },
+        { conversationId, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId } },
       )
     }
   }
 
   test('16 processes, two of them killed, append 1,600 turns: all was done exactly as often as due', async () => {
-    const rooms: string[] = []
-    while (rooms.length < ROOMS) rooms.push(await newRoom())
+    const conversationIds: string[] = []
+    while (conversationIds.length < CONVERSATIONS) conversationIds.push(await newConversation())
     const workers = upTo(PROCESSES).map(() => startWorker({ ...place, automatic: EVERY, hangs: false }))
     await Promise.all(workers.map(({ heard }) => heard(({ is }) => is === 'ready')))
 
@@ -109,8 +114,8 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
       turns: upTo(share)
         .map((n) => p * share + n)
         .map((i) => ({
-          room: rooms[i % ROOMS]!,
-          actor: `person-${Math.floor(i / ROOMS) % PEOPLE}`,
+          conversationId: conversationIds[i % CONVERSATIONS]!,
+          actor: `person-${Math.floor(i / CONVERSATIONS) % PEOPLE}`,
           clientId: `turn-${i}`,
         })),
     }))
@@ -129,11 +134,14 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
     for (const p of victims) await append(errands[p]!)
     stop = await startJobs(deps)
 
-    const perRoom = TURNS / ROOMS
+    const perConversation = TURNS / CONVERSATIONS
     const perPerson = TURNS / PEOPLE
     const expected = {
-      rooms: Object.fromEntries(
-        rooms.map((room) => [room, { summaries: summariesOf(perRoom, 10), extractions: perRoom / 10 }]),
+      conversationIds: Object.fromEntries(
+        conversationIds.map((conversationId) => [
+          conversationId,
+          { summaries: summariesOf(perConversation, 10), extractions: perConversation / 10 },
+        ]),
       ),
       users: Object.fromEntries(
         upTo(PEOPLE).map((n) => [
@@ -146,7 +154,7 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
       timeout: 120_000,
       interval: 500,
     })
-    const { rooms: done, users } = await readRuns(deps, viewer.tenant)
+    const { conversationIds: done, users } = await readRuns(deps, viewer.tenant)
     const sum = (counts: number[]) => counts.reduce((a, b) => a + b)
     expect([
       sum(Object.values(done).map(({ summaries }) => summaries.length)),
@@ -160,17 +168,17 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
   }, 300_000)
 
   test('a process is killed while its job runs: another does it, once, and the dead one is visible', async () => {
-    const room = await newRoom()
+    const conversationId = await newConversation()
     const turns = (from: number, count: number): Errand => ({
       tenant: viewer.tenant,
-      turns: upTo(count).map((n) => ({ room, actor: 'ada', clientId: `turn-${from + n}` })),
+      turns: upTo(count).map((n) => ({ conversationId, actor: 'ada', clientId: `turn-${from + n}` })),
     })
     const dying = startWorker({ ...place, automatic: EVERY, hangs: true })
     await dying.heard(({ is }) => is === 'ready')
     dying.append(turns(0, 10))
     await dying.heard(({ is }) => is === 'reading')
     await dying.kill()
-    const extractions = async () => (await readRuns(deps, viewer.tenant)).rooms[room]!.extractions
+    const extractions = async () => (await readRuns(deps, viewer.tenant)).conversationIds[conversationId]!.extractions
     expect(await extractions()).toBe(0)
 
     const heir = startWorker({ ...place, automatic: EVERY, hangs: false })
@@ -180,12 +188,12 @@ describe.runIf(backend.name === 'postgres')('work that happens by itself, in pro
     await vi.waitFor(async () => expect(await extractions()).toBe(2), { timeout: 30_000, interval: 100 })
     await deps.pool.query(`UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`)
     const stuck = (await getJobs(deps, viewer, { state: 'ACTIVE' })).filter(({ name }) => name === 'EXTRACT_FACTS')
-    expect(stuck).toMatchObject([{ conversationId: room, attempts: 1 }])
+    expect(stuck).toMatchObject([{ conversationId, attempts: 1 }])
     expect(stuck[0]!.ageSeconds).toBeGreaterThan(240)
     await vi.waitFor(
       async () =>
         expect(await readRuns(deps, viewer.tenant)).toEqual({
-          rooms: { [room]: { summaries: [10, 20], extractions: 2 } },
+          conversationIds: { [conversationId]: { summaries: [10, 20], extractions: 2 } },
           users: { ada: { turns: 20, profilings: 2, reconciliations: 4 } },
         }),
       { timeout: 30_000, interval: 100 },

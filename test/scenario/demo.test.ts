@@ -43,18 +43,18 @@ describe.each(backends)('the demo on $name', (backend) => {
     return data
   }
 
-  const roomOf = (out: string) => /conv_\w{26}/.exec(out)![0]
+  const conversationOf = (out: string) => /conv_\w{26}/.exec(out)![0]
   const readAs = (actor: string) =>
     ask<Seen>(
       actor,
-      `query Read($room: ID!) {
-      conversation(id: $room) {
+      `query Read($conversationId: ID!) {
+      conversation(id: $conversationId) {
         turnCount
         participants { actor unreadCount }
         turns(first: 50) { edges { node { id seq actor text audience } } }
       }
     }`,
-      { room: roomOf(told.out) },
+      { conversationId: conversationOf(told.out) },
     )
 
   it('ends well, with nothing to complain of', () => {
@@ -89,7 +89,7 @@ describe.each(backends)('the demo on $name', (backend) => {
     expect(Number(/here are the (\d+) characters/.exec(told.out)?.[1])).toBeGreaterThan(0)
   })
 
-  it('leaves a room in which the whispers are where it says, and nowhere else', async () => {
+  it('leaves a conversation in which the whispers are where it says, and nowhere else', async () => {
     const [ada, scout, scribe] = (await Promise.all(['ada', 'scout', 'scribe'].map(readAs))) as [Seen, Seen, Seen]
     const whispers = scout.conversation.turns.edges.filter(({ node }) => node.text.includes(SECRET))
     expect(whispers.map(({ node }) => node.audience!.toSorted())).toEqual([

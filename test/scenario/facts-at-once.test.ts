@@ -1,8 +1,8 @@
-// Everything that writes facts, at once, about two users in a few rooms, on a database with real locks: nobody waits in
+// Everything that writes facts, at once, about two users in a few conversations, on a database with real locks: nobody waits in
 // a circle, and nothing supersedes itself in the end.
 
 import { describe, expect, it } from 'vitest'
-import { deleteConversation } from '../../src/domain/conversation.ts'
+import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { extractFacts } from '../../src/domain/fact/extract.ts'
 import { reconcileDue, reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
 import { recordFacts } from '../../src/domain/fact/record.ts'
@@ -38,8 +38,8 @@ describe.runIf(backend.name === 'postgres')('facts at once on Postgres', () => {
   it('are written without a deadlock; none gives way to what is gone, or to itself', { timeout: 60_000 }, async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const newRoom = () => tenant.room('ada', 'bob', { actor: 'bot', kind: 'AGENT' })
-    const rooms = await Promise.all(Array.from({ length: 4 }, newRoom))
+    const newConversation = () => tenant.newConversation('ada', 'bob', { actor: 'bot', kind: 'AGENT' })
+    const conversationIds = await Promise.all(Array.from({ length: 4 }, newConversation))
     const turns: { id: string; actor: string }[] = []
     const told = (user: string) =>
       shuffled([
@@ -53,10 +53,11 @@ describe.runIf(backend.name === 'postgres')('facts at once on Postgres', () => {
     const verbs: ((user: string) => Promise<unknown>)[] = [
       async (user) => {
         const audience = Math.random() < 0.3 ? USERS : null
-        const { id } = await tenant.say(pick(rooms), user, content(), { audience })
+        const { id } = await tenant.say(pick(conversationIds), user, content(), { audience })
         turns.push({ id, actor: user })
       },
-      (user) => recordFacts(deps, tenant.as(user), { userId: user, conversationId: pick(rooms), facts: told(user) }),
+      (user) =>
+        recordFacts(deps, tenant.as(user), { userId: user, conversationId: pick(conversationIds), facts: told(user) }),
       (user) => recordFacts(deps, tenant.as(user), { userId: user, facts: told(user) }),
       async (user) => {
         const sources = turns.slice(-4)
@@ -66,19 +67,19 @@ describe.runIf(backend.name === 'postgres')('facts at once on Postgres', () => {
           facts: told(user).map((fact) => ({ ...fact, sourceTurnId: pick(sources).id })),
         })
       },
-      () => extractFacts(deps, tenant.as('ada'), { conversationId: pick(rooms) }),
+      () => extractFacts(deps, tenant.as('ada'), { conversationId: pick(conversationIds) }),
       (user) => reconcileFacts(deps, tenant.as('ada'), { userId: user }),
       (user) => reconcileDue(deps, tenant.name, user, 1),
       (user) => refreshProfileDue(deps, tenant.name, user, 1),
-      () => countUserTurns(deps.pool, rooms),
+      () => countUserTurns(deps.pool, conversationIds),
       async () => {
         const turn = turns.splice(Math.floor(Math.random() * turns.length), 1)[0]
         const newer = { role: 'USER', content: content() } as const
         if (turn) await supersedeTurn(deps, tenant.as(turn.actor), { turnId: turn.id, turn: newer })
       },
       async () => {
-        rooms.push(await newRoom())
-        const gone = rooms.splice(3, 1)[0]!
+        conversationIds.push(await newConversation())
+        const gone = conversationIds.splice(3, 1)[0]!
         await deleteConversation(deps, tenant.as('ada'), gone)
       },
     ]

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import {
   append,
-  createRoom,
+  createConversation,
   createServerProcess,
   createSite,
   follow,
@@ -33,8 +33,8 @@ async function servers(site: Site, count: number): Promise<Server[]> {
 }
 
 /** Every acknowledged turn is there once, where it was said to be, in a journal without holes. */
-async function expectAllThere(site: Site, room: string, acknowledged: Acknowledged[]): Promise<number> {
-  const entries = await journal(site, room)
+async function expectAllThere(site: Site, conversationId: string, acknowledged: Acknowledged[]): Promise<number> {
+  const entries = await journal(site, conversationId)
   expect(entries.map(({ seq }) => seq)).toEqual(upTo(entries.length))
   for (const { id, seq, text } of acknowledged) expect(entries[seq - 1]).toEqual({ seq, id, text })
   const turns = entries.filter(({ id }) => id !== null)
@@ -47,20 +47,21 @@ describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)('processes on one Postgre
     const site = await createSite(TEST_DATABASE_URL!, TEST_REDIS_URL!)
     const [a, b, c] = (await servers(site, 3)) as [Server, Server, Server]
     const actors = upTo(64).map((n) => `writer-${n}`)
-    const room = await createRoom(a, actors)
-    const readers = [a, b, c].map((server) => follow([server], room))
+    const conversationId = await createConversation(a, actors)
+    const readers = [a, b, c].map((server) => follow([server], conversationId))
     const acknowledged = (
       await Promise.all(
         actors.map(async (actor, n) => {
           const said: Acknowledged[] = []
-          for (const k of upTo(200)) said.push(await append([n % 2 ? a : b], room, actor, `${actor} says ${k}`))
+          for (const k of upTo(200))
+            said.push(await append([n % 2 ? a : b], conversationId, actor, `${actor} says ${k}`))
           return said
         }),
       )
     ).flat()
     const last = 64 + 64 * 200
     expect(acknowledged.map(({ seq }) => seq).sort((x, y) => x - y)).toEqual(upTo(last).slice(64))
-    expect(await expectAllThere(site, room, acknowledged)).toBe(last)
+    expect(await expectAllThere(site, conversationId, acknowledged)).toBe(last)
     await until(() => readers.every(({ seqs }) => seqs.length >= last))
     for (const reader of readers) {
       expect(reader.seqs).toEqual(upTo(last))
@@ -71,13 +72,15 @@ describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)('processes on one Postgre
 
 describe.skipIf(!SERVICES)('with faults', () => {
   /** Writers that go on until told to stop; what they were acknowledged. */
-  function write(to: Server[], room: string, count: number) {
+  function write(to: Server[], conversationId: string, count: number) {
     const acknowledged: Acknowledged[] = []
     let writing = true
     const done = Promise.all(
       upTo(count).map(async (n) => {
         for (let k = 1; writing; k++) {
-          acknowledged.push(await append(n % 2 ? to : to.toReversed(), room, `writer-${n}`, `writer ${n} says ${k}`))
+          acknowledged.push(
+            await append(n % 2 ? to : to.toReversed(), conversationId, `writer-${n}`, `writer ${n} says ${k}`),
+          )
           await sleep(5)
         }
       }),
@@ -95,9 +98,9 @@ describe.skipIf(!SERVICES)('with faults', () => {
     const { server, redisUrl } = await upServices()
     const site = await createSite(server, redisUrl)
     const both = (await servers(site, 2)) as [Server, Server]
-    const room = await createRoom(both[0], [])
-    const writers = write(both, room, 8)
-    const readers = upTo(6).map((n) => follow(n % 2 ? both : both.toReversed(), room))
+    const conversationId = await createConversation(both[0], [])
+    const writers = write(both, conversationId, 8)
+    const readers = upTo(6).map((n) => follow(n % 2 ? both : both.toReversed(), conversationId))
     const cutting = (async () => {
       for (const n of upTo(50)) {
         await sleep(100 + Math.random() * 300)
@@ -114,7 +117,7 @@ describe.skipIf(!SERVICES)('with faults', () => {
     }
     await cutting
     await writers.stop()
-    const last = await expectAllThere(site, room, writers.acknowledged)
+    const last = await expectAllThere(site, conversationId, writers.acknowledged)
     await until(() => readers.every(({ seqs }) => (seqs.at(-1) ?? 0) >= last))
     for (const reader of readers) {
       expect(reader.seqs).toEqual(upTo(last))
@@ -127,9 +130,9 @@ describe.skipIf(!SERVICES)('with faults', () => {
     const { server, redisUrl } = await upServices()
     const site = await createSite(server, redisUrl)
     const both = (await servers(site, 2)) as [Server, Server]
-    const room = await createRoom(both[0], [])
-    const writers = write(both, room, 8)
-    const reader = follow(both, room)
+    const conversationId = await createConversation(both[0], [])
+    const writers = write(both, conversationId, 8)
+    const reader = follow(both, conversationId)
     await sleep(1_500)
     await signal('postgres', 'KILL')
     await both[0].kill()
@@ -138,7 +141,7 @@ describe.skipIf(!SERVICES)('with faults', () => {
     await both[0].start()
     await sleep(1_500)
     await writers.stop()
-    const last = await expectAllThere(site, room, writers.acknowledged)
+    const last = await expectAllThere(site, conversationId, writers.acknowledged)
     await until(() => (reader.seqs.at(-1) ?? 0) >= last)
     expect(reader.seqs).toEqual(upTo(last))
     reader.stop()

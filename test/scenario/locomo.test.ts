@@ -29,12 +29,12 @@ describe.runIf(conversation)('a real conversation', () => {
     }))
 
     async function importInto(tenant: Tenant): Promise<string> {
-      const room = await tenant.room()
+      const conversationId = await tenant.newConversation()
       for (const actor of conversation!.speakers) {
-        await addParticipant(world.deps, tenant.as('importer'), { conversationId: room, participant: { actor } })
+        await addParticipant(world.deps, tenant.as('importer'), { conversationId, participant: { actor } })
       }
       await appendTurns(world.deps, tenant.as('importer'), {
-        conversationId: room,
+        conversationId,
         turns: turns.map((turn) => ({
           actor: turn.speaker,
           role: 'USER',
@@ -44,14 +44,14 @@ describe.runIf(conversation)('a real conversation', () => {
           metadata: { id: turn.id },
         })),
       })
-      return room
+      return conversationId
     }
 
-    async function pages(tenant: Tenant, room: string, size: number, direction: 'first' | 'last') {
+    async function pages(tenant: Tenant, conversationId: string, size: number, direction: 'first' | 'last') {
       const read: typeof expected = []
       for (let cursor: string | null = null, more = true; more;) {
         const args: TurnsArgs = direction === 'first' ? { first: size, after: cursor } : { last: size, before: cursor }
-        const page = (await pageOfTurns(world.deps, tenant.as('reader'), [room], args)).get(room)!
+        const page = (await pageOfTurns(world.deps, tenant.as('reader'), [conversationId], args)).get(conversationId)!
         const items = page.items.map((turn) => ({
           id: turn.metadata!.id as string,
           actor: turn.actor,
@@ -69,10 +69,10 @@ describe.runIf(conversation)('a real conversation', () => {
     test('pages forward and back to exactly the file, in pages of any size', async () => {
       expect(turns).toHaveLength(419)
       const tenant = world.tenant()
-      const room = await importInto(tenant)
+      const conversationId = await importInto(tenant)
       for (const size of [1, 7, 50, 200]) {
-        expect(await pages(tenant, room, size, 'first')).toEqual(expected)
-        expect(await pages(tenant, room, size, 'last')).toEqual(expected)
+        expect(await pages(tenant, conversationId, size, 'first')).toEqual(expected)
+        expect(await pages(tenant, conversationId, size, 'last')).toEqual(expected)
       }
     })
   })

@@ -63,12 +63,12 @@ describe.each(backends)('recall, answer, extract on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
-    const room = await tenant.room(
+    const conversationId = await tenant.newConversation(
       { actor: 'ada', displayName: 'Ada' },
       { actor: 'helper', displayName: 'Helper', kind: 'AGENT' },
     )
-    for (const text of SAID) await tenant.say(room, 'ada', text)
-    const { facts } = await extractFacts(deps, viewer, { conversationId: room })
+    for (const text of SAID) await tenant.say(conversationId, 'ada', text)
+    const { facts } = await extractFacts(deps, viewer, { conversationId })
     expect(facts.length).toBeGreaterThanOrEqual(SAID.length)
     const moved = facts.find(({ object }) => object === 'Initech')!
     await retractFact(deps, viewer, { factId: moved.id, reason: 'no longer so' })
@@ -80,25 +80,20 @@ describe.each(backends)('recall, answer, extract on $name', (backend) => {
 
     for (let round = 0; round < ROUNDS; round++) {
       const query = QUESTIONS[round % QUESTIONS.length]!
-      await tenant.say(room, 'ada', query)
-      const { hits } = await recall(deps, viewer, { conversationId: room, query, k: 4, kinds: ['FACT', 'TURN'] })
+      await tenant.say(conversationId, 'ada', query)
+      const { hits } = await recall(deps, viewer, { conversationId, query, k: 4, kinds: ['FACT', 'TURN'] })
       expect(hits.length).toBeGreaterThan(0)
       const way = round % (WAYS.length + 1)
       const answer =
         way < WAYS.length
           ? WAYS[way]!(hits)
           : (
-              await buildContext(deps, viewer, {
-                conversationId: room,
-                tokenBudget: 2_000,
-                query,
-                semanticRecall: { k: 4 },
-              })
+              await buildContext(deps, viewer, { conversationId, tokenBudget: 2_000, query, semanticRecall: { k: 4 } })
             ).messages
               .map(({ content }) => content)
               .join('\n')
-      await tenant.say(room, 'helper', answer, { role: 'ASSISTANT' })
-      await extractFacts(deps, viewer, { conversationId: room })
+      await tenant.say(conversationId, 'helper', answer, { role: 'ASSISTANT' })
+      await extractFacts(deps, viewer, { conversationId })
       if (round % 5 === 4) await reconcileFacts(deps, viewer, { userId: 'ada' })
     }
     expect(await known()).toEqual(before)

@@ -109,7 +109,7 @@ export async function post<T>(server: Server, query: string, variables: object):
   return data
 }
 
-export async function createRoom(server: Server, actors: string[]): Promise<string> {
+export async function createConversation(server: Server, actors: string[]): Promise<string> {
   const query = `mutation($p: [ParticipantInput!]) {
     r: createConversation(input: { participants: $p, compaction: { strategy: NEVER } }) { ... on Conversation { id } }
   }`
@@ -117,17 +117,22 @@ export async function createRoom(server: Server, actors: string[]): Promise<stri
   return r.id
 }
 
-const APPEND = `mutation($room: ID!, $turn: TurnInput!) {
-  r: appendTurn(input: { conversationId: $room, turn: $turn }) { ... on Turn { id seq } ... on Error { message } }
+const APPEND = `mutation($conversationId: ID!, $turn: TurnInput!) {
+  r: appendTurn(input: { conversationId: $conversationId, turn: $turn }) { ... on Turn { id seq } ... on Error { message } }
 }`
 export type Acknowledged = { id: string; seq: number; text: string }
 
 /** Appends until it is acknowledged, wherever a server answers; a clientId makes that safe. */
-export async function append(servers: Server[], room: string, actor: string, text: string): Promise<Acknowledged> {
+export async function append(
+  servers: Server[],
+  conversationId: string,
+  actor: string,
+  text: string,
+): Promise<Acknowledged> {
   const turn = { actor, role: 'USER', content: text, clientId: randomUUID() }
   for (let tries = 0; ; tries++) {
     try {
-      const { r } = await post<{ r: Acknowledged }>(servers[tries % servers.length]!, APPEND, { room, turn })
+      const { r } = await post<{ r: Acknowledged }>(servers[tries % servers.length]!, APPEND, { conversationId, turn })
       if (r.id) return { ...r, text }
     } catch {
       await sleep(50)
@@ -143,13 +148,13 @@ export type Reader = {
   stop(): void
 }
 
-/** Follows the room from its beginning, over whatever server answers, after the newest entry that it has. */
-export function follow(servers: Server[], room: string): Reader {
+/** Follows the conversation from its beginning, over whatever server answers, after the newest entry that it has. */
+export function follow(servers: Server[], conversationId: string): Reader {
   const seqs: number[] = []
   let socket: WebSocket | null = null
   let stopped = false
-  const query = `subscription($room: ID!, $after: Int) {
-    conversationEvents(conversationId: $room, after: $after) { seq ... on Gap { resumeAfter } }
+  const query = `subscription($conversationId: ID!, $after: Int) {
+    conversationEvents(conversationId: $conversationId, after: $after) { seq ... on Gap { resumeAfter } }
   }`
   class Tracked extends WebSocket {
     constructor(...args: ConstructorParameters<typeof WebSocket>) {
@@ -169,7 +174,7 @@ export function follow(servers: Server[], room: string): Reader {
       try {
         const events = client.iterate<{ conversationEvents: { seq: number | null } }>({
           query,
-          variables: { room, after: seqs.at(-1) ?? 0 },
+          variables: { conversationId, after: seqs.at(-1) ?? 0 },
         })
         for await (const { data } of events) {
           if (data?.conversationEvents.seq != null) seqs.push(data.conversationEvents.seq)
@@ -191,17 +196,17 @@ export function follow(servers: Server[], room: string): Reader {
   }
 }
 
-/** The room's journal as the database has it. */
+/** The conversation's journal as the database has it. */
 export async function journal(
   site: Site,
-  room: string,
+  conversationId: string,
 ): Promise<{ seq: number; id: string | null; text: string | null }[]> {
   const client = new pg.Client(site.databaseUrl)
   await client.connect()
   const { rows } = await client.query<{ seq: number; id: string | null; text: string | null }>(
     'SELECT e.seq, t.id, t.text FROM entry e LEFT JOIN turn t ON t.id = e.turn_id WHERE e.conversation_id = $1 '
       + 'ORDER BY 1',
-    [room],
+    [conversationId],
   )
   await client.end()
   return rows

@@ -1,7 +1,7 @@
-// A story told over four rooms: sixty turns of two people, two agents and a tool, from January to June.
+// A story told over four conversations: sixty turns of two people, two agents and a tool, from January to June.
 
-/** [room, day of 2026 as month-day, actor, text] */
-export type Line = [room: 'home' | 'work' | 'garden' | 'travel', day: string, actor: string, text: string]
+/** [conversation, day of 2026 as month-day, actor, text] */
+export type Line = [conversationId: 'home' | 'work' | 'garden' | 'travel', day: string, actor: string, text: string]
 
 export const STORY: Line[] = [
   // Mara and her assistant

@@ -1,5 +1,5 @@
-// Sixty turns over four rooms, told by two people, two agents and a tool: who moved house twice, changed jobs and goes
-// by a nickname, and what others only claim. In whatever order rooms are read, in whatever portions, and whenever facts
+// Sixty turns over four conversations, told by two people, two agents and a tool: who moved house twice, changed jobs and goes
+// by a nickname, and what others only claim. In whatever order conversations are read, in whatever portions, and whenever facts
 // are reconciled and profiles refreshed meanwhile, in the end the same is known.
 
 import { describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ const PEOPLE = [
   { actor: 'clock', displayName: 'Clock', kind: 'TOOL' },
 ] as const
 const USERS = ['mara', 'theo']
-const ROOMS = [...new Set(STORY.map(([room]) => room))]
+const CONVERSATIONS = [...new Set(STORY.map(([conversationId]) => conversationId))]
 
 /** What holds in the end, and who said it where that was no person. */
 const ACTIVE = [
@@ -122,34 +122,37 @@ describe.each(backends)('the story on $name', (backend) => {
   const world = useWorld(backend)
 
   async function tell(viewer: Viewer): Promise<string[]> {
-    const rooms: string[] = []
-    for (const name of ROOMS) {
+    const conversationIds: string[] = []
+    for (const name of CONVERSATIONS) {
       const { id } = await createConversation(world.deps, viewer, { participants: PEOPLE.map((each) => ({ ...each })) })
-      const turns = STORY.filter(([room]) => room === name).map(([, day, actor, content], minute) => ({
-        actor,
-        content,
-        role: actor === 'clock' ? ('TOOL' as const) : ('USER' as const),
-        createdAt: new Date(`2026-${day}T12:${String(minute).padStart(2, '0')}:00Z`),
-      }))
+      const turns = STORY.filter(([conversationId]) => conversationId === name).map(
+        ([, day, actor, content], minute) => ({
+          actor,
+          content,
+          role: actor === 'clock' ? ('TOOL' as const) : ('USER' as const),
+          createdAt: new Date(`2026-${day}T12:${String(minute).padStart(2, '0')}:00Z`),
+        }),
+      )
       await appendTurns(world.deps, viewer, { conversationId: id, turns })
-      rooms.push(id)
+      conversationIds.push(id)
     }
-    return rooms
+    return conversationIds
   }
 
-  async function live(viewer: Viewer, rooms: readonly string[], seed: number): Promise<void> {
+  async function live(viewer: Viewer, conversationIds: readonly string[], seed: number): Promise<void> {
     const { deps } = world
     const next = random(seed)
     const pick = <T>(from: readonly T[]): T => from[Math.floor(next() * from.length)]!
     for (let step = 0; step < 30; step++) {
       const userId = pick(USERS)
       await pick([
-        () => extractNext(deps, pick(rooms), 1 + Math.floor(next() * 7)),
+        () => extractNext(deps, pick(conversationIds), 1 + Math.floor(next() * 7)),
         () => reconcileFacts(deps, viewer, { userId, n: 2 + Math.floor(next() * 48) }),
         () => refreshUserProfile(deps, viewer, { userId }),
       ])()
     }
-    for (const room of rooms.toSorted(() => next() - 0.5)) await extractFacts(deps, viewer, { conversationId: room })
+    for (const conversationId of conversationIds.toSorted(() => next() - 0.5))
+      await extractFacts(deps, viewer, { conversationId })
     for (const userId of USERS) {
       await reconcileFacts(deps, viewer, { userId })
       expect(await reconcileFacts(deps, viewer, { userId })).toMatchObject({ merged: 0, contradicted: 0 })
@@ -157,14 +160,14 @@ describe.each(backends)('the story on $name', (backend) => {
   }
 
   it('has sixty turns in four rooms', () => {
-    expect([STORY.length, ROOMS.length]).toEqual([60, 4])
+    expect([STORY.length, CONVERSATIONS.length]).toEqual([60, 4])
   })
 
   it.each(Array.from({ length: 12 }, (_, seed) => seed))('comes to the same in order %i', async (seed) => {
     const { deps } = world
     const viewer = world.tenant().as('mara')
-    const rooms = await tell(viewer)
-    await live(viewer, rooms, seed)
+    const conversationIds = await tell(viewer)
+    await live(viewer, conversationIds, seed)
 
     const { items } = await getFactPage(deps, viewer, { filter: { includeSuperseded: true }, first: 200 })
     const active = items.filter(({ supersededAt }) => supersededAt === null)

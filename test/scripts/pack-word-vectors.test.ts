@@ -1,9 +1,9 @@
 // Packing word vectors: what goes in is what the embedder reads out, to the byte the same each time.
 
 import { describe, expect, it } from 'vitest'
-import { dot } from '../src/providers/ports/embedder.ts'
-import { pack, readEntries } from './pack-word-vectors.ts'
-import { parseWordVectors } from '../src/providers/static/embedder.ts'
+import { dot } from '../../src/providers/ports/embedder.ts'
+import { pack, readEntries } from '../../scripts/pack-word-vectors.ts'
+import { parseWordVectors } from '../../src/providers/static/embedder.ts'
 
 const vectorOf = (seed: number) =>
   Array.from({ length: 100 }, (_, d) => Math.round(Math.sin(seed * 100 + d) * 1e5) / 1e5)

@@ -134,20 +134,21 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     }
   })
 
-  test('a room is followed by Server-Sent Events too', async () => {
+  test('a conversation is followed by Server-Sent Events too', async () => {
     const tenant = server.tenant()
-    const room = await tenant.room('ada')
+    const conversationId = await tenant.newConversation('ada')
     const client = createSseClient({
       url: `${server.url}/graphql`,
       headers: { 'x-tenant': tenant.name, 'x-actor': 'ada' },
       retryAttempts: 0,
     })
     const events = client.iterate<{ conversationEvents: object }>({
-      query: 'subscription($room: ID!) { conversationEvents(conversationId: $room, after: 0) { __typename seq } }',
-      variables: { room },
+      query:
+        'subscription($conversationId: ID!) { conversationEvents(conversationId: $conversationId, after: 0) { __typename seq } }',
+      variables: { conversationId },
     })
     expect((await events.next()).value.data.conversationEvents).toEqual({ __typename: 'ParticipantJoined', seq: 1 })
-    await tenant.say(room, 'ada', 'live')
+    await tenant.say(conversationId, 'ada', 'live')
     expect((await events.next()).value.data.conversationEvents).toEqual({ __typename: 'TurnAppended', seq: 2 })
     await events.return!()
     client.dispose()

@@ -6,8 +6,9 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
-import { createYogaFor, maskWith } from '../../src/server/http.ts'
-import { answerPost, type Known } from '../../src/server/post.ts'
+import { createYogaServer, maskWith } from '../../src/server/yoga.ts'
+import { answerPost } from '../../src/server/post.ts'
+import type { KnownDocuments } from '../../src/server/known-documents.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -41,10 +42,10 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
       await once(server.listen(0, '127.0.0.1'), 'listening')
       return (server.address() as AddressInfo).port
     }
-    const alone = createYogaFor(world.deps, config, mask, new Map())
+    const alone = createYogaServer(world.deps, config, mask, new Map())
     ports.yoga = await serve((request, response) => void alone(request, response))
-    const known: Known = new Map()
-    const behind = createYogaFor(world.deps, config, mask, known)
+    const known: KnownDocuments = new Map()
+    const behind = createYogaServer(world.deps, config, mask, known)
     const counted = new Proxy(behind, {
       apply(target, self, args) {
         left += 1
@@ -186,20 +187,23 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
   })
 
   test('a mutation is executed once, whichever way its answer goes', async () => {
-    const say = `mutation ($room: ID!, $first: Int) {
-      appendTurn(input: { conversationId: $room, turn: { role: USER, content: "once" } }) {
+    const say = `mutation ($conversationId: ID!, $first: Int) {
+      appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: "once" } }) {
         ... on Turn { conversation { turns(first: $first) { edges { cursor } } } }
       }
     }`
     const tenant = world.tenant()
-    const room = await tenant.room('ada')
+    const conversationId = await tenant.newConversation('ada')
     const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada' }
     for (const first of [10, 10, 900]) {
-      await send('short', { headers, body: { query: say, variables: { room, first } } })
+      await send('short', { headers, body: { query: say, variables: { conversationId, first } } })
     }
     const { body } = await send('short', {
       headers,
-      body: { query: 'query ($room: ID!) { conversation(id: $room) { turnCount } }', variables: { room } },
+      body: {
+        query: 'query ($conversationId: ID!) { conversation(id: $conversationId) { turnCount } }',
+        variables: { conversationId },
+      },
     })
     expect(JSON.parse(body).data.conversation.turnCount).toBe(3)
   })
@@ -220,8 +224,8 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
   })
 
   test('no more documents are known than fit, and no long ones', async () => {
-    const known: Known = new Map()
-    const yoga = createYogaFor(world.deps, loadConfig({}), maskWith(world.deps), known)
+    const known: KnownDocuments = new Map()
+    const yoga = createYogaServer(world.deps, loadConfig({}), maskWith(world.deps), known)
     const ask = (query: string) => {
       const { schema, parse, validate } = yoga.getEnveloped({ params: { query } })
       return validate(schema, parse(query))

@@ -1,4 +1,4 @@
-// GraphQL over WebSocket with the real client: the same answers and masks as over HTTP, rooms followed by many, and
+// GraphQL over WebSocket with the real client: the same answers and masks as over HTTP, conversations followed by many, and
 // what a socket may not do.
 
 import { once } from 'node:events'
@@ -10,8 +10,8 @@ import { setPresence } from '../../src/domain/presence.ts'
 import { backends } from '../support/backend.ts'
 import { take, useServer } from '../support/server.ts'
 
-const FOLLOW = `subscription Follow($room: ID!, $after: Int, $as: String) {
-  conversationEvents(conversationId: $room, after: $after, as: $as) {
+const FOLLOW = `subscription Follow($conversationId: ID!, $after: Int, $as: String) {
+  conversationEvents(conversationId: $conversationId, after: $after, as: $as) {
     __typename seq
     ... on TurnAppended { turn { text actor } }
     ... on TurnDelta { turnId start end text }
@@ -25,11 +25,11 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
 
   test('a reader gets the journal after its cursor, then what comes, once and in order', async () => {
     const tenant = server.tenant()
-    const room = await tenant.room('ada')
-    await tenant.say(room, 'ada', 'one')
+    const conversationId = await tenant.newConversation('ada')
+    await tenant.say(conversationId, 'ada', 'one')
     const client = server.client({ 'x-tenant': tenant.name, 'x-actor': 'ada' })
-    const reading = take(follow(client, { room, after: 1 }), 12)
-    for (let i = 0; i < 11; i++) await tenant.say(room, 'ada', `more ${i}`)
+    const reading = take(follow(client, { conversationId, after: 1 }), 12)
+    for (let i = 0; i < 11; i++) await tenant.say(conversationId, 'ada', `more ${i}`)
     const events = await reading
     expect(events.map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
     expect(events[0].turn).toEqual({ text: 'one', actor: 'ada' })
@@ -37,14 +37,17 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
 
   test('connectionParams say who reads; a whisper to others does not arrive', async () => {
     const tenant = server.tenant()
-    const room = await tenant.room('ada', 'bob', 'eve')
+    const conversationId = await tenant.newConversation('ada', 'bob', 'eve')
     const readers = ['bob', 'eve'].map((actor) => ({
       actor,
-      events: take(follow(server.client({ 'X-Tenant': tenant.name, 'X-Actor': actor }), { room, after: 3 }), 2),
+      events: take(
+        follow(server.client({ 'X-Tenant': tenant.name, 'X-Actor': actor }), { conversationId, after: 3 }),
+        2,
+      ),
     }))
-    await tenant.say(room, 'ada', 'canary', { audience: ['bob'] })
-    await tenant.say(room, 'ada', 'for all')
-    await tenant.say(room, 'ada', 'and more')
+    await tenant.say(conversationId, 'ada', 'canary', { audience: ['bob'] })
+    await tenant.say(conversationId, 'ada', 'for all')
+    await tenant.say(conversationId, 'ada', 'and more')
     const [bob, eve] = await Promise.all(readers.map(({ events }) => events))
     expect(bob!.map(({ turn }) => turn.text)).toEqual(['canary', 'for all'])
     expect(eve!.map(({ turn }) => turn.text)).toEqual(['for all', 'and more'])
@@ -53,15 +56,17 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
   test('readers who see the same get it from one execution; their own ids and cursors do not count', async () => {
     const tenant = server.tenant()
     const actors = Array.from({ length: 20 }, (_, i) => `reader-${i}`)
-    const room = await tenant.room('ada', ...actors)
+    const conversationId = await tenant.newConversation('ada', ...actors)
     const query = vi.spyOn(server.deps.pool, 'query')
     const client = server.client({ 'x-tenant': tenant.name })
     // turn.conversation is loaded, so executions show as statements.
-    const WITH_ROOM = FOLLOW.replace('{ text actor }', '{ text actor conversation { title } }')
-    const readings = actors.map((as, i) => take(follow(client, { room, after: i % 2 ? 21 : null, as }, WITH_ROOM), 1))
+    const WITH_CONVERSATION = FOLLOW.replace('{ text actor }', '{ text actor conversation { title } }')
+    const readings = actors.map((as, i) =>
+      take(follow(client, { conversationId, after: i % 2 ? 21 : null, as }, WITH_CONVERSATION), 1),
+    )
     await sleep(300)
     query.mockClear()
-    await tenant.say(room, 'ada', 'to all')
+    await tenant.say(conversationId, 'ada', 'to all')
     const events = await Promise.all(readings)
     expect(events.flat().every(({ turn }) => turn.text === 'to all')).toBe(true)
     const loads = query.mock.calls.filter(
@@ -74,18 +79,18 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
   test('facts are shared likewise, and those of a whisper are for those who heard it', async () => {
     const tenant = server.tenant()
     const actors = Array.from({ length: 10 }, (_, i) => `reader-${i}`)
-    const room = await tenant.room('ada', 'bob', ...actors)
-    const { id: sourceTurnId } = await tenant.say(room, 'ada', 'psst', { audience: ['bob'] })
+    const conversationId = await tenant.newConversation('ada', 'bob', ...actors)
+    const { id: sourceTurnId } = await tenant.say(conversationId, 'ada', 'psst', { audience: ['bob'] })
     const query = vi.spyOn(server.deps.pool, 'query')
     const client = server.client({ 'x-tenant': tenant.name })
     const readings = [...actors, 'bob'].map((as) =>
       take(
         follow(
           client,
-          { room, as },
+          { conversationId, as },
           `
-      subscription Follow($room: ID!, $as: String) {
-        conversationEvents(conversationId: $room, as: $as) { seq ... on FactsChanged { facts { object } } }
+      subscription Follow($conversationId: ID!, $as: String) {
+        conversationEvents(conversationId: $conversationId, as: $as) { seq ... on FactsChanged { facts { object } } }
       }`,
         ),
         as === 'bob' ? 2 : 1,
@@ -97,7 +102,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     const fact = { subject: 'ada', predicate: 'fears' }
     const know = async (facts: { object: string; sourceTurnId?: string }[]) => {
       await recordFacts(server.deps, tenant.as('ada'), {
-        conversationId: room,
+        conversationId,
         facts: facts.map((each) => ({ ...fact, ...each })),
       })
       await sleep(100)
@@ -118,19 +123,21 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
 
   test('what depends on the view is executed for each who asks', async () => {
     const tenant = server.tenant()
-    const room = await tenant.room('ada', 'bob', 'eve')
-    await tenant.say(room, 'ada', 'secret', { audience: ['bob'] })
+    const conversationId = await tenant.newConversation('ada', 'bob', 'eve')
+    await tenant.say(conversationId, 'ada', 'secret', { audience: ['bob'] })
     const COUNT = FOLLOW.replace('{ text actor }', '{ text actor conversation { turnCount } }')
     const client = server.client({ 'x-tenant': tenant.name })
-    const readings = ['bob', 'eve', 'nobody'].map((as) => take(follow(client, { room, after: 4, as }, COUNT), 1))
-    await tenant.say(room, 'ada', 'open')
+    const readings = ['bob', 'eve', 'nobody'].map((as) =>
+      take(follow(client, { conversationId, after: 4, as }, COUNT), 1),
+    )
+    await tenant.say(conversationId, 'ada', 'open')
     const counts = (await Promise.all(readings)).map(([event]) => event.turn.conversation.turnCount)
     expect(counts).toEqual([2, 1, 1])
   })
 
   test('a reader that takes nothing costs the others nothing, and loses nothing', async () => {
     const tenant = server.tenant()
-    const room = await tenant.room('ada')
+    const conversationId = await tenant.newConversation('ada')
     const slow = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
     await once(slow, 'open')
     const got: { seq: number | null }[] = []
@@ -140,11 +147,17 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     })
     slow.send(JSON.stringify({ type: 'connection_init', payload: { 'x-tenant': tenant.name, 'x-actor': 'ada' } }))
     await once(slow, 'message')
-    slow.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: FOLLOW, variables: { room, after: 0 } } }))
+    slow.send(
+      JSON.stringify({
+        id: '1',
+        type: 'subscribe',
+        payload: { query: FOLLOW, variables: { conversationId, after: 0 } },
+      }),
+    )
     while (got.length === 0) await sleep(10)
     slow.pause()
-    const quick = take(follow(server.client({ 'x-tenant': tenant.name }), { room, after: 1 }), 60)
-    for (let i = 0; i < 60; i++) await tenant.say(room, 'ada', `${i} ${'x'.repeat(100_000)}`)
+    const quick = take(follow(server.client({ 'x-tenant': tenant.name }), { conversationId, after: 1 }), 60)
+    for (let i = 0; i < 60; i++) await tenant.say(conversationId, 'ada', `${i} ${'x'.repeat(100_000)}`)
     expect((await quick).map(({ seq }) => seq)).toEqual(Array.from({ length: 60 }, (_, i) => i + 2))
     slow.resume()
     while (got.length < 61) await once(slow, 'message')
@@ -152,19 +165,19 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     slow.terminate()
   })
 
-  test('a deleted room completes its streams', async () => {
+  test('a deleted conversation completes its streams', async () => {
     const tenant = server.tenant()
-    const room = await tenant.room('ada')
+    const conversationId = await tenant.newConversation('ada')
     const events: string[] = []
     const done = (async () => {
       const client = server.client({ 'x-tenant': tenant.name })
-      for await (const { data } of follow(client, { room, after: 0 })) {
+      for await (const { data } of follow(client, { conversationId, after: 0 })) {
         events.push((data as { conversationEvents: { __typename: string } }).conversationEvents.__typename)
       }
     })()
     while (events.length === 0) await sleep(10)
     const { body } = await server.post(
-      { query: `mutation { deleteConversation(id: "${room}") { ... on ErasureReceipt { conversations } } }` },
+      { query: `mutation { deleteConversation(id: "${conversationId}") { ... on ErasureReceipt { conversations } } }` },
       { 'x-tenant': tenant.name },
     )
     expect(body.data.deleteConversation).toEqual({ conversations: 1 })
@@ -173,8 +186,8 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
   })
 
   test.each([
-    ['an unknown room', { room: 'conv_01M7Y5XZZZZZZZZZZZZZZZZZZZ' }, 'NOT_FOUND'],
-    ['an id that is none', { room: 'x' }, 'INVALID_INPUT'],
+    ['an unknown conversation', { conversationId: 'conv_01M7Y5XZZZZZZZZZZZZZZZZZZZ' }, 'NOT_FOUND'],
+    ['an id that is none', { conversationId: 'x' }, 'INVALID_INPUT'],
   ])('following %s fails with its code', async (_, variables, code) => {
     const result = await follow(server.client(), variables).next()
     expect(result.value.errors[0].extensions.code).toBe(code)
@@ -182,9 +195,9 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
 
   test('a cursor beyond the head fails with the head', async () => {
     const tenant = server.tenant()
-    const room = await tenant.room('ada')
-    const result = await follow(server.client({ 'x-tenant': tenant.name }), { room, after: 99 }).next()
-    expect(result.value.errors[0].message).toContain('the newest entry of the room is 1')
+    const conversationId = await tenant.newConversation('ada')
+    const result = await follow(server.client({ 'x-tenant': tenant.name }), { conversationId, after: 99 }).next()
+    expect(result.value.errors[0].message).toContain('the newest entry of the conversation is 1')
   })
 
   test('queries and mutations go over the socket, masked like over HTTP', async () => {
@@ -225,25 +238,28 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
 
   test('presence set over a socket ends with it', async () => {
     const tenant = server.tenant()
-    const room = await tenant.room('ada', 'bob')
+    const conversationId = await tenant.newConversation('ada', 'bob')
     const client = server.client({ 'x-tenant': tenant.name, 'x-actor': 'ada' })
-    const PRESENCE = `subscription($room: ID!) {
-      conversationEvents(conversationId: $room) { ... on PresenceChanged { state participant { actor } } }
+    const PRESENCE = `subscription($conversationId: ID!) {
+      conversationEvents(conversationId: $conversationId) { ... on PresenceChanged { state participant { actor } } }
     }`
-    const reading = take(follow(server.client({ 'x-tenant': tenant.name, 'x-actor': 'bob' }), { room }, PRESENCE), 3)
+    const reading = take(
+      follow(server.client({ 'x-tenant': tenant.name, 'x-actor': 'bob' }), { conversationId }, PRESENCE),
+      3,
+    )
     await sleep(200)
     await client
       .iterate({
-        query: `mutation { setPresence(input: { conversationId: "${room}", state: TYPING }) { __typename } }`,
+        query: `mutation { setPresence(input: { conversationId: "${conversationId}", state: TYPING }) { __typename } }`,
       })
       .next()
     await client.dispose()
     while (true) {
-      const states = await server.deps.presence.states([room])
-      if (!states.get(room)?.size) break
+      const states = await server.deps.presence.states([conversationId])
+      if (!states.get(conversationId)?.size) break
       await sleep(20)
     }
-    await setPresence(server.deps, tenant.as('bob'), { conversationId: room, state: 'AWAY' }, null)
+    await setPresence(server.deps, tenant.as('bob'), { conversationId, state: 'AWAY' }, null)
     expect(await reading).toEqual([
       { state: 'TYPING', participant: { actor: 'ada' } },
       { state: 'OFFLINE', participant: { actor: 'ada' } },

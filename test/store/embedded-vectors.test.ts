@@ -2,7 +2,7 @@
 
 import type { Pool, QueryConfig } from 'pg'
 import { describe, expect, it, vi } from 'vitest'
-import { deleteConversation } from '../../src/domain/conversation.ts'
+import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
 import { backends } from '../support/backend.ts'
 import { addEmbedder } from '../support/seeded-vectors.ts'
@@ -14,21 +14,21 @@ const EAST = Float32Array.of(1, 0)
 describe('vectors in memory', () => {
   const world = useWorld(backends[0]!)
 
-  /** A room with turns to give vectors to. */
+  /** A conversation with turns to give vectors to. */
   async function scene(count: number) {
     await addEmbedder(world.deps.pool, EMBEDDER, 2)
-    const { room, say, as } = world.tenant()
-    const one = await room('ada')
+    const { newConversation, say, as } = world.tenant()
+    const one = await newConversation('ada')
     const places = []
     for (let i = 0; i < count; i++) {
       const { rootSeq, seq } = await say(one, 'ada', `turn ${i}`)
-      places.push({ room: one, rootSeq, seq, vector: EAST })
+      places.push({ conversationId: one, rootSeq, seq, vector: EAST })
     }
-    return { room: one, places, as }
+    return { conversationId: one, places, as }
   }
 
-  it('are not kept of a room that is written to, or deleted, while it is read', async () => {
-    const { room, places } = await scene(2)
+  it('are not kept of a conversation that is written to, or deleted, while it is read', async () => {
+    const { conversationId, places } = await scene(2)
     let meanwhile = async () => {}
     const { pool } = world.deps
     const slow = new Proxy(pool, {
@@ -42,30 +42,30 @@ describe('vectors in memory', () => {
       },
     }) as Pool
     const vectors = createEmbeddedVectors(slow)
-    const size = async () => (await vectors.scan(EMBEDDER, [room], EAST)).get(room)?.size ?? 0
+    const size = async () => (await vectors.scan(EMBEDDER, [conversationId], EAST)).get(conversationId)?.size ?? 0
     await vectors.write(EMBEDDER, places.slice(0, 1))
     meanwhile = () => vectors.write(EMBEDDER, places.slice(1))
     expect(await size()).toBe(1)
     meanwhile = async () => {
-      await pool.query('DELETE FROM conversation WHERE id = $1', [room])
-      vectors.forget(room)
+      await pool.query('DELETE FROM conversation WHERE id = $1', [conversationId])
+      vectors.forget(conversationId)
     }
     expect(await size()).toBe(2)
     meanwhile = async () => {}
     expect(await size()).toBe(0)
   })
 
-  it('are read once, and go with their room', async () => {
-    const { room, places, as } = await scene(2)
+  it('are read once, and go with their conversation', async () => {
+    const { conversationId, places, as } = await scene(2)
     const { vectors, pool } = world.deps
-    const scan = async () => (await vectors.scan(EMBEDDER, [room], EAST)).get(room)?.size ?? 0
+    const scan = async () => (await vectors.scan(EMBEDDER, [conversationId], EAST)).get(conversationId)?.size ?? 0
     await vectors.write(EMBEDDER, places)
     expect(await scan()).toBe(2)
     const query = vi.spyOn(pool, 'query')
     expect(await scan()).toBe(2)
     expect(query.mock.calls.map(([statement]) => (statement as { name?: string }).name)).not.toContain('read-vectors')
     query.mockRestore()
-    await deleteConversation(world.deps, as('ada'), room)
+    await deleteConversation(world.deps, as('ada'), conversationId)
     expect(await scan()).toBe(0)
   })
 })

@@ -11,12 +11,12 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
   })
   afterAll(() => opened.close())
 
-  const room = (id: string) => ({ data: { id, tenant: 'acme', owner: 'ann' } })
+  const newConversation = (id: string) => ({ data: { id, tenant: 'acme', owner: 'ann' } })
   const exists = async (id: string) =>
     (await opened.pool.query('SELECT FROM conversation WHERE id = $1', [id])).rowCount === 1
 
   it('commits, then returns what the work returned', async () => {
-    const { id } = await withTransaction(opened.db, (tx) => tx.conversation.create(room('kept')))
+    const { id } = await withTransaction(opened.db, (tx) => tx.conversation.create(newConversation('kept')))
     expect(id).toBe('kept')
     expect(await exists('kept')).toBe(true)
   })
@@ -24,7 +24,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
   it('rolls back when the work throws, and throws the same', async () => {
     const reason = new Error('changed my mind')
     const work = withTransaction(opened.db, async (tx) => {
-      await tx.conversation.create(room('dropped'))
+      await tx.conversation.create(newConversation('dropped'))
       throw reason
     })
     await expect(work).rejects.toBe(reason)
@@ -42,7 +42,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
     await withTransaction(opened.db, async (tx, afterCommit) => {
       afterCommit(() => done.push('first'))
       afterCommit(() => (visible = exists('announced')))
-      await tx.conversation.create(room('announced'))
+      await tx.conversation.create(newConversation('announced'))
       afterCommit(() => done.push('last'))
       expect(done).toEqual([])
     })

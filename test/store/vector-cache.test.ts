@@ -1,38 +1,38 @@
 import { describe, expect, it } from 'vitest'
 import { createVectorCache } from '../../src/store/vector-cache.ts'
 
-const room = (name: string, count = 1) => ({
-  room: name,
+const newConversation = (name: string, count = 1) => ({
+  conversationId: name,
   count,
   rootSeqs: new Int32Array(count).fill(1),
   seqs: new Int32Array(count).fill(1),
   vectors: new Float32Array(2 * count).fill(1),
 })
-const place = (name: string, seq: number) => ({ room: name, rootSeq: seq, seq })
+const place = (name: string, seq: number) => ({ conversationId: name, rootSeq: seq, seq })
 const VECTOR = Float32Array.of(0, 1)
-/** Three rooms of one turn fit; what a room takes beside is 500 bytes. */
+/** Three conversations of one turn fit; what a conversation takes beside is 500 bytes. */
 const LIMIT = 3 * 520
 
 describe('vectors in memory', () => {
-  it('are given up room by room, the least recently used first', () => {
+  it('are given up conversation by conversation, the least recently used first', () => {
     const cache = createVectorCache(LIMIT)
-    for (const name of ['a', 'b', 'c']) cache.put('e', room(name))
+    for (const name of ['a', 'b', 'c']) cache.put('e', newConversation(name))
     cache.get('e', 'a')
-    cache.put('e', room('d'))
+    cache.put('e', newConversation('d'))
     expect(['a', 'b', 'c', 'd'].map((name) => cache.get('e', name) !== undefined)).toEqual([true, false, true, true])
   })
 
-  it('of a room that alone is too large are not held', () => {
+  it('of a conversation that alone is too large are not held', () => {
     const cache = createVectorCache(LIMIT)
-    cache.put('e', room('small'))
-    cache.put('e', room('large', 1000))
+    cache.put('e', newConversation('small'))
+    cache.put('e', newConversation('large', 1000))
     expect(cache.get('e', 'large')).toBeUndefined()
     expect(cache.get('e', 'small')).toBeDefined()
   })
 
-  it('grow with their room, within the bound, and never under a search that is under way', () => {
+  it('grow with their conversation, within the bound, and never under a search that is under way', () => {
     const cache = createVectorCache(LIMIT)
-    for (const name of ['a', 'b']) cache.put('e', room(name))
+    for (const name of ['a', 'b']) cache.put('e', newConversation(name))
     const before = { ...cache.get('e', 'b')! }
     for (let seq = 2; seq <= 40; seq++) cache.add('e', place('b', seq), VECTOR)
     const after = cache.get('e', 'b')!
@@ -43,11 +43,11 @@ describe('vectors in memory', () => {
     expect(cache.get('e', 'a')).toBeUndefined()
   })
 
-  it('of rooms that are not held are not added to: they would not be whole', () => {
+  it('of conversations that are not held are not added to: they would not be whole', () => {
     const cache = createVectorCache(LIMIT)
     cache.add('e', place('a', 2), VECTOR)
     expect(cache.get('e', 'a')).toBeUndefined()
-    cache.put('e', room('a'))
+    cache.put('e', newConversation('a'))
     cache.add('other', place('a', 2), VECTOR)
     expect(cache.get('other', 'a')).toBeUndefined()
     expect(cache.get('e', 'a')!.count).toBe(1)
@@ -55,8 +55,8 @@ describe('vectors in memory', () => {
 
   it('are forgotten for all embedders at once', () => {
     const cache = createVectorCache(LIMIT)
-    cache.put('e', room('a'))
-    cache.put('other', room('a'))
+    cache.put('e', newConversation('a'))
+    cache.put('other', newConversation('a'))
     cache.forget('a')
     cache.forget('never held')
     expect([cache.get('e', 'a'), cache.get('other', 'a')]).toEqual([undefined, undefined])

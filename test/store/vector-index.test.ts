@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dropVectorIndex, makeVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
 import { backends, type Opened } from '../support/backend.ts'
-import { seedRoom } from '../support/seeded-vectors.ts'
+import { seedConversation } from '../support/seeded-vectors.ts'
 
 /** The name of a model may hold anything. */
 const EMBEDDER = { name: `openai:it's "a" model/with:a-long-name-${'x'.repeat(80)}:6`, dimension: 6 }
@@ -10,8 +10,20 @@ describe.runIf(backends.length > 1)('the index of vectors', () => {
   let opened: Opened
   beforeAll(async () => {
     opened = await backends.at(-1)!.open()
-    await seedRoom(opened.pool, { tenant: 't', room: 'conv_1', turns: 500, embedder: EMBEDDER.name, dimension: 6 })
-    await seedRoom(opened.pool, { tenant: 't', room: 'conv_2', turns: 50, embedder: 'other:5', dimension: 5 })
+    await seedConversation(opened.pool, {
+      tenant: 't',
+      conversationId: 'conv_1',
+      turns: 500,
+      embedder: EMBEDDER.name,
+      dimension: 6,
+    })
+    await seedConversation(opened.pool, {
+      tenant: 't',
+      conversationId: 'conv_2',
+      turns: 50,
+      embedder: 'other:5',
+      dimension: 5,
+    })
   })
   afterAll(() => opened?.close())
 

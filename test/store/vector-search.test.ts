@@ -6,15 +6,15 @@ import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
 import { makeVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
 import type { Place, SearchFilter, VectorSearch } from '../../src/store/vector-search.ts'
 import { backends, type Opened } from '../support/backend.ts'
-import { seedRoom } from '../support/seeded-vectors.ts'
+import { seedConversation } from '../support/seeded-vectors.ts'
 
 const EMBEDDER = 'skewed:8'
 const DIMENSION = 8
-/** Turns of each tenant's one room. Every 997th of the large one is of actor "rare": 100 of them. */
+/** Turns of each tenant's one conversation. Every 997th of the large one is of actor "rare": 100 of them. */
 const SIZES: Record<string, number> = { one: 1, hundred: 100, many: 100_000 }
 const K = 20
 
-const roomOf = (tenant: string) => `conv_of_${tenant}`
+const conversationOf = (tenant: string) => `conv_of_${tenant}`
 const query = (seed: number) => {
   const vector = Float32Array.from({ length: DIMENSION }, (_, d) => Math.sin(seed * 12.9898 + d * 78.233))
   const length = Math.hypot(...vector)
@@ -28,9 +28,9 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
     opened = await open()
     const { pool, url } = opened
     for (const [tenant, turns] of Object.entries(SIZES)) {
-      await seedRoom(pool, {
+      await seedConversation(pool, {
         tenant,
-        room: roomOf(tenant),
+        conversationId: conversationOf(tenant),
         turns,
         embedder: EMBEDDER,
         dimension: DIMENSION,
@@ -53,7 +53,7 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
   afterAll(() => opened?.close())
 
   const nearest = async (search: VectorSearch, tenant: string, vector: Float32Array, filter: SearchFilter = {}) =>
-    (await search.nearest(EMBEDDER, { tenant, actor: 'somebody' }, [roomOf(tenant)], vector, K, filter)).found
+    (await search.nearest(EMBEDDER, { tenant, actor: 'somebody' }, [conversationOf(tenant)], vector, K, filter)).found
 
   /** The truth, by the plainest of statements. */
   async function truth(tenant: string, vector: Float32Array, actor: string | null = null): Promise<number[]> {
@@ -61,7 +61,7 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
       `SELECT v.seq FROM turn_vector v JOIN turn t USING (conversation_id, root_seq, seq)
        WHERE v.conversation_id = $1 AND v.embedder = $2 AND ($5::text IS NULL OR t.actor = $5)
        ORDER BY v.embedding <#> $3::text::vector LIMIT $4`,
-      [roomOf(tenant), EMBEDDER, `[${vector.join()}]`, K, actor],
+      [conversationOf(tenant), EMBEDDER, `[${vector.join()}]`, K, actor],
     )
     return rows.map(({ seq }) => seq)
   }
@@ -75,7 +75,7 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
       for (let seed = 0; seed < 5; seed++) {
         const found = await nearest(search, tenant, query(seed))
         expect(found).toHaveLength(Math.min(K, SIZES[tenant]!))
-        expect(found.every(({ room }) => room === roomOf(tenant))).toBe(true)
+        expect(found.every(({ conversationId }) => conversationId === conversationOf(tenant))).toBe(true)
         expect(shared(found, await truth(tenant, query(seed)))).toBeGreaterThanOrEqual(share)
         const similarities = found.map(({ similarity }) => similarity)
         expect(similarities).toEqual(similarities.toSorted((a, b) => b - a))
@@ -98,7 +98,7 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
     const { pool } = opened
     const expected = await truth('many', query(3))
     await pool.query(`UPDATE turn SET audience = '{often}' WHERE conversation_id = $1 AND seq = ANY ($2)`, [
-      roomOf('many'),
+      conversationOf('many'),
       expected,
     ])
     for (const search of Object.values(searches)) {
@@ -106,14 +106,22 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
       expect(found).toHaveLength(K)
       expect(found.filter(({ seq }) => expected.includes(seq))).toEqual([])
     }
-    await pool.query('UPDATE turn SET audience = NULL WHERE conversation_id = $1', [roomOf('many')])
+    await pool.query('UPDATE turn SET audience = NULL WHERE conversation_id = $1', [conversationOf('many')])
   }, 60_000)
 
   if (name === 'postgres')
     it('only wide scopes go through the index', async () => {
       const how = async (tenant: string) =>
-        (await searches['as it chooses']!.nearest(EMBEDDER, { tenant, actor: 'x' }, [roomOf(tenant)], query(1), K, {}))
-          .how
+        (
+          await searches['as it chooses']!.nearest(
+            EMBEDDER,
+            { tenant, actor: 'x' },
+            [conversationOf(tenant)],
+            query(1),
+            K,
+            {},
+          )
+        ).how
       expect([await how('one'), await how('hundred'), await how('many')]).toEqual(['EXACT', 'EXACT', 'APPROXIMATE'])
       expect(await readVectorIndex(opened.pool, EMBEDDER)).toEqual({ valid: true, rows: 100_101 })
     })

@@ -1,7 +1,7 @@
-// Background work in tests: stand-ins for what is done about rooms and users, which do nothing but move the watermarks
+// Background work in tests: stand-ins for what is done about conversations and users, which do nothing but move the watermarks
 // as the real ones do; and how far everything has come, read in the plainest way.
 
-import type { Deps } from '../../src/domain/platform.ts'
+import type { Deps } from '../../src/domain/deps.ts'
 import type { Verbs } from '../../src/domain/background/verbs.ts'
 
 const TURNS = `kind IN ('APPENDED', 'COMMITTED')`
@@ -26,22 +26,26 @@ const aboutUser =
 
 /** Each run is one statement, on the condition that the watermark is where it was read. */
 export const doubles: Verbs = {
-  async extractNext({ pool }, room, n) {
-    await pool.query('INSERT INTO room_progress (conversation_id) VALUES ($1) ON CONFLICT DO NOTHING', [room])
+  async extractNext({ pool }, conversationId, n) {
+    await pool.query('INSERT INTO conversation_progress (conversation_id) VALUES ($1) ON CONFLICT DO NOTHING', [
+      conversationId,
+    ])
     const {
       rows: [{ after }],
-    } = await pool.query('SELECT extracted_through AS after FROM room_progress WHERE conversation_id = $1', [room])
+    } = await pool.query('SELECT extracted_through AS after FROM conversation_progress WHERE conversation_id = $1', [
+      conversationId,
+    ])
     const {
       rows: [last],
     } = await pool.query(
       `SELECT seq FROM entry WHERE conversation_id = $1 AND seq > $2 AND ${TURNS} ORDER BY seq OFFSET $3 LIMIT 1`,
-      [room, after, n - 1],
+      [conversationId, after, n - 1],
     )
     if (!last) return false
     const { rowCount } = await pool.query(
-      `UPDATE room_progress SET extracted_through = $3, extractions = extractions + 1
+      `UPDATE conversation_progress SET extracted_through = $3, extractions = extractions + 1
        WHERE conversation_id = $1 AND extracted_through = $2`,
-      [room, after, last.seq],
+      [conversationId, after, last.seq],
     )
     return rowCount === 1
   },
@@ -51,18 +55,18 @@ export const doubles: Verbs = {
 
 /** How often everything was done in a tenant. */
 export type Runs = {
-  /** Of each room: the turns that each of its summaries covered, one after the other; and how often it was read. */
-  rooms: Record<string, { summaries: number[]; extractions: number }>
+  /** Of each conversation: the turns that each of its summaries covered, one after the other; and how often it was read. */
+  conversationIds: Record<string, { summaries: number[]; extractions: number }>
   /** Of each user: turns that were counted, and what followed. */
   users: Record<string, { turns: number; profilings: number; reconciliations: number }>
 }
 
 export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Promise<Runs> {
-  const { rows: rooms } = await pool.query(
+  const { rows: conversationIds } = await pool.query(
     `SELECT c.id, coalesce(p.extractions, 0) AS extractions,
             ARRAY(SELECT s.turns FROM summary s WHERE s.conversation_id = c.id AND s.level = 0
                   ORDER BY s.seq) AS summaries
-     FROM conversation c LEFT JOIN room_progress p ON p.conversation_id = c.id WHERE c.tenant = $1`,
+     FROM conversation c LEFT JOIN conversation_progress p ON p.conversation_id = c.id WHERE c.tenant = $1`,
     [tenant],
   )
   const { rows: users } = await pool.query(
@@ -70,9 +74,9 @@ export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Pr
     [tenant],
   )
   const byId = (rows: { id: string }[]) => Object.fromEntries(rows.map(({ id, ...rest }) => [id, rest as never]))
-  return { rooms: byId(rooms), users: byId(users) }
+  return { conversationIds: byId(conversationIds), users: byId(users) }
 }
 
-/** After so many turns: what each summary of a ROLLING room has covered. */
+/** After so many turns: what each summary of a ROLLING conversation has covered. */
 export const summariesOf = (turns: number, every: number): number[] =>
   Array.from({ length: Math.floor(turns / every) }, (_, i) => (i + 1) * every)

@@ -1,7 +1,7 @@
-// What must hold of a room's summaries, looked up in the plainest way.
+// What must hold of a conversation's summaries, looked up in the plainest way.
 
 import { expect } from 'vitest'
-import type { Deps } from '../../src/domain/platform.ts'
+import type { Deps } from '../../src/domain/deps.ts'
 import type { Said, Summarizer } from '../../src/providers/ports/summarizer.ts'
 
 type Turn = {
@@ -17,16 +17,16 @@ type Turn = {
 type Part = { type: string; callId: string }
 
 /** Every committed turn without audience is covered by exactly one current summary or stands after all of them. */
-export async function expectCovering({ db }: Deps, room: string) {
+export async function expectCovering({ db }: Deps, conversationId: string) {
   const turns = (await db.turn.findMany({
-    where: { conversationId: room },
+    where: { conversationId },
     orderBy: [{ rootSeq: 'asc' }, { seq: 'asc' }],
   })) as Turn[]
   const current = await db.summary.findMany({
-    where: { conversationId: room, supersededBy: null, stale: false },
+    where: { conversationId, supersededBy: null, stale: false },
     orderBy: { fromSeq: 'asc' },
   })
-  const journal = await db.journal.findUniqueOrThrow({ where: { conversationId: room } })
+  const journal = await db.journal.findUniqueOrThrow({ where: { conversationId } })
   const open = turns.filter(({ audience, supersededBy }) => audience.length === 0 && supersededBy === null)
   const committed = open.filter(({ status }) => status === 'COMMITTED')
   const through = current.at(-1)?.toSeq ?? 0

@@ -1,13 +1,13 @@
 // Processes of the server, without its transport: any number of them on one database of their own. What the bus brings
-// to each can be lost or held back, and what each knows of its rooms be forgotten, as in a crash.
+// to each can be lost or held back, and what each knows of its conversations be forgotten, as in a crash.
 
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import type { Bus } from '../../src/bus/bus.ts'
 import { createDeps, type DepsConfig } from '../../src/deps.ts'
-import type { Deps } from '../../src/domain/platform.ts'
-import { announceDelta, type RoomMessage, type TenantMessage } from '../../src/domain/publisher.ts'
+import type { Deps } from '../../src/domain/deps.ts'
+import { announceDelta, type ConversationMessage, type TenantMessage } from '../../src/domain/publisher.ts'
 import { createFeeds } from '../../src/domain/event/feed.ts'
 import { createInboxes } from '../../src/domain/event/inbox.ts'
 import { createDeltaQueue } from '../../src/domain/streaming-turn/delta-queue.ts'
@@ -18,7 +18,7 @@ import { OFFLINE } from './offline.ts'
 /** What comes over the bus to one process. */
 export type Wire = {
   /** Loses the messages for which it says so. */
-  lose: (message: RoomMessage | TenantMessage, topic: string) => boolean
+  lose: (message: ConversationMessage | TenantMessage, topic: string) => boolean
   /** Keeps what comes, until `release` lets it through in order. */
   hold(): void
   release(): void
@@ -30,7 +30,7 @@ export type Process = {
   /** Of its present life: a crash gives it others. */
   deps: Deps
   wire: Wire
-  /** Its readers hear nothing more, and it knows nothing of any room. */
+  /** Its readers hear nothing more, and it knows nothing of any conversation. */
   crash(): Promise<void>
 }
 
@@ -58,12 +58,12 @@ export async function openSite(backend: Backend): Promise<Site> {
     undo.push(close)
     place = { dataDir: null, databaseUrl: url, redisUrl }
   }
-  let ground: Deps | null = null
+  let platform: Deps | null = null
 
   return {
     async start({ streamLeaseMs = 30_000, turnBytes = LIMITS.turnBytes } = {}) {
       const limits = { ...LIMITS, turnBytes }
-      if (!ground || backend.name !== 'embedded') {
+      if (!platform || backend.name !== 'embedded') {
         const world = await createDeps(
           {
             ...place,
@@ -77,9 +77,9 @@ export async function openSite(backend: Backend): Promise<Site> {
           log,
         )
         undo.push(() => world.close())
-        ground = world.deps
+        platform = world.deps
       }
-      const deps: Deps = { ...ground, bus: { ...ground.bus }, limits, streamLeaseMs }
+      const deps: Deps = { ...platform, bus: { ...platform.bus }, limits, streamLeaseMs }
       const wire = tap(deps.bus)
       const life: Process = {
         deps: born(deps),
@@ -99,14 +99,14 @@ export async function openSite(backend: Backend): Promise<Site> {
   }
 }
 
-/** With the state of a process that has just started: it knows no room, and nothing waits. */
+/** With the state of a process that has just started: it knows no conversation, and nothing waits. */
 function born(deps: Deps): Deps {
   return {
     ...deps,
     feeds: createFeeds(deps),
     inboxes: createInboxes(deps),
-    deltas: createDeltaQueue(deps.pool, deps.limits.turnBytes, (room, turnId, start, text) =>
-      announceDelta(deps, room, turnId, start, text),
+    deltas: createDeltaQueue(deps.pool, deps.limits.turnBytes, (conversationId, turnId, start, text) =>
+      announceDelta(deps, conversationId, turnId, start, text),
     ),
   }
 }
@@ -132,7 +132,7 @@ function tap(bus: Bus): Wire {
   }
   bus.subscribe = (topic, receive) =>
     subscribe(topic, (message) => {
-      if (wire.lose(JSON.parse(message) as RoomMessage | TenantMessage, topic)) return
+      if (wire.lose(JSON.parse(message) as ConversationMessage | TenantMessage, topic)) return
       if (held) held.push(() => receive(message))
       else receive(message)
     })

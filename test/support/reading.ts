@@ -1,7 +1,7 @@
-// A reader of a room that keeps what it is told, and what must hold of that.
+// A reader of a conversation that keeps what it is told, and what must hold of that.
 
 import { expect } from 'vitest'
-import type { Deps } from '../../src/domain/platform.ts'
+import type { Deps } from '../../src/domain/deps.ts'
 import type { ConversationEvent, JournalEvent, TurnDelta } from '../../src/domain/event/event.ts'
 import { readEventsOf, type Subscription } from '../../src/domain/event/reader.ts'
 import type { Viewer } from '../../src/domain/view.ts'

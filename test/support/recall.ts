@@ -1,7 +1,7 @@
 // What recall finds, in words; and waiting for the vectors of turns and facts, which come by and by.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Deps } from '../../src/domain/platform.ts'
+import type { Deps } from '../../src/domain/deps.ts'
 import { embedFacts } from '../../src/domain/fact/embed.ts'
 import type { Fact } from '../../src/domain/fact/fact.ts'
 import { sentenceOf } from '../../src/domain/fact/write.ts'
@@ -13,7 +13,7 @@ const PATIENCE_MS = 20_000
 /** Resolves when each of those turns has its vector: all must have words that the embedder knows. */
 export async function embedded(deps: Deps, turns: readonly Turn[]): Promise<void> {
   const embedder = deps.embedding.searched()
-  const places = turns.map(({ conversationId, rootSeq, seq }) => ({ room: conversationId, rootSeq, seq }))
+  const places = turns.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
   const any = new Float32Array(embedder.dimension)
   for (let waited = 0; ; waited += 20) {
     const { size } = await deps.vectors.of(embedder.name, places, any)

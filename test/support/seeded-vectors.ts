@@ -1,10 +1,10 @@
-// Rooms full of turns and vectors, made by SQL: for suites that need many, and say nothing of how they came about.
+// Conversations full of turns and vectors, made by SQL: for suites that need many, and say nothing of how they came about.
 
 import type { Pool } from 'pg'
 
 export type Seeding = {
   tenant: string
-  room: string
+  conversationId: string
   turns: number
   embedder: string
   dimension: number
@@ -16,12 +16,12 @@ export type Seeding = {
 export const addEmbedder = (pool: Pool, name: string, dimension: number) =>
   pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2) ON CONFLICT DO NOTHING', [name, dimension])
 
-/** Turns seq 1 … of a room of its own, each with a unit vector drawn from the hash of its number. */
-export async function seedRoom(pool: Pool, seeding: Seeding): Promise<void> {
-  const { tenant, room, turns, embedder, dimension, rareEvery = null } = seeding
-  await pool.query(`INSERT INTO conversation (id, tenant, owner) VALUES ($1, $2, 'owner')`, [room, tenant])
+/** Turns seq 1 … of a conversation of its own, each with a unit vector drawn from the hash of its number. */
+export async function seedConversation(pool: Pool, seeding: Seeding): Promise<void> {
+  const { tenant, conversationId, turns, embedder, dimension, rareEvery = null } = seeding
+  await pool.query(`INSERT INTO conversation (id, tenant, owner) VALUES ($1, $2, 'owner')`, [conversationId, tenant])
   await pool.query('INSERT INTO journal (conversation_id, tenant, last_seq, turn_count) VALUES ($1, $2, $3, $3)', [
-    room,
+    conversationId,
     tenant,
     turns,
   ])
@@ -30,7 +30,7 @@ export async function seedRoom(pool: Pool, seeding: Seeding): Promise<void> {
      SELECT $1::text || '-' || i, $1::text, i, i, CASE WHEN i % $3::integer = 0 THEN 'rare' ELSE 'often' END, 'USER',
             'COMMITTED', '', 0, '{}'
      FROM generate_series(1, $2::integer) i`,
-    [room, turns, rareEvery],
+    [conversationId, turns, rareEvery],
   )
   await addEmbedder(pool, embedder, dimension)
   await pool.query(
@@ -39,6 +39,6 @@ export async function seedRoom(pool: Pool, seeding: Seeding): Promise<void> {
      FROM generate_series(1, $2::integer) i
      CROSS JOIN LATERAL (SELECT array_agg(hashint8extended(i * 1000::bigint + d, hashtext($1::text)) / 1e19)
                          FROM generate_series(1, $4::integer) d) v(components)`,
-    [room, turns, embedder, dimension],
+    [conversationId, turns, embedder, dimension],
   )
 }

@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
 import { createDeps, type DepsConfig, type World } from '../../src/deps.ts'
 import { createConversation, type CreateConversationInput } from '../../src/domain/conversation.ts'
-import type { Deps } from '../../src/domain/platform.ts'
+import type { Deps } from '../../src/domain/deps.ts'
 import { appendTurn, type TurnInput } from '../../src/domain/turn/append.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../src/domain/view.ts'
@@ -18,12 +18,12 @@ export type Tenant = {
   name: string
   /** The tenant's actor of that name, whether or not anybody knows them. */
   as(actor: string): Viewer
-  /** The id of a new room, made by "owner". Participants may be given by name. */
-  room(...participants: (string | Participant)[]): Promise<string>
+  /** The id of a new conversation, made by "owner". Participants may be given by name. */
+  newConversation(...participants: (string | Participant)[]): Promise<string>
   /** A turn of the actor's, as committed. Role USER unless given. */
-  say(room: string, actor: string, content: string, more?: Partial<TurnInput>): Promise<Turn>
-  /** The newest entry of the room. */
-  lastSeq(room: string): Promise<number | null>
+  say(conversationId: string, actor: string, content: string, more?: Partial<TurnInput>): Promise<Turn>
+  /** The newest entry of the conversation. */
+  lastSeq(conversationId: string): Promise<number | null>
 }
 type Participant = NonNullable<CreateConversationInput['participants']>[number]
 
@@ -82,13 +82,13 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
       return {
         name,
         as,
-        async room(...participants) {
+        async newConversation(...participants) {
           const named = participants.map((each) => (typeof each === 'string' ? { actor: each } : each))
           return (await createConversation(world.deps, as('owner'), { participants: named })).id
         },
-        say: (room, actor, content, more = {}) =>
-          appendTurn(world.deps, as(actor), { conversationId: room, turn: { role: 'USER', content, ...more } }),
-        lastSeq: (room) => readLastSeq(world.deps.pool, name, room),
+        say: (conversationId, actor, content, more = {}) =>
+          appendTurn(world.deps, as(actor), { conversationId, turn: { role: 'USER', content, ...more } }),
+        lastSeq: (conversationId) => readLastSeq(world.deps.pool, name, conversationId),
       }
     },
   }

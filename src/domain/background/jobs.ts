@@ -1,11 +1,11 @@
-// All the background work of a server: what its thresholds ask for, and the compaction of rooms. What is switched off
+// All the background work of a server: what its thresholds ask for, and the compaction of conversations. What is switched off
 // is neither counted nor looked for.
 
 import { countUserTurns, readUncounted } from '../../store/sql/background/count-user-turns.ts'
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/background/read-due-extraction.ts'
 import { readDueUsers, readDueUsersAmong, type UserMark } from '../../store/sql/background/read-due-users.ts'
 import type { Subject } from '../../store/job-queue.ts'
-import type { Deps } from '../platform.ts'
+import type { BackgroundDeps } from './deps.ts'
 import { compaction } from './compaction.ts'
 import { countsUsers, reconcilesEvery } from '../automatic-thresholds.ts'
 import { startWorks, type Works } from '../job/find-work.ts'
@@ -15,18 +15,18 @@ import { repeat, type JobName, type Work } from '../job/worker.ts'
 /** Jobs of each kind that a process does at once. */
 const LANES = 2
 
-function extraction(deps: Deps, every: number, extractNext: Verbs['extractNext']): Work<string> {
+function extraction(deps: BackgroundDeps, every: number, extractNext: Verbs['extractNext']): Work<string> {
   return {
     name: 'EXTRACT_FACTS',
     lanes: LANES,
     due: (after, limit) => readDueExtraction(deps.pool, after?.key ?? '', limit, every),
-    dueAmong: (rooms) => readDueExtractionAmong(deps.pool, rooms, every),
-    run: ({ key: room }, halt) => repeat((stop) => extractNext(deps, room, every, stop), halt),
+    dueAmong: (conversationIds) => readDueExtractionAmong(deps.pool, conversationIds, every),
+    run: ({ key: conversationId }, halt) => repeat((stop) => extractNext(deps, conversationId, every, stop), halt),
   }
 }
 
 function aboutUsers(
-  deps: Deps,
+  deps: BackgroundDeps,
   name: JobName,
   mark: UserMark,
   every: number,
@@ -42,13 +42,13 @@ function aboutUsers(
 }
 
 /** What is to be done, by the server's thresholds. */
-function worksOf(deps: Deps, verbs: Verbs): Works {
+function worksOf(deps: BackgroundDeps, verbs: Verbs): Works {
   const { automatic, pool } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
-  const rooms = [compaction(deps)]
+  const conversationIds = [compaction(deps)]
   const users: Work<Subject>[] = []
   if (automatic.factExtractionEvery > 0) {
-    rooms.push(extraction(deps, automatic.factExtractionEvery, extractNext))
+    conversationIds.push(extraction(deps, automatic.factExtractionEvery, extractNext))
   }
   if (automatic.userSummaryEvery > 0) {
     users.push(aboutUsers(deps, 'REFRESH_PROFILE', 'profiled_turns', automatic.userSummaryEvery, refreshProfileDue))
@@ -60,12 +60,12 @@ function worksOf(deps: Deps, verbs: Verbs): Works {
     uncounted: (after: string, limit: number) => readUncounted(pool, after, limit),
     count: (batch: readonly string[]) => countUserTurns(pool, batch),
   }
-  return { rooms, users, counter: counter || null }
+  return { conversationIds, users, counter: counter || null }
 }
 
 /**
  * Starts the background work; the result stops it, once what runs has ended.
  * @throws what the job queue says when it cannot be made
  */
-export const startJobs = (deps: Deps, verbs: Verbs = VERBS): Promise<() => Promise<void>> =>
+export const startJobs = (deps: BackgroundDeps, verbs: Verbs = VERBS): Promise<() => Promise<void>> =>
   startWorks(deps, worksOf(deps, verbs))

@@ -1,11 +1,11 @@
 // What has to be done by and by, by whoever comes first: named, idempotent tasks that any number of processes may run.
 
-import type { Deps } from '../platform.ts'
+import type { BackgroundDeps } from './deps.ts'
 import { endExpiredPresence } from '../presence.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
 import { abortSilentTurns } from '../streaming-turn/stream.ts'
 
-type Task = { name: string; everyMs: (deps: Deps) => number; run(deps: Deps): Promise<number> }
+type Task = { name: string; everyMs: (deps: BackgroundDeps) => number; run(deps: BackgroundDeps): Promise<number> }
 
 const TASKS: Task[] = [
   // Twice in a lease, so that a dead writer's turn ends within two.
@@ -15,7 +15,7 @@ const TASKS: Task[] = [
 ]
 
 /** Runs the tasks, each in its own rhythm; the result stops them once what runs has ended. */
-export function startSweeping(deps: Deps): () => Promise<void> {
+export function startSweeping(deps: BackgroundDeps): () => Promise<void> {
   const running = new Set<Promise<void>>()
   const timers = TASKS.map(({ name, everyMs, run }) => {
     let busy = false

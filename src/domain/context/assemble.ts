@@ -12,7 +12,7 @@ import {
   openingSize,
   partOf,
   plus,
-  roomOf,
+  spaceOf,
   sum,
   tokensOf,
   NOTHING,
@@ -34,7 +34,7 @@ export type Material = {
   systemPrompt: string | null
   /** What is known of people, the most wanted first. */
   profiles: QuotedProfile[]
-  /** What is known of the room and its people, the last observed first. */
+  /** What is known of the conversation and its people, the last observed first. */
   facts: QuotedFact[]
   /** Whether there are no other facts. */
   areAllFacts: boolean
@@ -75,17 +75,20 @@ const leftOut = (kind: ContextItem['kind'], weighed: readonly Weighed[], reason:
 })
 
 /** Why kept turns are not. */
-const NO_ROOM = { PINNED: 'no room for older pinned turns', RECENT: 'no room for older turns that no summary covers' }
+const NO_SPACE = {
+  PINNED: 'no space for older pinned turns',
+  RECENT: 'no space for older turns that no summary covers',
+}
 
 /** Takes from the back, where the newer ones are, until one does not fit. */
-function newestThatFit<T extends Weighed>(weighed: readonly T[], room: Size): { taken: T[]; left: T[] } {
+function newestThatFit<T extends Weighed>(weighed: readonly T[], space: Size): { taken: T[]; left: T[] } {
   let from = weighed.length
   let taken = NOTHING
-  while (from > 0 && fits(plus(taken, weighed[from - 1]!.size), room)) taken = plus(taken, weighed[--from]!.size)
+  while (from > 0 && fits(plus(taken, weighed[from - 1]!.size), space)) taken = plus(taken, weighed[--from]!.size)
   return { taken: weighed.slice(from), left: weighed.slice(0, from) }
 }
 
-/** The smaller of two rooms, measure by measure. */
+/** The smaller of two spaces, measure by measure. */
 const within = (a: Size, b: Size): Size =>
   Object.fromEntries(Object.keys(a).map((key) => [key, Math.min(a[key as keyof Size], b[key as keyof Size])])) as Size
 
@@ -96,7 +99,7 @@ const within = (a: Size, b: Size): Size =>
 export async function assemble(tokens: Tokens, material: Material, asked: Asked): Promise<Context> {
   const { shares, recall } = asked
   const items: ContextItem[] = []
-  const all = roomOf(asked.tokenBudget, asked.maxMessages ?? Infinity, asked.maxChars ?? Infinity)
+  const all = spaceOf(asked.tokenBudget, asked.maxMessages ?? Infinity, asked.maxChars ?? Infinity)
   const weighing = await weighTurns(tokens, material.perspective, material.recent, material.kept)
   const { turns, standing } = weighing
   const newest = weighing.newest.map((index) => turns[index]!)
@@ -105,7 +108,7 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
         await weigh(
           tokens,
           textMessage(
-            { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason: "the room's system prompt" },
+            { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason: "the conversation's system prompt" },
             material.systemPrompt,
           ),
         ),
@@ -129,18 +132,18 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   }
 
   // What may be, each section from its share and what those before it left.
-  const room = minus(all, fixed)
-  const upTo = (part: number) => partOf(recall ? minus(room, { ...NOTHING, messages: 1 }) : room, part)
-  const besideNewest = minus(room, newestSize)
+  const space = minus(all, fixed)
+  const upTo = (part: number) => partOf(recall ? minus(space, { ...NOTHING, messages: 1 }) : space, part)
+  const besideNewest = minus(space, newestSize)
   const recalledShare = recall ? shares.recalled : 0
   const total = 1 - shares.recalled + recalledShare
   let spent = NOTHING
   /** What is left of that part for a section beside the newest turn. */
-  const roomUpTo = (part: number) => minus(within(upTo(part / total), besideNewest), spent)
+  const spaceUpTo = (part: number) => minus(within(upTo(part / total), besideNewest), spent)
 
-  const profiles = await weighProfiles(tokens, material.profiles, roomUpTo(shares.profile))
+  const profiles = await weighProfiles(tokens, material.profiles, spaceUpTo(shares.profile))
   spent = plus(spent, profiles.message?.size ?? NOTHING)
-  const facts = await weighFacts(tokens, material.facts, material.areAllFacts, roomUpTo(shares.profile + shares.facts))
+  const facts = await weighFacts(tokens, material.facts, material.areAllFacts, spaceUpTo(shares.profile + shares.facts))
   spent = plus(spent, facts.message?.size ?? NOTHING)
   const known = [profiles.message, facts.message].filter((each) => each !== null)
   items.push(...profiles.left, ...facts.left)
@@ -156,18 +159,18 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const summaries = await Promise.all(material.summaries.map(toMessage))
   const summarised = newestThatFit(summaries, minus(besideNewest, spent))
   const unsummarised = [...(await Promise.all(material.tooLong.map(toMessage))), ...summarised.left]
-  if (unsummarised.length) items.push(leftOut('SUMMARY', unsummarised, 'no room for what the oldest turns come to'))
+  if (unsummarised.length) items.push(leftOut('SUMMARY', unsummarised, 'no space for what the oldest turns come to'))
   spent = plus(spent, sizesOf(summarised.taken))
 
   const { taken: pinned, left: unpinned } = newestThatFit(
     standing.filter(({ isInstruction }) => !isInstruction),
-    roomUpTo(shares.profile + shares.facts + shares.summary + shares.pinned),
+    spaceUpTo(shares.profile + shares.facts + shares.summary + shares.pinned),
   )
   spent = plus(spent, sizesOf(pinned))
   const paid = new Map([...instructions, ...pinned].map((each) => [each.sources[0]!, each]))
 
-  const windowRoom = minus(within(upTo((total - recalledShare) / total), room), spent)
-  const { start, window, strays, taken } = chooseWindow(weighing, paid, material, asked, windowRoom)
+  const windowSpace = minus(within(upTo((total - recalledShare) / total), space), spent)
+  const { start, window, strays, taken } = chooseWindow(weighing, paid, material, asked, windowSpace)
   const inWindow = new Set(idsOf(window))
   const before = [...paid.values()]
     .filter(({ sources }) => !inWindow.has(sources[0]!))
@@ -175,7 +178,7 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const unkept = unpinned.filter(({ sources }) => !inWindow.has(sources[0]!))
   for (const kind of ['PINNED', 'RECENT'] as const) {
     const left = unkept.filter((each) => each.kind === kind)
-    if (left.length) items.push(leftOut(kind, left, NO_ROOM[kind]))
+    if (left.length) items.push(leftOut(kind, left, NO_SPACE[kind]))
   }
   const unkeptIds = new Set(idsOf(unkept))
   const older = turns.filter(
@@ -189,7 +192,7 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
     const why =
       asked.recentTurns !== null && turns.length - start >= asked.recentTurns
         ? `before the recent turns that were asked for (${asked.recentTurns} at least)`
-        : 'no room for older turns'
+        : 'no space for older turns'
     items.push(leftOut('RECENT', older, material.complete ? why : `${why}; neither for all before them`))
   }
   if (strays.length) items.push(leftOut('RECENT', strays, 'results of tool calls that are not in the context'))
@@ -216,7 +219,7 @@ function chooseWindow(
   paid: ReadonlyMap<string, Kept>,
   { recent, complete }: Material,
   { recentTurns, inSteps }: Asked,
-  room: Size,
+  space: Size,
 ): { start: number; window: Weighed[]; strays: Weighed[]; taken: Size } {
   const isNewest = new Set(newest)
   const paidFor = (index: number) => paid.get(turns[index]!.sources[0]!)
@@ -233,7 +236,7 @@ function chooseWindow(
     complete,
     turns: recentTurns,
     inSteps,
-    fill: (from) => fullness(taking[from]!, room),
+    fill: (from) => fullness(taking[from]!, space),
   })
   const window: Weighed[] = []
   const strays: Weighed[] = []

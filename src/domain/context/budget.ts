@@ -32,19 +32,19 @@ export const sum = (sizes: Iterable<Size>): Size => [...sizes].reduce(plus, NOTH
 /** Tokens in the format that takes most. */
 export const tokensOf = (size: Size) => Math.max(size.OPENAI, size.ANTHROPIC, size.AI_SDK)
 
-/** How much of the room is taken, by the measure that is scarcest; above 1 it does not fit. */
-export function fullness(taken: Size, room: Size): number {
+/** How much of the conversation is taken, by the measure that is scarcest; above 1 it does not fit. */
+export function fullness(taken: Size, space: Size): number {
   let fullest = 0
   for (const measure of MEASURES) {
-    if (taken[measure] > 0) fullest = Math.max(fullest, room[measure] > 0 ? taken[measure] / room[measure] : Infinity)
+    if (taken[measure] > 0) fullest = Math.max(fullest, space[measure] > 0 ? taken[measure] / space[measure] : Infinity)
   }
   return fullest
 }
 
-export const fits = (taken: Size, room: Size) => MEASURES.every((measure) => taken[measure] <= room[measure])
+export const fits = (taken: Size, space: Size) => MEASURES.every((measure) => taken[measure] <= space[measure])
 
 /** All there is. */
-export const roomOf = (tokens: number, messages = Infinity, chars = Infinity): Size => ({
+export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): Size => ({
   OPENAI: tokens,
   ANTHROPIC: tokens,
   AI_SDK: tokens,
@@ -92,15 +92,15 @@ export function summariesThatFit<T extends { tokenCount: number }>(
 ): { taken: T[]; left: T[] } {
   const all = tokenBudget / (withRecall ? 1 : 1 - recalled)
   const known = Math.min(before.profiles, all * profile)
-  let room = all * (profile + facts + summary) - Math.min(known + before.facts, all * (profile + facts))
+  let space = all * (profile + facts + summary) - Math.min(known + before.facts, all * (profile + facts))
   let from = summaries.length
-  while (from > 0 && (room -= summaries[from - 1]!.tokenCount + OVERHEAD.most) >= 0) from -= 1
+  while (from > 0 && (space -= summaries[from - 1]!.tokenCount + OVERHEAD.most) >= 0) from -= 1
   return { taken: summaries.slice(from), left: summaries.slice(0, from) }
 }
 
-/** Part of a room, in tokens and characters. Messages are few where they are limited, and so not shared out. */
-export const partOf = (room: Size, part: number): Size =>
-  each((measure) => (measure === 'messages' ? room.messages : Math.floor(room[measure] * part)))
+/** Part of a space, in tokens and characters. Messages are few where they are limited, and so not shared out. */
+export const partOf = (space: Size, part: number): Size =>
+  each((measure) => (measure === 'messages' ? space.messages : Math.floor(space[measure] * part)))
 
 /** What a message takes. Long ones are counted in a thread. */
 export async function sizeOf(

@@ -1,8 +1,8 @@
-// buildContext: from a room of any length to the messages that a model is given, under a budget, explained.
+// buildContext: from a conversation of any length to the messages that a model is given, under a budget, explained.
 
 import { z } from 'zod'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
-import type { Deps } from '../platform.ts'
+import type { RecallDeps } from '../recall/deps.ts'
 import { between, count, id, name, parse, share, storable } from '../input.ts'
 import { recall } from '../recall/recall.ts'
 import { actAs, type Viewer } from '../view.ts'
@@ -60,15 +60,15 @@ const buildContextInput = z
 export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
- * The messages, never more than the budget: the room's system prompt, what is known of people and of the room, what the
+ * The messages, never more than the budget: the conversation's system prompt, what is known of people and of the conversation, what the
  * oldest turns come to, instructions and pinned turns, the recent turns, what was recalled, and the newest turn.
- * Nothing is stored but that facts were handed out, and the same room gives the same context.
+ * Nothing is stored but that facts were handed out, and the same conversation gives the same context.
  *
  * What is known is in it where it is asked for, with whatever strategy, filter or `sinceSeq`: those are about turns.
  * @throws InvalidInput @throws NotFound
  * @throws BudgetTooSmall where instructions and the newest turn alone take more
  */
-export async function buildContext(deps: Deps, asker: Viewer, input: BuildContextInput): Promise<Context> {
+export async function buildContext(deps: RecallDeps, asker: Viewer, input: BuildContextInput): Promise<Context> {
   const given = parse(buildContextInput, input)
   const viewer = actAs(asker, given.as)
   const strategy = given.strategy ?? 'HYBRID'
@@ -111,11 +111,11 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
     if (isShort && found.length === wanted + SPARE_HITS) found = await ask(wanted + standing.size)
     const turns = found.filter(({ text }) => text.trim() !== '')
     const names = await namesOf(deps, viewer, material.names, conversationId, turns)
-    return turns.map(({ id, actor, conversationId: room, createdAt, text }) => ({
+    return turns.map(({ id, actor, conversationId, createdAt, text }) => ({
       id,
       createdAt,
       text,
-      name: (room === conversationId && names.get(actor)) || actor,
+      name: (conversationId === conversationId && names.get(actor)) || actor,
     }))
   }
 
@@ -132,17 +132,17 @@ export async function buildContext(deps: Deps, asker: Viewer, input: BuildContex
   return context
 }
 
-/** What the turns' speakers are called in the room, the names that are known already included. */
+/** What the turns' speakers are called in the conversation, the names that are known already included. */
 async function namesOf(
-  { pool }: Deps,
+  { pool }: RecallDeps,
   { tenant }: Viewer,
   known: ReadonlyMap<string, string>,
-  room: string,
+  conversationId: string,
   turns: readonly { actor: string; conversationId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
-  const here = turns.filter(({ conversationId }) => conversationId === room).map(({ actor }) => actor)
+  const here = turns.filter(({ conversationId }) => conversationId === conversationId).map(({ actor }) => actor)
   const strangers = new Set(here.filter((actor) => !known.has(actor)))
   if (strangers.size === 0) return known
-  const found = await readParticipants(pool, tenant, [room], [...strangers])
+  const found = await readParticipants(pool, tenant, [conversationId], [...strangers])
   return new Map([...known, ...found.map(({ actor, displayName }) => [actor, displayName ?? actor] as const)])
 }

@@ -1,9 +1,9 @@
-// What is known of a room and of the people in it, as a context tells it: read without looking at what is asked, so
+// What is known of a conversation and of the people in it, as a context tells it: read without looking at what is asked, so
 // that it stays the same from call to call. Only what the viewer sees, and nothing inferred from more than that.
 
 import { readContextFacts } from '../../store/sql/context/read-context-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
-import type { Deps } from '../platform.ts'
+import type { RecallDeps } from '../recall/deps.ts'
 import { sentenceOf } from '../fact/write.ts'
 import { getProfiles } from '../profile/profile.ts'
 import type { Viewer } from '../view.ts'
@@ -24,23 +24,23 @@ export type Known = {
   tokens: { profiles: number; facts: number }
 }
 
-/** The people who are in the room now: its owner first, then by joining. */
-async function peopleIn({ pool }: Deps, { tenant }: Viewer, room: string, owner: string | null) {
-  const all = await readParticipants(pool, tenant, [room])
+/** The people who are in the conversation now: its owner first, then by joining. */
+async function peopleIn({ pool }: RecallDeps, { tenant }: Viewer, conversationId: string, owner: string | null) {
+  const all = await readParticipants(pool, tenant, [conversationId])
   const people = all.filter(({ kind, leftAt }) => kind === 'HUMAN' && leftAt === null)
   return [...people.filter(({ actor }) => actor === owner), ...people.filter(({ actor }) => actor !== owner)]
 }
 
 /**
- * Profiles of the people in the room, other than of `as`; and facts of the room and about its people.
+ * Profiles of the people in the conversation, other than of `as`; and facts of the conversation and about its people.
  */
 export async function readKnown(
-  deps: Deps,
+  deps: RecallDeps,
   viewer: Viewer,
-  room: { id: string; owner: string | null },
+  conversation: { id: string; owner: string | null },
   { as, withProfiles, withFacts }: { as: string | null; withProfiles: boolean; withFacts: boolean },
 ): Promise<Known> {
-  const people = withProfiles || withFacts ? await peopleIn(deps, viewer, room.id, room.owner) : []
+  const people = withProfiles || withFacts ? await peopleIn(deps, viewer, conversation.id, conversation.owner) : []
   const others = people.filter(({ actor }) => actor !== as)
   const [profiles, read] = await Promise.all([
     withProfiles
@@ -54,7 +54,7 @@ export async function readKnown(
       ? readContextFacts(
           deps.pool,
           viewer,
-          room.id,
+          conversation.id,
           people.map(({ actor }) => actor),
           FACTS + 1,
         )

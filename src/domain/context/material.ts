@@ -1,11 +1,11 @@
-// What a context is made of, read: a handful of statements, each bounded by what the budget can hold, not by the room.
+// What a context is made of, read: a handful of statements, each bounded by what the budget can hold, not by the conversation.
 // Only what the viewer sees is ever read.
 
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
 import { readSpeakers } from '../../store/sql/context/read-speakers.ts'
 import { getConversations, type Conversation } from '../conversation.ts'
-import type { Deps } from '../platform.ts'
+import type { RecallDeps } from '../recall/deps.ts'
 import { getCoveringSummaries } from '../summary/summary.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
@@ -24,7 +24,7 @@ export type Wanted = {
   withSummaries: boolean
   withProfiles: boolean
   withFacts: boolean
-  /** Whether room is to be left for what will be recalled. */
+  /** Whether space is to be left for what will be recalled. */
   withRecall: boolean
   /** Only turns whose place lies after it, and nothing for those before; null for all. */
   sinceSeq: number | null
@@ -39,23 +39,23 @@ const CALL_AWAY = 256
 const END = 2 ** 31 - 1
 
 /**
- * The room's newest turns after a place, oldest first, as far back as they may fit. Read in pages, of which there is
- * mostly one: its size is guessed from what the room's turns take on average.
+ * The conversation's newest turns after a place, oldest first, as far back as they may fit. Read in pages, of which there is
+ * mostly one: its size is guessed from what the conversation's turns take on average.
  */
 async function readRecent(
-  deps: Deps,
+  deps: RecallDeps,
   viewer: Viewer,
-  room: Conversation,
+  conversation: Conversation,
   after: number,
   { tokenBudget, windowTurns, actors }: Wanted,
 ): Promise<{ recent: Turn[]; complete: boolean }> {
-  const average = room.publicTurnCount > 0 ? room.publicTokenCount / room.publicTurnCount : 0
+  const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
   const guess = Math.min((windowTurns ?? MOST) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.least)) + 1)
   let limit = Math.max(FEWEST, Math.min(MOST, guess))
   const found: Turn[] = []
   let tokens = 0
   for (;;) {
-    const page = await readRecentTurns(deps.pool, viewer, room.id, {
+    const page = await readRecentTurns(deps.pool, viewer, conversation.id, {
       after,
       before: found.at(-1)?.rootSeq ?? END,
       actors,
@@ -71,8 +71,8 @@ async function readRecent(
   }
 }
 
-/** The room's newest turn alone; with its call and the call's other results, where it answers one. */
-async function readNewest(deps: Deps, viewer: Viewer, conversationId: string): Promise<Turn[]> {
+/** The conversation's newest turn alone; with its call and the call's other results, where it answers one. */
+async function readNewest(deps: RecallDeps, viewer: Viewer, conversationId: string): Promise<Turn[]> {
   const page = await readRecentTurns(deps.pool, viewer, conversationId, {
     after: 0,
     before: END,
@@ -101,46 +101,46 @@ function lacksCall(recent: readonly Turn[], read: number): boolean {
 }
 
 /**
- * @throws NotFound for a room that the viewer's tenant has not
- * @throws InvalidInput for an `as`, or one of the actors, who never was in the room
+ * @throws NotFound for a conversation that the viewer's tenant has not
+ * @throws InvalidInput for an `as`, or one of the actors, who never was in the conversation
  */
 export async function readMaterial(
-  deps: Deps,
+  deps: RecallDeps,
   viewer: Viewer,
   wanted: Wanted,
 ): Promise<Material & { recent: Turn[]; names: Map<string, string> }> {
   const { conversationId, as, actors, sinceSeq } = wanted
-  const [rooms, summaries] = await Promise.all([
+  const [conversations, summaries] = await Promise.all([
     getConversations(deps, viewer, [conversationId]),
     wanted.withSummaries && sinceSeq === null && actors === null
       ? getCoveringSummaries(deps, viewer, conversationId)
       : [],
   ])
-  const room = rooms.get(conversationId)
-  if (!room) throw new NotFound('conversation', conversationId)
-  if (as !== null && room.view.actor === null) throw InvalidInput.at('as', stranger(as))
+  const conversation = conversations.get(conversationId)
+  if (!conversation) throw new NotFound('conversation', conversationId)
+  if (as !== null && conversation.view.actor === null) throw InvalidInput.at('as', stranger(as))
 
-  const known = await readKnown(deps, viewer, room, wanted)
+  const known = await readKnown(deps, viewer, conversation, wanted)
   const fitting = summariesThatFit(summaries, wanted.tokenBudget, DEFAULT_SHARES, wanted.withRecall, known.tokens)
   const covered = fitting.taken.at(-1)?.toSeq ?? 0
   const [{ recent, complete }, standing] = await Promise.all([
-    readRecent(deps, viewer, room, sinceSeq ?? covered, wanted),
-    readKeptTurns(deps.pool, viewer, room.id, covered),
+    readRecent(deps, viewer, conversation, sinceSeq ?? covered, wanted),
+    readKeptTurns(deps.pool, viewer, conversation.id, covered),
   ])
   // The newest turn stands even where a summary covers it.
-  if (recent.length === 0 && covered > 0) recent.push(...(await readNewest(deps, viewer, room.id)))
+  if (recent.length === 0 && covered > 0) recent.push(...(await readNewest(deps, viewer, conversation.id)))
   const kept = standing.filter(
     (turn) => saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )
   const speaking = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
-  const { known: speakers, others } = await readSpeakers(deps.pool, viewer.tenant, room.id, speaking, as)
+  const { known: speakers, others } = await readSpeakers(deps.pool, viewer.tenant, conversation.id, speaking, as)
   const unknown = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
   if (unknown >= 0) throw InvalidInput.at(`filterParticipants.${unknown}`, stranger(actors![unknown]!))
 
   const names = new Map(speakers.map(({ actor, displayName }) => [actor, displayName ?? actor]))
   const said = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))
   return {
-    systemPrompt: room.systemPrompt,
+    systemPrompt: conversation.systemPrompt,
     profiles: known.profiles,
     facts: known.facts,
     areAllFacts: known.areAllFacts,
@@ -154,4 +154,4 @@ export async function readMaterial(
   }
 }
 
-const stranger = (actor: string) => `${JSON.stringify(actor)} is not and was not in the room`
+const stranger = (actor: string) => `${JSON.stringify(actor)} is not and was not in the conversation`

@@ -24,7 +24,7 @@ export async function weighRecalled(
   found: readonly Found[],
   k: number,
   standing: ReadonlySet<string>,
-  room: Size,
+  space: Size,
 ): Promise<{ message: Weighed | null; left: ContextItem[] }> {
   const left: ContextItem[] = []
   const leaveOut = (some: readonly Found[], cost: number, reason: string) => {
@@ -43,8 +43,8 @@ export async function weighRecalled(
     tokens,
     news,
     { textOf: (each) => quote(each, fence), toMessage: (chosen) => recallMessage(inOrder(chosen), fence) },
-    room,
+    space,
   )
-  leaveOut(passed, passedTokens, 'no room for more of what was recalled')
+  leaveOut(passed, passedTokens, 'no space for more of what was recalled')
   return { message, left }
 }

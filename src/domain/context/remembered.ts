@@ -32,7 +32,7 @@ export async function quoteThatFit<T>(
   tokens: Tokens,
   all: readonly T[],
   { textOf, toMessage }: Quoting<T>,
-  room: Size,
+  space: Size,
 ): Promise<Quoted<T>> {
   const chosen: T[] = []
   const passed: T[] = []
@@ -40,7 +40,7 @@ export async function quoteThatFit<T>(
   let taken = all.length > 0 ? await sizeOf(tokens, toMessage([])) : NOTHING
   for (const each of all) {
     const added = await sizeOfText(tokens, textOf(each))
-    if (fits(plus(taken, added), room)) {
+    if (fits(plus(taken, added), space)) {
       chosen.push(each)
       taken = plus(taken, added)
     } else {
@@ -52,7 +52,7 @@ export async function quoteThatFit<T>(
   while (chosen.length > 0) {
     const message = toMessage(chosen)
     const size = await sizeOf(tokens, message)
-    if (fits(size, room)) return { message: { ...message, size }, passed, passedTokens }
+    if (fits(size, space)) return { message: { ...message, size }, passed, passedTokens }
     const last = chosen.pop()!
     passed.push(last)
     passedTokens += tokensOf(await sizeOfText(tokens, textOf(last)))
@@ -63,13 +63,17 @@ export async function quoteThatFit<T>(
 type WithLeft = { message: Weighed | null; left: ContextItem[] }
 
 /** @param profiles the most wanted first, in which order they stand too */
-export async function weighProfiles(tokens: Tokens, profiles: readonly QuotedProfile[], room: Size): Promise<WithLeft> {
+export async function weighProfiles(
+  tokens: Tokens,
+  profiles: readonly QuotedProfile[],
+  space: Size,
+): Promise<WithLeft> {
   const fence = fenceFor(profiles.flatMap(({ name, text }) => [name, text]))
   const { message, passed, passedTokens } = await quoteThatFit(
     tokens,
     profiles,
     { textOf: (each) => quoteProfile(each, fence), toMessage: (chosen) => profileMessage(chosen, fence) },
-    room,
+    space,
   )
   return {
     message,
@@ -82,7 +86,7 @@ export async function weighProfiles(tokens: Tokens, profiles: readonly QuotedPro
               sourceIds: passed.map(({ id }) => id),
               tokens: passedTokens,
               included: false,
-              reason: 'no room for more of what is known of people',
+              reason: 'no space for more of what is known of people',
             },
           ],
   }
@@ -96,16 +100,16 @@ export async function weighFacts(
   tokens: Tokens,
   facts: readonly QuotedFact[],
   areAll: boolean,
-  room: Size,
+  space: Size,
 ): Promise<WithLeft> {
   const fence = fenceFor(facts.map(({ text }) => text))
   const { message, passed, passedTokens } = await quoteThatFit(
     tokens,
     facts,
     { textOf: ({ text }) => text, toMessage: (chosen) => factsMessage(chosen.toReversed(), fence) },
-    room,
+    space,
   )
-  const why = passed.length > 0 ? 'no room for more facts' : `only the newest ${facts.length} facts are looked at`
+  const why = passed.length > 0 ? 'no space for more facts' : `only the newest ${facts.length} facts are looked at`
   return {
     message,
     left:

@@ -93,7 +93,7 @@ export async function weighTurns(
     const about = isInstruction
       ? { kind: 'PINNED' as const, reason: 'an instruction: every context keeps it' }
       : turn.pinned
-        ? { kind: 'PINNED' as const, reason: 'pinned: every context that has room keeps it' }
+        ? { kind: 'PINNED' as const, reason: 'pinned: every context that has space keeps it' }
         : { kind: 'RECENT' as const, reason: 'said to some only, so that no summary covers it' }
     standing.push({ ...(await weigh(tokens, { ...about, ...inWords(turn) })), place: turn.rootSeq, isInstruction })
   }

@@ -3,7 +3,7 @@
 // roundest is taken, which is the same one from call to call until it no longer fits. Places are entries of the
 // journal, so that where a window begins shows no more than the numbers of its turns do.
 
-/** How much of its room the window keeps, at least, when it is trimmed in steps. */
+/** How much of its space the window keeps, at least, when it is trimmed in steps. */
 export const LEAST = 1 / 3
 
 type Walk = {
@@ -11,7 +11,7 @@ type Walk = {
   places: readonly number[]
   /** Whether there is nothing before the first of them. */
   complete: boolean
-  /** How full the room is with the turns from that index on: 1 is all it has. Never smaller for an earlier one. */
+  /** How full the space is with the turns from that index on: 1 is all it has. Never smaller for an earlier one. */
   fill(start: number): number
   /** Turns to keep, while they fit; null for as many as fit. Fewer than twice as many stay. */
   turns: number | null

@@ -1,7 +1,8 @@
-// What readers of a room are told. Journal events carry the seq of their entry and come in its order, without holes;
+// What readers of a conversation are told. Journal events carry the seq of their entry and come in its order, without holes;
 // passing events carry none and are not kept. An event shows the present state of what it names.
 
-import type { Ground } from '../platform.ts'
+import type { PresenceState } from '../presence-state.ts'
+import type { Platform } from '../platform.ts'
 import { readJournal, type JournalRow, type PlacedFact } from '../../store/sql/event/read-journal.ts'
 import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
@@ -60,13 +61,10 @@ type PassingEvent = TurnDelta | ParticipantRead | PresenceChanged | Conversation
 
 export type ConversationEvent = JournalEvent | PassingEvent
 
-export const PRESENCE_STATES = ['ONLINE', 'TYPING', 'THINKING', 'AWAY', 'OFFLINE'] as const
-export type PresenceState = (typeof PRESENCE_STATES)[number]
-
 /** Whether a reader with that view is told the text of a turn that is being written. */
 export const isToldText = (view: View, turn: Placed) => isOpenAt(view.windows, Infinity) && sees(view, turn)
 
-/** Whether a reader with that view is told. Passing events only reach those who are in the room's present. */
+/** Whether a reader with that view is told. Passing events only reach those who are in the conversation's present. */
 export function isTold(view: View, event: ConversationEvent): boolean {
   switch (event.type) {
     case 'TurnAppended':
@@ -102,8 +100,12 @@ const TURN_EVENTS = {
   ABORTED: 'TurnAborted',
 } as const
 
-function toEvent(room: string, row: JournalRow, participants: Map<string, ParticipantRow>): JournalEvent | null {
-  const common = { conversationId: room, seq: row.seq, at: row.at }
+function toEvent(
+  conversationId: string,
+  row: JournalRow,
+  participants: Map<string, ParticipantRow>,
+): JournalEvent | null {
+  const common = { conversationId, seq: row.seq, at: row.at }
   switch (row.kind) {
     case 'APPENDED':
     case 'OPENED':
@@ -129,22 +131,22 @@ function toEvent(room: string, row: JournalRow, participants: Map<string, Partic
 }
 
 /**
- * The room's next entries after `after`, at most `limit`, as events. `last` is the seq of the last entry read: `after`
+ * The conversation's next entries after `after`, at most `limit`, as events. `last` is the seq of the last entry read: `after`
  * itself when there is none.
  */
 export async function readEvents(
-  { pool }: Pick<Ground, 'pool'>,
+  { pool }: Pick<Platform, 'pool'>,
   tenant: string,
-  room: string,
+  conversationId: string,
   after: number,
   limit: number,
 ): Promise<{ events: JournalEvent[]; last: number; complete: boolean }> {
-  const rows = await readJournal(pool, tenant, room, after, limit)
+  const rows = await readJournal(pool, tenant, conversationId, after, limit)
   const actors = [...new Set(rows.flatMap((row) => row.actor ?? []))]
-  const participants = actors.length ? await readParticipants(pool, tenant, [room], actors) : []
+  const participants = actors.length ? await readParticipants(pool, tenant, [conversationId], actors) : []
   const byActor = new Map(participants.map((participant) => [participant.actor, participant]))
   return {
-    events: rows.flatMap((row) => toEvent(room, row, byActor) ?? []),
+    events: rows.flatMap((row) => toEvent(conversationId, row, byActor) ?? []),
     last: rows.at(-1)?.seq ?? after,
     complete: rows.length < limit,
   }

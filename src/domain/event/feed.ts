@@ -1,4 +1,4 @@
-// One feed a room and process: it reads each new entry once, in order, and hands it to all who follow the room live.
+// One feed a conversation and process: it reads each new entry once, in order, and hands it to all who follow the conversation live.
 // It is woken by the bus and trusts it with nothing: after 5 s of silence, and whenever the bus was away, it looks for
 // itself. Readers who are behind read for themselves (reader.ts) until they stand where the feed stands.
 
@@ -8,9 +8,9 @@ import { readOpenTurns } from '../../store/sql/streaming-turn/read-open-turns.ts
 import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
 import { readTextSoFar } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { OPEN_VIEW, type View } from '../view.ts'
-import { roomTopic, type RoomMessage } from '../publisher.ts'
+import { conversationTopic, type ConversationMessage } from '../publisher.ts'
 import { readEvents, type ConversationEvent, type JournalEvent } from './event.ts'
 
 /** Silence after which a feed looks for what the bus may have lost, in ms. */
@@ -24,7 +24,7 @@ export type Follower = {
   tell(event: ConversationEvent): void
   /** The actor's view has changed; `open` are the turns being written. */
   changeView(view: View, open: Iterable<OpenTurn>): void
-  /** The room is gone. */
+  /** The conversation is gone. */
   end(): void
 }
 
@@ -32,24 +32,24 @@ export type Follower = {
 export type OpenTurn = { turn: TurnRow; text: string }
 
 export type Feed = {
-  readonly room: string
+  readonly conversationId: string
   readonly tenant: string
   /** The newest entry that was handed out. */
   readonly head: number
   readonly open: ReadonlyMap<string, OpenTurn>
   readonly deleted: boolean
   viewOf(actor: string): View
-  /** Resolves once the feed stands at that entry, or the room is gone. */
+  /** Resolves once the feed stands at that entry, or the conversation is gone. */
   reach(seq: number): Promise<void>
   follow(follower: Follower): void
   unfollow(follower: Follower): void
 }
 
 /** 'reach' resolves once the feed stands at `seq` at least. */
-type Task = RoomMessage | { type: 'look' } | { type: 'reach'; seq: number; resolve(): void }
+type Task = ConversationMessage | { type: 'look' } | { type: 'reach'; seq: number; resolve(): void }
 
-/** Starts the feed of a room. @throws NotFound */
-async function startFeed(deps: Ground, tenant: string, room: string) {
+/** Starts the feed of a conversation. @throws NotFound */
+async function startFeed(deps: Platform, tenant: string, conversationId: string) {
   const followers = new Set<Follower>()
   const open = new Map<string, OpenTurn>()
   let participants = new Map<string, ParticipantRow>()
@@ -73,7 +73,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
     known.text = text
     emit({
       type: 'TurnDelta',
-      conversationId: room,
+      conversationId,
       seq: null,
       at: new Date(),
       turnId: known.turn.id,
@@ -86,7 +86,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
 
   async function loadParticipants(): Promise<void> {
     const before = participants
-    const rows = await readParticipants(deps.pool, tenant, [room])
+    const rows = await readParticipants(deps.pool, tenant, [conversationId])
     participants = new Map(rows.map((row) => [row.actor, row]))
     for (const follower of followers) {
       const [was, is] = [before.get(follower.actor), participants.get(follower.actor)]
@@ -116,7 +116,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
 
   async function readOn(): Promise<void> {
     for (;;) {
-      const { events, last, complete } = await readEvents(deps, tenant, room, head, PAGE)
+      const { events, last, complete } = await readEvents(deps, tenant, conversationId, head, PAGE)
       if (events.some(changesViews)) await loadParticipants()
       for (const event of events) apply(event)
       head = last
@@ -125,7 +125,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
   }
 
   async function handle(task: Task): Promise<void> {
-    const passing = { conversationId: room, seq: null, at: new Date() }
+    const passing = { conversationId, seq: null, at: new Date() }
     switch (task.type) {
       case 'entries':
         if (task.seq > head) await readOn()
@@ -144,7 +144,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
       }
       case 'read':
       case 'presence': {
-        const [participant] = await readParticipants(deps.pool, tenant, [room], [task.actor])
+        const [participant] = await readParticipants(deps.pool, tenant, [conversationId], [task.actor])
         if (!participant) return
         if (task.type === 'read') emit({ ...passing, type: 'ParticipantRead', participant })
         else emit({ ...passing, type: 'PresenceChanged', participant, state: task.state })
@@ -154,7 +154,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
         return end()
       case 'look': {
         silence.refresh()
-        if ((await readLastSeq(deps.pool, tenant, room)) === null) return end()
+        if ((await readLastSeq(deps.pool, tenant, conversationId)) === null) return end()
         await readOn()
         const texts = open.size ? await readTextSoFar(deps.pool, tenant, [...open.keys()]) : new Map<string, string>()
         for (const [id, text] of texts) {
@@ -168,7 +168,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
   function end(): void {
     deleted = true
     giveUp()
-    emit({ type: 'ConversationDeleted', conversationId: room, seq: null, at: new Date() })
+    emit({ type: 'ConversationDeleted', conversationId, seq: null, at: new Date() })
     for (const follower of followers) follower.end()
   }
 
@@ -184,7 +184,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
       try {
         await handle(task)
       } catch (error) {
-        deps.log.warn({ err: error, room }, 'could not read the journal; trying again in 5 s')
+        deps.log.warn({ err: error, conversationId }, 'could not read the journal; trying again in 5 s')
         silence.refresh()
         if (task.type === 'reach') closed ? task.resolve() : unreached.push(task)
       }
@@ -203,7 +203,9 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
     for (const task of unreached.splice(0)) wake(task)
   }, SILENCE)
   silence.unref()
-  const unsubscribe = await deps.bus.subscribe(roomTopic(room), (message) => wake(JSON.parse(message) as RoomMessage))
+  const unsubscribe = await deps.bus.subscribe(conversationTopic(conversationId), (message) =>
+    wake(JSON.parse(message) as ConversationMessage),
+  )
   const stopListening = deps.bus.onRestored(() => wake({ type: 'look' }))
   async function close(): Promise<void> {
     closed = true
@@ -214,9 +216,9 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
   }
   try {
     // What happens from here on waits in `tasks`.
-    const last = await readLastSeq(deps.pool, tenant, room)
-    if (last === null) throw new NotFound('conversation', room)
-    for (const { turn, text } of await readOpenTurns(deps.pool, room)) {
+    const last = await readLastSeq(deps.pool, tenant, conversationId)
+    if (last === null) throw new NotFound('conversation', conversationId)
+    for (const { turn, text } of await readOpenTurns(deps.pool, conversationId)) {
       // One that was opened in between is told of when its entry is read.
       if (turn.seq <= last) open.set(turn.id, { turn, text })
     }
@@ -229,7 +231,7 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
   }
 
   const feed: Feed = {
-    room,
+    conversationId,
     tenant,
     open,
     viewOf,
@@ -252,18 +254,18 @@ async function startFeed(deps: Ground, tenant: string, room: string) {
 
 export type Feeds = {
   /**
-   * The feed of a room, started if nobody uses it. It goes on until `release` was called as often as this.
+   * The feed of a conversation, started if nobody uses it. It goes on until `release` was called as often as this.
    * @throws NotFound
    */
-  acquire(tenant: string, room: string): Promise<Feed>
+  acquire(tenant: string, conversationId: string): Promise<Feed>
   release(feed: Feed): void
   close(): Promise<void>
 }
 
-export function createFeeds(deps: Ground): Feeds {
+export function createFeeds(deps: Platform): Feeds {
   type Used = { users: number; started: ReturnType<typeof startFeed> }
   const used = new Map<string, Used>()
-  const keyOf = (tenant: string, room: string) => `${room} ${tenant}`
+  const keyOf = (tenant: string, conversationId: string) => `${conversationId} ${tenant}`
 
   function drop(key: string, entry: Used): void {
     entry.users -= 1
@@ -273,14 +275,14 @@ export function createFeeds(deps: Ground): Feeds {
   }
 
   return {
-    async acquire(tenant, room) {
-      const key = keyOf(tenant, room)
+    async acquire(tenant, conversationId) {
+      const key = keyOf(tenant, conversationId)
       let entry = used.get(key)
-      if (!entry) used.set(key, (entry = { users: 0, started: startFeed(deps, tenant, room) }))
+      if (!entry) used.set(key, (entry = { users: 0, started: startFeed(deps, tenant, conversationId) }))
       entry.users += 1
       try {
         const { feed } = await entry.started
-        if (feed.deleted) throw new NotFound('conversation', room)
+        if (feed.deleted) throw new NotFound('conversation', conversationId)
         return feed
       } catch (error) {
         drop(key, entry)
@@ -288,7 +290,7 @@ export function createFeeds(deps: Ground): Feeds {
       }
     },
     release(feed) {
-      const key = keyOf(feed.tenant, feed.room)
+      const key = keyOf(feed.tenant, feed.conversationId)
       const entry = used.get(key)
       if (entry) drop(key, entry)
     },

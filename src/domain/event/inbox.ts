@@ -1,9 +1,9 @@
-// What changes in somebody's list of rooms: one subscription for all of them, live only. One listener a tenant and
+// What changes in somebody's list of conversations: one subscription for all of them, live only. One listener a tenant and
 // process; what comes in within 20 ms is looked up in one statement for all who listen here.
 
 import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { name, parse } from '../input.ts'
 import { actAs, isOpenAt, sees, type Viewer } from '../view.ts'
 import { tenantTopic, type TenantMessage } from '../publisher.ts'
@@ -17,7 +17,7 @@ type Listener = { actor: string; tell(conversationId: string, reason: InboxReaso
 
 /** How long what comes in is gathered, in ms. */
 const GATHER = 20
-/** Entries of one room looked at once; what a reader was told of before it is enough to look at the room. */
+/** Entries of one conversation looked at once; what a reader was told of before it is enough to look at the conversation. */
 const PAGE = 500
 
 export type Inboxes = { listen(tenant: string, listener: Listener): Promise<() => void> }
@@ -45,7 +45,7 @@ function reasonFor(
   }
 }
 
-export function createInboxes(deps: Ground): Inboxes {
+export function createInboxes(deps: Platform): Inboxes {
   const tenants = new Map<string, Promise<ReturnType<typeof startTenant> extends Promise<infer T> ? T : never>>()
 
   async function startTenant(tenant: string) {
@@ -53,19 +53,19 @@ export function createInboxes(deps: Ground): Inboxes {
     const grown = new Map<string, { first: number; last: number }>()
     let gathering: NodeJS.Timeout | null = null
 
-    const tell = (actor: string, room: string, reason: InboxReason, at: Date) => {
-      for (const listener of listeners.get(actor) ?? []) listener.tell(room, reason, at)
+    const tell = (actor: string, conversationId: string, reason: InboxReason, at: Date) => {
+      for (const listener of listeners.get(actor) ?? []) listener.tell(conversationId, reason, at)
     }
 
     async function look(): Promise<void> {
       gathering = null
-      const rooms = new Map(grown)
+      const conversationIds = new Map(grown)
       grown.clear()
-      const found = await readParticipations(deps.pool, tenant, [...rooms.keys()], [...listeners.keys()])
-      for (const [room, participants] of found) {
-        const { first, last } = rooms.get(room)!
+      const found = await readParticipations(deps.pool, tenant, [...conversationIds.keys()], [...listeners.keys()])
+      for (const [conversationId, participants] of found) {
+        const { first, last } = conversationIds.get(conversationId)!
         const from = Math.max(first - 1, last - PAGE)
-        const { events } = await readEvents(deps, tenant, room, from, last - from)
+        const { events } = await readEvents(deps, tenant, conversationId, from, last - from)
         for (const participant of participants) {
           // The newest of each reason: a list needs to know that something came, not how often.
           const newest = new Map<InboxReason, Date>()
@@ -73,20 +73,23 @@ export function createInboxes(deps: Ground): Inboxes {
             const reason = reasonFor(event, participant.actor, participant)
             if (reason) newest.set(reason, event.at)
           }
-          for (const [reason, at] of newest) tell(participant.actor, room, reason, at)
+          for (const [reason, at] of newest) tell(participant.actor, conversationId, reason, at)
         }
       }
     }
 
     function receive(message: TenantMessage): void {
-      if (message.type === 'read') return tell(message.actor, message.room, 'READ', new Date())
+      if (message.type === 'read') return tell(message.actor, message.conversationId, 'READ', new Date())
       if (message.type === 'deleted') {
-        for (const actor of message.actors) tell(actor, message.room, 'DELETED', new Date())
+        for (const actor of message.actors) tell(actor, message.conversationId, 'DELETED', new Date())
         return
       }
-      for (const [room, first, last] of message.rooms) {
-        const known = grown.get(room)
-        grown.set(room, { first: Math.min(first, known?.first ?? first), last: Math.max(last, known?.last ?? last) })
+      for (const [conversationId, first, last] of message.conversationIds) {
+        const known = grown.get(conversationId)
+        grown.set(conversationId, {
+          first: Math.min(first, known?.first ?? first),
+          last: Math.max(last, known?.last ?? last),
+        })
       }
       gathering ??= setTimeout(() => {
         look().catch((error) => deps.log.warn({ err: error, tenant }, 'could not look up what changed for the inboxes'))
@@ -134,9 +137,9 @@ export function createInboxes(deps: Ground): Inboxes {
 /** Events waiting for one consumer, at most; older ones give way, a list only needs the newest. */
 const BUFFER = 1_000
 
-/** What changes in the rooms of the viewer, or of `as`, from now on. @throws InvalidInput */
+/** What changes in the conversations of the viewer, or of `as`, from now on. @throws InvalidInput */
 export async function readInbox(
-  deps: Ground & { inboxes: Inboxes },
+  deps: Platform & { inboxes: Inboxes },
   viewer: Viewer,
   input: { as?: string | null },
 ): Promise<AsyncIterableIterator<InboxEvent>> {

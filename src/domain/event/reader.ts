@@ -1,11 +1,11 @@
-// One reader of a room: first what it has missed, read from the journal, then live from the room's feed. A reader that
+// One reader of a conversation: first what it has missed, read from the journal, then live from the conversation's feed. A reader that
 // cannot take more is set aside and catches up from its own cursor later: it costs nobody else anything, and it loses
 // nothing. Joined, the deltas it gets of a turn that it saw open equal the turn's text.
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import { readLastSeq } from '../../store/sql/event/read-journal.ts'
-import type { Deps } from '../platform.ts'
+import type { EventDeps } from './deps.ts'
 import { count, id, name, parse } from '../input.ts'
 import { actAs, type View, type Viewer } from '../view.ts'
 import { isTold, isToldText, readEvents, type ConversationEvent } from './event.ts'
@@ -17,7 +17,7 @@ export type Sink = {
   push(event: ConversationEvent, view: View): boolean
   /** Resolves when more can be taken. */
   drained(): Promise<void>
-  /** Nothing more comes: the room is gone, or reading failed for good. */
+  /** Nothing more comes: the conversation is gone, or reading failed for good. */
   end(error?: unknown): void
 }
 
@@ -30,12 +30,12 @@ const subscription = z.object({ conversationId: id('conversation'), after: count
 export type Subscription = z.input<typeof subscription>
 
 /**
- * Reads the room's events after `after`, then live, into the sink; without `after`, only what comes from now on. The
+ * Reads the conversation's events after `after`, then live, into the sink; without `after`, only what comes from now on. The
  * result stops it.
  * @throws InvalidInput when `after` lies beyond the journal's head. @throws NotFound
  */
 export async function readInto(
-  deps: Deps,
+  deps: EventDeps,
   viewer: Viewer,
   input: Subscription,
   makeSink: (viewer: Viewer) => Sink,
@@ -47,7 +47,7 @@ export async function readInto(
   try {
     last = (await readLastSeq(deps.pool, viewer.tenant, conversationId)) ?? feed.head
     if (after != null && after > last) {
-      throw InvalidInput.at('after', `is ${after}, but the newest entry of the room is ${last}`)
+      throw InvalidInput.at('after', `is ${after}, but the newest entry of the conversation is ${last}`)
     }
     // It may be a moment behind what the client was told elsewhere.
     await feed.reach(last)
@@ -58,7 +58,7 @@ export async function readInto(
   return follow(deps, feed, reader.actor, after ?? last, makeSink(reader))
 }
 
-function follow(deps: Deps, feed: Feed, actor: string, from: number, sink: Sink): () => void {
+function follow(deps: EventDeps, feed: Feed, actor: string, from: number, sink: Sink): () => void {
   let cursor = from
   let view = feed.viewOf(actor)
   let stopped = false
@@ -79,7 +79,7 @@ function follow(deps: Deps, feed: Feed, actor: string, from: number, sink: Sink)
     if (start >= text.length) return
     take({
       type: 'TurnDelta',
-      conversationId: feed.room,
+      conversationId: feed.conversationId,
       seq: null,
       at: new Date(),
       turnId: turn.id,
@@ -142,7 +142,10 @@ function follow(deps: Deps, feed: Feed, actor: string, from: number, sink: Sink)
         return await read()
       } catch (error) {
         if (stopped) throw error
-        deps.log.warn({ err: error, room: feed.room }, 'could not read the journal; trying again in 1 s')
+        deps.log.warn(
+          { err: error, conversationId: feed.conversationId },
+          'could not read the journal; trying again in 1 s',
+        )
         await new Promise((resolve) => setTimeout(resolve, 1_000))
       }
     }
@@ -162,12 +165,12 @@ function follow(deps: Deps, feed: Feed, actor: string, from: number, sink: Sink)
       if (live && feed.head - cursor > HOPELESS) {
         cursor = feed.head
         told.clear()
-        take({ type: 'Gap', conversationId: feed.room, seq: null, at: new Date(), resumeAfter: cursor })
+        take({ type: 'Gap', conversationId: feed.conversationId, seq: null, at: new Date(), resumeAfter: cursor })
       }
       while (cursor < feed.head && !stopped) {
         const limit = Math.min(PAGE, feed.head - cursor)
-        const { events, last } = await persist(() => readEvents(deps, feed.tenant, feed.room, cursor, limit))
-        if (last === cursor) break // the room is being deleted: the feed says so
+        const { events, last } = await persist(() => readEvents(deps, feed.tenant, feed.conversationId, cursor, limit))
+        if (last === cursor) break // the conversation is being deleted: the feed says so
         view = feed.viewOf(actor)
         for (const event of events) replay(event)
         cursor = last
@@ -179,7 +182,7 @@ function follow(deps: Deps, feed: Feed, actor: string, from: number, sink: Sink)
       for (const open of feed.open.values()) tellText(open, told.get(open.turn.id) ?? 0)
       told.clear()
       if (feed.deleted) {
-        take({ type: 'ConversationDeleted', conversationId: feed.room, seq: null, at: new Date() })
+        take({ type: 'ConversationDeleted', conversationId: feed.conversationId, seq: null, at: new Date() })
         return stop()
       }
       feed.follow(follower)
@@ -205,7 +208,7 @@ const BUFFER = 256
  * @throws InvalidInput @throws NotFound
  */
 export async function readEventsOf(
-  deps: Deps,
+  deps: EventDeps,
   viewer: Viewer,
   input: Subscription,
 ): Promise<AsyncIterableIterator<Told>> {

@@ -4,7 +4,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { countFacts, readAudited, readKnownUsers, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
-import type { Deps } from '../platform.ts'
+import type { FactDeps } from './deps.ts'
 import { QUEUES } from '../job/worker.ts'
 import type { Viewer } from '../view.ts'
 import { reconcile } from './reconcile.ts'
@@ -53,7 +53,7 @@ function compareFacts(facts: readonly AuditedFact[]): Comparison {
 
 /** Of the facts that the viewer sees; what is compared is a sample of them. */
 export async function auditMemory(
-  { pool, embedding }: Pick<Deps, 'pool' | 'embedding'>,
+  { pool, embedding }: Pick<FactDeps, 'pool' | 'embedding'>,
   viewer: Viewer,
 ): Promise<MemoryAudit> {
   const counts = await countFacts(pool, viewer)

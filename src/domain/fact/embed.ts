@@ -10,7 +10,7 @@ import {
   writeFactVectors,
   type EmbeddableFact,
 } from '../../store/sql/fact/fact-vectors.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { embedTexts } from '../indexing/embed-texts.ts'
 import type { Embedding } from '../indexing/embedding.ts'
 import { sentenceOf } from './write.ts'
@@ -23,7 +23,7 @@ export type FactEmbedding = {
   stop(): Promise<void>
 }
 
-type EmbeddingGround = Pick<Ground, 'pool' | 'log'> & { embedding: Pick<Embedding, 'searched'> }
+type EmbeddingPlatform = Pick<Platform, 'pool' | 'log'> & { embedding: Pick<Embedding, 'searched'> }
 
 /** Milliseconds in which nudges are gathered. */
 const GATHER_MS = 100
@@ -40,7 +40,7 @@ const PATIENCE_MS = 10_000
  * vectors of objects that were made, be they noted or not.
  */
 async function embedBatch(
-  { pool, log }: EmbeddingGround,
+  { pool, log }: EmbeddingPlatform,
   embedder: Embedder,
   facts: readonly EmbeddableFact[],
   signal: AbortSignal,
@@ -68,8 +68,8 @@ async function embedBatch(
 }
 
 /** Looks after all facts of all tenants, with the embedder that searches use at the time. */
-export function createFactEmbedding(ground: EmbeddingGround, { sweepMs = SWEEP_MS } = {}): FactEmbedding {
-  const { pool, log, embedding } = ground
+export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWEEP_MS } = {}): FactEmbedding {
+  const { pool, log, embedding } = platform
   const stopping = new AbortController()
   let running: Promise<void> | null = null
   let isNudged = false
@@ -98,7 +98,7 @@ export function createFactEmbedding(ground: EmbeddingGround, { sweepMs = SWEEP_M
     const embedder = embedding.searched()
     const facts = await findUnembeddedFacts(pool, embedder.name, embedder.batch)
     if (facts.length === 0) return false
-    const { noted } = await embedBatch(ground, embedder, facts, stopping.signal)
+    const { noted } = await embedBatch(platform, embedder, facts, stopping.signal)
     return noted > 0 && facts.length >= embedder.batch
   }
 
@@ -145,16 +145,19 @@ export function createFactEmbedding(ground: EmbeddingGround, { sweepMs = SWEEP_M
  * where the object alone has no direction. A fact has no key where it is gone, superseded or says nothing, or where the
  * embedder cannot be reached. Not inside a transaction: it asks the pool.
  */
-export async function embedFacts(ground: EmbeddingGround, ids: readonly string[]): Promise<Map<string, Float32Array>> {
-  const { pool, log } = ground
-  const embedder = ground.embedding.searched()
+export async function embedFacts(
+  platform: EmbeddingPlatform,
+  ids: readonly string[],
+): Promise<Map<string, Float32Array>> {
+  const { pool, log } = platform
+  const embedder = platform.embedding.searched()
   const unread = await readUnembeddedFacts(pool, embedder.name, ids)
   // What somebody else writes at this moment is not written here, but it is known.
   const made: [string, Float32Array][] = []
   try {
     for (let from = 0; from < unread.length; from += embedder.batch) {
       const batch = unread.slice(from, from + embedder.batch)
-      made.push(...(await embedBatch(ground, embedder, batch, AbortSignal.timeout(PATIENCE_MS))).objects)
+      made.push(...(await embedBatch(platform, embedder, batch, AbortSignal.timeout(PATIENCE_MS))).objects)
     }
   } catch (err) {
     if (!(err instanceof EmbedderFailed) && (err as Error).name !== 'TimeoutError') throw err

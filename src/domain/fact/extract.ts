@@ -17,18 +17,18 @@ import {
 import { readKnownFacts, readNames } from '../../store/sql/fact/read-active-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { withTransaction } from '../../store/tx.ts'
-import type { Deps } from '../platform.ts'
+import type { FactDeps } from './deps.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { contentHash, statementShape, type Statement } from './content-hash.ts'
 import { getFacts } from './fact.ts'
 import type { FactExtraction } from './record.ts'
-import { redactStatement } from '../../text/redact.ts'
+import { redactStatement } from './redact-statement.ts'
 import { isSame, toCompared } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
-import { lockRooms, noteFacts, visibilityOf, weigh, writeFacts, type Candidate, type Written } from './write.ts'
+import { lockConversations, noteFacts, visibilityOf, weigh, writeFacts, type Candidate, type Written } from './write.ts'
 
 /** Turns that one reading on demand takes on. */
 const TURNS = 50
@@ -40,7 +40,7 @@ const found = z.object({ ...statementShape, confidence: z.number().min(0).max(1)
 
 /** What the extractor finds in those turns. @throws ProviderFailed */
 async function find(
-  { knowledge: { extractor }, log }: Deps,
+  { factServices: { extractor }, log }: FactDeps,
   told: readonly UnreadTurn[],
   people: readonly Person[],
   signal?: AbortSignal,
@@ -71,8 +71,8 @@ type Told = Candidate & { speaker: string }
 
 /** What an extractor says, checked and, where that is asked for, redacted; null where nothing is left of it. */
 function toCandidate(
-  { redactFacts, detectors }: Deps,
-  room: string,
+  { redactFacts, detectors }: FactDeps,
+  conversationId: string,
   turn: UnreadTurn,
   people: readonly Person[],
   fact: ExtractedFact,
@@ -89,7 +89,7 @@ function toCandidate(
     speaker: turn.actor,
     // What people tell of strangers is of their own world.
     userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
-    origin: { conversationId: room, turn },
+    origin: { conversationId, turn },
   }
 }
 
@@ -100,19 +100,19 @@ const wasToldTo = (audience: readonly string[] | null, fact: { audience: readonl
 /**
  * The candidates without what agents and tools only repeat, in other words or to fewer people, of what is known, or
  * repeat at all of what was: else the memory would learn from itself, and what was superseded would come back. An agent
- * that says of itself what is known of somebody in the room says that person's words again.
+ * that says of itself what is known of somebody in the conversation says that person's words again.
  */
 async function withoutEchoes(
-  { pool }: Deps,
+  { pool }: FactDeps,
   tenant: string,
-  room: string,
+  conversationId: string,
   people: readonly Person[],
   candidates: readonly Told[],
 ): Promise<Candidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
   const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
   const [known, names] = await Promise.all([
-    readKnownFacts(pool, tenant, users, room, KNOWN),
+    readKnownFacts(pool, tenant, users, conversationId, KNOWN),
     readNames(pool, tenant, users),
   ])
   const compare = (fact: Statement & { userId: string | null }) =>
@@ -147,16 +147,16 @@ async function withoutEchoes(
  * @throws ProviderFailed
  */
 async function learn(
-  deps: Deps,
+  deps: FactDeps,
   tenant: string,
-  room: string,
+  conversationId: string,
   from: number,
   to: number,
   signal?: AbortSignal,
 ): Promise<Written | null> {
   const [turns, people] = await Promise.all([
-    readUnreadTurns(deps.pool, room, from, to),
-    readParticipants(deps.pool, tenant, [room]),
+    readUnreadTurns(deps.pool, conversationId, from, to),
+    readParticipants(deps.pool, tenant, [conversationId]),
   ])
   // Instructions tell nothing of anybody.
   const told = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
@@ -165,17 +165,17 @@ async function learn(
   const candidates = await withoutEchoes(
     deps,
     tenant,
-    room,
+    conversationId,
     people,
     facts.flatMap((fact) => {
       const turn = byId.get(fact.turnId)
-      return (turn && toCandidate(deps, room, turn, people, fact)) ?? []
+      return (turn && toCandidate(deps, conversationId, turn, people, fact)) ?? []
     }),
   )
   const weighed = await weigh(deps, tenant, candidates)
   return withTransaction(deps.db, async (tx, afterCommit) => {
-    const heads = await lockRooms(tx, tenant, [room])
-    if (heads.size === 0 || !(await advanceExtraction(tx, room, from, to))) return null
+    const heads = await lockConversations(tx, tenant, [conversationId])
+    if (heads.size === 0 || !(await advanceExtraction(tx, conversationId, from, to))) return null
     const written = await writeFacts(tx, tenant, heads, await stillSaid(tx, weighed))
     await noteFacts(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
@@ -203,24 +203,24 @@ export type ExtractFactsInput = z.input<typeof extractFactsInput>
  * @throws InvalidInput @throws NotFound
  * @throws ProviderFailed; what was read before stays read
  */
-export async function extractFacts(deps: Deps, viewer: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
-  const { conversationId: room, through } = parse(extractFactsInput, input)
-  const before = await readExtractionProgress(deps.pool, room)
-  if (before?.tenant !== viewer.tenant) throw new NotFound('conversation', room)
+export async function extractFacts(deps: FactDeps, viewer: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
+  const { conversationId, through } = parse(extractFactsInput, input)
+  const before = await readExtractionProgress(deps.pool, conversationId)
+  if (before?.tenant !== viewer.tenant) throw new NotFound('conversation', conversationId)
   let end = before.lastSeq
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
-    if (turn?.conversationId !== room) throw new NotFound('turn', through)
+    if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
     // One that is still being written is read once it is complete.
-    end = (await findCompletion(deps.pool, room, through, turn.seq)) ?? turn.seq
+    end = (await findCompletion(deps.pool, conversationId, through, turn.seq)) ?? turn.seq
   }
   const ids: string[] = []
   const repeated: Candidate[] = []
   for (;;) {
-    const now = await readExtractionProgress(deps.pool, room)
+    const now = await readExtractionProgress(deps.pool, conversationId)
     if (!now || now.through >= end) break
-    const next = await findNthTurn(deps.pool, room, now.through, TURNS)
-    const written = await learn(deps, viewer.tenant, room, now.through, Math.min(next ?? end, end))
+    const next = await findNthTurn(deps.pool, conversationId, now.through, TURNS)
+    const written = await learn(deps, viewer.tenant, conversationId, now.through, Math.min(next ?? end, end))
     ids.push(...(written?.facts ?? []).map((fact) => fact.id))
     repeated.push(...(written?.repeated ?? []))
   }
@@ -243,9 +243,14 @@ export async function extractFacts(deps: Deps, viewer: Viewer, input: ExtractFac
  * not, or somebody else read them meanwhile.
  * @throws ProviderFailed, or the reason of the signal
  */
-export async function extractNext(deps: Deps, room: string, n: number, signal?: AbortSignal): Promise<boolean> {
-  const progress = await readExtractionProgress(deps.pool, room)
-  const to = progress && (await findNthTurn(deps.pool, room, progress.through, n))
+export async function extractNext(
+  deps: FactDeps,
+  conversationId: string,
+  n: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const progress = await readExtractionProgress(deps.pool, conversationId)
+  const to = progress && (await findNthTurn(deps.pool, conversationId, progress.through, n))
   if (!progress || to === null) return false
-  return (await learn(deps, progress.tenant, room, progress.through, to, signal)) !== null
+  return (await learn(deps, progress.tenant, conversationId, progress.through, to, signal)) !== null
 }

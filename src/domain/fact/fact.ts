@@ -4,8 +4,8 @@
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
-import { listFacts, listFactsOfRooms, readFacts, type FactPlace } from '../../store/sql/fact/read-facts.ts'
-import type { Ground } from '../platform.ts'
+import { listFacts, listFactsOfConversations, readFacts, type FactPlace } from '../../store/sql/fact/read-facts.ts'
+import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import { id, name, parse, text } from '../input.ts'
 import { paging, slice, type Page } from '../page.ts'
@@ -21,7 +21,7 @@ export const seenBy =
 
 /** Those of the facts that the viewer sees, superseded or not, keyed by id. */
 export async function getFacts(
-  { pool }: Pick<Ground, 'pool'>,
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Fact>> {
@@ -64,7 +64,7 @@ function toPlace(cursor: string): FactPlace {
  * @throws InvalidInput
  */
 export async function getFactPage(
-  { pool, limits }: Pick<Ground, 'pool' | 'limits'>,
+  { pool, limits }: Pick<Platform, 'pool' | 'limits'>,
   viewer: Viewer,
   { filter, ...args }: FactsArgs,
 ): Promise<Page<Fact>> {
@@ -80,26 +80,30 @@ export async function getFactPage(
   return slice(rows.map(seenBy(viewer)), page)
 }
 
-export type FactsOfRoomArgs = { first?: number | null; after?: string | null; includeSuperseded?: boolean | null }
+export type FactsOfConversationArgs = {
+  first?: number | null
+  after?: string | null
+  includeSuperseded?: boolean | null
+}
 
 /**
- * A page of the facts of each room, as `getFactPage`: one statement for the whole list. A room that has none, or that
+ * A page of the facts of each conversation, as `getFactPage`: one statement for the whole list. A conversation that has none, or that
  * the viewer's tenant has not, gets an empty page.
  * @throws InvalidInput
  */
 export async function getFactPages(
-  { pool, limits }: Pick<Ground, 'pool' | 'limits'>,
+  { pool, limits }: Pick<Platform, 'pool' | 'limits'>,
   viewer: Viewer,
-  rooms: readonly string[],
-  args: FactsOfRoomArgs,
+  conversationIds: readonly string[],
+  args: FactsOfConversationArgs,
 ): Promise<Map<string, Page<Fact>>> {
   const page = paging(args, limits.pageSize)
-  const rows = await listFactsOfRooms(pool, viewer, rooms, {
+  const rows = await listFactsOfConversations(pool, viewer, conversationIds, {
     includeSuperseded: args.includeSuperseded ?? false,
     after: page.after === null ? null : toPlace(page.after),
     limit: page.size + 1,
   })
-  const found = new Map<string, Fact[]>(rooms.map((room) => [room, []]))
+  const found = new Map<string, Fact[]>(conversationIds.map((conversationId) => [conversationId, []]))
   for (const row of rows) found.get(row.conversationId!)!.push(seenBy(viewer)(row))
-  return new Map([...found].map(([room, facts]) => [room, slice(facts, page)]))
+  return new Map([...found].map(([conversationId, facts]) => [conversationId, slice(facts, page)]))
 }

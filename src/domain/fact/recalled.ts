@@ -2,7 +2,7 @@
 // written a moment later. What a crash loses of it is noted when the fact is found the next time.
 
 import { markRecalled } from '../../store/sql/fact/mark-recalled.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 
 export type RecalledFacts = {
   /** These were found, or handed to a model. */
@@ -16,7 +16,7 @@ const GATHER_MS = 500
 /** Facts that are held while they cannot be written; those beyond wait for the next time. */
 const HELD = 10_000
 
-export function createRecalledFacts({ pool, log }: Pick<Ground, 'pool' | 'log'>): RecalledFacts {
+export function createRecalledFacts({ pool, log }: Pick<Platform, 'pool' | 'log'>): RecalledFacts {
   const noted = new Set<string>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()

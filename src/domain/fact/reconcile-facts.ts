@@ -12,7 +12,7 @@ import { readProgressOf, takeReconciliation } from '../../store/sql/background/u
 import { copyFactVectors, insertFacts, lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { getConversations } from '../conversation.ts'
-import type { Deps } from '../platform.ts'
+import type { FactDeps } from './deps.ts'
 import { runsDue } from '../automatic-thresholds.ts'
 import { newId } from '../id.ts'
 import { between, id, name, parse } from '../input.ts'
@@ -21,7 +21,7 @@ import { embedFacts } from './embed.ts'
 import { openPairs, reconcile, type ActiveFact, type Plan } from './reconcile.ts'
 import { TRUST } from './trust.ts'
 import { subjectFor } from './user.ts'
-import { factTerms, lockRooms, noteFacts } from './write.ts'
+import { factTerms, lockConversations, noteFacts } from './write.ts'
 
 /** Facts of one set that are looked at, unless another number is asked for, and at most. */
 export const FACTS = 50
@@ -53,8 +53,8 @@ const judged = ({ id: fact, subject, predicate, object, observedAt }: ActiveFact
 })
 
 /** What the model says of pairs that rules leave open, where there is one. @throws ProviderFailed */
-async function judge(deps: Deps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
-  const { judge: model } = deps.knowledge
+async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
+  const { judge: model } = deps.factServices
   const pairs = model ? openPairs(facts, MOST_PAIRS) : []
   if (!model || pairs.length === 0) return []
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
@@ -71,7 +71,7 @@ async function judge(deps: Deps, facts: readonly ActiveFact[], signal?: AbortSig
 }
 
 /** What is to become of the facts in scope, set by set. @throws ProviderFailed */
-async function decide(deps: Deps, scope: FactScope, n: number, signal?: AbortSignal): Promise<Outcome[]> {
+async function decide(deps: FactDeps, scope: FactScope, n: number, signal?: AbortSignal): Promise<Outcome[]> {
   const rows = await readActiveFacts(deps.pool, scope, n)
   const users = [...new Set(rows.flatMap(({ userId }) => userId ?? []))]
   const [vectors, names] = await Promise.all([
@@ -161,7 +161,7 @@ const touched = ({ plan }: Outcome): string[] => {
  * @throws ProviderFailed
  */
 async function settle(
-  deps: Deps,
+  deps: FactDeps,
   scope: FactScope,
   n: number,
   take: (tx: Tx) => Promise<boolean>,
@@ -172,7 +172,7 @@ async function settle(
     const busy = outcomes.filter(changes)
     const done = await withTransaction(deps.db, async (tx, afterCommit) => {
       const facts = busy.flatMap((outcome) => outcome.facts)
-      await lockRooms(
+      await lockConversations(
         tx,
         scope.tenant,
         facts.flatMap(({ conversationId }) => conversationId ?? []),
@@ -210,16 +210,20 @@ const reconcileFactsInput = z
   .object({ userId: name.nullish(), conversationId: id('conversation').nullish(), n: between(1, MOST).nullish() })
   .refine(({ userId, conversationId }) => userId != null || conversationId != null, {
     path: ['userId'],
-    message: "give userId, conversationId or both: whose facts, or which room's",
+    message: "give userId, conversationId or both: whose facts, or which conversation's",
   })
 export type ReconcileFactsInput = z.input<typeof reconcileFactsInput>
 
 /**
- * Reconciles the `n` (50) newest active facts of a user, of a room, or of a user in a room, as far as the viewer sees
+ * Reconciles the `n` (50) newest active facts of a user, of a conversation, or of a user in a conversation, as far as the viewer sees
  * them. Only facts that the same people see are compared, and `n` counts in each such set.
- * @throws InvalidInput @throws NotFound for a room the viewer's tenant has not @throws ProviderFailed
+ * @throws InvalidInput @throws NotFound for a conversation the viewer's tenant has not @throws ProviderFailed
  */
-export async function reconcileFacts(deps: Deps, viewer: Viewer, input: ReconcileFactsInput): Promise<Reconciliation> {
+export async function reconcileFacts(
+  deps: FactDeps,
+  viewer: Viewer,
+  input: ReconcileFactsInput,
+): Promise<Reconciliation> {
   const { userId, conversationId, n } = parse(reconcileFactsInput, input)
   if (conversationId != null && !(await getConversations(deps, viewer, [conversationId])).has(conversationId)) {
     throw new NotFound('conversation', conversationId)
@@ -234,7 +238,7 @@ export async function reconcileFacts(deps: Deps, viewer: Viewer, input: Reconcil
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function reconcileDue(
-  deps: Deps,
+  deps: FactDeps,
   tenant: string,
   userId: string,
   every: number,

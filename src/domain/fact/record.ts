@@ -9,15 +9,15 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import { readTurns } from '../../store/sql/turn/read-turns.ts'
 import { supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
-import type { Deps } from '../platform.ts'
+import type { FactDeps } from './deps.ts'
 import { id, name, parse, share, text, time } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
 import { getFacts, type Fact } from './fact.ts'
-import { redactStatement } from '../../text/redact.ts'
+import { redactStatement } from './redact-statement.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
-import { lockRooms, noteFacts, weigh, writeFacts, type Candidate, type Origin } from './write.ts'
+import { lockConversations, noteFacts, weigh, writeFacts, type Candidate, type Origin } from './write.ts'
 
 /** Facts of one call. */
 const FACTS = 1000
@@ -46,24 +46,24 @@ export type FactExtraction = {
 /** A turn that a fact names: where that puts the fact, when it was said, and whose word it is. */
 type Source = Origin & { at: Date; saidBy: ParticipantKind | null }
 
-/** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another room */
+/** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another conversation */
 async function findSources(
-  { pool }: Deps,
+  { pool }: FactDeps,
   viewer: Viewer,
-  room: string | null,
+  conversationId: string | null,
   facts: readonly { sourceTurnId?: string | null }[],
 ): Promise<Map<string, Source>> {
   const ids = [...new Set(facts.flatMap(({ sourceTurnId }) => sourceTurnId ?? []))]
   const turns = new Map((await readTurns(pool, viewer, ids)).map((turn) => [turn.id, turn]))
-  const rooms = [...new Set([...turns.values()].map(({ conversationId }) => conversationId))]
+  const conversationIds = [...new Set([...turns.values()].map(({ conversationId }) => conversationId))]
   const actors = [...new Set([...turns.values()].map(({ actor }) => actor))]
-  const people = await readParticipants(pool, viewer.tenant, rooms, actors)
+  const people = await readParticipants(pool, viewer.tenant, conversationIds, actors)
   const kinds = new Map(people.map(({ conversationId, actor, kind }) => [`${conversationId} ${actor}`, kind]))
   for (const [place, { sourceTurnId }] of facts.entries()) {
     if (sourceTurnId == null) continue
     const turn = turns.get(sourceTurnId)
     if (!turn) throw new NotFound('turn', sourceTurnId)
-    if (room !== null && turn.conversationId !== room) {
+    if (conversationId !== null && turn.conversationId !== conversationId) {
       throw InvalidInput.at(`facts.${place}.sourceTurnId`, 'is not in that conversation')
     }
   }
@@ -80,8 +80,8 @@ async function findSources(
   )
 }
 
-/** As what the viewer is in rooms of the tenant: an agent or a tool, in whichever; null where in none. */
-async function knownAs({ db }: Deps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
+/** As what the viewer is in conversations of the tenant: an agent or a tool, in whichever; null where in none. */
+async function knownAs({ db }: FactDeps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
   const found = await db.participant.findFirst({
     where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } },
     select: { kind: true },
@@ -91,27 +91,29 @@ async function knownAs({ db }: Deps, { tenant, actor }: Viewer): Promise<Partici
 
 /**
  * Writes the facts down, all or none; those that are known to the letter are counted instead. A fact is seen by those
- * who see its source turn. It is believed as far as who said it, and as who records it; whoever is not in its room is
- * believed as in their other rooms, and taken for a person's application where they are in none.
- * @throws InvalidInput @throws NotFound for the room or a source turn
+ * who see its source turn. It is believed as far as who said it, and as who records it; whoever is not in its conversation is
+ * believed as in their other conversations, and taken for a person's application where they are in none.
+ * @throws InvalidInput @throws NotFound for the conversation or a source turn
  */
-export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
+export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
   const { redactFacts, detectors } = deps
   const asked = parse(recordFactsInput, input)
   const given = {
     ...asked,
     facts: redactFacts ? asked.facts.map((fact) => redactStatement(fact, detectors)) : asked.facts,
   }
-  const room = given.conversationId ?? null
-  const sources = await findSources(deps, viewer, room, given.facts)
-  const rooms = [...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(room ?? []))]
-  const people = await readParticipants(deps.pool, viewer.tenant, rooms)
+  const conversationId = given.conversationId ?? null
+  const sources = await findSources(deps, viewer, conversationId, given.facts)
+  const conversationIds = [
+    ...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(conversationId ?? [])),
+  ]
+  const people = await readParticipants(deps.pool, viewer.tenant, conversationIds)
   const elsewhere = await knownAs(deps, viewer)
   const now = new Date()
 
   const candidates = given.facts.map((fact): Candidate => {
     const source = fact.sourceTurnId == null ? null : sources.get(fact.sourceTurnId)!
-    const origin = source ?? (room === null ? null : { conversationId: room, turn: null })
+    const origin = source ?? (conversationId === null ? null : { conversationId, turn: null })
     const known = people.filter(({ conversationId }) => conversationId === origin?.conversationId)
     const recorder = known.find(({ actor }) => actor === viewer.actor)?.kind ?? elsewhere
     return {
@@ -125,11 +127,11 @@ export async function recordFacts(deps: Deps, viewer: Viewer, input: RecordFacts
       observedAt: fact.observedAt ?? source?.at ?? now,
     }
   })
-  return keep(deps, viewer, rooms, candidates)
+  return keep(deps, viewer, conversationIds, candidates)
 }
 
 /**
- * Whether their source turns are complete and the newest versions. While their rooms are locked: an edit takes back the
+ * Whether their source turns are complete and the newest versions. While their conversations are locked: an edit takes back the
  * facts of what it replaces, and must not miss one.
  * @throws InvalidInput
  */
@@ -150,16 +152,16 @@ async function checkSources(tx: Tx, candidates: readonly Candidate[]): Promise<v
 }
 
 async function keep(
-  deps: Deps,
+  deps: FactDeps,
   viewer: Viewer,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   candidates: readonly Candidate[],
 ): Promise<FactExtraction> {
   const { tenant } = viewer
   const weighed = await weigh(deps, tenant, candidates)
   const { ids, repeated } = await withTransaction(deps.db, async (tx, afterCommit) => {
-    const heads = await lockRooms(tx, tenant, rooms)
-    const gone = rooms.find((each) => !heads.has(each))
+    const heads = await lockConversations(tx, tenant, conversationIds)
+    const gone = conversationIds.find((each) => !heads.has(each))
     if (gone !== undefined) throw new NotFound('conversation', gone)
     await checkSources(tx, candidates)
     const written = await writeFacts(tx, tenant, heads, weighed)
@@ -178,12 +180,12 @@ export type RetractFactInput = z.input<typeof retractFactInput>
  * Takes a fact back: it holds no more, and stays with the reason. One that does not hold any more stays as it is.
  * @throws NotFound
  */
-export async function retractFact(deps: Deps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
+export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
   const { factId, reason } = parse(retractFactInput, input)
   const fact = (await getFacts(deps, viewer, [factId])).get(factId)
   if (!fact) throw new NotFound('fact', factId)
   await withTransaction(deps.db, async (tx, afterCommit) => {
-    await lockRooms(tx, viewer.tenant, fact.conversationId === null ? [] : [fact.conversationId])
+    await lockConversations(tx, viewer.tenant, fact.conversationId === null ? [] : [fact.conversationId])
     const retracted = await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])
     if (retracted.length > 0) await noteFacts(deps, tx, afterCommit, viewer.tenant, [fact])
   })

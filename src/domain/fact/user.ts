@@ -1,9 +1,9 @@
-// Whom a statement is about: the participant whom its subject names. So what is said of one user in several rooms comes
+// Whom a statement is about: the participant whom its subject names. So what is said of one user in several conversations comes
 // together, whoever says it, and under whatever name.
 
 import { normaliseText } from './content-hash.ts'
 
-/** Somebody in a room, by the name they are called. */
+/** Somebody in a conversation, by the name they are called. */
 export type Person = { actor: string; displayName: string | null }
 
 const fold = (text: string) => normaliseText(text).toLowerCase()

@@ -1,5 +1,5 @@
 // Writing facts down: whoever brings them, in the one transaction that writes all of them or none. To the letter the
-// same is kept once, of a user (or, of nobody, in a room), among those who see it: said again, it is renewed, not
+// same is kept once, of a user (or, of nobody, in a conversation), among those who see it: said again, it is renewed, not
 // written twice. Said by somebody less to be believed, it changes nothing.
 
 import { createHash } from 'node:crypto'
@@ -22,14 +22,14 @@ import {
   type Renewal,
 } from '../../store/sql/fact/write-facts.ts'
 import type { AfterCommit } from '../../store/tx.ts'
-import type { Ground } from '../platform.ts'
-import { announceEntries, type Growth } from '../publisher.ts'
+import type { Platform } from '../platform.ts'
+import { announceEntries, type JournalRange, type JournalPublisher } from '../publisher.ts'
 import { newId } from '../id.ts'
-import { hashed, salted, saltOf } from '../indexing/index-entry.ts'
+import { hashTerm, salted, saltOf } from '../../text/term-hash.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import { TRUST } from './trust.ts'
 
-/** Where a fact comes from, and so who sees it: a turn, or no more than a room that was told of it. */
+/** Where a fact comes from, and so who sees it: a turn, or no more than a conversation that was told of it. */
 export type Origin = {
   conversationId: string
   /** null where no turn says it. */
@@ -44,7 +44,7 @@ export type Candidate = Statement & {
   /** 0 to 1. */
   confidence: number
   observedAt: Date
-  /** null where it is of no room. */
+  /** null where it is of no conversation. */
   origin: Origin | null
 }
 
@@ -54,9 +54,9 @@ export type Weighed = Candidate & { tokenCount: number; contentHash: string; ter
 /** How long requests may have to wait for facts to be weighed, in ms. */
 const SHARE_MS = 10
 
-/** Before any room is locked: a thousand facts take the processor for seconds. */
+/** Before any conversation is locked: a thousand facts take the processor for seconds. */
 export async function weigh(
-  { tokens }: Pick<Ground, 'tokens'>,
+  { tokens }: Pick<Platform, 'tokens'>,
   tenant: string,
   candidates: readonly Candidate[],
 ): Promise<Weighed[]> {
@@ -76,15 +76,15 @@ export async function weigh(
   return weighed
 }
 
-/** The heads of rooms whose journals are locked. */
+/** The heads of conversations whose journals are locked. */
 type Heads = ReadonlyMap<string, number>
 
-/** Locks the journals of those rooms, in the order of their ids; a room that the tenant has not has no head. */
-export async function lockRooms(tx: Tx, tenant: string, rooms: Iterable<string>): Promise<Heads> {
+/** Locks the journals of those conversations, in the order of their ids; a conversation that the tenant has not has no head. */
+export async function lockConversations(tx: Tx, tenant: string, conversationIds: Iterable<string>): Promise<Heads> {
   const heads = new Map<string, number>()
-  for (const room of [...new Set(rooms)].sort()) {
-    const head = await lockJournal(tx, tenant, room)
-    if (head) heads.set(room, head.lastSeq)
+  for (const conversationId of [...new Set(conversationIds)].sort()) {
+    const head = await lockJournal(tx, tenant, conversationId)
+    if (head) heads.set(conversationId, head.lastSeq)
   }
   return heads
 }
@@ -102,7 +102,7 @@ export const sentenceOf = ({ subject, predicate, object }: Statement): string =>
 
 /** What the index of words keeps of a fact. */
 export const factTerms = (tenant: string, statement: Statement): number[] =>
-  salted(terms(sentenceOf(statement)).map(hashed), saltOf(tenant, ''))
+  salted(terms(sentenceOf(statement)).map(hashTerm), saltOf(tenant, ''))
 
 function toNewFact(heads: Heads, candidate: Weighed): NewFact {
   const { origin, userId, saidBy, subject, predicate, object, confidence, observedAt, tokenCount } = candidate
@@ -162,14 +162,14 @@ async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
     const known = facts.filter(({ id }) => !inserted.has(id))
     const active = new Map((await lockFactsByKey(tx, tenant, known)).map((row) => [keyOf(row), row]))
     if (known.every((fact) => active.has(keyOf(fact)))) return { inserted, known, active }
-    // Between the two statements somebody superseded one, who does not write into these rooms. To go on from here would
+    // Between the two statements somebody superseded one, who does not write into these conversations. To go on from here would
     // be to wait for others out of order, with locks in hand.
     await backToMark(tx)
   }
 }
 
 /**
- * Writes the candidates, and counts those for everyone that were known. The journals of their rooms are locked; to
+ * Writes the candidates, and counts those for everyone that were known. The journals of their conversations are locked; to
  * tell these of it is the caller's, by `noteFacts`, right after.
  */
 export async function writeFacts(
@@ -199,22 +199,22 @@ export async function writeFacts(
   }
 }
 
-/** Tells the rooms of what has changed in them: one entry each, announced after the commit. */
+/** Tells the conversations of what has changed in them: one entry each, announced after the commit. */
 export async function noteFacts(
-  voice: Pick<Ground, 'bus' | 'onGrowth'>,
+  publisher: JournalPublisher,
   tx: Tx,
   afterCommit: AfterCommit,
   tenant: string,
   changed: readonly Pick<FactRow, 'id' | 'conversationId'>[],
 ): Promise<void> {
-  const byRoom = new Map<string, string[]>()
-  for (const { id, conversationId: room } of changed) {
-    if (room !== null) byRoom.set(room, [...(byRoom.get(room) ?? []), id])
+  const byConversation = new Map<string, string[]>()
+  for (const { id, conversationId } of changed) {
+    if (conversationId !== null) byConversation.set(conversationId, [...(byConversation.get(conversationId) ?? []), id])
   }
-  const grown: Growth[] = []
-  for (const [room, factIds] of byRoom) {
-    const seq = await writeEntry(tx, room, 'FACTS_CHANGED', { factIds })
-    grown.push({ tenant, room, first: seq, last: seq })
+  const grown: JournalRange[] = []
+  for (const [conversationId, factIds] of byConversation) {
+    const seq = await writeEntry(tx, conversationId, 'FACTS_CHANGED', { factIds })
+    grown.push({ tenant, conversationId, first: seq, last: seq })
   }
-  if (grown.length > 0) afterCommit(() => announceEntries(voice, grown))
+  if (grown.length > 0) afterCommit(() => announceEntries(publisher, grown))
 }

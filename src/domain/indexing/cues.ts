@@ -2,7 +2,7 @@
 // English, each a weak hint that ranking adds to the words; of other languages they say little and do no harm. Kept as
 // bits beside the turn's terms, so that ranking needs no text.
 
-import { MONTHS, SEASONS } from '../recall/question.ts'
+import { MONTHS, SEASONS } from '../../text/calendar.ts'
 
 export const Cue = {
   /** It ends as a question: it seldom answers one. */

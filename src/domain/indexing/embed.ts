@@ -1,18 +1,23 @@
 // Gives turns their vectors, after they were written and never in the way of it. What is to be done is found by
 // comparing journals with cursors; vectors are kept before the cursor moves on, and keeping them twice changes nothing:
-// a crash repeats one batch and loses none. Any number of processes share the rooms by claims.
+// a crash repeats one batch and loses none. Any number of processes share the conversations by claims.
 
 import type { Embedder } from '../../providers/ports/embedder.ts'
-import { advanceRooms, claimRooms, findRoomsBehind, releaseRooms } from '../../store/sql/indexing/embedding-conversations.ts'
+import {
+  advanceConversations,
+  claimConversations,
+  findConversationsBehind,
+  releaseConversations,
+} from '../../store/sql/indexing/embedding-conversations.ts'
 import { readUnembedded, type Unembedded } from '../../store/sql/indexing/read-unembedded.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { embedTexts } from './embed-texts.ts'
 
 export type EmbeddingWorker = {
   readonly embedder: Embedder
-  /** These rooms have grown. */
-  nudge(rooms: Iterable<string>): void
-  /** Looks for rooms that nobody spoke of: left by other processes, by crashes, from before. */
+  /** These conversations have grown. */
+  nudge(conversationIds: Iterable<string>): void
+  /** Looks for conversations that nobody spoke of: left by other processes, by crashes, from before. */
   sweep(): void
   /** Ends once what it holds is given free. */
   stop(): Promise<void>
@@ -20,11 +25,11 @@ export type EmbeddingWorker = {
 
 /** Milliseconds in which nudges are gathered. */
 const GATHER_MS = 20
-/** Rooms claimed at once. */
+/** Conversations claimed at once. */
 const CLAIM = 64
-/** Rooms that one look finds. */
+/** Conversations that one look finds. */
 const FIND = 10_000
-/** When a room that somebody else holds is tried again. They may have missed what was said last. */
+/** When a conversation that somebody else holds is tried again. They may have missed what was said last. */
 const BUSY_MS = 300
 const BACKOFF_MS = { least: 1_000, most: 60_000 }
 /** Of the time, the share that reading, keeping and (in this process) making vectors may take from all others. */
@@ -34,7 +39,7 @@ const PAUSE_MS = 50
 
 /** @param idle called whenever there is nothing more to do */
 export function startEmbeddingWorker(
-  { pool, vectors, log }: Pick<Ground, 'pool' | 'vectors' | 'log'>,
+  { pool, vectors, log }: Pick<Platform, 'pool' | 'vectors' | 'log'>,
   embedder: Embedder,
   idle: () => void,
 ): EmbeddingWorker {
@@ -62,24 +67,24 @@ export function startEmbeddingWorker(
 
   const take = (): string[] => {
     if (nudged.size === 0) return held.length > 0 ? [] : found.splice(0, CLAIM)
-    const rooms = [...nudged].slice(0, CLAIM)
-    for (const room of rooms) nudged.delete(room)
-    return rooms.filter((room) => !held.includes(room))
+    const conversationIds = [...nudged].slice(0, CLAIM)
+    for (const conversationId of conversationIds) nudged.delete(conversationId)
+    return conversationIds.filter((conversationId) => !held.includes(conversationId))
   }
 
-  /** One batch, or one look for rooms; false when there is nothing to do. */
+  /** One batch, or one look for conversations; false when there is nothing to do. */
   async function step(): Promise<boolean> {
     if (mustLook && nudged.size + held.length + found.length === 0) {
-      found = await findRoomsBehind(pool, name, FIND)
+      found = await findConversationsBehind(pool, name, FIND)
       mustLook = found.length === FIND
     }
-    const rooms = take()
-    if (rooms.length > 0) {
-      const { claimed, busy } = await claimRooms(pool, name, rooms)
+    const conversationIds = take()
+    if (conversationIds.length > 0) {
+      const { claimed, busy } = await claimConversations(pool, name, conversationIds)
       held = [...claimed, ...held]
       if (busy.length > 0) {
         after(BUSY_MS, () => {
-          for (const room of busy) nudged.add(room)
+          for (const conversationId of busy) nudged.add(conversationId)
           wake()
         })
       }
@@ -87,39 +92,42 @@ export function startEmbeddingWorker(
     if (held.length === 0) return nudged.size + found.length > 0 || mustLook
     const read = await readUnembedded(pool, name, held, embedder.batch)
     await vectors.write(name, await embed(read))
-    const through = new Map(read.map((each) => [each.room, each.through]))
-    const free = await advanceRooms(
+    const through = new Map(read.map((each) => [each.conversationId, each.through]))
+    const free = await advanceConversations(
       pool,
       name,
-      held.map((room) => ({ room, through: through.get(room) ?? 0 })),
+      held.map((conversationId) => ({ conversationId, through: through.get(conversationId) ?? 0 })),
     )
-    held = held.filter((room) => !free.includes(room))
+    held = held.filter((conversationId) => !free.includes(conversationId))
     return true
   }
 
   async function embed(read: readonly Unembedded[]) {
-    const turns = read.flatMap(({ room, turns }) => turns.map((turn) => ({ room, ...turn })))
+    const turns = read.flatMap(({ conversationId, turns }) => turns.map((turn) => ({ conversationId, ...turn })))
     const made = await embedTexts(
       embedder,
       turns.map(({ text }) => text),
       stopping.signal,
       (place, error) => {
-        const { room, seq } = turns[place]!
-        log.warn({ embedder: name, room, seq, cause: error.message }, 'a turn cannot be embedded: it gets no vector')
+        const { conversationId, seq } = turns[place]!
+        log.warn(
+          { embedder: name, conversationId, seq, cause: error.message },
+          'a turn cannot be embedded: it gets no vector',
+        )
       },
     )
-    return turns.flatMap(({ room, rootSeq, seq }, place) => {
+    return turns.flatMap(({ conversationId, rootSeq, seq }, place) => {
       const vector = made[place]
-      return vector ? [{ room, rootSeq, seq, vector }] : []
+      return vector ? [{ conversationId, rootSeq, seq, vector }] : []
     })
   }
 
   async function release(): Promise<void> {
-    const rooms = held
+    const conversationIds = held
     held = []
-    found = [...rooms, ...found]
+    found = [...conversationIds, ...found]
     // Where that fails, too, the claims run out by themselves.
-    if (rooms.length > 0) await releaseRooms(pool, name, rooms).catch(() => {})
+    if (conversationIds.length > 0) await releaseConversations(pool, name, conversationIds).catch(() => {})
   }
 
   const sleep = (ms: number | null) =>
@@ -161,9 +169,9 @@ export function startEmbeddingWorker(
   const running = run()
   return {
     embedder,
-    nudge(rooms) {
+    nudge(conversationIds) {
       const isFirst = nudged.size === 0
-      for (const room of rooms) nudged.add(room)
+      for (const conversationId of conversationIds) nudged.add(conversationId)
       if (isFirst) after(GATHER_MS, () => wake())
     },
     sweep() {

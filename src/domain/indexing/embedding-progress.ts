@@ -4,7 +4,7 @@ import type { ReadingProgress } from '../../store/sql/indexing/embedders.ts'
 import type { Log } from '../platform.ts'
 
 type Pace = {
-  /** Entries of all rooms' journals that were read, and are to be read. */
+  /** Entries of all conversations' journals that were read, and are to be read. */
   done: number
   remaining: number
   /** Entries read a second, of late; 0 when all is read, or when nothing was read. */
@@ -64,7 +64,7 @@ export function createPace(log: Log, read: () => Promise<ReadingProgress>, clock
 export function paceOf(samples: readonly Sample[], remaining: number): Pace {
   const [first, last] = [samples[0]!, samples.at(-1)!]
   const seconds = (last.at - first.at) / 1000
-  // Rooms that are deleted take what was done with them.
+  // Conversations that are deleted take what was done with them.
   const rate = remaining > 0 && seconds > 0 ? Math.max(0, (last.done - first.done) / seconds) : 0
   return {
     done: last.done,

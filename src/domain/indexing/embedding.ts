@@ -1,4 +1,4 @@
-// Which embedders are at work, and which one serves searches. One that is newly chosen reads every room first; until it
+// Which embedders are at work, and which one serves searches. One that is newly chosen reads every conversation first; until it
 // has, searches use the newest that has, and turns are embedded by both. Then the index of the new one is made, and
 // what the old ones made is deleted. The tables say how far all that is, so any process goes on where another ended.
 
@@ -14,7 +14,7 @@ import {
   type EmbedderRow,
 } from '../../store/sql/indexing/embedders.ts'
 import type { VectorIndexes } from '../../store/vector-index.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { startEmbeddingWorker, type EmbeddingWorker } from './embed.ts'
 import { createPace, type EmbeddingProgress } from './embedding-progress.ts'
 
@@ -23,8 +23,8 @@ export type Embedding = {
    * The embedder whose vectors searches use now: with it the query is to be embedded, by its name vectors are found.
    */
   searched(): Embedder
-  /** These rooms have grown: their turns have vectors soon. */
-  nudge(rooms: Iterable<string>): void
+  /** These conversations have grown: their turns have vectors soon. */
+  nudge(conversationIds: Iterable<string>): void
   /** How far the chosen embedder is. */
   progress(): Promise<EmbeddingProgress>
   /** Once, before anything is searched. @throws EmbedderFailed where its vectors would not go with those there are */
@@ -42,16 +42,16 @@ type EmbeddingOptions = {
   sweepMs?: number
 }
 
-type EmbeddingGround = Pick<Ground, 'pool' | 'vectors' | 'embedder' | 'log'>
+type EmbeddingPlatform = Pick<Platform, 'pool' | 'vectors' | 'embedder' | 'log'>
 
 const SWEEP_MS = 10_000
 /** Turns from which on an index is worth making: below, searches would not use it. */
 const INDEXED_TURNS = 10_000
-/** Rooms whose vectors one statement deletes. */
-const DELETED_ROOMS = 50
+/** Conversations whose vectors one statement deletes. */
+const DELETED_CONVERSATIONS = 50
 
-export function createEmbedding(ground: EmbeddingGround, options: EmbeddingOptions): Embedding {
-  const { pool, embedder: chosen, log } = ground
+export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingOptions): Embedding {
+  const { pool, embedder: chosen, log } = platform
   const { indexes, sweepMs = SWEEP_MS } = options
   /** Embedders of before that this process can make, or null for those that it cannot. */
   const found = new Map<string, Embedder | null>()
@@ -97,7 +97,7 @@ export function createEmbedding(ground: EmbeddingGround, options: EmbeddingOptio
       if (workers.has(embedder.name)) continue
       workers.set(
         embedder.name,
-        startEmbeddingWorker(ground, embedder, () => {
+        startEmbeddingWorker(platform, embedder, () => {
           if (embedder === chosen && !isFilled && !stopping.signal.aborted) fill().catch(complain)
         }),
       )
@@ -105,10 +105,10 @@ export function createEmbedding(ground: EmbeddingGround, options: EmbeddingOptio
     return rows
   }
 
-  /** Checks whether the chosen embedder has read every room. */
+  /** Checks whether the chosen embedder has read every conversation. */
   async function fill(): Promise<void> {
     if (!(await markFilled(pool, chosen.name))) return
-    log.info({ embedder: chosen.name }, 'the embedder has read every room')
+    log.info({ embedder: chosen.name }, 'the embedder has read every conversation')
     await refresh()
   }
 
@@ -142,7 +142,7 @@ export function createEmbedding(ground: EmbeddingGround, options: EmbeddingOptio
     if (!(await giveUpEmbedder(pool, name))) return
     await indexes?.drop(name)
     for (let last: string | null = ''; last !== null && !stopping.signal.aborted;) {
-      last = await deleteVectors(pool, name, last, DELETED_ROOMS)
+      last = await deleteVectors(pool, name, last, DELETED_CONVERSATIONS)
     }
     if (stopping.signal.aborted) return
     await deleteEmbedder(pool, name)
@@ -157,8 +157,8 @@ export function createEmbedding(ground: EmbeddingGround, options: EmbeddingOptio
 
   return {
     searched: () => serving,
-    nudge(rooms) {
-      const list = [...rooms]
+    nudge(conversationIds) {
+      const list = [...conversationIds]
       for (const worker of workers.values()) worker.nudge(list)
     },
     progress: async () => ({ ...(await pace.now()), embedder: chosen.name, serving: serving.name }),

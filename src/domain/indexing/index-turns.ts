@@ -3,8 +3,9 @@
 
 import { setImmediate } from 'node:timers/promises'
 import { readUnindexedTurns, writeTerms, type TurnTerms } from '../../store/sql/indexing/index-turns.ts'
-import type { Ground } from '../platform.ts'
-import { indexEntry, READ, salted } from './index-entry.ts'
+import type { Platform } from '../platform.ts'
+import { indexEntry, READ } from './index-entry.ts'
+import { salted } from '../../text/term-hash.ts'
 
 /** Turns that are read and written at once. */
 const BATCH = 500
@@ -16,7 +17,7 @@ const SHARE_MS = 10
  * Indexes what is not indexed yet, in any tenant; how many turns. Several processes may do so at once, and it may be
  * broken off at any time: what is written is right, what is not is found again.
  */
-export async function indexTurns({ pool }: Pick<Ground, 'pool'>): Promise<number> {
+export async function indexTurns({ pool }: Pick<Platform, 'pool'>): Promise<number> {
   let count = 0
   for (;;) {
     const found = await readUnindexedTurns(pool, BATCH, READ)

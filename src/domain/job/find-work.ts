@@ -1,20 +1,20 @@
-// Finding work: rooms that grow are looked at a moment later, and everything once a minute, in case that moment was
+// Finding work: conversations that grow are looked at a moment later, and everything once a minute, in case that moment was
 // lost. What is due becomes a job. Looking twice, by however many processes, does no harm.
 
 import type { Subject } from '../../store/job-queue.ts'
-import type { Deps } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { QUEUES, startWorker, type Work } from './worker.ts'
 
 /** Counts what people have said: how far users come forward. */
 type Counter = {
-  /** Rooms of which something is not counted, after that one in the order of ids. */
+  /** Conversations of which something is not counted, after that one in the order of ids. */
   uncounted(after: string, limit: number): Promise<string[]>
-  /** Counts what those rooms have; of whom, and which of the rooms somebody else was at. */
-  count(rooms: readonly string[]): Promise<{ users: Subject[]; taken: string[] }>
+  /** Counts what those conversations have; of whom, and which of the conversations somebody else was at. */
+  count(conversationIds: readonly string[]): Promise<{ users: Subject[]; taken: string[] }>
 }
 
 export type Works = {
-  rooms: readonly Work<string>[]
+  conversationIds: readonly Work<string>[]
   users: readonly Work<Subject>[]
   /** Null where no work is about users. */
   counter: Counter | null
@@ -31,9 +31,9 @@ function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
 }
 
 /** Starts finding and doing it; the result stops both, once what runs has ended. */
-export async function startWorks(deps: Deps, works: Works): Promise<() => Promise<void>> {
-  const { jobs, log, growths } = deps
-  const rooms = new Set<string>()
+export async function startWorks(deps: Platform, works: Works): Promise<() => Promise<void>> {
+  const { jobs, log, journalGrowth } = deps
+  const conversationIds = new Set<string>()
   const users = new Map<string, Subject>()
   const running = new Set<Promise<void>>()
   let soon: NodeJS.Timeout | null = null
@@ -56,19 +56,19 @@ export async function startWorks(deps: Deps, works: Works): Promise<() => Promis
   }
 
   async function look(): Promise<void> {
-    for (const batch of batches([...rooms])) {
-      for (const room of batch) rooms.delete(room)
-      for (const { name, dueAmong } of works.rooms) await jobs.send(QUEUES[name], await dueAmong(batch))
+    for (const batch of batches([...conversationIds])) {
+      for (const conversationId of batch) conversationIds.delete(conversationId)
+      for (const { name, dueAmong } of works.conversationIds) await jobs.send(QUEUES[name], await dueAmong(batch))
       const counted = await works.counter?.count(batch)
       addUsers(counted?.users ?? [])
-      for (const room of counted?.taken ?? []) rooms.add(room)
+      for (const conversationId of counted?.taken ?? []) conversationIds.add(conversationId)
     }
     const forward = [...users.values()]
     users.clear()
     for (const batch of batches(forward)) {
       for (const { name, dueAmong } of works.users) await jobs.send(QUEUES[name], await dueAmong(batch))
     }
-    if (rooms.size > 0) lookSoon()
+    if (conversationIds.size > 0) lookSoon()
   }
 
   function lookSoon(): void {
@@ -79,8 +79,8 @@ export async function startWorks(deps: Deps, works: Works): Promise<() => Promis
     }, SOON_MS)
   }
 
-  const addRoom = (room: string) => {
-    rooms.add(room)
+  const addConversation = (conversationId: string) => {
+    conversationIds.add(conversationId)
     lookSoon()
   }
 
@@ -108,7 +108,7 @@ export async function startWorks(deps: Deps, works: Works): Promise<() => Promis
     if (isSweeping) return
     isSweeping = true
     try {
-      for (const work of works.rooms) await sweepOver(work)
+      for (const work of works.conversationIds) await sweepOver(work)
       if (works.counter) await count(works.counter)
       for (const work of works.users) await sweepOver(work)
     } finally {
@@ -117,7 +117,7 @@ export async function startWorks(deps: Deps, works: Works): Promise<() => Promis
   }
 
   const stops: (() => Promise<void>)[] = []
-  const unlisten = growths.listen(addRoom)
+  const unlisten = journalGrowth.listen(addConversation)
   const sweeping = setInterval(() => track(sweep()), SWEEP_MS)
   sweeping.unref()
   const stop = async () => {
@@ -129,7 +129,8 @@ export async function startWorks(deps: Deps, works: Works): Promise<() => Promis
     await Promise.all(stops.map((each) => each()))
   }
   try {
-    for (const work of works.rooms) stops.push(await startWorker(deps, work, ({ key }) => addRoom(key)))
+    for (const work of works.conversationIds)
+      stops.push(await startWorker(deps, work, ({ key }) => addConversation(key)))
     for (const work of works.users) {
       stops.push(
         await startWorker(deps, work, (user) => {

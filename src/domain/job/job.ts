@@ -1,14 +1,14 @@
 // Background work as people see it: what waits, runs and ran for a tenant, since when, and why it failed.
 
 import { readJobs, type JobRow, type JobState } from '../../store/sql/job/read-jobs.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { QUEUES, type JobName } from './worker.ts'
 
 export type { JobState } from '../../store/sql/job/read-jobs.ts'
 
-/** One job. It is about a room or about a user. */
+/** One job. It is about a conversation or about a user. */
 export type Job = Omit<JobRow, 'name' | 'key'> & {
   name: JobName
   conversationId: string | null
@@ -17,7 +17,7 @@ export type Job = Omit<JobRow, 'name' | 'key'> & {
 }
 
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
-const ABOUT_ROOMS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_FACTS'])
+const ABOUT_CONVERSATIONS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_FACTS'])
 
 type JobsArgs = { first?: number | null; state?: JobState | null }
 
@@ -27,7 +27,7 @@ type JobsArgs = { first?: number | null; state?: JobState | null }
  * @throws InvalidInput
  */
 export async function getJobs(
-  { pool, limits }: Pick<Ground, 'pool' | 'limits'>,
+  { pool, limits }: Pick<Platform, 'pool' | 'limits'>,
   viewer: Viewer,
   { first, state }: JobsArgs,
 ): Promise<Job[]> {
@@ -35,7 +35,13 @@ export async function getJobs(
   const rows = await readJobs(pool, viewer.tenant, [...NAMES.keys()], state ?? null, size)
   return rows.map(({ name: queue, key, ...row }) => {
     const name = NAMES.get(queue)!
-    const isAboutRoom = ABOUT_ROOMS.has(name)
-    return { ...row, name, conversationId: isAboutRoom ? key : null, userId: isAboutRoom ? null : key, viewer }
+    const isAboutConversation = ABOUT_CONVERSATIONS.has(name)
+    return {
+      ...row,
+      name,
+      conversationId: isAboutConversation ? key : null,
+      userId: isAboutConversation ? null : key,
+      viewer,
+    }
   })
 }

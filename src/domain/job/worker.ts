@@ -4,7 +4,7 @@
 
 import { ProviderFailed } from '../../errors.ts'
 import { JobFailed, type Subject } from '../../store/job-queue.ts'
-import type { Deps } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 
 /** What background work does. */
 export type JobName = 'COMPACT' | 'EXTRACT_FACTS' | 'REFRESH_PROFILE' | 'RECONCILE_FACTS'
@@ -25,7 +25,7 @@ export type Halt = {
   enough: () => boolean
 }
 
-/** A kind of work, about rooms (`Key`: their ids) or about users. */
+/** A kind of work, about conversations (`Key`: their ids) or about users. */
 export type Work<Key> = {
   name: JobName
   /** Jobs of this kind that a process does at once. */
@@ -56,7 +56,7 @@ export async function repeat(once: (stop: AbortSignal) => Promise<boolean>, { st
  * @returns what stops it, once what runs has ended
  */
 export function startWorker(
-  { jobs, log }: Pick<Deps, 'jobs' | 'log'>,
+  { jobs, log }: Pick<Platform, 'jobs' | 'log'>,
   work: Pick<Work<never>, 'name' | 'lanes' | 'run'>,
   again: (subject: Subject) => void,
 ): Promise<() => Promise<void>> {

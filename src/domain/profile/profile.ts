@@ -1,7 +1,7 @@
 // What is known of a user, as text, and who may have it: those who see all the facts that it tells of.
 
 import { readProfiles, type UserProfileRow } from '../../store/sql/profile/read-profiles.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { storable } from '../input.ts'
 import type { Viewer } from '../view.ts'
 
@@ -9,7 +9,7 @@ export type UserProfile = UserProfileRow
 
 /** Profiles by user; a user of whom the viewer may have none has no key. */
 export async function getProfiles(
-  { pool }: Pick<Ground, 'pool'>,
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   users: readonly string[],
 ): Promise<Map<string, UserProfile>> {

@@ -16,7 +16,7 @@ import {
   type SupersededFact,
 } from '../../store/sql/profile/write-profile.ts'
 import { withTransaction } from '../../store/tx.ts'
-import type { Deps } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { BELIEVED, TRUST } from '../fact/trust.ts'
 import { between, name, parse } from '../input.ts'
 import { runsDue } from '../automatic-thresholds.ts'
@@ -38,7 +38,7 @@ type Change = { previous: ProfileRow | null; active: FactRow[]; removed: Superse
 
 /** The new profile, by the writer where there is one, else by rule; and who made it. @throws ProviderFailed */
 async function write(
-  deps: Deps,
+  deps: Platform,
   tenant: string,
   userId: string,
   { previous, active, removed }: Change,
@@ -46,7 +46,7 @@ async function write(
 ): Promise<{ content: string; madeBy: string }> {
   const called = (await readNames(deps.pool, tenant, [userId])).get(userId) ?? []
   const names = [userId, ...called.flatMap((each) => [each, each.split(' ')[0]!])]
-  const { profileWriter } = deps.knowledge
+  const { profileWriter } = deps.factServices
   const before = previous?.content || null
   if (!profileWriter) {
     const content = await mergeProfile(
@@ -90,7 +90,7 @@ async function write(
  * @throws ProviderFailed
  */
 async function make(
-  deps: Deps,
+  deps: Platform,
   tenant: string,
   userId: string,
   recent: number,
@@ -143,7 +143,7 @@ export type RefreshUserProfileInput = z.input<typeof refreshInput>
  * @throws NotAllowed for a viewer who does not see all the facts that it tells of
  */
 export async function refreshUserProfile(
-  deps: Deps,
+  deps: Platform,
   viewer: Viewer,
   input: RefreshUserProfileInput,
 ): Promise<UserProfile> {
@@ -162,7 +162,7 @@ export async function refreshUserProfile(
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function refreshProfileDue(
-  deps: Deps,
+  deps: Platform,
   tenant: string,
   userId: string,
   every: number,

@@ -1,5 +1,5 @@
 // Ranks what stands alone, facts and summaries, by the same sum as turns, so that all can stand in one order. What is
-// said in one sentence, or of a whole room, has no sitting around it: it is its own, and it says enough. Pure.
+// said in one sentence, or of a whole conversation, has no sitting around it: it is its own, and it says enough. Pure.
 
 import { bm25, coverage, rarities, type Statistics } from './bm25.ts'
 import type { QueryTerms } from './gather.ts'

@@ -1,5 +1,5 @@
 // From turns as the index knows them to what ranking weighs: each turn with its surroundings and its sitting. Pure. A
-// stretch is turns of one room in order, as the viewer sees them; nothing beyond it is looked at.
+// stretch is turns of one conversation in order, as the viewer sees them; nothing beyond it is looked at.
 
 import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
 import { averageSurrounded, bm25, coverage, REACH, weightAt, type Statistics } from './bm25.ts'

@@ -3,14 +3,14 @@
 
 import { findFacts } from '../../store/sql/recall/find-facts.ts'
 import type { Scope } from '../../store/sql/recall/read-scope.ts'
-import type { Deps } from '../platform.ts'
+import type { RecallDeps } from './deps.ts'
 import { getFacts } from '../fact/fact.ts'
 import { sentenceOf } from '../fact/write.ts'
 import type { Viewer } from '../view.ts'
 import { rankAlone, scoresOf } from './alone.ts'
 import { cuesOf } from '../indexing/cues.ts'
 import { SIDE, type Asked } from './gather.ts'
-import { saltOf, salted } from '../indexing/index-entry.ts'
+import { saltOf, salted } from '../../text/term-hash.ts'
 import type { Found } from './memory.ts'
 import { readQuestion } from './question.ts'
 import { namesOf } from './turns.ts'
@@ -30,15 +30,15 @@ const called = (subject: string): string[] =>
       ]
 
 /**
- * Best first. `room`: where the scope is one room; of OWNER, one of the owner's, or null for the viewer. OWNER has the
- * facts of the owner's rooms and those about the owner.
+ * Best first. `conversation`: where the scope is one conversation; of OWNER, one of the owner's, or null for the viewer. OWNER has the
+ * facts of the owner's conversations and those about the owner.
  *
  * The filter's times go by when a fact was observed; its actors, roles and metadata by the turn that it was taken from.
  */
 export async function recallFacts(
-  deps: Deps,
+  deps: RecallDeps,
   viewer: Viewer,
-  { scope, room }: { scope: Scope; room: string | null },
+  { scope, conversationId }: { scope: Scope; conversationId: string | null },
   query: string,
   { terms, vector, filter, k }: Asked,
 ): Promise<Found[]> {
@@ -51,7 +51,7 @@ export async function recallFacts(
     found,
   } = await findFacts(deps.pool, viewer, {
     scope,
-    room,
+    conversationId,
     terms: salted([...terms.keys()], salt),
     vector,
     nearest: side,

@@ -6,9 +6,9 @@ import { countTurns } from '../../store/sql/turn/count-turns.ts'
 import { findTerms } from '../../store/sql/recall/find-terms.ts'
 import { readIndex, type IndexedTurn, type Stretch } from '../../store/sql/recall/read-index.ts'
 import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
-import type { ScopeRoom } from '../../store/sql/recall/read-scope.ts'
+import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import { placeKey, type Place, type SearchFilter } from '../../store/vector-search.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 import { bm25, rarities, REACH, type Statistics } from './bm25.ts'
 import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candidate.ts'
@@ -45,30 +45,30 @@ export type Gathered = {
   candidates: number[][]
   statistics: Statistics
   similarity(turn: IndexedTurn): number | null
-  /** Those of the rooms that the candidates are in. */
+  /** Those of the conversations that the candidates are in. */
   participants: readonly ParticipantRow[]
   vectorSearch: 'EXACT' | 'APPROXIMATE' | 'NONE'
 }
 
 /** `whole`: entries of a scope that is read whole. */
 export const gather = (
-  deps: Ground,
+  deps: Platform,
   viewer: Viewer,
-  rooms: readonly ScopeRoom[],
+  conversationIds: readonly ScopeConversation[],
   asked: Asked,
   whole = WHOLE,
 ): Promise<Gathered> =>
-  rooms.reduce((sum, { lastSeq }) => sum + lastSeq, 0) <= whole
+  conversationIds.reduce((sum, { lastSeq }) => sum + lastSeq, 0) <= whole
     ? gatherWhole(
         deps,
         viewer,
-        rooms.map(({ id }) => id),
+        conversationIds.map(({ id }) => id),
         asked,
       )
     : gatherWide(
         deps,
         viewer,
-        rooms.map(({ id }) => id),
+        conversationIds.map(({ id }) => id),
         asked,
       )
 
@@ -82,9 +82,9 @@ const best = <T>(all: readonly T[], scoreOf: (each: T) => number, most: number):
     .map(({ each }) => each)
 
 async function gatherWhole(
-  { pool, vectors }: Ground,
+  { pool, vectors }: Platform,
   viewer: Viewer,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   { terms, vector, filter, k }: Asked,
 ): Promise<Gathered> {
   const side = Math.max(SIDE, k)
@@ -92,16 +92,16 @@ async function gatherWhole(
     readIndex(
       pool,
       viewer,
-      rooms.map((room) => ({ room, from: 0, to: END, around: 0 })),
+      conversationIds.map((conversationId) => ({ conversationId, from: 0, to: END, around: 0 })),
       filter,
       terms,
     ),
-    vector && vectors.scan(vector.embedder, rooms, vector.query),
-    readParticipants(pool, viewer.tenant, rooms),
+    vector && vectors.scan(vector.embedder, conversationIds, vector.query),
+    readParticipants(pool, viewer.tenant, conversationIds),
   ])
   const scope = stretches.flat()
   const statistics = statisticsOf(terms.size, scope)
-  const similarity = ({ room, seq }: IndexedTurn) => similarities?.get(room)?.get(seq) ?? null
+  const similarity = ({ conversationId, seq }: IndexedTurn) => similarities?.get(conversationId)?.get(seq) ?? null
 
   const eligible = scope.filter((turn) => turn.eligible)
   const rarity = rarities(statistics)
@@ -121,16 +121,16 @@ async function gatherWhole(
 }
 
 async function gatherWide(
-  deps: Ground,
+  deps: Platform,
   viewer: Viewer,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   { terms, vector, filter, k }: Asked,
 ): Promise<Gathered> {
   const { pool, vectors } = deps
   const side = Math.max(SIDE, k)
   const [words, near] = await Promise.all([
-    findByWords(deps, viewer, rooms, terms, filter, side),
-    vector && vectors.nearest(vector.embedder, viewer, rooms, vector.query, side, filter),
+    findByWords(deps, viewer, conversationIds, terms, filter, side),
+    vector && vectors.nearest(vector.embedder, viewer, conversationIds, vector.query, side, filter),
   ])
   const found = new Map([...words.found, ...(near?.found ?? [])].map((place) => [placeKey(place), place]))
   const wanted = stretchesOf([...found.values()])
@@ -150,7 +150,7 @@ async function gatherWide(
   })
   const [similarities, participants] = await Promise.all([
     vector && compared.length ? vectors.of(vector.embedder, compared, vector.query) : null,
-    readParticipants(pool, viewer.tenant, [...new Set(wanted.map(({ room }) => room))]),
+    readParticipants(pool, viewer.tenant, [...new Set(wanted.map(({ conversationId }) => conversationId))]),
   ])
   return {
     stretches,
@@ -164,9 +164,9 @@ async function gatherWide(
 
 /** The turns whose own words match best, what that was judged by, and the terms that were worth looking for. */
 async function findByWords(
-  { pool }: Ground,
+  { pool }: Platform,
   viewer: Viewer,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   terms: QueryTerms,
   filter: SearchFilter,
   side: number,
@@ -174,8 +174,8 @@ async function findByWords(
   const nothing = { found: [], terms: new Map(), statistics: { texts: 0, holding: [], averageLength: 1 } }
   if (terms.size === 0) return nothing
   const [postings, counted] = await Promise.all([
-    findTerms(pool, viewer, rooms, [...terms.keys()], MOST_POSTINGS, filter),
-    countTurns(pool, viewer, rooms),
+    findTerms(pool, viewer, conversationIds, [...terms.keys()], MOST_POSTINGS, filter),
+    countTurns(pool, viewer, conversationIds),
   ])
   const turns = [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, 0)
   const known = [...terms.keys()]
@@ -209,17 +209,19 @@ async function findByWords(
 }
 
 /**
- * What has to be read of the rooms: from place to place where little lies between two, and around each end what may be
+ * What has to be read of the conversations: from place to place where little lies between two, and around each end what may be
  * of the same sitting as a neighbour of it. So nothing depends on how much there is that the viewer does not see.
  */
 function stretchesOf(places: readonly Place[]): Stretch[] {
   const around = SITTING_REACH + REACH
-  const sorted = places.toSorted((a, b) => (a.room < b.room ? -1 : a.room > b.room ? 1 : a.rootSeq - b.rootSeq))
+  const sorted = places.toSorted((a, b) =>
+    a.conversationId < b.conversationId ? -1 : a.conversationId > b.conversationId ? 1 : a.rootSeq - b.rootSeq,
+  )
   const stretches: Stretch[] = []
-  for (const { room, rootSeq } of sorted) {
+  for (const { conversationId, rootSeq } of sorted) {
     const last = stretches.at(-1)
-    if (last?.room === room && rootSeq - last.to <= 2 * around) last.to = rootSeq
-    else stretches.push({ room, from: rootSeq, to: rootSeq, around })
+    if (last?.conversationId === conversationId && rootSeq - last.to <= 2 * around) last.to = rootSeq
+    else stretches.push({ conversationId, from: rootSeq, to: rootSeq, around })
   }
   return stretches
 }

@@ -1,6 +1,8 @@
 // What a query asks for beyond its words: a speaker, a time, an amount, a name, something of a certain time. Rules of
 // English, each a weak hint that ranking adds to the words; of other languages they say nothing and do no harm.
 
+import { MONTHS, SEASONS } from '../../text/calendar.ts'
+
 /** What kind of answer the query wants. */
 export type Question = {
   /** Names of speakers that the query says, in lower case: whose words or deeds it is about. */
@@ -24,23 +26,6 @@ const TOLD_WITHIN_MS = 7 * DAY_MS
 const ASKS_TIME = /\bwhen\b|\bhow (?:long|recently)\b|\b(?:what|which) (?:year|month|date|day|time|season|week)\b/i
 const ASKS_AMOUNT = /\bhow (?:many|much|often)\b/i
 const ASKS_NAME = /\b(?:whom?|whose|where|which|names?|named|called|what (?:city|country|state|place))\b/i
-
-export const MONTHS = [
-  'january',
-  'february',
-  'march',
-  'april',
-  'may',
-  'june',
-  'july',
-  'august',
-  'september',
-  'october',
-  'november',
-  'december',
-]
-/** A season's first month; three months each, of the northern half of the world. */
-export const SEASONS: Record<string, number> = { spring: 2, summer: 5, autumn: 8, fall: 8, winter: 11 }
 
 const YEAR = '(?:19|20)\\d\\d'
 const DATE = new RegExp(

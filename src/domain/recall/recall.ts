@@ -1,21 +1,21 @@
 // Recall: the turns, facts and summaries that a query is about, best first, as the viewer sees them. By words at once,
-// by vectors as soon as they are made, in one room or in many.
+// by vectors as soon as they are made, in one conversation or in many.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { EmbedderFailed } from '../../providers/ports/embedder.ts'
 import { terms } from '../../text/words.ts'
 import { Role } from '../../store/generated/enums.ts'
-import { readScope, type ScopeRoom } from '../../store/sql/recall/read-scope.ts'
+import { readScope, type ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
 import { placeKey } from '../../store/vector-search.ts'
-import type { Deps } from '../platform.ts'
+import type { RecallDeps } from './deps.ts'
 import { between, id, metadata, name, parse, share, storable, time } from '../input.ts'
 import { seenBy, type Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
 import type { Asked, Gathered, QueryTerms } from './gather.ts'
-import { hashed } from '../indexing/index-entry.ts'
+import { hashTerm } from '../../text/term-hash.ts'
 import { choose, KINDS, merge, type Chosen, type Memory, type MemoryKind } from './memory.ts'
 import { recallSummaries } from './summaries.ts'
 import { recallTurns } from './turns.ts'
@@ -81,24 +81,24 @@ export type Recall = { hits: RecallHit[]; plan: { vectorSearch: Gathered['vector
  * `threshold`: the least cosine of query and memory; what has no vector fails it. `maxTokens`: of hits and neighbours
  * together; what does not fit is passed over for what comes after it. What the filters mean of facts and of summaries,
  * facts.ts and summaries.ts say.
- * @throws InvalidInput @throws NotFound for a room that the viewer's tenant has not
+ * @throws InvalidInput @throws NotFound for a conversation that the viewer's tenant has not
  */
-export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Promise<Recall> {
+export async function recall(deps: RecallDeps, asker: Viewer, input: RecallInput): Promise<Recall> {
   const given = parse(recallInput, input)
   const { query } = given
   const viewer = actAs(asker, given.as)
   const scope = given.scope ?? 'CONVERSATION'
-  const room = given.conversationId ?? null
-  if (scope === 'CONVERSATION' && room === null) {
+  const conversationId = given.conversationId ?? null
+  if (scope === 'CONVERSATION' && conversationId === null) {
     throw InvalidInput.at('conversationId', 'is needed to search one conversation; or set scope to OWNER or TENANT')
   }
   const kinds = new Set(given.kinds ?? USUAL)
-  const [rooms, vector] = await Promise.all([
-    findRooms(deps, viewer, scope, room),
+  const [conversationIds, vector] = await Promise.all([
+    findConversations(deps, viewer, scope, conversationId),
     kinds.has('TURN') || kinds.has('FACT') ? directionOf(deps, query) : null,
   ])
-  // Most rooms have none: then nothing is looked for. Of other scopes, users have facts without rooms.
-  const mayHaveFacts = scope !== 'CONVERSATION' || rooms.some(({ hasFacts }) => hasFacts)
+  // Most conversations have none: then nothing is looked for. Of other scopes, users have facts without conversations.
+  const mayHaveFacts = scope !== 'CONVERSATION' || conversationIds.some(({ hasFacts }) => hasFacts)
   const k = given.k ?? 10
   const asked: Asked = {
     terms: termsOf(query),
@@ -114,9 +114,11 @@ export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Pro
   }
   if (asked.terms.size === 0 && vector === null) return { hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } }
   const [turns, facts, summaries] = await Promise.all([
-    kinds.has('TURN') ? recallTurns(deps, viewer, rooms, query, asked) : { found: [], vectorSearch: 'NONE' as const },
-    kinds.has('FACT') && mayHaveFacts ? recallFacts(deps, viewer, { scope, room }, query, asked) : [],
-    kinds.has('SUMMARY') ? recallSummaries(deps, viewer, rooms, query, asked) : [],
+    kinds.has('TURN')
+      ? recallTurns(deps, viewer, conversationIds, query, asked)
+      : { found: [], vectorSearch: 'NONE' as const },
+    kinds.has('FACT') && mayHaveFacts ? recallFacts(deps, viewer, { scope, conversationId }, query, asked) : [],
+    kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversationIds, query, asked) : [],
   ])
   const ranked = merge(turns.found, facts, summaries)
   const good = ranked.filter(
@@ -129,23 +131,23 @@ export async function recall(deps: Deps, asker: Viewer, input: RecallInput): Pro
   return { hits: await toHits(deps, viewer, chosen), plan: { vectorSearch, candidates: ranked.length } }
 }
 
-async function findRooms(
-  { pool }: Deps,
+async function findConversations(
+  { pool }: RecallDeps,
   viewer: Viewer,
   scope: (typeof SCOPES)[number],
   conversationId: string | null,
-): Promise<ScopeRoom[]> {
+): Promise<ScopeConversation[]> {
   if (conversationId !== null && scope !== 'CONVERSATION') {
     const [known] = await readScope(pool, viewer, 'CONVERSATION', conversationId)
     if (!known) throw new NotFound('conversation', conversationId)
   }
-  const rooms = await readScope(pool, viewer, scope, conversationId)
-  if (scope === 'CONVERSATION' && rooms.length === 0) throw new NotFound('conversation', conversationId!)
-  return rooms
+  const conversationIds = await readScope(pool, viewer, scope, conversationId)
+  if (scope === 'CONVERSATION' && conversationIds.length === 0) throw new NotFound('conversation', conversationId!)
+  return conversationIds
 }
 
 /** The query's direction; null where it has none, or where the provider cannot be had: then the words must do. */
-async function directionOf(deps: Deps, text: string): Promise<Asked['vector']> {
+async function directionOf(deps: RecallDeps, text: string): Promise<Asked['vector']> {
   const embedder = deps.embedding.searched()
   try {
     const [query] = await embedder.embed([text], AbortSignal.timeout(PATIENCE_MS))
@@ -160,18 +162,20 @@ async function directionOf(deps: Deps, text: string): Promise<Asked['vector']> {
 /** The query's terms, numbered. */
 function termsOf(query: string): QueryTerms {
   const different = [...new Set(terms(query))].slice(0, QUERY_TERMS)
-  return new Map(different.map((term, number) => [hashed(term), number]))
+  return new Map(different.map((term, number) => [hashTerm(term), number]))
 }
 
 /** The hits as they are handed out: turns are read only now. */
-async function toHits({ pool }: Deps, viewer: Viewer, chosen: readonly Chosen[]): Promise<RecallHit[]> {
+async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly Chosen[]): Promise<RecallHit[]> {
   const places = new Map(
     chosen
       .flatMap(({ hit, neighbours }) => (hit.kind === 'TURN' ? [hit.candidate.turn, ...neighbours] : []))
       .map((turn) => [placeKey(turn), turn]),
   )
   const rows = places.size > 0 ? await readTurnsAt(pool, viewer, [...places.values()]) : []
-  const turns = new Map(rows.map((row) => [placeKey({ room: row.conversationId, seq: row.seq }), seenBy(viewer)(row)]))
+  const turns = new Map(
+    rows.map((row) => [placeKey({ conversationId: row.conversationId, seq: row.seq }), seenBy(viewer)(row)]),
+  )
   const memoryOf = (hit: Chosen['hit']): Memory | null => {
     if (hit.kind === 'FACT') return { kind: 'FACT', fact: hit.fact }
     if (hit.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: hit.summary }

@@ -1,30 +1,36 @@
-// Summaries that a query is about, by their words alone: no vectors are kept of them. Of each room those are looked at
+// Summaries that a query is about, by their words alone: no vectors are kept of them. Of each conversation those are looked at
 // that stand for the viewer's oldest turns, and so nothing that the viewer may not have.
 
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { terms as termsOf } from '../../text/words.ts'
-import type { ScopeRoom } from '../../store/sql/recall/read-scope.ts'
-import type { Deps } from '../platform.ts'
+import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
+import type { RecallDeps } from './deps.ts'
 import { coveringSummaries, type Summary } from '../summary/summary.ts'
 import type { Viewer } from '../view.ts'
 import { countsOf, rankAlone } from './alone.ts'
 import { cuesOf } from '../indexing/cues.ts'
 import type { Asked } from './gather.ts'
-import { hashed, READ } from '../indexing/index-entry.ts'
+import { READ } from '../indexing/index-entry.ts'
+import { hashTerm } from '../../text/term-hash.ts'
 import type { Found } from './memory.ts'
 import { readQuestion } from './question.ts'
 
 /** The newest so many of the scope are searched. */
 const NEWEST = 1_000
-/** Rooms whose summaries are read at once. */
-const ROOMS = 500
+/** Conversations whose summaries are read at once. */
+const CONVERSATIONS = 500
 /** How long requests may have to wait for words to be taken, in ms. */
 const SHARE_MS = 10
 
-async function newestOf(deps: Deps, viewer: Viewer, rooms: readonly string[], meets: (summary: Summary) => boolean) {
+async function newestOf(
+  deps: RecallDeps,
+  viewer: Viewer,
+  conversationIds: readonly string[],
+  meets: (summary: Summary) => boolean,
+) {
   let newest: Summary[] = []
-  for (let from = 0; from < rooms.length; from += ROOMS) {
-    const found = await coveringSummaries(deps, viewer, rooms.slice(from, from + ROOMS))
+  for (let from = 0; from < conversationIds.length; from += CONVERSATIONS) {
+    const found = await coveringSummaries(deps, viewer, conversationIds.slice(from, from + CONVERSATIONS))
     newest = [...newest, ...[...found.values()].flat().filter(meets)]
       .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1))
       .slice(0, NEWEST)
@@ -37,9 +43,9 @@ async function newestOf(deps: Deps, viewer: Viewer, rooms: readonly string[], me
  * written; they are of everybody, so none meets one for actors, roles or metadata.
  */
 export async function recallSummaries(
-  deps: Deps,
+  deps: RecallDeps,
   viewer: Viewer,
-  rooms: readonly ScopeRoom[],
+  conversationIds: readonly ScopeConversation[],
   query: string,
   { terms, filter }: Asked,
 ): Promise<Found[]> {
@@ -48,13 +54,13 @@ export async function recallSummaries(
   const summaries = await newestOf(
     deps,
     viewer,
-    rooms.map(({ id }) => id),
+    conversationIds.map(({ id }) => id),
     ({ createdAt }) => (!since || createdAt >= since) && (!until || createdAt < until),
   )
   const read: { summary: Summary; terms: number[] }[] = []
   let began = performance.now()
   for (const summary of summaries) {
-    read.push({ summary, terms: termsOf(summary.content.slice(0, READ)).map(hashed) })
+    read.push({ summary, terms: termsOf(summary.content.slice(0, READ)).map(hashTerm) })
     if (performance.now() - began < SHARE_MS) continue
     await nextRound()
     began = performance.now()

@@ -1,9 +1,9 @@
 // Turns that a query is about: found, weighed with what stands around them, and ranked.
 
 import { STOP_WORDS, words } from '../../text/words.ts'
-import type { ScopeRoom } from '../../store/sql/recall/read-scope.ts'
+import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import { placeKey } from '../../store/vector-search.ts'
-import type { Deps } from '../platform.ts'
+import type { RecallDeps } from './deps.ts'
 import type { Viewer } from '../view.ts'
 import { rarities } from './bm25.ts'
 import { toCandidate, type TurnCandidate } from './candidate.ts'
@@ -14,14 +14,14 @@ import { rank, type Ranked } from './rank.ts'
 
 /** Best first. */
 export async function recallTurns(
-  deps: Deps,
+  deps: RecallDeps,
   viewer: Viewer,
-  rooms: readonly ScopeRoom[],
+  conversationIds: readonly ScopeConversation[],
   query: string,
   asked: Asked,
 ): Promise<{ found: Found[]; vectorSearch: Gathered['vectorSearch'] }> {
-  if (rooms.length === 0) return { found: [], vectorSearch: 'NONE' }
-  const gathered = await gather(deps, viewer, rooms, asked)
+  if (conversationIds.length === 0) return { found: [], vectorSearch: 'NONE' }
+  const gathered = await gather(deps, viewer, conversationIds, asked)
   return {
     found: rankGathered(query, gathered).map((ranked) => ({ kind: 'TURN', ...ranked })),
     vectorSearch: gathered.vectorSearch,
@@ -45,7 +45,7 @@ function rankGathered(
       candidates[i]!.map((index) => [placeKey(stretch[index]!), { stretch, index }] as const),
     ),
   )
-  const keyOf = (room: string, actor: string) => `${room} ${actor}`
+  const keyOf = (conversationId: string, actor: string) => `${conversationId} ${actor}`
   const names = new Map(
     participants.map(({ conversationId, actor, displayName }) => [
       keyOf(conversationId, actor),
@@ -57,8 +57,8 @@ function rankGathered(
     similarity,
     rarity: rarities(statistics),
     averageLength: statistics.averageLength,
-    names: ({ room, actor }: { room: string; actor: string }) =>
-      (names.get(keyOf(room, actor)) ?? []).some((each) => question.speakers.has(each)),
+    names: ({ conversationId, actor }: { conversationId: string; actor: string }) =>
+      (names.get(keyOf(conversationId, actor)) ?? []).some((each) => question.speakers.has(each)),
   }
   return rank(
     question,

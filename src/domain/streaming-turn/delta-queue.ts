@@ -2,6 +2,7 @@
 // they came. What is acknowledged is committed, and told to readers only then. What is there already is dropped here,
 // so that a repeated delta keeps its place before those that follow it.
 
+import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
 import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
 import { readTextSoFar } from '../../store/sql/turn/read-turns.ts'
@@ -61,7 +62,7 @@ function merge(jobs: Job[]): Batch {
 export function createDeltaQueue(
   pool: Pool,
   limit: number,
-  written: (room: string, turnId: string, start: number, text: string) => void,
+  written: (conversationId: string, turnId: string, start: number, text: string) => void,
 ): DeltaQueue {
   const waiting = new Map<string, Job[]>()
   let running = false
@@ -88,7 +89,7 @@ export function createDeltaQueue(
 
   async function settle({ chunk, jobs }: Batch, row: ChunkRow): Promise<void> {
     if (row.outcome === 'written' || row.outcome === 'renewed') {
-      if (row.text) written(row.room!, chunk.turn, row.start!, row.text)
+      if (row.text) written(row.conversationId!, chunk.turn, row.start!, row.text)
       // The last one ends where the turn does, each other one where the next begins.
       let end = row.end!
       for (const job of jobs.toReversed()) {
@@ -143,3 +144,6 @@ export function createDeltaQueue(
     },
   }
 }
+
+/** What writing streaming turns needs. */
+export type StreamDeps = Platform & { deltas: DeltaQueue }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../errors.ts'
 import { closeTurn, type CloseRow, type ClosedTurn } from '../../store/sql/streaming-turn/close-turn.ts'
 import { readOpenTurn, readSilentStreams } from '../../store/sql/turn/read-turns.ts'
-import type { Deps } from '../platform.ts'
+import type { StreamDeps } from './delta-queue.ts'
 import { announceEntries } from '../publisher.ts'
 import { count, id, metadata, name, parse, text } from '../input.ts'
 import { contentOf, parts, toParts, type ContentPart } from '../turn/content.ts'
@@ -31,7 +31,7 @@ export type DeltaReceipt = { turnId: string; end: number }
  * @throws InvalidInput for text that is none, or over the limit @throws NotFound @throws StreamClosed
  * @throws Conflict when `start` lies beyond the turn's end, or other text is there already
  */
-export async function appendDelta(deps: Deps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
+export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
   const { turnId, start, text: content } = parse(appendDeltaInput, input)
   // Halves at the ends may be completed by other deltas; within, they are torn for good.
   const whole = content.slice(isSecondHalf(content.charCodeAt(0)) ? 1 : 0).replace(/[\ud800-\udbff]$/, '')
@@ -42,7 +42,7 @@ export async function appendDelta(deps: Deps, viewer: Viewer, input: AppendDelta
 
 const torn = () => InvalidInput.at('text', 'holds half of a surrogate pair that its other half does not meet')
 
-function endAfter(deps: Deps, turnId: string, start: number | null, { outcome, end, status }: Written): number {
+function endAfter(deps: StreamDeps, turnId: string, start: number | null, { outcome, end, status }: Written): number {
   switch (outcome) {
     case 'written':
     case 'renewed':
@@ -75,7 +75,7 @@ export type CommitTurnInput = z.input<typeof commitTurnInput>
  * The turn as committed: its streamed text, then the given parts.
  * @throws InvalidInput for text among the parts, or nothing said at all @throws NotFound @throws StreamClosed
  */
-export async function commitTurn(deps: Deps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
+export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
   const given = parse(commitTurnInput, input)
   const more = toParts(given.parts ?? [])
   if (more.some((part) => part.type === 'text')) {
@@ -95,7 +95,7 @@ const abortTurnInput = z.object({ turnId: id('turn'), reason: text(1000).nullish
 export type AbortTurnInput = z.input<typeof abortTurnInput>
 
 /** The turn as aborted: with its text, and the reason. @throws NotFound @throws StreamClosed */
-export async function abortTurn(deps: Deps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
+export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
   const { turnId, reason } = parse(abortTurnInput, input)
   return close(deps, viewer, turnId, (said) => aborted(deps, said, reason ?? null))
 }
@@ -103,7 +103,7 @@ export async function abortTurn(deps: Deps, viewer: Viewer, input: AbortTurnInpu
 type Ending = Omit<ClosedTurn, 'tenant' | 'id' | 'end'>
 const NOTHING: Ending = { status: 'ABORTED', text: '', tokens: 0 }
 
-async function aborted(deps: Deps, said: ContentPart[], reason: string | null): Promise<Ending> {
+async function aborted(deps: StreamDeps, said: ContentPart[], reason: string | null): Promise<Ending> {
   // Text of nothing but spaces is no content, but it is what was said.
   const blank = said.every((part) => part.type === 'text' && part.text.trim() === '')
   return blank
@@ -113,7 +113,7 @@ async function aborted(deps: Deps, said: ContentPart[], reason: string | null): 
 
 /** Folds what was said into the turn and ends its stream, again if a delta comes in between. */
 async function fold(
-  deps: Deps,
+  deps: StreamDeps,
   tenant: string,
   turnId: string,
   silentMs: number | null,
@@ -134,14 +134,14 @@ async function fold(
     })
     if (row.outcome === 'grown') continue
     if (row.outcome === 'written') {
-      announceEntries(deps, [{ tenant, room: row.room, first: row.seq!, last: row.seq! }])
+      announceEntries(deps, [{ tenant, conversationId: row.conversationId, first: row.seq!, last: row.seq! }])
     }
     return row
   }
 }
 
 async function close(
-  deps: Deps,
+  deps: StreamDeps,
   viewer: Viewer,
   turnId: string,
   end: (said: ContentPart[]) => Promise<Ending>,
@@ -150,7 +150,7 @@ async function close(
   if (row.outcome === 'closed') throw new StreamClosed(turnId, row.status)
   if (row.outcome === 'missing') throw new NotFound('turn', turnId)
   if (row.outcome === 'no_call') {
-    throw InvalidInput.at('parts', `there is no tool call ${JSON.stringify(row.detail)} in the room to answer`)
+    throw InvalidInput.at('parts', `there is no tool call ${JSON.stringify(row.detail)} in the conversation to answer`)
   }
   const turn = (await getTurns(deps, actAs(viewer, row.actor), [turnId])).get(turnId)
   if (!turn) throw new NotFound('turn', turnId)
@@ -162,7 +162,7 @@ async function close(
 const SWEEP = 100
 
 /** Aborts the turns whose writers are silent for longer than their lease; how many. In any tenant, by any process. */
-export async function abortSilentTurns(deps: Deps): Promise<number> {
+export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
   const silent = await readSilentStreams(deps.pool, deps.streamLeaseMs, SWEEP)
   let count = 0
   for (const { tenant, id: turnId } of silent) {

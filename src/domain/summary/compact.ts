@@ -1,9 +1,9 @@
-// Compaction: keeps what stands verbatim in a room within its policy, by step after step over the oldest turns. By
-// itself, when a room is beyond its policy, or so many turns stand; on demand, through a turn or by another policy.
+// Compaction: keeps what stands verbatim in a conversation within its policy, by step after step over the oldest turns. By
+// itself, when a conversation is beyond its policy, or so many turns stand; on demand, through a turn or by another policy.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import type { Deps } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
@@ -12,7 +12,7 @@ import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readStanding, type Standin
 import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
 import type { Measure } from './span.ts'
 
-/** Attempts of a step in a room that keeps moving. */
+/** Attempts of a step in a conversation that keeps moving. */
 const ATTEMPTS = 4
 
 /** Whether so much stands verbatim that the policy wants less of it. One turn alone always stands. */
@@ -49,7 +49,7 @@ const oldest = (count: number): Measure => ({
   tokens: Infinity,
 })
 
-async function firstPossible(deps: Deps, standing: Standing, steps: readonly Step[]) {
+async function firstPossible(deps: Platform, standing: Standing, steps: readonly Step[]) {
   for (const { measure, policy } of steps) {
     const { strategy, summarizerModel } = policy
     const span = strategy === 'NEVER' ? [] : await findSpan(deps, standing, measure)
@@ -62,12 +62,12 @@ async function firstPossible(deps: Deps, standing: Standing, steps: readonly Ste
  * Steps until none is wanted, it is to halt, or there is nothing to be covered yet. The ids of what it wrote, in order.
  * @throws ProviderFailed, or the reason of `stop`; what was written before stays
  */
-async function run(deps: Deps, room: string, wanted: Wanted, halt: Halt = {}): Promise<string[]> {
+async function run(deps: Platform, conversationId: string, wanted: Wanted, halt: Halt = {}): Promise<string[]> {
   const written: string[] = []
   let attempts = 0
   const goesOn = () => !halt.stop?.aborted && !halt.enough?.()
   while (goesOn()) {
-    const standing = await readStanding(deps, room)
+    const standing = await readStanding(deps, conversationId)
     if (!standing) return written
     const found = await firstPossible(deps, standing, wanted(standing))
     if (!found) return written
@@ -81,7 +81,7 @@ async function run(deps: Deps, room: string, wanted: Wanted, halt: Halt = {}): P
     else if (++attempts >= ATTEMPTS) return written
     if (made && strategy === 'HIERARCHICAL') {
       for (let folding = true; folding && goesOn();) {
-        const now = await readStanding(deps, room)
+        const now = await readStanding(deps, conversationId)
         const folded = now && (await foldLevel(deps, now, summarizer, halt.stop))
         if (folded) written.push(folded)
         folding = folded !== null
@@ -93,14 +93,14 @@ async function run(deps: Deps, room: string, wanted: Wanted, halt: Halt = {}): P
 
 /**
  * What is done without being asked; how many summaries it wrote. As often as so many turns stand as are to be
- * summarised at a time, the oldest of them are. Then the room is brought within its own policy, as far as it goes.
+ * summarised at a time, the oldest of them are. Then the conversation is brought within its own policy, as far as it goes.
  * @throws ProviderFailed
  */
-export async function compactDue(deps: Deps, room: string, halt: Halt = {}): Promise<number> {
+export async function compactDue(deps: Platform, conversationId: string, halt: Halt = {}): Promise<number> {
   const { threadSummaryEvery: every } = deps.automatic
   const written = await run(
     deps,
-    room,
+    conversationId,
     (standing) => {
       const steps: Step[] = []
       if (every > 0 && standing.turns >= every) steps.push({ measure: oldest(every), policy: standing })
@@ -120,28 +120,28 @@ export type Compaction = {
   /** The summaries it wrote that still stand and that the viewer may have, oldest first. */
   summaries: Summary[]
   turnsCovered: number
-  /** Tokens of summaries and uncovered turns: what the room costs in a context. */
+  /** Tokens of summaries and uncovered turns: what the conversation costs in a context. */
   tokensBefore: number
   tokensAfter: number
 }
 
 const costOf = ({ tokens, current }: Standing) => current.reduce((sum, each) => sum + each.tokenCount, tokens)
 
-async function standingOf(deps: Deps, viewer: Viewer, room: string): Promise<Standing> {
-  const standing = await readStanding(deps, room)
-  if (standing?.tenant !== viewer.tenant) throw new NotFound('conversation', room)
+async function standingOf(deps: Platform, viewer: Viewer, conversationId: string): Promise<Standing> {
+  const standing = await readStanding(deps, conversationId)
+  if (standing?.tenant !== viewer.tenant) throw new NotFound('conversation', conversationId)
   return standing
 }
 
 /**
- * Compacts at once: as the policy given says, which is not kept, the room's own filling in what it leaves out. Without
- * one the oldest half is covered whether the room is due or not.
+ * Compacts at once: as the policy given says, which is not kept, the conversation's own filling in what it leaves out. Without
+ * one the oldest half is covered whether the conversation is due or not.
  * @throws InvalidInput @throws NotFound @throws ProviderFailed
  */
-export async function compact(deps: Deps, viewer: Viewer, input: CompactInput): Promise<Compaction> {
-  const { conversationId: room, policy: given } = parse(compactInput, input)
+export async function compact(deps: Platform, viewer: Viewer, input: CompactInput): Promise<Compaction> {
+  const { conversationId, policy: given } = parse(compactInput, input)
   policyColumns(deps, given, 'policy')
-  const before = await standingOf(deps, viewer, room)
+  const before = await standingOf(deps, viewer, conversationId)
   const policy: StoredPolicy = {
     triggerTurns: given?.triggerTurns ?? before.triggerTurns,
     triggerTokens: given?.triggerTokens ?? before.triggerTokens,
@@ -152,15 +152,15 @@ export async function compact(deps: Deps, viewer: Viewer, input: CompactInput): 
   // The first half is covered step by step too, so it is counted down.
   let owed = given ? 0 : Math.floor(before.turns / 2)
   let uncovered = before.turns
-  const written = await run(deps, room, (standing) => {
+  const written = await run(deps, conversationId, (standing) => {
     owed -= Math.max(0, uncovered - standing.turns)
     uncovered = standing.turns
     if (isDue(policy, standing)) return [{ measure: oldestHalf(standing), policy }]
     return owed > 0 && standing.turns > 1 ? [{ measure: { ...oldestHalf(standing), most: owed }, policy }] : []
   })
-  const after = await standingOf(deps, viewer, room)
+  const after = await standingOf(deps, viewer, conversationId)
   const made = new Set(written)
-  const summaries = (await getCoveringSummaries(deps, viewer, room)).filter((each) => made.has(each.id))
+  const summaries = (await getCoveringSummaries(deps, viewer, conversationId)).filter((each) => made.has(each.id))
   const covered = (standing: Standing) => standing.current.reduce((sum, each) => sum + each.turns, 0)
   return {
     summaries,
@@ -180,22 +180,22 @@ export type SummarizeInput = z.input<typeof summarizeInput>
  * @throws InvalidInput where there is nothing to summarise, or the viewer may not have what covers it
  * @throws NotFound @throws ProviderFailed
  */
-export async function summarize(deps: Deps, viewer: Viewer, input: SummarizeInput): Promise<Summary> {
-  const { conversationId: room, through } = parse(summarizeInput, input)
-  await standingOf(deps, viewer, room)
+export async function summarize(deps: Platform, viewer: Viewer, input: SummarizeInput): Promise<Summary> {
+  const { conversationId, through } = parse(summarizeInput, input)
+  await standingOf(deps, viewer, conversationId)
   let place = Infinity
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
-    if (turn?.conversationId !== room) throw new NotFound('turn', through)
+    if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
     place = turn.rootSeq
   }
-  await run(deps, room, (standing) => {
+  await run(deps, conversationId, (standing) => {
     if (standing.through >= place || standing.turns === 0) return []
     const strategy = standing.strategy === 'NEVER' ? 'ROLLING' : standing.strategy
     const measure = { least: 1, most: Infinity, limit: Infinity, through: place, tokens: PASS_TOKENS }
     return [{ measure, policy: { ...standing, strategy } }]
   })
-  const { current } = await standingOf(deps, viewer, room)
+  const { current } = await standingOf(deps, viewer, conversationId)
   const covering = current.findLast(({ fromSeq }) => fromSeq <= place)
   if (!covering) {
     throw InvalidInput.at(

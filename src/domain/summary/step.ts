@@ -1,14 +1,18 @@
 // One step of compaction: reads the oldest turns that no summary covers, has them summarised, and writes that if the
-// room has not moved meanwhile. Nothing is locked while a model thinks. Steps may run twice, at once, or break off:
+// conversation has not moved meanwhile. Nothing is locked while a model thinks. Steps may run twice, at once, or break off:
 // each committed turn without audience is covered by exactly one current summary, or by none, at any time.
 
 import { ProviderFailed } from '../../errors.ts'
 import { beginningOf, SummarizerFailed, type Said, type Summarizer } from '../../providers/ports/summarizer.ts'
 import { readCompaction, readCurrentOf, type CompactionRow } from '../../store/sql/summary/read-compaction.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
-import { readLaterAnswers, readUncoveredTurns, type UncoveredTurn } from '../../store/sql/summary/read-uncovered-turns.ts'
+import {
+  readLaterAnswers,
+  readUncoveredTurns,
+  type UncoveredTurn,
+} from '../../store/sql/summary/read-uncovered-turns.ts'
 import { writeSummary } from '../../store/sql/summary/write-summary.ts'
-import type { Deps } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { announceEntries } from '../publisher.ts'
 import { newId } from '../id.ts'
 import { saidIn, toCandidate } from './said.ts'
@@ -29,20 +33,20 @@ const WIDER = [1, 4, 16]
 /** Turns beyond those that have to be covered, among which the results of their calls are looked for. */
 const BEYOND = 100
 
-/** The room as it is when a step begins. */
+/** The conversation as it is when a step begins. */
 export type Standing = CompactionRow & { current: SummaryRow[] }
 
-/** Null where the room is gone. */
-export async function readStanding({ pool }: Pick<Deps, 'pool'>, room: string): Promise<Standing | null> {
-  const current = await readCurrentOf(pool, room)
-  const row = await readCompaction(pool, room)
+/** Null where the conversation is gone. */
+export async function readStanding({ pool }: Pick<Platform, 'pool'>, conversationId: string): Promise<Standing | null> {
+  const current = await readCurrentOf(pool, conversationId)
+  const row = await readCompaction(pool, conversationId)
   return row && { ...row, current }
 }
 
 /** The turns that the next summary covers, as `measure` allows; none where there are none, or it has to wait. */
 export async function findSpan(
-  { pool }: Pick<Deps, 'pool'>,
-  { room, through }: Standing,
+  { pool }: Pick<Platform, 'pool'>,
+  { conversationId, through }: Standing,
   measure: Measure,
 ): Promise<UncoveredTurn[]> {
   const now = Date.now()
@@ -51,10 +55,10 @@ export async function findSpan(
   const most = isCounted ? measure.least + BEYOND : LOOK_TURNS
   for (const wider of WIDER) {
     const tokens = isCounted ? Number.MAX_SAFE_INTEGER : wider * LOOK_TOKENS
-    const turns = await readUncoveredTurns(pool, room, through, wider * most, tokens)
+    const turns = await readUncoveredTurns(pool, conversationId, through, wider * most, tokens)
     const candidates = turns.map((turn) => toCandidate(turn, now))
     const open = unanswered(candidates)
-    const later = open.length ? await readLaterAnswers(pool, room, turns.at(-1)!.rootSeq, open) : []
+    const later = open.length ? await readLaterAnswers(pool, conversationId, turns.at(-1)!.rootSeq, open) : []
     const length = spanOf(candidates, new Set(later), measure)
     if (length > 0 || later.length === 0) return turns.slice(0, length)
   }
@@ -63,7 +67,7 @@ export async function findSpan(
 
 /** What the summarizer makes of it, kept to its tokens. @throws ProviderFailed */
 async function make(
-  { tokens, log }: Deps,
+  { tokens, log }: Platform,
   summarizer: Summarizer,
   previous: string | null,
   turns: readonly Said[],
@@ -82,7 +86,7 @@ async function make(
 
 /** In passes. A turn that alone is longer than one is cut. @throws ProviderFailed */
 async function condense(
-  deps: Deps,
+  deps: Platform,
   summarizer: Summarizer,
   previous: string | null,
   turns: readonly UncoveredTurn[],
@@ -103,10 +107,10 @@ const idsOf = (things: readonly { id: string }[]) => things.map(({ id }) => id)
 const joined = (summaries: readonly SummaryRow[]) =>
   summaries.length ? summaries.map(({ content }) => content).join('\n') : null
 
-/** A written summary's id; null where the room has moved on, or is gone. */
+/** A written summary's id; null where the conversation has moved on, or is gone. */
 async function write(
-  deps: Deps,
-  { room, tenant, current }: Standing,
+  deps: Platform,
+  { conversationId, tenant, current }: Standing,
   level: number,
   to: number,
   { content, model }: { content: string; model: string },
@@ -117,7 +121,7 @@ async function write(
   const text = content.trim() || '(Nothing was said.)'
   const { outcome, seq } = await writeSummary(deps.pool, {
     tenant,
-    room,
+    conversationId,
     id,
     level,
     to,
@@ -129,17 +133,17 @@ async function write(
     turns: idsOf(turns),
   })
   if (outcome !== 'written') return null
-  announceEntries(deps, [{ tenant, room, first: seq, last: seq }])
+  announceEntries(deps, [{ tenant, conversationId, first: seq, last: seq }])
   return id
 }
 
 /**
  * Covers those turns: by one summary that takes the place of all, or by one of their own. Its id, or null where the
- * room has moved on: then nothing was written.
+ * conversation has moved on: then nothing was written.
  * @throws ProviderFailed
  */
 export async function coverSpan(
-  deps: Deps,
+  deps: Platform,
   standing: Standing,
   strategy: 'ROLLING' | 'HIERARCHICAL',
   summarizer: Summarizer,
@@ -157,11 +161,11 @@ export async function coverSpan(
 
 /**
  * Makes one summary of the oldest ones of a level that has `FAN` of them. Its id, or null where no level has, or the
- * room has moved on.
+ * conversation has moved on.
  * @throws ProviderFailed
  */
 export async function foldLevel(
-  deps: Deps,
+  deps: Platform,
   standing: Standing,
   summarizer: Summarizer,
   stop?: AbortSignal,

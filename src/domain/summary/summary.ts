@@ -8,7 +8,7 @@ import {
   type SeenSummary,
   type SummaryRow,
 } from '../../store/sql/summary/read-summaries.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import { seesNothingOf, spans, type Viewer } from '../view.ts'
 
@@ -18,39 +18,39 @@ export type Summary = SummaryRow & { viewer: Viewer }
 const seenBy = ({ windows, ...row }: SeenSummary, viewer: Viewer): Summary => ({ ...row, viewer })
 
 /**
- * The current summaries of each room that stand for its oldest turns in the viewer's view, oldest first; a room without
+ * The current summaries of each conversation that stand for its oldest turns in the viewer's view, oldest first; a conversation without
  * any has no key. They leave no turn out: of the committed turns without audience that the viewer sees, each one up to
  * the last toSeq is covered by exactly one of them. Hence they end before the first that the viewer sees but a part of.
  */
 export async function coveringSummaries(
-  { pool }: Pick<Ground, 'pool'>,
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
 ): Promise<Map<string, Summary[]>> {
   const found = new Map<string, Summary[]>()
   const ended = new Set<string>()
-  for (const row of await readCurrentSummaries(pool, viewer, rooms)) {
-    const room = row.conversationId
-    if (ended.has(room) || seesNothingOf(row, row)) continue
-    if (!spans(row, row)) ended.add(room)
-    else if (found.has(room)) found.get(room)!.push(seenBy(row, viewer))
-    else found.set(room, [seenBy(row, viewer)])
+  for (const row of await readCurrentSummaries(pool, viewer, conversationIds)) {
+    const conversationId = row.conversationId
+    if (ended.has(conversationId) || seesNothingOf(row, row)) continue
+    if (!spans(row, row)) ended.add(conversationId)
+    else if (found.has(conversationId)) found.get(conversationId)!.push(seenBy(row, viewer))
+    else found.set(conversationId, [seenBy(row, viewer)])
   }
   return found
 }
 
-/** `coveringSummaries` of one room; empty where there are none, or none for this viewer. */
+/** `coveringSummaries` of one conversation; empty where there are none, or none for this viewer. */
 export async function getCoveringSummaries(
-  deps: Pick<Ground, 'pool'>,
+  deps: Pick<Platform, 'pool'>,
   viewer: Viewer,
-  room: string,
+  conversationId: string,
 ): Promise<Summary[]> {
-  return (await coveringSummaries(deps, viewer, [room])).get(room) ?? []
+  return (await coveringSummaries(deps, viewer, [conversationId])).get(conversationId) ?? []
 }
 
 /** Those of the summaries that the viewer may have, keyed by id; replaced ones too, as what was said once. */
 export async function getSummaries(
-  { pool }: Pick<Ground, 'pool'>,
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Summary>> {

@@ -1,20 +1,21 @@
-// Appends that wait while a statement runs leave together as the next one. Within a process a room is in one statement
-// at a time, so its appends keep the order they came in; between processes the room's lock decides.
+// Appends that wait while a statement runs leave together as the next one. Within a process a conversation is in one statement
+// at a time, so its appends keep the order they came in; between processes the conversation's lock decides.
 
+import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
 import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
 
 export type AppendQueue = {
-  /** The rows of this call, after the commit; none for an unknown room. Rejects when the outcome is unknown. */
+  /** The rows of this call, after the commit; none for an unknown conversation. Rejects when the outcome is unknown. */
   append(call: AppendCall): Promise<AppendRow[]>
 }
 
 /** What one statement takes at most: turns, and UTF-16 units of text. One call may be larger, and goes alone. */
 const BATCH_TURNS = 512
 const BATCH_TEXT = 4 * 1024 * 1024
-/** Statements that wait for a room which somebody else has locked. */
+/** Statements that wait for a conversation which somebody else has locked. */
 const WAITERS = 2
-/** While so many wait, further locked rooms are tried again after this. */
+/** While so many wait, further locked conversations are tried again after this. */
 const RETRY_MS = 20
 
 type Job = { call: AppendCall; text: number; resolve(rows: AppendRow[]): void; reject(error: unknown): void }
@@ -33,14 +34,14 @@ function excludes(a: AppendCall, b: AppendCall): boolean {
 
 /**
  * @param lanes statements that run at once
- * @param written called after the commit with every room that grew
+ * @param written called after the commit with every conversation that grew
  */
 export function createAppendQueue(
   pool: Pool,
   lanes: number,
   written: (calls: readonly { call: AppendCall; rows: AppendRow[] }[]) => void,
 ): AppendQueue {
-  /** Waiting calls by room, in the order of arrival; rooms in the order of their oldest. */
+  /** Waiting calls by conversation, in the order of arrival; conversations in the order of their oldest. */
   const waiting = new Map<string, Job[]>()
   const busy = new Set<string>()
   let running = 0
@@ -69,8 +70,8 @@ export function createAppendQueue(
     const batch: Job[] = []
     let turns = 0
     let text = 0
-    for (const [room, jobs] of waiting) {
-      if (busy.has(room)) continue
+    for (const [conversationId, jobs] of waiting) {
+      if (busy.has(conversationId)) continue
       const taken: Job[] = []
       while (jobs.length > 0) {
         const job = jobs[0]!
@@ -83,16 +84,16 @@ export function createAppendQueue(
       }
       if (taken.length > 0) {
         batch.push(...taken)
-        busy.add(room)
+        busy.add(conversationId)
       }
-      if (jobs.length === 0) waiting.delete(room)
+      if (jobs.length === 0) waiting.delete(conversationId)
       if (turns >= BATCH_TURNS || text >= BATCH_TEXT) break
     }
     return batch
   }
 
   const free = (jobs: readonly Job[]) => {
-    for (const { call } of jobs) busy.delete(call.room)
+    for (const { call } of jobs) busy.delete(call.conversationId)
   }
 
   async function run(batch: Job[], wait: boolean): Promise<void> {
@@ -101,7 +102,7 @@ export function createAppendQueue(
     setAside(passedOver)
   }
 
-  /** Writes the calls and answers them, but for those whose rooms were passed over: they are returned. */
+  /** Writes the calls and answers them, but for those whose conversations were passed over: they are returned. */
   async function execute(batch: Job[], wait: boolean): Promise<Job[]> {
     let rows: AppendRow[]
     try {
@@ -133,15 +134,16 @@ export function createAppendQueue(
     for (const { job, rows } of answered) job.resolve(rows)
     const unanswered = batch.filter((_, index) => !byCall.has(index))
     if (!wait) return unanswered
-    for (const job of unanswered) job.resolve([]) // an unknown room
+    for (const job of unanswered) job.resolve([]) // an unknown conversation
     return []
   }
 
-  /** Rooms that were passed over, locked or unknown, go on in a statement of their own that waits. They stay busy. */
+  /** Conversations that were passed over, locked or unknown, go on in a statement of their own that waits. They stay busy. */
   function setAside(passedOver: readonly Job[]): void {
-    const rooms = new Map<string, Job[]>()
-    for (const job of passedOver) rooms.set(job.call.room, [...(rooms.get(job.call.room) ?? []), job])
-    for (const [room, jobs] of rooms) {
+    const conversationIds = new Map<string, Job[]>()
+    for (const job of passedOver)
+      conversationIds.set(job.call.conversationId, [...(conversationIds.get(job.call.conversationId) ?? []), job])
+    for (const [conversationId, jobs] of conversationIds) {
       if (waiters < WAITERS) {
         waiters += 1
         void run(jobs, true).finally(() => {
@@ -150,10 +152,10 @@ export function createAppendQueue(
         })
         continue
       }
-      // Rooms that stay locked must not hold up one that is free again soon; nor is the database asked all the time.
+      // Conversations that stay locked must not hold up one that is free again soon; nor is the database asked all the time.
       setTimeout(() => {
-        busy.delete(room)
-        waiting.set(room, [...jobs, ...(waiting.get(room) ?? [])])
+        busy.delete(conversationId)
+        waiting.set(conversationId, [...jobs, ...(waiting.get(conversationId) ?? [])])
         schedule()
       }, RETRY_MS)
     }
@@ -164,11 +166,14 @@ export function createAppendQueue(
       return new Promise((resolve, reject) => {
         const text = call.turns.reduce((sum, turn) => sum + turn.text.length, 0)
         const job = { call, text, resolve, reject }
-        const jobs = waiting.get(call.room)
+        const jobs = waiting.get(call.conversationId)
         if (jobs) jobs.push(job)
-        else waiting.set(call.room, [job])
+        else waiting.set(call.conversationId, [job])
         schedule()
       })
     },
   }
 }
+
+/** What appending needs. */
+export type AppendDeps = Platform & { appends: AppendQueue }

@@ -6,7 +6,8 @@ import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
 import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.ts'
 import { Role } from '../../store/generated/enums.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
-import type { Deps } from '../platform.ts'
+import type { Platform } from '../platform.ts'
+import type { AppendDeps } from './append-queue.ts'
 import { count, id, metadata, name, parse, storable, text, time } from '../input.ts'
 import { newId } from '../id.ts'
 import { actAs, type Viewer } from '../view.ts'
@@ -47,7 +48,7 @@ type ParsedTurn = z.output<typeof turnInput>
 const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
 
 /** The content that a turn's input gives. @throws InvalidInput */
-export async function contentGiven(deps: Deps, input: ParsedTurn, path: string): Promise<Content> {
+export async function contentGiven(deps: Platform, input: ParsedTurn, path: string): Promise<Content> {
   if (input.content != null && input.parts != null) {
     throw InvalidInput.at(`${path}.parts`, 'give content or parts, not both')
   }
@@ -97,7 +98,7 @@ function faultOf({ outcome, detail, place }: AppendRow, path: (place: number) =>
     case 'no_call':
       return InvalidInput.at(
         `${path(place)}.parts`,
-        `there is no tool call ${JSON.stringify(detail)} in the room to answer`,
+        `there is no tool call ${JSON.stringify(detail)} in the conversation to answer`,
       )
     case 'written':
     case 'repeated':
@@ -106,15 +107,15 @@ function faultOf({ outcome, detail, place }: AppendRow, path: (place: number) =>
 }
 
 async function append(
-  deps: Deps,
+  deps: AppendDeps,
   viewer: Viewer,
-  room: string,
+  conversationId: string,
   turns: AppendedTurn[],
   { expected = null, path = () => 'turn' }: { expected?: number | null; path?: (place: number) => string } = {},
 ): Promise<Turn[]> {
-  const rows = await deps.appends.append({ room, tenant: viewer.tenant, expected, turns })
+  const rows = await deps.appends.append({ conversationId, tenant: viewer.tenant, expected, turns })
   const [first] = rows
-  if (!first) throw new NotFound('conversation', room)
+  if (!first) throw new NotFound('conversation', conversationId)
   const fault = faultOf(first, path)
   if (fault) throw fault
   // What a clientId wrote before is read as its author sees it.
@@ -126,15 +127,15 @@ async function append(
   }
   return rows.map(({ id, seq, createdAt, place }) => {
     const known = found.get(id)
-    return seenBy(viewer)(known ?? written(room, turns[place]!, seq, createdAt))
+    return seenBy(viewer)(known ?? written(conversationId, turns[place]!, seq, createdAt))
   })
 }
 
 /** The row as it was just written. */
-function written(room: string, turn: AppendedTurn, seq: number, createdAt: Date): TurnRow {
+function written(conversationId: string, turn: AppendedTurn, seq: number, createdAt: Date): TurnRow {
   return {
     id: turn.id,
-    conversationId: room,
+    conversationId,
     seq,
     rootSeq: seq,
     actor: turn.actor,
@@ -171,7 +172,7 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  * @throws InvalidInput @throws NotFound
  * @throws Conflict when the journal is not at expectedLastSeq, or the clientId stands for other content
  */
-export async function appendTurn(deps: Deps, viewer: Viewer, input: AppendTurnInput): Promise<Turn> {
+export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Turn> {
   const { conversationId, turn, expectedLastSeq } = parse(appendTurnInput, input)
   const row = toRow(viewer, turn, 'COMMITTED', await contentGiven(deps, turn, 'turn'))
   return (await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))[0]!
@@ -184,7 +185,7 @@ export type AppendTurnsInput = { conversationId: string; turns: TurnInput[] }
  * All of the turns, in order, or none.
  * @throws InvalidInput naming the turn's place @throws NotFound @throws Conflict
  */
-export async function appendTurns(deps: Deps, viewer: Viewer, input: AppendTurnsInput): Promise<Turn[]> {
+export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: AppendTurnsInput): Promise<Turn[]> {
   const { conversationId, turns } = parse(appendTurnsInput, input)
   if (turns.length === 0) throw InvalidInput.at('turns', 'must not be empty')
   if (turns.length > deps.limits.batchTurns) {
@@ -192,7 +193,7 @@ export async function appendTurns(deps: Deps, viewer: Viewer, input: AppendTurns
   }
   const parsed = parse(z.object({ turns: z.array(turnInput) }), { turns }).turns
   const rows: AppendedTurn[] = []
-  /** Who may answer the calls made earlier in the batch, which need not be in the room yet; null for everybody. */
+  /** Who may answer the calls made earlier in the batch, which need not be in the conversation yet; null for everybody. */
   const called = new Map<string, string[] | null>()
   const keys = new Set<string>()
   for (const [index, turn] of parsed.entries()) {
@@ -218,7 +219,7 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
  * An open turn: its place is taken, its text comes by appendDelta.
  * @throws InvalidInput when it has content already @throws NotFound @throws Conflict
  */
-export async function openTurn(deps: Deps, viewer: Viewer, input: OpenTurnInput): Promise<Turn> {
+export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Turn> {
   const { conversationId, turn } = parse(openTurnInput, input)
   if (turn.content || turn.parts?.length) {
     throw InvalidInput.at('turn.content', 'an open turn says nothing yet: its text comes by appendDelta')

@@ -82,7 +82,7 @@ function shown(part: ContentPart): string {
 }
 
 /**
- * What is stored of the parts. Answers to nothing are not looked for here: the calls may be in the room already.
+ * What is stored of the parts. Answers to nothing are not looked for here: the calls may be in the conversation already.
  * @throws InvalidInput when they say nothing or take more than `turnBytes`.
  */
 export async function contentOf(

@@ -1,11 +1,11 @@
-// Reading a room's transcript as somebody sees it: pages both ways, and the newest turns at once.
+// Reading a conversation's transcript as somebody sees it: pages both ways, and the newest turns at once.
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import { Role } from '../../store/generated/enums.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
 import { pageTurns } from '../../store/sql/turn/page-turns.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
@@ -40,14 +40,14 @@ function toPlace(cursor: string, argument: string): Place {
 }
 
 /**
- * A page of each room's turns in the viewer's view, oldest first: one statement for the whole list. A room that has
+ * A page of each conversation's turns in the viewer's view, oldest first: one statement for the whole list. A conversation that has
  * none, or that the viewer's tenant has not, gets an empty page.
  * @throws InvalidInput
  */
 export async function pageOfTurns(
-  deps: Ground,
+  deps: Platform,
   viewer: Viewer,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   args: TurnsArgs,
 ): Promise<Map<string, Page<Turn>>> {
   const page = paging(args, deps.limits.pageSize)
@@ -55,7 +55,7 @@ export async function pageOfTurns(
   const includeSuperseded = args.includeSuperseded ?? false
   // Where a place is listed once, a newer version of the cursor's turn stands where the cursor does.
   const edge = (place: Place, seq: number) => (includeSuperseded ? place : { ...place, seq })
-  const found = await pageTurns(deps.pool, viewer, rooms, {
+  const found = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: page.size + 1,
     from: page.backwards ? 'newest' : 'oldest',
     after: page.after == null ? null : edge(toPlace(page.after, 'after'), END),
@@ -68,7 +68,9 @@ export async function pageOfTurns(
     sinceSeq: filter.sinceSeq,
   })
   await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
-  return new Map(rooms.map((room) => [room, slice(found.get(room) ?? [], page)]))
+  return new Map(
+    conversationIds.map((conversationId) => [conversationId, slice(found.get(conversationId) ?? [], page)]),
+  )
 }
 
 const historyArgs = z.object({ limit: count.nullish(), before: count.nullish() })
@@ -76,7 +78,7 @@ export type HistoryArgs = z.input<typeof historyArgs>
 
 /** How many, before which place. @throws InvalidInput */
 export function historyPage(
-  { limits }: Pick<Ground, 'limits'>,
+  { limits }: Pick<Platform, 'limits'>,
   args: HistoryArgs,
 ): { size: number; before: number | null } {
   const { limit, before } = parse(historyArgs, args)
@@ -88,28 +90,30 @@ export function historyPage(
 }
 
 /**
- * Each room's newest turns, at most `limit` (50), with a place before seq `before`; oldest first.
+ * Each conversation's newest turns, at most `limit` (50), with a place before seq `before`; oldest first.
  * @throws InvalidInput
  */
 export async function history(
-  deps: Ground,
+  deps: Platform,
   viewer: Viewer,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   args: HistoryArgs,
 ): Promise<Map<string, Turn[]>> {
   const { size, before } = historyPage(deps, args)
-  const found = await pageTurns(deps.pool, viewer, rooms, {
+  const found = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: size,
     from: 'newest',
     before: before == null ? null : { rootSeq: before, seq: 0 },
   })
   await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
-  return new Map(rooms.map((room) => [room, (found.get(room) ?? []).toReversed()]))
+  return new Map(
+    conversationIds.map((conversationId) => [conversationId, (found.get(conversationId) ?? []).toReversed()]),
+  )
 }
 
-/** Committed turns and their tokens in the viewer's view of each room, newest versions only. */
+/** Committed turns and their tokens in the viewer's view of each conversation, newest versions only. */
 export const countOfTurns = (
-  { pool }: Pick<Ground, 'pool'>,
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
-  rooms: readonly string[],
-): Promise<Map<string, TurnCount>> => countTurns(pool, viewer, rooms)
+  conversationIds: readonly string[],
+): Promise<Map<string, TurnCount>> => countTurns(pool, viewer, conversationIds)

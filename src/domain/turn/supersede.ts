@@ -9,11 +9,12 @@ import { takeBackSummaries } from '../../store/sql/summary/write-summary.ts'
 import type { Prisma } from '../../store/generated/client.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { announceEntries } from '../publisher.ts'
-import type { Deps } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { newId } from '../id.ts'
 import { id, parse } from '../input.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { indexEntry, salted } from '../indexing/index-entry.ts'
+import { indexEntry } from '../indexing/index-entry.ts'
+import { salted } from '../../text/term-hash.ts'
 import { contentGiven, turnInput } from './append.ts'
 import { digest } from './content.ts'
 import { getTurns, type Turn } from './turn.ts'
@@ -28,24 +29,24 @@ export type SupersedeTurnInput = z.input<typeof supersedeTurnInput>
  * @throws Conflict when the turn is still being written, was superseded already, or the clientId stands for other
  *   content
  */
-export async function supersedeTurn(deps: Deps, viewer: Viewer, input: SupersedeTurnInput): Promise<Turn> {
+export async function supersedeTurn(deps: Platform, viewer: Viewer, input: SupersedeTurnInput): Promise<Turn> {
   const { turnId, turn } = parse(supersedeTurnInput, input)
   const actor = turn.actor ?? viewer.actor
   const content = await contentGiven(deps, turn, 'turn')
   const clientHash = turn.clientId == null ? null : digest({ ...turn, actor, supersedes: turnId })
 
   const written = await withTransaction(deps.db, async (tx, afterCommit) => {
-    // The room is found by the turn, then locked, then the turn is read as it stands under the lock.
+    // The conversation is found by the turn, then locked, then the turn is read as it stands under the lock.
     const found = await tx.turn.findFirst({
       where: { id: turnId, conversation: { tenant: viewer.tenant } },
       select: { conversationId: true },
     })
-    const room = found?.conversationId
-    const head = room && (await lockJournal(tx, viewer.tenant, room))
+    const conversationId = found?.conversationId
+    const head = conversationId && (await lockJournal(tx, viewer.tenant, conversationId))
     if (!head) throw new NotFound('turn', turnId)
 
     if (turn.clientId != null) {
-      const twin = await tx.turn.findFirst({ where: { conversationId: room, actor, clientId: turn.clientId } })
+      const twin = await tx.turn.findFirst({ where: { conversationId, actor, clientId: turn.clientId } })
       if (twin && twin.clientHash !== clientHash) {
         throw new Conflict(
           `clientId ${JSON.stringify(turn.clientId)} was used for a turn with other content. Use another.`,
@@ -62,9 +63,9 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
         `Turn ${turnId} is ${older.actor}'s: only they may supersede it. Give turn.actor to speak as them.`,
       )
     }
-    const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId: room, actor } } })
+    const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId, actor } } })
     if (!author || author.leftAt) {
-      throw new NotAllowed(`${JSON.stringify(actor)} has left the room: add them again first.`)
+      throw new NotAllowed(`${JSON.stringify(actor)} has left the conversation: add them again first.`)
     }
     if (older.status === 'STREAMING') {
       throw new Conflict(`Turn ${turnId} is still being written: commit or abort it first.`)
@@ -83,11 +84,11 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
 
     const newer = newId('turn')
     const { terms, cues } = indexEntry(actor, content.text)
-    const seq = await writeEntry(tx, room, 'SUPERSEDED', { turnId: newer })
+    const seq = await writeEntry(tx, conversationId, 'SUPERSEDED', { turnId: newer })
     await tx.turn.create({
       data: {
         id: newer,
-        conversationId: room,
+        conversationId,
         seq,
         rootSeq: older.rootSeq,
         actor,
@@ -115,14 +116,12 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
     })
     await tx.turn.update({ where: { id: turnId }, data: { supersededBy: newer } })
     if (content.calls.length) {
-      await tx.toolCall.createMany({
-        data: content.calls.map((callId) => ({ conversationId: room, callId, turnId: newer })),
-      })
+      await tx.toolCall.createMany({ data: content.calls.map((callId) => ({ conversationId, callId, turnId: newer })) })
     }
     if (!audience) {
       const counted = older.status === 'COMMITTED'
       await tx.journal.update({
-        where: { conversationId: room },
+        where: { conversationId },
         data: {
           turnCount: { increment: counted ? 0 : 1 },
           tokenCount: { increment: content.tokens - (counted ? older.tokenCount : 0) },
@@ -130,20 +129,20 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
       })
     }
     // What was summarised from here on was of the older version: it stands verbatim until it is summarised anew.
-    if (!audience) await takeBackSummaries(tx, room, older.rootSeq)
+    if (!audience) await takeBackSummaries(tx, conversationId, older.rootSeq)
     // What was learned from the older version does not hold any more; the newer one may say it again.
     const told = await supersedeFacts(
       tx,
       (await lockFactsOf(tx, turnId)).map((fact) => ({ id: fact, by: null, reason: 'UPDATE' })),
     )
-    const changed = told.length ? [await writeEntry(tx, room, 'FACTS_CHANGED', { factIds: told })] : []
+    const changed = told.length ? [await writeEntry(tx, conversationId, 'FACTS_CHANGED', { factIds: told })] : []
     const last = changed[0] ?? seq
-    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, room, first: seq, last }]))
+    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last }]))
     return newer
 
     async function checkAnswers(answers: string[]): Promise<void> {
       if (answers.length === 0) return
-      const calls = await tx.toolCall.findMany({ where: { conversationId: room, callId: { in: answers } } })
+      const calls = await tx.toolCall.findMany({ where: { conversationId, callId: { in: answers } } })
       const makers = await tx.turn.findMany({ where: { id: { in: calls.map((call) => call.turnId) } } })
       const seen = new Set(
         makers
@@ -153,13 +152,16 @@ export async function supersedeTurn(deps: Deps, viewer: Viewer, input: Supersede
       const known = new Set(calls.filter((call) => seen.has(call.turnId)).map((call) => call.callId))
       const stray = answers.find((call) => !known.has(call))
       if (stray !== undefined) {
-        throw InvalidInput.at('turn.parts', `there is no tool call ${JSON.stringify(stray)} in the room to answer`)
+        throw InvalidInput.at(
+          'turn.parts',
+          `there is no tool call ${JSON.stringify(stray)} in the conversation to answer`,
+        )
       }
     }
   })
   const author = actAs(viewer, actor)
   const newer = (await getTurns(deps, author, [written])).get(written)
-  // The room can be deleted right after the commit.
+  // The conversation can be deleted right after the commit.
   if (!newer) throw new NotFound('turn', turnId)
   newer.viewer = viewer
   return newer

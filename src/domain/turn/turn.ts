@@ -2,7 +2,7 @@
 
 import { readTextSoFar, readTurns, readVersions } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
-import type { Ground } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import type { Viewer } from '../view.ts'
 
@@ -20,7 +20,7 @@ export const seenBy =
 
 /** The rows, with the text so far of those that are being written. */
 export async function withTextSoFar(
-  { pool }: Pick<Ground, 'pool'>,
+  { pool }: Pick<Platform, 'pool'>,
   tenant: string,
   rows: TurnRow[],
 ): Promise<TurnRow[]> {
@@ -36,7 +36,7 @@ export async function withTextSoFar(
 }
 
 /** Those of the turns that the viewer sees, keyed by id. Unknown ids have no key. */
-export async function getTurns(deps: Ground, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
+export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
   const known = ids.filter((id) => kindOf(id) === 'turn')
   const rows = await withTextSoFar(deps, viewer.tenant, await readTurns(deps.pool, viewer, known))
   return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
@@ -44,7 +44,7 @@ export async function getTurns(deps: Ground, viewer: Viewer, ids: readonly strin
 
 /** For each turn, the next version that the viewer sees: what superseded it. Without one, no key. */
 export async function getNextVersions(
-  deps: Ground,
+  deps: Platform,
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Turn>> {
@@ -54,7 +54,7 @@ export async function getNextVersions(
 
 /** For each turn, the version before it that the viewer sees. Without one, no key. */
 export async function getPreviousVersions(
-  deps: Ground,
+  deps: Platform,
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Turn>> {

@@ -117,13 +117,13 @@ type Part = { at: number; text: string }[]
 /** The texts that say something, cut to what a model takes, in parts that a request takes. `at` is their place. */
 function requestsFor(texts: readonly string[]): Part[] {
   const parts: Part[] = []
-  const room = new Uint8Array(TEXT_BYTES)
+  const conversationId = new Uint8Array(TEXT_BYTES)
   let bytes = Infinity
   texts.forEach((whole, at) => {
     const trimmed = whole.trim().toWellFormed()
     if (!trimmed) return
     // Writes whole characters only.
-    const { read, written } = new TextEncoder().encodeInto(trimmed, room)
+    const { read, written } = new TextEncoder().encodeInto(trimmed, conversationId)
     bytes += written
     if (bytes > REQUEST_BYTES || parts.at(-1)!.length === REQUEST_TEXTS) {
       parts.push([])

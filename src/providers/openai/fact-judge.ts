@@ -3,7 +3,14 @@
 // the worst that a hostile fact brings about is a wrong verdict on a pair that was asked. No id of ours leaves.
 
 import { z } from 'zod'
-import { closedJudge, JudgeFailed, MOST_PAIRS, type FactJudge, type FactPair, type Verdict } from '../ports/fact-judge.ts'
+import {
+  closedJudge,
+  JudgeFailed,
+  MOST_PAIRS,
+  type FactJudge,
+  type FactPair,
+  type Verdict,
+} from '../ports/fact-judge.ts'
 import {
   BadReply,
   chatUse,

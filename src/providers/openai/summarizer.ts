@@ -3,15 +3,7 @@
 // can pass for the prompt. A reply that cannot be used is asked for once more. The key appears in no message.
 
 import { z } from 'zod'
-import {
-  BadReply,
-  chatUse,
-  createChat,
-  fenced,
-  type Message,
-  type Patience,
-  type PromptedSettings,
-} from './chat.ts'
+import { BadReply, chatUse, createChat, fenced, type Message, type Patience, type PromptedSettings } from './chat.ts'
 import { readPrompt } from './prompt.ts'
 import {
   beginningOf,

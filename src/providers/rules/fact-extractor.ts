@@ -2,7 +2,13 @@
 // one up; what it says of a clause it says of that clause alone, so the same turn gives the same facts, always.
 
 import { setImmediate as nextRound } from 'node:timers/promises'
-import { acceptable, closedExtractor, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
+import {
+  acceptable,
+  closedExtractor,
+  type ExtractedFact,
+  type FactExtractor,
+  type ToldTurn,
+} from '../ports/fact-extractor.ts'
 import { ACTIVITIES, NAMED_RELATIVE } from './activities.ts'
 import { clausesOf, type Clause } from './clauses.ts'
 import { eventOf } from './events.ts'

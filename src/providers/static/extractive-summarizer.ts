@@ -76,8 +76,8 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
     const sameness = candidates.map(() => 0)
     const open = new Set(candidates.keys())
     const chosen: number[] = []
-    let room = maxTokens
-    while (open.size > 0 && room > 0) {
+    let conversationId = maxTokens
+    while (open.size > 0 && conversationId > 0) {
       let best = -1
       let most = -Infinity
       for (const i of open) {
@@ -87,8 +87,8 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
       open.delete(best)
       // The line, and its break.
       const cost = (await tokens.count(candidates[best]!.line)) + 1
-      if (cost > room) continue
-      room -= cost
+      if (cost > conversationId) continue
+      conversationId -= cost
       chosen.push(best)
       for (const i of open) {
         if (candidates[i]!.line === candidates[best]!.line) open.delete(i)

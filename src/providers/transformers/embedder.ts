@@ -38,7 +38,7 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
   const waiting = new Map<number, Waiting>()
 
   function start(): Worker {
-    const started = startThread(new URL('./transformers-worker.ts', import.meta.url), { name: 'embedder', workerData })
+    const started = startThread(new URL('./worker.ts', import.meta.url), { name: 'embedder', workerData })
     started.unref()
     started.on('message', (answered: Answered) => {
       waiting.get(answered.id)?.resolve(answered)

@@ -2,26 +2,26 @@
 // domain/view.ts; test/domain/view.test.ts holds the two equal.
 
 /**
- * A view for each room asked for: `v (id, tenant, actor, windows, addressed)`. Rooms of other tenants and unknown rooms
- * have none. `actor` is null for somebody who never was in the room.
+ * A view for each conversation asked for: `v (id, tenant, actor, windows, addressed)`. Conversations of other tenants and unknown conversations
+ * have none. `actor` is null for somebody who never was in the conversation.
  *
- * tenant, actor: parameters of the statement, like `$1`. rooms: a condition on `c.id`.
+ * tenant, actor: parameters of the statement, like `$1`. conversations: a condition on `c.id`.
  */
-export const views = (tenant: string, actor: string, rooms: string) => `
+export const views = (tenant: string, actor: string, conversationIds: string) => `
   SELECT c.id, c.tenant, p.actor, coalesce(p.windows, '{1}') AS windows, coalesce(p.addressed, false) AS addressed
   FROM conversation c
   LEFT JOIN participant p ON p.conversation_id = c.id AND p.actor = ${actor}::text
-  WHERE c.tenant = ${tenant}::text AND ${rooms}`
+  WHERE c.tenant = ${tenant}::text AND ${conversationIds}`
 
 export type HowMany = 'one' | 'many'
 
 /**
- * The condition on `c.id` that it is among the rooms of a parameter. One room has a statement of its own, whose plan
+ * The condition on `c.id` that it is among the conversations of a parameter. One conversation has a statement of its own, whose plan
  * Postgres keeps. Of a list it expects ten, so that a kept plan looks dear to it, and it plans each call anew, which
  * takes longer than the call.
  */
-export const among = (rooms: string, howMany: HowMany) =>
-  howMany === 'one' ? `c.id = (${rooms}::text[])[1]` : `c.id = ANY (${rooms}::text[])`
+export const among = (conversationIds: string, howMany: HowMany) =>
+  howMany === 'one' ? `c.id = (${conversationIds}::text[])[1]` : `c.id = ANY (${conversationIds}::text[])`
 
 /** Whether the view `v` has one window, over everything. */
 export const whole = (v = 'v') => `(${v}.windows[1] <= 1 AND cardinality(${v}.windows) = 1)`
@@ -38,7 +38,7 @@ export const newest = (t = 't', v = 'v') => `(
                          AND n.seq > ${t}.seq AND width_bucket(n.seq, ${v}.windows) % 2 = 1))`
 
 /**
- * Whether the viewer sees fact `f`: where they see its place, as a turn there, or where it is of no room, as everybody
+ * Whether the viewer sees fact `f`: where they see its place, as a turn there, or where it is of no conversation, as everybody
  * of the tenant does. tenant, actor: parameters of the statement. By the keys of conversation and participant.
  */
 export const factVisible = (f: string, tenant: string, actor: string) => `(
@@ -47,7 +47,7 @@ export const factVisible = (f: string, tenant: string, actor: string) => `(
 
 /**
  * The same of many facts at once, of the tenant's: `f LEFT JOIN v ON v.id = f.conversation_id`, where `v` holds the
- * views of all their rooms. A room is then looked at once, and not for each of its facts.
+ * views of all their conversations. A conversation is then looked at once, and not for each of its facts.
  */
 export const factVisibleIn = (f: string, v: string) => `(
   ${f}.conversation_id IS NULL OR coalesce(${visible(f, v)}, false))`

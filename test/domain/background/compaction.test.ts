@@ -16,19 +16,19 @@ describe.each(backends)('compacting by itself on $name', (backend) => {
 
   const fill = async (count: number) => {
     const tenant = world.tenant()
-    const room = await tenant.room('ada')
+    const conversationId = await tenant.newConversation('ada')
     const say = (more: number) =>
       appendTurns(world.deps, tenant.as('ada'), {
-        conversationId: room,
+        conversationId,
         turns: Array.from({ length: more }, (_, n) => ({ role: 'USER' as const, content: `turn ${n}` })),
       })
     await say(count)
-    return { tenant, room, say }
+    return { tenant, conversationId, say }
   }
-  const covered = (room: string, turns: number) =>
+  const covered = (conversationId: string, turns: number) =>
     vi.waitFor(
       async () => {
-        expect((await expectCovering(world.deps, room)).covered).toHaveLength(turns)
+        expect((await expectCovering(world.deps, conversationId)).covered).toHaveLength(turns)
       },
       { timeout: 10_000, interval: 50 },
     )
@@ -36,18 +36,18 @@ describe.each(backends)('compacting by itself on $name', (backend) => {
   it('begins with what was left, goes on with what is appended, and tells the readers', async () => {
     const left = await fill(60)
     const fresh = await fill(50)
-    const reading = await read(world.deps, fresh.tenant.as('ada'), { conversationId: fresh.room })
+    const reading = await read(world.deps, fresh.tenant.as('ada'), { conversationId: fresh.conversationId })
     stop = await startJobs(withSummarizer(world.deps, createFakeSummarizer()))
-    await covered(left.room, 30)
+    await covered(left.conversationId, 30)
     await fresh.say(1)
-    await covered(fresh.room, 25)
+    await covered(fresh.conversationId, 25)
     await reading.until('the summary', ({ events }) => events.some(({ type }) => type === 'SummaryWritten'))
-    expect((await expectCovering(world.deps, left.room)).covered).toHaveLength(30)
+    expect((await expectCovering(world.deps, left.conversationId)).covered).toHaveLength(30)
     await reading.stop()
   }, 30_000)
 
   it('stops while a model thinks, and the next process does the work', async () => {
-    const { room } = await fill(60)
+    const { conversationId } = await fill(60)
     const model = createFakeSummarizer()
     let asked = () => {}
     const thinking = new Promise<void>((resolve) => (asked = resolve))
@@ -58,8 +58,8 @@ describe.each(backends)('compacting by itself on $name', (backend) => {
     stop = await startJobs(withSummarizer({ ...world.deps, log: { ...world.deps.log, warn: () => {} } }, model))
     await thinking
     await stop()
-    expect((await expectCovering(world.deps, room)).covered).toEqual([])
-    expect(await compactDue(withSummarizer(world.deps, createFakeSummarizer()), room)).toBe(1)
-    await covered(room, 30)
+    expect((await expectCovering(world.deps, conversationId)).covered).toEqual([])
+    expect(await compactDue(withSummarizer(world.deps, createFakeSummarizer()), conversationId)).toBe(1)
+    await covered(conversationId, 30)
   }, 30_000)
 })

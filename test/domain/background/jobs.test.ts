@@ -3,8 +3,8 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/platform.ts'
-import type { Automatic } from '../../../src/domain/automatic-thresholds.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
+import type { AutomaticThresholds } from '../../../src/domain/automatic-thresholds.ts'
 import { startJobs } from '../../../src/domain/background/jobs.ts'
 import { appendTurn } from '../../../src/domain/turn/append.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
@@ -13,8 +13,8 @@ import { doubles, readRuns, summariesOf } from '../../support/automatic.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Site } from '../../support/process.ts'
 
-const ALL: Automatic = { threadSummaryEvery: 10, factExtractionEvery: 7, userSummaryEvery: 9, dedupEvery: 5 }
-const NONE: Automatic = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 }
+const ALL: AutomaticThresholds = { threadSummaryEvery: 10, factExtractionEvery: 7, userSummaryEvery: 9, dedupEvery: 5 }
+const NONE: AutomaticThresholds = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 }
 const by = (turns: number, every: number) => Math.floor(turns / every)
 
 describe.each(backends)('jobs on $name', (backend) => {
@@ -24,13 +24,13 @@ describe.each(backends)('jobs on $name', (backend) => {
   afterEach(async () => void (await Promise.all(stops.splice(0).map((stop) => stop()))))
   afterAll(() => site.close())
 
-  const process = async (automatic: Automatic): Promise<Deps> => ({ ...(await site.start()).deps, automatic })
+  const process = async (automatic: AutomaticThresholds): Promise<Deps> => ({ ...(await site.start()).deps, automatic })
   const start = async (deps: Deps, verbs = doubles) => {
     const stop = await startJobs(deps, verbs)
     stops.push(stop)
     return stop
   }
-  const newRoom = async (deps: Deps, viewer: Viewer, learns = true) => {
+  const newConversation = async (deps: Deps, viewer: Viewer, learns = true) => {
     const { id } = await createConversation(deps, viewer, {})
     if (learns) await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
     return id
@@ -42,15 +42,15 @@ describe.each(backends)('jobs on $name', (backend) => {
     const processes: Deps[] = []
     while (processes.length < 4) processes.push(await process(ALL))
     const viewer = newViewer()
-    const rooms: string[] = []
-    for (let n = 0; n < 8; n++) rooms.push(await newRoom(processes[0]!, viewer))
+    const conversationIds: string[] = []
+    for (let n = 0; n < 8; n++) conversationIds.push(await newConversation(processes[0]!, viewer))
     await Promise.all(processes.map((deps) => start(deps)))
     await Promise.all(
       processes.map(async (deps, p) => {
         for (let n = 0; n < 100; n++) {
-          // In every room 50: 40 by five people who are in all rooms, 10 by an agent.
+          // In every conversation 50: 40 by five people who are in all conversations, 10 by an agent.
           const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
-          await say(deps, viewer, rooms[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
+          await say(deps, viewer, conversationIds[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
         }
       }),
     )
@@ -60,22 +60,25 @@ describe.each(backends)('jobs on $name', (backend) => {
         await pool.query(
           `SELECT actor, count(*)::integer AS turns FROM turn
        WHERE conversation_id = ANY ($1) AND actor <> 'bot' GROUP BY 1`,
-          [rooms],
+          [conversationIds],
         )
       ).rows.map(({ actor, turns }) => [actor as string, turns as number]),
     )
     const counts = new Map(
       (
         await pool.query(
-          'SELECT conversation_id AS room, turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)',
-          [rooms],
+          'SELECT conversation_id AS "conversationId", turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)',
+          [conversationIds],
         )
-      ).rows.map(({ room, turns }) => [room as string, turns as number]),
+      ).rows.map(({ conversationId, turns }) => [conversationId as string, turns as number]),
     )
     expect([...said.values(), 80].reduce((a, b) => a + b)).toBe(400)
     const expected = {
-      rooms: Object.fromEntries(
-        [...counts].map(([room, turns]) => [room, { summaries: summariesOf(turns, 10), extractions: by(turns, 7) }]),
+      conversationIds: Object.fromEntries(
+        [...counts].map(([conversationId, turns]) => [
+          conversationId,
+          { summaries: summariesOf(turns, 10), extractions: by(turns, 7) },
+        ]),
       ),
       users: Object.fromEntries(
         [...said].map(([user, turns]) => [user, { turns, profilings: by(turns, 9), reconciliations: by(turns, 5) }]),
@@ -95,7 +98,7 @@ describe.each(backends)('jobs on $name', (backend) => {
   it('count a run once whose effect failed three times, and keep why in words of their own', async () => {
     const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0 })
     const viewer = newViewer()
-    const room = await newRoom(deps, viewer)
+    const conversationId = await newConversation(deps, viewer)
     let failures = 0
     const quiet = { ...deps, log: { ...deps.log, warn: () => {} } }
     await start(quiet, {
@@ -107,7 +110,7 @@ describe.each(backends)('jobs on $name', (backend) => {
         return doubles.extractNext(...args)
       },
     })
-    for (let n = 0; n < 7; n++) await say(deps, viewer, room, 'ada')
+    for (let n = 0; n < 7; n++) await say(deps, viewer, conversationId, 'ada')
     const errors = new Set<string>()
     await vi.waitFor(
       async () => {
@@ -121,7 +124,7 @@ describe.each(backends)('jobs on $name', (backend) => {
           expect(output).not.toHaveProperty('stack')
         }
         await deps.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
-        expect((await readRuns(deps, viewer.tenant)).rooms[room]!.extractions).toBe(1)
+        expect((await readRuns(deps, viewer.tenant)).conversationIds[conversationId]!.extractions).toBe(1)
       },
       { timeout: 60_000, interval: 50 },
     )
@@ -129,10 +132,10 @@ describe.each(backends)('jobs on $name', (backend) => {
     expect([...errors]).toEqual(['The provider is down.', 'Something unexpected (TypeError): see the log.'])
   }, 90_000)
 
-  it("leave alone rooms that want no facts, or no summaries, and turns that are nobody's", async () => {
+  it("leave alone conversations that want no facts, or no summaries, and turns that are nobody's", async () => {
     const deps = await process(ALL)
     const viewer = newViewer()
-    const [learning, other] = [await newRoom(deps, viewer), await newRoom(deps, viewer, false)]
+    const [learning, other] = [await newConversation(deps, viewer), await newConversation(deps, viewer, false)]
     await deps.db.conversation.update({ where: { id: learning }, data: { compactionStrategy: 'NEVER' } })
     await start(deps)
     for (let n = 0; n < 14; n++) {
@@ -142,7 +145,10 @@ describe.each(backends)('jobs on $name', (backend) => {
     await vi.waitFor(
       async () =>
         expect(await readRuns(deps, viewer.tenant)).toEqual({
-          rooms: { [learning]: { summaries: [], extractions: 2 }, [other]: { summaries: [10], extractions: 0 } },
+          conversationIds: {
+            [learning]: { summaries: [], extractions: 2 },
+            [other]: { summaries: [10], extractions: 0 },
+          },
           users: { ada: { turns: 14, profilings: 1, reconciliations: 2 } },
         }),
       { timeout: 20_000, interval: 100 },
@@ -152,17 +158,17 @@ describe.each(backends)('jobs on $name', (backend) => {
   it('count nothing, and make no queue, for what is switched off', async () => {
     const deps = await process(NONE)
     const viewer = newViewer()
-    const room = await newRoom(deps, viewer)
+    const conversationId = await newConversation(deps, viewer)
     const query = vi.spyOn(deps.pool, 'query')
     await start(deps)
-    for (let n = 0; n < 20; n++) await say(deps, viewer, room, 'ada')
+    for (let n = 0; n < 20; n++) await say(deps, viewer, conversationId, 'ada')
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     const names = query.mock.calls.map(([call]) => (call as { name?: string }).name ?? '')
     query.mockRestore()
     expect(names).toContain('read-due')
     expect(names.filter((each) => /count-user|room-progress|uncounted|due-extraction|due-users/.test(each))).toEqual([])
     expect(await readRuns(deps, viewer.tenant)).toEqual({
-      rooms: { [room]: { summaries: [], extractions: 0 } },
+      conversationIds: { [conversationId]: { summaries: [], extractions: 0 } },
       users: {},
     })
   }, 60_000)
@@ -170,14 +176,14 @@ describe.each(backends)('jobs on $name', (backend) => {
   it('leave nothing running when they are stopped, and go on where they left off', async () => {
     const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0, userSummaryEvery: 0 })
     const viewer = newViewer()
-    const room = await newRoom(deps, viewer)
+    const conversationId = await newConversation(deps, viewer)
     let begun = 0
     let running = 0
     const stop = await start(deps, {
       ...doubles,
       async extractNext(_, due, __, signal) {
         // What other tests have left is due as well.
-        if (due !== room) return false
+        if (due !== conversationId) return false
         begun++
         running++
         await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -186,17 +192,17 @@ describe.each(backends)('jobs on $name', (backend) => {
         return false
       },
     })
-    for (let n = 0; n < 21; n++) await say(deps, viewer, room, 'ada')
+    for (let n = 0; n < 21; n++) await say(deps, viewer, conversationId, 'ada')
     await vi.waitFor(() => expect(begun).toBe(1), { timeout: 10_000 })
     await stop()
     expect({ begun, running }).toEqual({ begun: 1, running: 0 })
-    for (let n = 0; n < 7; n++) await say(deps, viewer, room, 'ada')
+    for (let n = 0; n < 7; n++) await say(deps, viewer, conversationId, 'ada')
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     expect({ begun, running }).toEqual({ begun: 1, running: 0 })
     await start(deps)
-    await vi.waitFor(async () => expect((await readRuns(deps, viewer.tenant)).rooms[room]!.extractions).toBe(4), {
-      timeout: 20_000,
-      interval: 100,
-    })
+    await vi.waitFor(
+      async () => expect((await readRuns(deps, viewer.tenant)).conversationIds[conversationId]!.extractions).toBe(4),
+      { timeout: 20_000, interval: 100 },
+    )
   }, 60_000)
 })

@@ -1,4 +1,4 @@
-// The invariants of every context, over random rooms: unicode, tool calls, pinned turns, budgets of one token.
+// The invariants of every context, over random spaces: unicode, tool calls, pinned turns, budgets of one token.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { cases, contextOf, faults } from './cases.ts'
 
 const RUNS = { numRuns: 2_000 }
 
-describe('a context of any room', () => {
+describe('a context of any space', () => {
   it('keeps the budget in each rendering, pairs tools, keeps instructions and the newest turn, tells all', async () => {
     let made = 0
     await fc.assert(

@@ -1,4 +1,4 @@
-// Random rooms, and what must hold of every context made of one. The tests run some of them, `npm run check:context`
+// Random conversations, and what must hold of every context made of one. The tests run some of them, `npm run check:context`
 // 100,000.
 
 import fc from 'fast-check'
@@ -124,7 +124,7 @@ export const cases: fc.Arbitrary<Case> = fc
 
 const tokens = { count: countInline }
 
-/** The case's context, with turns of the room itself recalled; or the error that it expects. */
+/** The case's context, with turns of the conversation itself recalled; or the error that it expects. */
 export async function contextOf({
   material,
   asked: { k, ...asked },

@@ -1,4 +1,4 @@
-// `npm run check:context [cases] [seed]`: the invariants of contexts over 100,000 random rooms. Prints how many were
+// `npm run check:context [cases] [seed]`: the invariants of contexts over 100,000 random conversations. Prints how many were
 // over their budget, or wrong in another way, and fails if any was.
 
 import fc from 'fast-check'

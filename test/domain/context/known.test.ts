@@ -22,10 +22,10 @@ const lines = (context: Context) => contentOf(context, 'FACT')?.split('\n').slic
 describe.each(backends)('what is known, in contexts on $name', (backend) => {
   const world = useWorld(backend)
   let tenant: Tenant
-  let room: string
+  let conversationId: string
   beforeEach(async () => {
     tenant = world.tenant()
-    room = (
+    conversationId = (
       await createConversation(world.deps, tenant.as('owner'), {
         owner: 'bob',
         systemPrompt: 'Be kind.',
@@ -42,15 +42,15 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
 
   const build = (more: Partial<BuildContextInput> = {}) =>
     buildContext(world.deps, tenant.as('owner'), {
-      conversationId: room,
+      conversationId,
       tokenBudget: 4_000,
       includeFacts: true,
       includeProfile: true,
       as: 'bot',
       ...more,
     })
-  const told = async (facts: Told[], actor = 'ada', conversationId: string | null = room) =>
-    (await recordFacts(world.deps, tenant.as(actor), { conversationId, facts })).facts
+  const told = async (facts: Told[], actor = 'ada', of: string | null = conversationId) =>
+    (await recordFacts(world.deps, tenant.as(actor), { conversationId: of, facts })).facts
   const lives = (object: string, more: Partial<Told> = {}): Told => ({
     subject: 'Ada',
     predicate: 'lives in',
@@ -66,10 +66,10 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
   it('stands between the system prompt and the summary, and is not there unless it is asked for', async () => {
     await told([lives('Rome')])
     await profile('ada', '## About\n- likes tea')
-    await tenant.say(room, 'ada', 'Long ago.')
-    await tenant.say(room, 'bot', 'Yes.', { role: 'ASSISTANT' })
-    await summarize(world.deps, tenant.as('owner'), { conversationId: room })
-    await tenant.say(room, 'ada', 'Hello again.')
+    await tenant.say(conversationId, 'ada', 'Long ago.')
+    await tenant.say(conversationId, 'bot', 'Yes.', { role: 'ASSISTANT' })
+    await summarize(world.deps, tenant.as('owner'), { conversationId })
+    await tenant.say(conversationId, 'ada', 'Hello again.')
     const context = await build()
     expect(context.messages.map(({ kind, role, name }) => [kind, role, name])).toEqual([
       ['SYSTEM_PROMPT', 'SYSTEM', null],
@@ -98,8 +98,8 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
     }
   })
 
-  it('is of the room and the people who are in it, wherever it was said; what holds no more is left out', async () => {
-    const elsewhere = await tenant.room({ actor: 'ada', displayName: 'Ada' }, 'zoe')
+  it('is of the conversation and the people who are in it, wherever it was said; what holds no more is left out', async () => {
+    const elsewhere = await tenant.newConversation({ actor: 'ada', displayName: 'Ada' }, 'zoe')
     await told([lives('Rome'), { ...lives('the fence'), subject: 'The dog' }])
     await told([lives('Oslo', { observedAt: day(3) }), { ...lives('Bonn'), subject: 'zoe' }], 'zoe', elsewhere)
     await told([{ ...lives('Paris', { observedAt: day(2) }), subject: 'eve' }], 'zoe', null)
@@ -112,7 +112,7 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
       '- Ada lives in Rome (2026-05-01)',
       '- The dog lives in the fence (2026-05-01)',
     ])
-    await removeParticipant(world.deps, tenant.as('eve'), { conversationId: room, actor: 'eve' })
+    await removeParticipant(world.deps, tenant.as('eve'), { conversationId, actor: 'eve' })
     expect(lines(await build())).not.toContain('- Ada lives in Lima (2026-05-04)')
     expect(lines(await build({ sinceSeq: 1, filterParticipants: ['bob'], strategy: 'SIMPLE' }))).toHaveLength(3)
   })
@@ -141,7 +141,7 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
   it('is the newest that fits, oldest first, and the rest is accounted for', async () => {
     const places = Array.from({ length: 40 }, (_, n) => lives(`place number ${n}`, { observedAt: day(n + 1) }))
     const facts = await told(places)
-    await tenant.say(room, 'ada', 'Hello.')
+    await tenant.say(conversationId, 'ada', 'Hello.')
     const context = await build({ tokenBudget: 1_500 })
     const [message] = context.messages.filter(({ kind }) => kind === 'FACT')
     expect(message!.tokens).toBeLessThanOrEqual((0.2 / 0.8) * 1_500)
@@ -153,7 +153,7 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
       {
         kind: 'FACT',
         included: false,
-        reason: 'no room for more facts',
+        reason: 'no space for more facts',
         tokens: expect.any(Number),
         sourceIds: facts
           .slice(0, -shown)
@@ -180,7 +180,8 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
   it('does not depend on what is asked: all before the recalled text stays byte for byte the same', async () => {
     await told(Array.from({ length: 60 }, (_, n) => lives(`place number ${n}`, { observedAt: day(n + 1) })))
     await profile('ada', '- likes tea')
-    for (let n = 0; n < 30; n++) await tenant.say(room, n % 2 ? 'ada' : 'bot', `Remark ${n} on the tulips of bed ${n}`)
+    for (let n = 0; n < 30; n++)
+      await tenant.say(conversationId, n % 2 ? 'ada' : 'bot', `Remark ${n} on the tulips of bed ${n}`)
     const fronts = []
     for (const query of ['tulips of bed 2', 'place number 7', 'remark 4']) {
       const { messages } = await build({ query, semanticRecall: { k: 2 }, tokenBudget: 1_200 })
@@ -198,7 +199,7 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
   })
 
   it('is what the viewer may see: of a private turn nothing, nor a profile that was made of one', async () => {
-    const psst = await tenant.say(room, 'ada', 'psst', { audience: ['bob'] })
+    const psst = await tenant.say(conversationId, 'ada', 'psst', { audience: ['bob'] })
     const [secret] = await told([lives('hiding', { sourceTurnId: psst.id })])
     const [open] = await told([lives('Rome')])
     await profile('ada', '- hides', [open!.id, secret!.id])
@@ -211,12 +212,12 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
     expect(await seen('bot')).toEqual([1, ['eve']])
     expect(await seen('bob')).toEqual([2, ['ada', 'eve']])
     expect(await seen('eve')).toEqual([1, []])
-    await profile('bob', '- owns this room')
+    await profile('bob', '- owns this conversation')
     expect(await seen('bot')).toEqual([1, ['bob', 'eve']])
     await world.deps.db.fact.delete({ where: { id: open!.id } })
     expect(await seen('bot')).toEqual([0, ['bob']])
     await expect(
-      buildContext(world.deps, world.tenant().as('ada'), { conversationId: room, tokenBudget: 99 }),
+      buildContext(world.deps, world.tenant().as('ada'), { conversationId, tokenBudget: 99 }),
     ).rejects.toThrow()
   })
 

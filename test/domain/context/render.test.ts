@@ -53,7 +53,7 @@ describe('what is rendered', () => {
     expect([taken, prompt, models]).toEqual([[], { system: [], messages: [] }, []])
   })
 
-  it('is taken by the AI SDK as it checks messages itself, whatever the room', async () => {
+  it('is taken by the AI SDK as it checks messages itself, whatever the conversation', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const context = await contextOf(given)
@@ -66,7 +66,7 @@ describe('what is rendered', () => {
     )
   }, 60_000)
 
-  it('is what OpenAI and Anthropic say they take, whatever the room', async () => {
+  it('is what OpenAI and Anthropic say they take, whatever the conversation', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const context = await contextOf(given)

@@ -3,14 +3,14 @@
 import { describe, expect, it } from 'vitest'
 import { LEAST, windowStart } from '../../../src/domain/context/window.ts'
 
-/** Turns of one token each at places 1, 2, 3 …, of which `room` fit. */
-const startOf = (turns: number, room: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) =>
+/** Turns of one token each at places 1, 2, 3 …, of which `space` fit. */
+const startOf = (turns: number, space: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) =>
   windowStart({
     places: Array.from({ length: turns }, (_, n) => n + 1),
     complete: true,
     turns: null,
     inSteps: true,
-    fill: (start) => (turns - start) / room,
+    fill: (start) => (turns - start) / space,
     ...more,
   })
 

@@ -1,13 +1,10 @@
-// The feed of a room, as its live readers see it: what the bus loses is found, views change while one reads, and the
-// room's end is everybody's.
+// The feed of a conversation, as its live readers see it: what the bus loses is found, views change while one reads, and the
+// conversation's end is everybody's.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import {
-  createConversation,
-  deleteConversation,
-  type CreateConversationInput,
-} from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/platform.ts'
+import { createConversation, type CreateConversationInput } from '../../../src/domain/conversation.ts'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
 import { createFeeds } from '../../../src/domain/event/feed.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
@@ -18,23 +15,24 @@ import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { lines, range, read, sawSeq, textOf, type Reading } from '../../support/reading.ts'
 
-describe.each(backends)('the feed of a room, on $name', (backend) => {
+describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   let site: Site
   let one: Process
   let other: Process
   let ada: Viewer
-  let room: string
+  let conversationId: string
 
-  const newRoom = async (...actors: string[]) => {
+  const newConversation = async (...actors: string[]) => {
     const participants: CreateConversationInput['participants'] = actors.map((actor) => ({ actor }))
     return (await createConversation(one.deps, ada, { participants })).id
   }
-  const say = (content: string, more: Partial<TurnInput> = {}, to = room) =>
+  const say = (content: string, more: Partial<TurnInput> = {}, to = conversationId) =>
     appendTurn(one.deps, ada, { conversationId: to, turn: { role: 'USER', content, ...more } })
-  const open = async (more: Partial<TurnInput> = {}, to = room) =>
+  const open = async (more: Partial<TurnInput> = {}, to = conversationId) =>
     (await openTurn(one.deps, ada, { conversationId: to, turn: { role: 'ASSISTANT', ...more } })).id
   const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { turnId, text })
-  const as = (actor: string, deps: Deps = other.deps, to = room) => read(deps, ada, { conversationId: to, as: actor })
+  const as = (actor: string, deps: Deps = other.deps, to = conversationId) =>
+    read(deps, ada, { conversationId: to, as: actor })
   const told = ({ events }: Reading, from = 0) => lines(events.slice(from))
 
   beforeAll(async () => {
@@ -46,7 +44,7 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
   beforeEach(async () => {
     one.wire.lose = other.wire.lose = () => false
     ada = newViewer()
-    room = await newRoom('ada', 'bob')
+    conversationId = await newConversation('ada', 'bob')
   })
 
   it('reads what is new once, however many listen', async () => {
@@ -89,13 +87,13 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
 
   describe('without a bus', () => {
     const losing = async (actor = 'bob') => {
-      const place = await newRoom('ada', 'bob')
+      const place = await newConversation('ada', 'bob')
       return { place, reading: await as(actor, other.deps, place) }
     }
 
     it.concurrent('finds within some seconds what was written, said and deleted', async () => {
       const [journal, open_, gone] = [await losing(), await losing(), await losing()]
-      const places = [journal, open_, gone].map(({ place }) => `room:${place}`)
+      const places = [journal, open_, gone].map(({ place }) => `conversation:${place}`)
       const before = other.wire.lose
       other.wire.lose = (message, topic) => places.includes(topic) || before(message, topic)
       const { seq } = await say('unheard', {}, journal.place)
@@ -115,7 +113,7 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
       await reading.until('the turn', ({ events }) => events.length > 0)
       const before = other.wire.lose
       other.wire.lose = (message, topic) =>
-        (topic === `room:${place}` && message.type === 'entries') || before(message, topic)
+        (topic === `conversation:${place}` && message.type === 'entries') || before(message, topic)
       const { seq } = await say('unheard', {}, place)
       const talking = setInterval(() => void write(turnId, 'bla '), 100)
       try {
@@ -144,9 +142,9 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
     })
   })
 
-  it('ends with the room, for all who listen anywhere; afterwards there is none', async () => {
+  it('ends with the conversation, for all who listen anywhere; afterwards there is none', async () => {
     const readings = [await as('bob'), await as('eve', one.deps), await as('ada')]
-    await deleteConversation(one.deps, ada, room)
+    await deleteConversation(one.deps, ada, conversationId)
     for (const reading of readings) {
       await reading.until('the end', ({ end }) => end)
       expect(told(reading)).toEqual(['ConversationDeleted'])
@@ -161,10 +159,7 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
     const carl = await as('carl')
     await carl.until('the text so far', (each) => textOf(each, early) === 'early ')
     const from = carl.events.length
-    await addParticipant(one.deps, ada, {
-      conversationId: room,
-      participant: { actor: 'carl', history: 'SINCE_JOINED' },
-    })
+    await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'carl', history: 'SINCE_JOINED' } })
     await write(early, 'and hidden')
     const late = await open()
     await write(late, 'late')
@@ -182,14 +177,14 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
     const bob = await as('bob')
     const eve = await as('eve')
     await bob.until('the text', (each) => textOf(each, turnId) === 'before ')
-    await removeParticipant(one.deps, ada, { conversationId: room, actor: 'bob' })
+    await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
     await write(turnId, 'after')
     await commitTurn(one.deps, ada, { turnId })
     await say('after')
-    await markRead(one.deps, ada, { conversationId: room, seq: 6 })
+    await markRead(one.deps, ada, { conversationId, seq: 6 })
     await eve.until('the read mark', ({ events }) => events.at(-1)?.type === 'ParticipantRead')
     expect(told(bob)).toEqual(['0-7 before ', '4 ParticipantLeft'])
-    await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'bob' } })
+    await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'bob' } })
     await say('again')
     await bob.until('the next turn', sawSeq(8))
     expect(told(bob, 2)).toEqual(['7 ParticipantJoined', '8 TurnAppended'])
@@ -201,8 +196,8 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
     const eve = await as('eve')
     // The mark is looked up when bob has left already.
     other.wire.hold()
-    await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId: room, seq: 1 })
-    await removeParticipant(one.deps, ada, { conversationId: room, actor: 'bob' })
+    await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId, seq: 1 })
+    await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
     await new Promise((resolve) => setTimeout(resolve, 50))
     other.wire.release()
     const { seq } = await say('after')
@@ -214,7 +209,7 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
 
   it('brings a first private turn live to those it is meant for, and to nobody else', async () => {
     const [bob, carl, eve] = [await as('bob'), await as('carl'), await as('eve')]
-    await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'carl' } })
+    await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'carl' } })
     await say('psst', { audience: ['bob'] })
     const turnId = await open({ audience: ['carl'] })
     await write(turnId, 'hush')
@@ -246,7 +241,7 @@ describe.each(backends)('the feed of a room, on $name', (backend) => {
     const deps: Deps = { ...other.deps, pool: between }
     deps.feeds = createFeeds(deps)
     other.wire.lose = () => true
-    const reading = await read(deps, ada, { conversationId: room, after: 2 })
+    const reading = await read(deps, ada, { conversationId, after: 2 })
     other.wire.lose = () => false
     other.wire.restore()
     await reading.until('the opening', sawSeq(3))

@@ -1,12 +1,12 @@
-// The inbox: what somebody's list of rooms is told, with its reason, and above all what it is not told.
+// The inbox: what somebody's list of conversations is told, with its reason, and above all what it is not told.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   createConversation,
-  deleteConversation,
   updateConversation,
   type CreateConversationInput,
 } from '../../../src/domain/conversation.ts'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { readInbox, type InboxEvent } from '../../../src/domain/event/inbox.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
@@ -24,19 +24,19 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   let one: Process
   let other: Process
   let ada: Viewer
-  let room: string
+  let conversationId: string
   let inboxes: AsyncIterator<InboxEvent>[]
 
-  const newRoom = async (participants: CreateConversationInput['participants']) =>
+  const newConversation = async (participants: CreateConversationInput['participants']) =>
     (await createConversation(one.deps, ada, { participants })).id
   const say = (actor: string, more: Partial<TurnInput> = {}) =>
-    appendTurn(one.deps, ada, { conversationId: room, turn: { role: 'USER', content: 'x', actor, ...more } })
+    appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } })
   const open = async (actor: string, more: Partial<TurnInput> = {}) =>
-    (await openTurn(one.deps, ada, { conversationId: room, turn: { role: 'ASSISTANT', actor, ...more } })).id
+    (await openTurn(one.deps, ada, { conversationId, turn: { role: 'ASSISTANT', actor, ...more } })).id
 
   type Inbox = {
     events: InboxEvent[]
-    /** The reasons it was given for the room so far, once all that was done before has come through. */
+    /** The reasons it was given for the conversation so far, once all that was done before has come through. */
     reasons(of?: string): Promise<string[]>
   }
 
@@ -49,7 +49,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     })()
     return {
       events,
-      async reasons(of = room) {
+      async reasons(of = conversationId) {
         // A last thing that everybody is told of.
         const mark = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).id
         await expect.poll(() => events.some((event) => event.conversationId === mark), { timeout: 10_000 }).toBe(true)
@@ -68,16 +68,16 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   beforeEach(async () => {
     inboxes = []
     ada = newViewer()
-    room = await newRoom(['ada', 'bob', 'carl'].map((actor) => ({ actor })))
+    conversationId = await newConversation(['ada', 'bob', 'carl'].map((actor) => ({ actor })))
   })
   afterEach(async () => {
     for (const inbox of inboxes) await inbox.return!()
   })
 
   describe('says ADDED', () => {
-    it('to whom a room is made with', async () => {
+    it('to whom a conversation is made with', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
-      const made = await newRoom([{ actor: 'bob' }, { actor: 'carl' }])
+      const made = await newConversation([{ actor: 'bob' }, { actor: 'carl' }])
       expect(await bob.reasons(made)).toEqual(['ADDED'])
       expect(await eve.reasons(made)).toEqual([])
     })
@@ -85,13 +85,13 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     it('to whom is added, once, and to nobody else', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
       for (const displayName of [null, 'Eve']) {
-        await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'eve', displayName } })
+        await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve', displayName } })
       }
       expect(await eve.reasons()).toEqual(['ADDED', 'UPDATED'])
       expect(await bob.reasons()).toEqual(['UPDATED'])
     })
 
-    it('to whom speaks without being in the room', async () => {
+    it('to whom speaks without being in the conversation', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
       await say('eve')
       expect((await eve.reasons()).sort()).toEqual(['ADDED', 'TURN'])
@@ -101,15 +101,15 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
   it('says each thing once, whatever comes after it', async () => {
     const eve = await listen('eve')
-    await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'eve' } })
+    await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
     expect(await eve.reasons()).toEqual(['ADDED'])
     await say('ada')
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN'])
-    await updateConversation(one.deps, ada, { id: room, title: 'new' })
+    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED'])
     await say('ada')
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN'])
-    await removeParticipant(one.deps, ada, { conversationId: room, actor: 'eve' })
+    await removeParticipant(one.deps, ada, { conversationId, actor: 'eve' })
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN', 'REMOVED'])
     await say('ada')
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN', 'REMOVED'])
@@ -135,20 +135,22 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     it('once for many that come together', async () => {
       const bob = await listen('bob')
       const turns = range(1, 1000).map((n) => ({ role: 'USER' as const, content: `${n}` }))
-      await appendTurns(one.deps, ada, { conversationId: room, turns })
+      await appendTurns(one.deps, ada, { conversationId, turns })
       expect(await bob.reasons()).toEqual(['TURN'])
     })
 
-    it('for each of many rooms', async () => {
+    it('for each of many conversations', async () => {
       const bob = await listen('bob')
-      const rooms = await Promise.all(range(1, 20).map(() => newRoom([{ actor: 'ada' }, { actor: 'bob' }])))
+      const conversationIds = await Promise.all(
+        range(1, 20).map(() => newConversation([{ actor: 'ada' }, { actor: 'bob' }])),
+      )
       await Promise.all(
-        rooms.map((conversationId) =>
+        conversationIds.map((conversationId) =>
           appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } }),
         ),
       )
       await bob.reasons()
-      for (const made of rooms) expect((await bob.reasons(made)).sort()).toEqual(['ADDED', 'TURN'])
+      for (const made of conversationIds) expect((await bob.reasons(made)).sort()).toEqual(['ADDED', 'TURN'])
     })
   })
 
@@ -166,28 +168,28 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
   it('says READ to the one who has read, and only when the mark moves', async () => {
     const [bob, carl] = [await listen('bob'), await listen('carl')]
-    await markRead(one.deps, ada, { conversationId: room, seq: 2, as: 'bob' })
-    await markRead(one.deps, ada, { conversationId: room, seq: 1, as: 'bob' })
+    await markRead(one.deps, ada, { conversationId, seq: 2, as: 'bob' })
+    await markRead(one.deps, ada, { conversationId, seq: 1, as: 'bob' })
     expect(await bob.reasons()).toEqual(['READ'])
     expect(await carl.reasons()).toEqual([])
   })
 
-  it('says UPDATED when the room changes, or a turn of it', async () => {
+  it('says UPDATED when the conversation changes, or a turn of it', async () => {
     const { id } = await say('ada')
     const [bob, eve] = [await listen('bob'), await listen('eve')]
-    await updateConversation(one.deps, ada, { id: room, title: 'new' })
+    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
     expect(await bob.reasons()).toEqual(['UPDATED'])
     await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'y' } })
     expect(await bob.reasons()).toEqual(['UPDATED', 'UPDATED'])
     expect(await eve.reasons()).toEqual([])
   })
 
-  it('says nothing of facts: they are read in the room', async () => {
+  it('says nothing of facts: they are read in the conversation', async () => {
     const bob = await listen('bob')
     const {
       facts: [fact],
     } = await recordFacts(one.deps, ada, {
-      conversationId: room,
+      conversationId,
       facts: [{ subject: 'Ada', predicate: 'likes', object: 'tea' }],
     })
     await retractFact(one.deps, ada, { factId: fact!.id })
@@ -196,20 +198,20 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await bob.reasons()).toEqual(['TURN'])
   })
 
-  it('says REMOVED to whom leaves, then nothing of the room until they are back', async () => {
+  it('says REMOVED to whom leaves, then nothing of the conversation until they are back', async () => {
     const [bob, carl] = [await listen('bob'), await listen('carl')]
-    await removeParticipant(one.deps, ada, { conversationId: room, actor: 'bob' })
+    await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
     await say('ada')
-    await updateConversation(one.deps, ada, { id: room, title: 'new' })
+    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
     expect(await bob.reasons()).toEqual(['REMOVED'])
     expect(await carl.reasons()).not.toContain('REMOVED')
-    await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'bob' } })
+    await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'bob' } })
     expect(await bob.reasons()).toEqual(['REMOVED', 'ADDED'])
   })
 
-  it('says DELETED to all who are in the room', async () => {
+  it('says DELETED to all who are in the conversation', async () => {
     const [bob, carl, eve] = [await listen('bob'), await listen('carl'), await listen('eve')]
-    await deleteConversation(one.deps, ada, room)
+    await deleteConversation(one.deps, ada, conversationId)
     expect(await bob.reasons()).toEqual(['DELETED'])
     expect(await carl.reasons()).toEqual(['DELETED'])
     expect(await eve.reasons()).toEqual([])
@@ -218,8 +220,8 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   it('says nothing of other tenants, whose actors may have the same names', async () => {
     const stranger = await listen('bob', other, newViewer())
     await say('ada')
-    await updateConversation(one.deps, ada, { id: room, title: 'new' })
-    await deleteConversation(one.deps, ada, room)
+    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
+    await deleteConversation(one.deps, ada, conversationId)
     expect(await stranger.reasons()).toEqual([])
   })
 
@@ -228,7 +230,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     const { createdAt } = await say('ada')
     await bob.reasons()
     const [event] = bob.events
-    expect(event).toMatchObject({ conversationId: room, reason: 'TURN', viewer: { ...ada, actor: 'bob' } })
+    expect(event).toMatchObject({ conversationId, reason: 'TURN', viewer: { ...ada, actor: 'bob' } })
     expect(Math.abs(event!.at.getTime() - createdAt.getTime())).toBeLessThan(5_000)
   })
 

@@ -1,8 +1,9 @@
-// One reader of a room: what it has missed, then what comes, without a gap or a repeat, however slowly it reads.
+// One reader of a conversation: what it has missed, then what comes, without a gap or a repeat, however slowly it reads.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createConversation, deleteConversation, updateConversation } from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/platform.ts'
+import { createConversation, updateConversation } from '../../../src/domain/conversation.ts'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
 import { readEventsOf } from '../../../src/domain/event/reader.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
 import { setPresence } from '../../../src/domain/presence.ts'
@@ -16,24 +17,24 @@ import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { deltasOf, lines, range, read, sawSeq, seqsOf, textOf, type Reading } from '../../support/reading.ts'
 
-describe.each(backends)('a reader of a room, on $name', (backend) => {
+describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   let site: Site
   let one: Process
   let other: Process
   let ada: Viewer
-  let room: string
+  let conversationId: string
 
   const say = (content: string, deps: Deps = one.deps) =>
-    appendTurn(deps, ada, { conversationId: room, turn: { role: 'USER', content } })
+    appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content } })
   const sayMany = (from: number, to: number) =>
     appendTurns(one.deps, ada, {
-      conversationId: room,
+      conversationId,
       turns: range(from, to).map((n) => ({ role: 'USER' as const, content: `turn ${n}` })),
     })
-  const open = async () => (await openTurn(one.deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })).id
+  const open = async () => (await openTurn(one.deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })).id
   const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { turnId, text })
-  const from = (after?: number | null, deps: Deps = one.deps) => read(deps, ada, { conversationId: room, after })
-  const head = async () => (await readLastSeq(one.deps.pool, ada.tenant, room))!
+  const from = (after?: number | null, deps: Deps = one.deps) => read(deps, ada, { conversationId, after })
+  const head = async () => (await readLastSeq(one.deps.pool, ada.tenant, conversationId))!
   const stop = (readings: Reading[]) => Promise.all(readings.map((reading) => reading.stop()))
 
   beforeAll(async () => {
@@ -45,7 +46,7 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
   beforeEach(async () => {
     one.wire.lose = other.wire.lose = () => false
     ada = newViewer()
-    room = (await createConversation(one.deps, ada, { participants: [{ actor: 'ada' }] })).id
+    conversationId = (await createConversation(one.deps, ada, { participants: [{ actor: 'ada' }] })).id
   })
 
   it('gets the journal after its cursor, then what comes, while others write', async () => {
@@ -89,11 +90,11 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
     await commitTurn(one.deps, ada, { turnId: kept })
     await abortTurn(one.deps, ada, { turnId: dropped, reason: 'why not' })
     const newer = await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'second' } })
-    await addParticipant(one.deps, ada, { conversationId: room, participant: { actor: 'bob', kind: 'AGENT' } })
-    await setPresence(one.deps, { ...ada, actor: 'bob' }, { conversationId: room, state: 'THINKING' }, null)
-    await removeParticipant(one.deps, ada, { conversationId: room, actor: 'bob' })
-    await markRead(one.deps, ada, { conversationId: room, seq: 9 })
-    await updateConversation(one.deps, ada, { id: room, title: 'new' })
+    await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'bob', kind: 'AGENT' } })
+    await setPresence(one.deps, { ...ada, actor: 'bob' }, { conversationId, state: 'THINKING' }, null)
+    await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
+    await markRead(one.deps, ada, { conversationId, seq: 9 })
+    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
     const entries = [
       '1 ParticipantJoined',
       '2 TurnAppended',
@@ -120,7 +121,7 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
     await late.until('the update', sawSeq(10))
     expect(lines(late.events)).toEqual(entries)
     const [, appended, , , committed, aborted, superseded] = late.events
-    expect(appended).toMatchObject({ conversationId: room, turn: { id, text: 'first', supersededBy: newer.id } })
+    expect(appended).toMatchObject({ conversationId, turn: { id, text: 'first', supersededBy: newer.id } })
     expect(committed).toMatchObject({ turn: { id: kept, text: 'kept', status: 'COMMITTED' } })
     expect(aborted).toMatchObject({ turn: { id: dropped, status: 'ABORTED', abortReason: 'why not' } })
     expect(superseded).toMatchObject({ turn: { id, text: 'first' }, by: { id: newer.id, text: 'second' } })
@@ -233,7 +234,7 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
       await slow.stop()
     })
 
-    it.each([254, 255, 256, 300])('hears once of the end of the room, %i turns before', async (turns) => {
+    it.each([254, 255, 256, 300])('hears once of the end of the conversation, %i turns before', async (turns) => {
       const slow = await from(null, other.deps)
       const quick = await from(null, other.deps)
       slow.pause()
@@ -242,7 +243,7 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
       await slow.until('the turn', sawSeq(2))
       await sayMany(1, turns)
       await quick.until('the last turn', sawSeq(turns + 2))
-      await deleteConversation(one.deps, ada, room)
+      await deleteConversation(one.deps, ada, conversationId)
       await quick.until('the end', ({ end }) => end)
       slow.resume()
       await slow.until('the end', ({ end }) => end)
@@ -272,7 +273,7 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
     })
   })
 
-  it('is refused beyond the head, in a room that is not there, and with what makes no sense', async () => {
+  it('is refused beyond the head, in a conversation that is not there, and with what makes no sense', async () => {
     await sayMany(1, 3)
     const error = await from(5).catch((error: Error) => error)
     expect(error).toBeInstanceOf(InvalidInput)
@@ -282,13 +283,13 @@ describe.each(backends)('a reader of a room, on $name', (backend) => {
     for (const after of [-1, 1.5, 2 ** 31]) await expect(from(after)).rejects.toThrow(InvalidInput)
     const unknown = `conv_${'0'.repeat(26)}`
     await expect(readEventsOf(one.deps, ada, { conversationId: unknown })).rejects.toThrow(NotFound)
-    await expect(readEventsOf(one.deps, newViewer(), { conversationId: room })).rejects.toThrow(NotFound)
-    await expect(readEventsOf(one.deps, ada, { conversationId: 'room' })).rejects.toThrow(InvalidInput)
-    await expect(readEventsOf(one.deps, ada, { conversationId: room, as: '' })).rejects.toThrow(InvalidInput)
+    await expect(readEventsOf(one.deps, newViewer(), { conversationId })).rejects.toThrow(NotFound)
+    await expect(readEventsOf(one.deps, ada, { conversationId: 'conversation' })).rejects.toThrow(InvalidInput)
+    await expect(readEventsOf(one.deps, ada, { conversationId, as: '' })).rejects.toThrow(InvalidInput)
   })
 
   it('ends when it is told to, also while it waits', async () => {
-    const iterable = await readEventsOf(one.deps, ada, { conversationId: room, after: 0 })
+    const iterable = await readEventsOf(one.deps, ada, { conversationId, after: 0 })
     expect((await iterable.next()).value.event.type).toBe('ParticipantJoined')
     const waiting = iterable.next()
     await iterable.return!()

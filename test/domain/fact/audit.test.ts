@@ -34,9 +34,9 @@ describe.each(backends)('the memory audit on $name', (backend) => {
   it('counts what is known twice, what cannot both hold, and what is never found', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room('ada', 'bob', 'carl', { actor: 'bot', kind: 'AGENT' })
+    const conversationId = await tenant.newConversation('ada', 'bob', 'carl', { actor: 'bot', kind: 'AGENT' })
     const record = (actor: string, facts: object[]) =>
-      recordFacts(deps, tenant.as(actor), { conversationId: room, facts: facts as never })
+      recordFacts(deps, tenant.as(actor), { conversationId, facts: facts as never })
 
     // Two say the same, and a third contradicts both: not reconciled yet.
     await record('ada', [
@@ -73,7 +73,7 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     expect(await auditMemory(deps, tenant.as('ada'))).toEqual(expected)
 
     // What was said in private shifts nothing but for those it was said to.
-    const { id } = await tenant.say(room, 'bob', 'psst', { audience: ['carl'] })
+    const { id } = await tenant.say(conversationId, 'bob', 'psst', { audience: ['carl'] })
     const secret = { ...fact('bob', 'fears', 'spiders'), sourceTurnId: id }
     for (let n = 0; n < 3; n++) await record('bob', [secret])
     await record('bob', [{ ...secret, object: 'the spiders' }])

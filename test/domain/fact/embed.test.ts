@@ -29,13 +29,13 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     world.deps.db.fact.count({ where: { embeddedBy: name, id: { in: ids } } })
   const soon = (check: () => Promise<unknown>) => vi.waitFor(check, { timeout: 5_000, interval: 20 })
 
-  it('they have vectors within a second of being written, of a room or of none', async () => {
+  it('they have vectors within a second of being written, of a conversation or of none', async () => {
     const tenant = world.tenant()
     const ids = await tell(tenant, 'kittens')
     const {
       facts: [fact],
     } = await recordFacts(world.deps, tenant.as('ada'), {
-      conversationId: await tenant.room('ada'),
+      conversationId: await tenant.newConversation('ada'),
       facts: [{ subject: 'Ada', predicate: 'lives in', object: 'Rome' }],
     })
     const { name } = world.deps.embedder
@@ -49,27 +49,27 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
 
   it('or at once, when asked: zeros for an object that says nothing, no key for a fact that does', async () => {
     const embedder = fakeEmbedder()
-    const ground = await groundOf(embedder)
+    const platform = await groundOf(embedder)
     const [one, two] = (await tell(world.tenant(), 'kittens', 'nothing')) as [string, string]
-    const found = await embedFacts(ground, [one, two, 'fact_gone'])
+    const found = await embedFacts(platform, [one, two, 'fact_gone'])
     expect([...found.keys()]).toEqual([one])
     expect(found.get(one)![0]).toBeCloseTo(Math.cos(0.07))
     expect(embedder.calls.flat().sort()).toEqual(['Ada knows kittens', 'Ada knows nothing', 'kittens', 'nothing'])
     expect(await readBy(embedder.name, [one, two])).toBe(2)
-    expect((await embedFacts(ground, [one, two])).size).toBe(1)
+    expect((await embedFacts(platform, [one, two])).size).toBe(1)
     expect(embedder.calls).toHaveLength(1)
   })
 
   // The embedded database has one connection: there is nobody else.
   if (backend.name === 'postgres') {
     it('or at once, also while somebody else writes the fact', async () => {
-      const ground = await groundOf(fakeEmbedder())
+      const platform = await groundOf(fakeEmbedder())
       const [id] = (await tell(world.tenant(), 'kittens')) as [string]
       const client = await world.deps.pool.connect()
       try {
         await client.query('BEGIN')
         await client.query('SELECT FROM fact WHERE id = $1 FOR NO KEY UPDATE', [id])
-        expect([...(await embedFacts(ground, [id])).keys()]).toEqual([id])
+        expect([...(await embedFacts(platform, [id])).keys()]).toEqual([id])
       } finally {
         await client.query('ROLLBACK')
         client.release()
@@ -87,11 +87,11 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   })
 
   it('done twice at the same time, it is done once', async () => {
-    const ground = await groundOf(fakeEmbedder())
+    const platform = await groundOf(fakeEmbedder())
     const ids = await tell(world.tenant(), ...Array.from({ length: 20 }, (_, n) => `a thing of number ${n}`))
-    await Promise.all([embedFacts(ground, ids), embedFacts(ground, ids), embedFacts(ground, ids.toReversed())])
-    expect((await embedFacts(ground, ids)).size).toBe(20)
-    expect(await vectorsOf(ground.embedding.searched().name, ids)).toBe(20)
+    await Promise.all([embedFacts(platform, ids), embedFacts(platform, ids), embedFacts(platform, ids.toReversed())])
+    expect((await embedFacts(platform, ids)).size).toBe(20)
+    expect(await vectorsOf(platform.embedding.searched().name, ids)).toBe(20)
   })
 
   it('one that is refused holds up nobody', async () => {
@@ -109,15 +109,15 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     embedder.before = () => {
       throw away()
     }
-    const ground = await groundOf(embedder)
+    const platform = await groundOf(embedder)
     const ids = await tell(world.tenant(), 'kittens')
     const warnings: string[] = []
     const log = { ...world.deps.log, warn: (_: object, message: string) => void warnings.push(message) }
-    expect(await embedFacts({ ...ground, log }, ids)).toEqual(new Map())
+    expect(await embedFacts({ ...platform, log }, ids)).toEqual(new Map())
     expect(await readBy(embedder.name, ids)).toBe(0)
     expect(warnings).toEqual(['facts could not be embedded: they are compared by their words'])
 
-    const work = createFactEmbedding({ ...ground, log }, { sweepMs: 50 })
+    const work = createFactEmbedding({ ...platform, log }, { sweepMs: 50 })
     started.push(work)
     work.start()
     await soon(async () => expect(warnings).toHaveLength(2))

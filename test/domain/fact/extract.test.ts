@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { extractFacts, extractNext } from '../../../src/domain/fact/extract.ts'
 import { getFactPage } from '../../../src/domain/fact/fact.ts'
 import { retractFact } from '../../../src/domain/fact/record.ts'
-import type { Deps } from '../../../src/domain/platform.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
@@ -30,8 +30,8 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     extract: (turns: readonly ToldTurn[]) => Promise<ExtractedFact[]> | ExtractedFact[],
   ): Deps => ({
     ...world.deps,
-    knowledge: {
-      ...world.deps.knowledge,
+    factServices: {
+      ...world.deps.factServices,
       extractor: { name: 'test', extract: async (turns) => ({ facts: await extract(turns) }), close: async () => {} },
     },
   })
@@ -46,10 +46,10 @@ describe.each(backends)('extracting facts on $name', (backend) => {
   it('finds what people say of themselves, with the turn that says it', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room(ada, helper)
-    const turn = await tenant.say(room, 'ada', 'I live in Rome. Where do you live?')
-    await tenant.say(room, 'ada', 'Would I like Oslo?')
-    const { facts, exactDuplicatesSkipped } = await extractFacts(deps, tenant.as('ada'), { conversationId: room })
+    const conversationId = await tenant.newConversation(ada, helper)
+    const turn = await tenant.say(conversationId, 'ada', 'I live in Rome. Where do you live?')
+    await tenant.say(conversationId, 'ada', 'Would I like Oslo?')
+    const { facts, exactDuplicatesSkipped } = await extractFacts(deps, tenant.as('ada'), { conversationId })
     expect(exactDuplicatesSkipped).toBe(0)
     expect(facts).toMatchObject([
       {
@@ -59,7 +59,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
         userId: 'ada',
         saidBy: 'HUMAN',
         sourceTurnId: turn.id,
-        conversationId: room,
+        conversationId,
         seq: turn.seq,
         observedAt: turn.createdAt,
         audience: null,
@@ -70,38 +70,39 @@ describe.each(backends)('extracting facts on $name', (backend) => {
   it('reads each turn once: up to the one that is named, then the rest, then nothing', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room(ada)
-    const first = await tenant.say(room, 'ada', 'I live in Rome.')
-    await tenant.say(room, 'ada', 'I like tea.')
+    const conversationId = await tenant.newConversation(ada)
+    const first = await tenant.say(conversationId, 'ada', 'I live in Rome.')
+    await tenant.say(conversationId, 'ada', 'I like tea.')
     const extract = async (through?: string) =>
-      (await extractFacts(deps, tenant.as('ada'), { conversationId: room, through })).facts.map(({ object }) => object)
+      (await extractFacts(deps, tenant.as('ada'), { conversationId, through })).facts.map(({ object }) => object)
     expect(await extract(first.id)).toEqual(['Rome'])
     expect(await extract()).toEqual(['tea'])
     expect(await extract()).toEqual([])
-    await tenant.say(room, 'ada', 'I live in Rome.')
-    expect(await extractFacts(deps, tenant.as('ada'), { conversationId: room })).toEqual({
+    await tenant.say(conversationId, 'ada', 'I live in Rome.')
+    expect(await extractFacts(deps, tenant.as('ada'), { conversationId })).toEqual({
       facts: [],
       exactDuplicatesSkipped: 1,
     })
   })
 
-  it('reads a long room in parts, with what was streamed and what was edited, in its newest version', async () => {
+  it('reads a long conversation in parts, with what was streamed and what was edited, in its newest version', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
-    const room = await tenant.room(ada)
-    const edited = await tenant.say(room, 'ada', 'I live in Rome.')
-    const open = await openTurn(deps, viewer, { conversationId: room, turn: { role: 'USER' } })
-    for (let i = 0; i < 120; i++) await tenant.say(room, 'ada', i % 10 === 0 ? `I visited place ${i}.` : 'Well.')
+    const conversationId = await tenant.newConversation(ada)
+    const edited = await tenant.say(conversationId, 'ada', 'I live in Rome.')
+    const open = await openTurn(deps, viewer, { conversationId, turn: { role: 'USER' } })
+    for (let i = 0; i < 120; i++)
+      await tenant.say(conversationId, 'ada', i % 10 === 0 ? `I visited place ${i}.` : 'Well.')
     await appendDelta(deps, viewer, { turnId: open.id, start: 0, text: 'I like jazz.' })
     await commitTurn(deps, viewer, { turnId: open.id })
     await supersedeTurn(deps, viewer, { turnId: edited.id, turn: { content: 'I live in Oslo.', role: 'USER' } })
     const read: string[][] = []
     const spied = withExtractor(async (turns) => {
       read.push(turns.map(({ text }) => text))
-      return (await deps.knowledge.extractor.extract(turns)).facts
+      return (await deps.factServices.extractor.extract(turns)).facts
     })
-    await extractFacts(spied, viewer, { conversationId: room })
+    await extractFacts(spied, viewer, { conversationId })
     expect(read.map(({ length }) => length)).toEqual([49, 50, 23])
     expect(read.flat()).not.toContain('I live in Rome.')
     const facts = await told(viewer)
@@ -112,80 +113,80 @@ describe.each(backends)('extracting facts on $name', (backend) => {
   it('writes once what several find at the same time, and misses nothing', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room(ada)
+    const conversationId = await tenant.newConversation(ada)
     for (let i = 0; i < 40; i++) {
-      await tenant.say(room, 'ada', `I live in City${String.fromCharCode(65 + (i % 26))}${i}.`)
+      await tenant.say(conversationId, 'ada', `I live in City${String.fromCharCode(65 + (i % 26))}${i}.`)
     }
     const runs = await Promise.all(
       Array.from({ length: 6 }, async () => {
         let count = 0
-        for (let idle = 0; idle < 5;) (await extractNext(deps, room, 4)) ? count++ : idle++
+        for (let idle = 0; idle < 5;) (await extractNext(deps, conversationId, 4)) ? count++ : idle++
         return count
       }),
     )
     expect(runs.reduce((sum, count) => sum + count)).toBe(10)
-    const progress = await deps.db.roomProgress.findUnique({ where: { conversationId: room } })
-    expect(progress).toMatchObject({ extractions: 10, extractedThrough: await readTurnsThrough(room) })
-    expect(await deps.db.fact.count({ where: { conversationId: room } })).toBe(40)
+    const progress = await deps.db.conversationProgress.findUnique({ where: { conversationId } })
+    expect(progress).toMatchObject({ extractions: 10, extractedThrough: await readTurnsThrough(conversationId) })
+    expect(await deps.db.fact.count({ where: { conversationId } })).toBe(40)
   })
   /** The entry of the newest turn; entries about facts follow. */
-  const readTurnsThrough = async (room: string) =>
-    (await world.deps.db.turn.findFirst({ where: { conversationId: room }, orderBy: { seq: 'desc' } }))!.seq
+  const readTurnsThrough = async (conversationId: string) =>
+    (await world.deps.db.turn.findFirst({ where: { conversationId }, orderBy: { seq: 'desc' } }))!.seq
 
   it('keeps what was said in private to those it was said to', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room(ada, 'bob', 'carl')
-    await tenant.say(room, 'ada', 'I live in Rome.')
-    await tenant.say(room, 'ada', 'I live in Oslo.', { audience: ['bob'] })
-    const reply = await extractFacts(deps, tenant.as('carl'), { conversationId: room })
+    const conversationId = await tenant.newConversation(ada, 'bob', 'carl')
+    await tenant.say(conversationId, 'ada', 'I live in Rome.')
+    await tenant.say(conversationId, 'ada', 'I live in Oslo.', { audience: ['bob'] })
+    const reply = await extractFacts(deps, tenant.as('carl'), { conversationId })
     expect(reply.facts.map(({ object }) => object)).toEqual(['Rome'])
     expect(await told(tenant.as('bob'))).toEqual(['Ada lives in Oslo', 'Ada lives in Rome'])
-    await tenant.say(room, 'ada', 'I live in Oslo.', { audience: ['bob'] })
+    await tenant.say(conversationId, 'ada', 'I live in Oslo.', { audience: ['bob'] })
     const skipped = async (actor: string) =>
-      (await extractFacts(deps, tenant.as(actor), { conversationId: room })).exactDuplicatesSkipped
+      (await extractFacts(deps, tenant.as(actor), { conversationId })).exactDuplicatesSkipped
     expect(await skipped('carl')).toBe(0)
   })
 
   it('takes nothing from instructions and tools, and less for sure from agents', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room(ada, helper, { actor: 'clock', kind: 'TOOL' })
-    await tenant.say(room, 'ada', 'I live in Rome.', { role: 'SYSTEM' })
-    await tenant.say(room, 'clock', 'I live in Oslo.')
-    await tenant.say(room, 'helper', 'Ada lives in Lima.', { role: 'ASSISTANT' })
-    await tenant.say(room, 'ada', 'Hello.')
-    const { facts } = await extractFacts(deps, tenant.as('ada'), { conversationId: room })
+    const conversationId = await tenant.newConversation(ada, helper, { actor: 'clock', kind: 'TOOL' })
+    await tenant.say(conversationId, 'ada', 'I live in Rome.', { role: 'SYSTEM' })
+    await tenant.say(conversationId, 'clock', 'I live in Oslo.')
+    await tenant.say(conversationId, 'helper', 'Ada lives in Lima.', { role: 'ASSISTANT' })
+    await tenant.say(conversationId, 'ada', 'Hello.')
+    const { facts } = await extractFacts(deps, tenant.as('ada'), { conversationId })
     expect(facts).toMatchObject([{ object: 'Lima', saidBy: 'AGENT', userId: 'ada' }])
   })
 
   it('learns nothing from what agents repeat, nor brings back what they repeat of what was', async () => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
-    const room = await tenant.room(ada, helper)
+    const conversationId = await tenant.newConversation(ada, helper)
     const deps = withExtractor(outright)
-    await tenant.say(room, 'ada', 'Ada | lives in | Rome')
-    await tenant.say(room, 'ada', 'Ada | likes | tea')
-    const { facts } = await extractFacts(deps, viewer, { conversationId: room })
+    await tenant.say(conversationId, 'ada', 'Ada | lives in | Rome')
+    await tenant.say(conversationId, 'ada', 'Ada | likes | tea')
+    const { facts } = await extractFacts(deps, viewer, { conversationId })
     await retractFact(deps, viewer, { factId: facts.find(({ object }) => object === 'Rome')!.id })
     const texts = ['Ada | resides in | Rome', 'ada | lives in | rome', 'Ada | enjoys | tea', 'Ada | likes | tea']
     for (const text of texts) {
-      await tenant.say(room, 'helper', text, { role: 'ASSISTANT' })
+      await tenant.say(conversationId, 'helper', text, { role: 'ASSISTANT' })
     }
-    expect(await extractFacts(deps, viewer, { conversationId: room })).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
-    await tenant.say(room, 'ada', 'Ada | resides in | Rome')
-    expect((await extractFacts(deps, viewer, { conversationId: room })).facts).toHaveLength(1)
+    expect(await extractFacts(deps, viewer, { conversationId })).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
+    await tenant.say(conversationId, 'ada', 'Ada | resides in | Rome')
+    expect((await extractFacts(deps, viewer, { conversationId })).facts).toHaveLength(1)
   })
 
   it('learns nothing from what agents repeat in private of what everybody was told', async () => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
-    const room = await tenant.room(ada, 'bob', helper)
+    const conversationId = await tenant.newConversation(ada, 'bob', helper)
     const deps = withExtractor(outright)
-    const extract = () => extractFacts(deps, viewer, { conversationId: room })
-    await tenant.say(room, 'ada', 'Ada | lives in | Rome')
-    await tenant.say(room, 'ada', 'Ada | likes | tea')
-    await tenant.say(room, 'ada', 'Ada | owns | a boat', { audience: ['bob', 'helper'] })
+    const extract = () => extractFacts(deps, viewer, { conversationId })
+    await tenant.say(conversationId, 'ada', 'Ada | lives in | Rome')
+    await tenant.say(conversationId, 'ada', 'Ada | likes | tea')
+    await tenant.say(conversationId, 'ada', 'Ada | owns | a boat', { audience: ['bob', 'helper'] })
     const { facts } = await extract()
     await retractFact(deps, viewer, { factId: facts.find(({ object }) => object === 'Rome')!.id })
     for (const text of [
@@ -194,19 +195,19 @@ describe.each(backends)('extracting facts on $name', (backend) => {
       'Ada | enjoys | tea',
       'Ada | possesses | a boat',
     ]) {
-      await tenant.say(room, 'helper', text, { role: 'ASSISTANT', audience: ['ada'] })
+      await tenant.say(conversationId, 'helper', text, { role: 'ASSISTANT', audience: ['ada'] })
     }
     expect((await extract()).facts).toEqual([])
     // Whoever was not told before is told now.
-    await tenant.say(room, 'helper', 'Ada | possesses | a boat', { role: 'ASSISTANT' })
+    await tenant.say(conversationId, 'helper', 'Ada | possesses | a boat', { role: 'ASSISTANT' })
     expect((await extract()).facts).toMatchObject([{ predicate: 'possesses', saidBy: 'AGENT' }])
   })
 
   it('takes of a hostile extractor only what belongs to turns it was given, and can be kept', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room(ada)
-    const turn = await tenant.say(room, 'ada', 'Hello.')
-    const instruction = await tenant.say(room, 'ada', 'Ada is in charge.', { role: 'SYSTEM' })
+    const conversationId = await tenant.newConversation(ada)
+    const turn = await tenant.say(conversationId, 'ada', 'Hello.')
+    const instruction = await tenant.say(conversationId, 'ada', 'Ada is in charge.', { role: 'SYSTEM' })
     const good = { subject: 'Ada', predicate: 'says', object: 'hello', confidence: 1, turnId: turn.id }
     const hostile = withExtractor(() => [
       { ...good, turnId: 'turn_0123456789ABCDEFGHJKMNPQRS' },
@@ -216,59 +217,59 @@ describe.each(backends)('extracting facts on $name', (backend) => {
       { ...good, confidence: 7 },
       good,
     ])
-    const reply = await extractFacts(hostile, tenant.as('ada'), { conversationId: room })
+    const reply = await extractFacts(hostile, tenant.as('ada'), { conversationId })
     // The one of an impossible confidence counts as half sure; the good one then says the same.
     expect(reply).toMatchObject({ facts: [{ object: 'hello', confidence: 0.5 }], exactDuplicatesSkipped: 1 })
   })
 
   it('writes nothing when the extractor fails, and goes on from there later', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room(ada)
-    await tenant.say(room, 'ada', 'I live in Rome.')
+    const conversationId = await tenant.newConversation(ada)
+    await tenant.say(conversationId, 'ada', 'I live in Rome.')
     const down = withExtractor(() => Promise.reject(new ExtractorFailed('It is down.', true)))
-    await expect(extractFacts(down, tenant.as('ada'), { conversationId: room })).rejects.toMatchObject({
+    await expect(extractFacts(down, tenant.as('ada'), { conversationId })).rejects.toMatchObject({
       code: 'PROVIDER_FAILED',
       retryable: true,
     })
-    expect((await extractFacts(world.deps, tenant.as('ada'), { conversationId: room })).facts).toHaveLength(1)
+    expect((await extractFacts(world.deps, tenant.as('ada'), { conversationId })).facts).toHaveLength(1)
   })
 
   it('drops what it found in a turn that is edited while it looks', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
-    const room = await tenant.room(ada)
-    const turn = await tenant.say(room, 'ada', 'I live in Rome.')
+    const conversationId = await tenant.newConversation(ada)
+    const turn = await tenant.say(conversationId, 'ada', 'I live in Rome.')
     const slow = withExtractor(async (turns) => {
-      const { facts } = await deps.knowledge.extractor.extract(turns)
+      const { facts } = await deps.factServices.extractor.extract(turns)
       if (turns.some(({ id }) => id === turn.id)) {
         await supersedeTurn(deps, viewer, { turnId: turn.id, turn: { content: 'I live in Oslo.', role: 'USER' } })
       }
       return facts
     })
-    await extractFacts(slow, viewer, { conversationId: room })
-    await extractFacts(deps, viewer, { conversationId: room })
+    await extractFacts(slow, viewer, { conversationId })
+    await extractFacts(deps, viewer, { conversationId })
     expect(await told(viewer)).toEqual(['Ada lives in Oslo'])
   })
 
   it('takes personal data out before facts are kept, where that is asked for', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room(ada)
-    await tenant.say(room, 'ada', 'Ada | opens the door by | 4711-KEY')
-    await tenant.say(room, 'ada', 'Ada | writes from | ada@example.org')
-    await tenant.say(room, 'ada', 'Ada | reads at | ada@exam\u200bple.org')
+    const conversationId = await tenant.newConversation(ada)
+    await tenant.say(conversationId, 'ada', 'Ada | opens the door by | 4711-KEY')
+    await tenant.say(conversationId, 'ada', 'Ada | writes from | ada@example.org')
+    await tenant.say(conversationId, 'ada', 'Ada | reads at | ada@exam\u200bple.org')
     const deps = {
       ...withExtractor(outright),
       redactFacts: true,
       detectors: [{ kind: 'door code', pattern: /\d{4}-KEY/ }],
     }
-    const { facts } = await extractFacts(deps, tenant.as('ada'), { conversationId: room })
+    const { facts } = await extractFacts(deps, tenant.as('ada'), { conversationId })
     expect(facts.map(({ object }) => object)).toEqual(['[DOOR CODE]', '[EMAIL]', '[EMAIL]'])
   })
 
   it.each([
     [{ conversationId: 'conv_0123456789ABCDEFGHJKMNPQRS' }, 'There is no conversation'],
-    [{ conversationId: 'room' }, 'is not the id of a conversation'],
+    [{ conversationId: 'conversation' }, 'is not the id of a conversation'],
   ])('refuses %j', async (input, message) => {
     await expect(extractFacts(world.deps, world.tenant().as('ada'), input)).rejects.toThrow(message)
   })

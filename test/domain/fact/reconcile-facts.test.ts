@@ -2,12 +2,12 @@
 // with the reason; among those who see them alone, in one transaction, whoever else is at work.
 
 import { describe, expect, it } from 'vitest'
-import { deleteConversation } from '../../../src/domain/conversation.ts'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { getFactPage } from '../../../src/domain/fact/fact.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
 import { readEvents } from '../../../src/domain/event/event.ts'
-import type { Deps } from '../../../src/domain/platform.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
 import { JudgeFailed, type FactJudge } from '../../../src/providers/ports/fact-judge.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { backends } from '../../support/backend.ts'
@@ -56,12 +56,12 @@ describe.each(backends)('reconciling on $name', (backend) => {
     expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
   })
 
-  it("compares a user's facts over all rooms, whatever the user is called there, and tells each room", async () => {
+  it("compares a user's facts over all conversations, whatever the user is called there, and tells each conversation", async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [home, work] = [
-      await tenant.room({ actor: 'u1', displayName: 'Ada Lovelace' }),
-      await tenant.room({ actor: 'u1', displayName: 'Countess' }),
+      await tenant.newConversation({ actor: 'u1', displayName: 'Ada Lovelace' }),
+      await tenant.newConversation({ actor: 'u1', displayName: 'Countess' }),
     ]
     const u1 = tenant.as('u1')
     await recordFacts(deps, u1, { conversationId: home, facts: [said('Ada | works at | Initech', day(1))] })
@@ -76,10 +76,10 @@ describe.each(backends)('reconciling on $name', (backend) => {
   it('never compares what others cannot see', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room('ada', 'bob')
-    const secret = await tenant.say(room, 'ada', 'psst: Oslo', { audience: ['ada'] })
+    const conversationId = await tenant.newConversation('ada', 'bob')
+    const secret = await tenant.say(conversationId, 'ada', 'psst: Oslo', { audience: ['ada'] })
     await recordFacts(deps, tenant.as('ada'), {
-      conversationId: room,
+      conversationId,
       facts: [
         said('ada | lives in | Rome', day(1)),
         { ...said('ada | lives in | Oslo', day(2)), sourceTurnId: secret.id },
@@ -91,17 +91,17 @@ describe.each(backends)('reconciling on $name', (backend) => {
     expect(await told(tenant.as('bob'))).toEqual(['ada lives in Rome'])
   })
 
-  it('looks at the newest n, of a room where one is named', async () => {
+  it('looks at the newest n, of a conversation where one is named', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room('ada')
+    const conversationId = await tenant.newConversation('ada')
     const ada = tenant.as('ada')
     await recordFacts(deps, ada, { userId: 'ada', facts: [said('ada | is aged | 30', day(1))] })
     await recordFacts(deps, ada, {
-      conversationId: room,
+      conversationId,
       facts: [said('ada | is aged | 31', day(2)), said('ada | likes | tea', day(2))],
     })
-    expect(await reconcileFacts(deps, ada, { conversationId: room })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
+    expect(await reconcileFacts(deps, ada, { conversationId })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
     expect(await reconcileFacts(deps, ada, { userId: 'ada', n: 2 })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
     expect(await reconcileFacts(deps, ada, { userId: 'ada', n: 3 })).toEqual({ kept: 2, merged: 0, contradicted: 1 })
   })
@@ -137,10 +137,14 @@ describe.each(backends)('reconciling on $name', (backend) => {
     }
   })
 
-  it('is undone where what won is deleted with its room: what gave way holds again', async () => {
+  it('is undone where what won is deleted with its conversation: what gave way holds again', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const [ada, kept, gone] = [tenant.as('ada'), await tenant.room('ada'), await tenant.room('ada')]
+    const [ada, kept, gone] = [
+      tenant.as('ada'),
+      await tenant.newConversation('ada'),
+      await tenant.newConversation('ada'),
+    ]
     const record = (conversationId: string, ...facts: string[]) =>
       recordFacts(deps, ada, {
         conversationId,
@@ -165,7 +169,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
   describe('with a model that judges', () => {
     const withJudge = (judge: FactJudge['judge']): Deps => ({
       ...world.deps,
-      knowledge: { ...world.deps.knowledge, judge: { name: 'test', judge, close: async () => {} } },
+      factServices: { ...world.deps.factServices, judge: { name: 'test', judge, close: async () => {} } },
     })
     const facts = [
       said('ada | lives in | Rome', day(1)),
@@ -199,7 +203,11 @@ describe.each(backends)('reconciling on $name', (backend) => {
 
     it('begins anew where one is said again while it thinks: what was said last stands, there', async () => {
       const tenant = world.tenant()
-      const [ada, here, there] = [tenant.as('ada'), await tenant.room('ada'), await tenant.room('ada')]
+      const [ada, here, there] = [
+        tenant.as('ada'),
+        await tenant.newConversation('ada'),
+        await tenant.newConversation('ada'),
+      ]
       await recordFacts(world.deps, ada, { userId: 'ada', conversationId: here, facts })
       let asked = 0
       const deps = withJudge(async (pairs) => {

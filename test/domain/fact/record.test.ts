@@ -21,14 +21,12 @@ describe.each(backends)('facts on $name', (backend) => {
   it('are kept once, however they are spelt', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room({ actor: 'ada', displayName: 'Ada' })
-    const first = await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [rome] })
+    const conversationId = await tenant.newConversation({ actor: 'ada', displayName: 'Ada' })
+    const first = await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [rome] })
     expect(first.exactDuplicatesSkipped).toBe(0)
-    expect(first.facts).toMatchObject([
-      { ...rome, userId: 'ada', confidence: 1, saidBy: 'HUMAN', conversationId: room },
-    ])
+    expect(first.facts).toMatchObject([{ ...rome, userId: 'ada', confidence: 1, saidBy: 'HUMAN', conversationId }])
     const again = await recordFacts(deps, tenant.as('ada'), {
-      conversationId: room,
+      conversationId,
       facts: [{ ...rome, object: ' ROME ' }, rome, { ...rome, object: 'Oslo' }],
     })
     expect(again).toMatchObject({ exactDuplicatesSkipped: 2, facts: [{ object: 'Oslo' }] })
@@ -39,8 +37,8 @@ describe.each(backends)('facts on $name', (backend) => {
   it('of a private turn are seen by its audience alone', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room('ada', 'bob', 'carl')
-    const turn = await tenant.say(room, 'ada', 'psst', { audience: ['bob'] })
+    const conversationId = await tenant.newConversation('ada', 'bob', 'carl')
+    const turn = await tenant.say(conversationId, 'ada', 'psst', { audience: ['bob'] })
     const fact = { subject: 'ada', predicate: 'fears', object: 'spiders', sourceTurnId: turn.id }
     const { facts } = await recordFacts(deps, tenant.as('bob'), { facts: [fact] })
     expect(facts).toHaveLength(1)
@@ -66,8 +64,8 @@ describe.each(backends)('facts on $name', (backend) => {
   it('do not outlive the version of the turn that they were taken from', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room('ada')
-    const turn = await tenant.say(room, 'ada', 'I live in Rome')
+    const conversationId = await tenant.newConversation('ada')
+    const turn = await tenant.say(conversationId, 'ada', 'I live in Rome')
     const {
       facts: [fact],
     } = await recordFacts(deps, tenant.as('ada'), { facts: [{ ...rome, sourceTurnId: turn.id }] })
@@ -79,10 +77,10 @@ describe.each(backends)('facts on $name', (backend) => {
   it('are not taken from what was edited or is not complete', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const [room, ada] = [await tenant.room('ada'), tenant.as('ada')]
-    const old = await tenant.say(room, 'ada', 'I live in Rome')
+    const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
+    const old = await tenant.say(conversationId, 'ada', 'I live in Rome')
     await supersedeTurn(deps, ada, { turnId: old.id, turn: { content: 'I live in Oslo', role: 'USER' } })
-    const open = await openTurn(deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })
+    const open = await openTurn(deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })
     for (const [turn, problem] of [
       [old, /^facts.1.sourceTurnId: was superseded/],
       [open, /is STREAMING/],
@@ -99,9 +97,9 @@ describe.each(backends)('facts on $name', (backend) => {
   it('of a turn that is edited at this moment do not hold after it', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const [room, ada] = [await tenant.room('ada'), tenant.as('ada')]
+    const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
     for (let n = 0; n < 10; n++) {
-      const { id } = await tenant.say(room, 'ada', `I live in Rome ${n}`)
+      const { id } = await tenant.say(conversationId, 'ada', `I live in Rome ${n}`)
       const facts = [{ ...rome, object: `Rome ${n}`, sourceTurnId: id }]
       await Promise.all([
         recordFacts(deps, ada, { facts }).catch((error) => expect(error).toBeInstanceOf(InvalidInput)),
@@ -114,7 +112,11 @@ describe.each(backends)('facts on $name', (backend) => {
   it('said again elsewhere while the turn that said them is edited, hold', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const [here, there, ada] = [await tenant.room('ada'), await tenant.room('ada'), tenant.as('ada')]
+    const [here, there, ada] = [
+      await tenant.newConversation('ada'),
+      await tenant.newConversation('ada'),
+      tenant.as('ada'),
+    ]
     for (let n = 0; n < 20; n++) {
       const { id } = await tenant.say(here, 'ada', `I live in Rome ${n}`)
       const fact = { ...rome, object: `Rome ${n}`, observedAt: at(1) }
@@ -128,27 +130,27 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(held.items).toHaveLength(20)
   })
 
-  it('in great number let others write to their room, and be served, while they are weighed', async () => {
+  it('in great number let others write to their conversation, and be served, while they are weighed', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const [room, ada] = [await tenant.room('ada'), tenant.as('ada')]
+    const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
     const count = () => new Promise<number>((done) => setTimeout(done, 40, 9))
     const slow: typeof deps = { ...deps, tokens: { ...deps.tokens, count } }
     let isDone = false
     const facts = Array.from({ length: 50 }, (_, n) => ({ ...rome, object: `Rome ${n}` }))
-    const recording = recordFacts(slow, ada, { conversationId: room, facts }).finally(() => {
+    const recording = recordFacts(slow, ada, { conversationId, facts }).finally(() => {
       isDone = true
     })
-    for (let n = 0; n < 3; n++) await tenant.say(room, 'ada', 'Meanwhile')
+    for (let n = 0; n < 3; n++) await tenant.say(conversationId, 'ada', 'Meanwhile')
     expect(isDone).toBe(false)
     expect((await recording).facts).toHaveLength(50)
   })
 
-  it("of an agent are believed as an agent's, whatever room it names, or none", async () => {
+  it("of an agent are believed as an agent's, whatever conversation it names, or none", async () => {
     const { deps } = world
     const tenant = world.tenant()
-    await tenant.room('ada', { actor: 'bot', kind: 'AGENT' })
-    const elsewhere = await tenant.room('ada')
+    await tenant.newConversation('ada', { actor: 'bot', kind: 'AGENT' })
+    const elsewhere = await tenant.newConversation('ada')
     for (const [object, conversationId] of [
       ['Rome', null],
       ['Oslo', elsewhere],
@@ -162,10 +164,10 @@ describe.each(backends)('facts on $name', (backend) => {
   })
 
   describe('said again', () => {
-    /** Two rooms; "ada" is a person in both, "bot" an agent. */
-    async function twoRooms(tenant: Tenant) {
+    /** Two conversations; "ada" is a person in both, "bot" an agent. */
+    async function twoConversations(tenant: Tenant) {
       const people = [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' as const }]
-      return [await tenant.room(...people), await tenant.room(...people)] as const
+      return [await tenant.newConversation(...people), await tenant.newConversation(...people)] as const
     }
     const SECOND = { observedAt: at(20), confidence: 0.5 }
 
@@ -192,14 +194,14 @@ describe.each(backends)('facts on $name', (backend) => {
     ])('%s', async (_, first, second, again, { moves, ...changed }) => {
       const { deps } = world
       const tenant = world.tenant()
-      const [room, other] = await twoRooms(tenant)
+      const [conversationId, other] = await twoConversations(tenant)
       const {
         facts: [fact],
       } = await recordFacts(deps, tenant.as(first), {
-        conversationId: room,
+        conversationId,
         facts: [{ ...rome, observedAt: at(10), confidence: 0.9 }],
       })
-      expect(fact).toMatchObject({ conversationId: room, seq: 3, rootSeq: 3 })
+      expect(fact).toMatchObject({ conversationId, seq: 3, rootSeq: 3 })
       expect(
         await recordFacts(deps, tenant.as(second), { conversationId: other, facts: [{ ...rome, ...again }] }),
       ).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
@@ -212,25 +214,28 @@ describe.each(backends)('facts on $name', (backend) => {
     it('within one call, stand where the last of it puts them', async () => {
       const { deps } = world
       const tenant = world.tenant()
-      const rooms = await twoRooms(tenant)
-      const [one, two] = [await tenant.say(rooms[0], 'ada', 'Rome'), await tenant.say(rooms[1], 'ada', 'Rome')]
+      const conversationIds = await twoConversations(tenant)
+      const [one, two] = [
+        await tenant.say(conversationIds[0], 'ada', 'Rome'),
+        await tenant.say(conversationIds[1], 'ada', 'Rome'),
+      ]
       const facts = [one, two].map(({ id }, n) => ({ ...rome, sourceTurnId: id, observedAt: at(n + 1) }))
       const recorded = await recordFacts(deps, tenant.as('ada'), { facts })
       expect(recorded).toMatchObject({
         exactDuplicatesSkipped: 1,
         facts: [{ sourceTurnId: two.id, observedAt: at(2) }],
       })
-      expect([await tenant.lastSeq(rooms[0]), await tenant.lastSeq(rooms[1])]).toEqual([3, 4])
+      expect([await tenant.lastSeq(conversationIds[0]), await tenant.lastSeq(conversationIds[1])]).toEqual([3, 4])
     })
 
     it('by a private turn are another fact than for everybody', async () => {
       const { deps } = world
       const tenant = world.tenant()
-      const room = await tenant.room('ada', 'bob')
-      const { id } = await tenant.say(room, 'ada', 'Rome', { audience: ['ada'] })
+      const conversationId = await tenant.newConversation('ada', 'bob')
+      const { id } = await tenant.say(conversationId, 'ada', 'Rome', { audience: ['ada'] })
       const record = async (actor: string, more: object) => {
         const { facts, exactDuplicatesSkipped } = await recordFacts(deps, tenant.as(actor), {
-          conversationId: room,
+          conversationId,
           facts: [{ ...rome, ...more }],
         })
         return [facts.length, exactDuplicatesSkipped]
@@ -250,33 +255,35 @@ describe.each(backends)('facts on $name', (backend) => {
   it('that no turn says are not for those who join later, said again or not', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room('ada')
+    const conversationId = await tenant.newConversation('ada')
     const oslo = { ...rome, object: 'Oslo' }
-    await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [rome, oslo] })
-    await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [rome] })
+    await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [rome, oslo] })
+    await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [rome] })
     await addParticipant(deps, tenant.as('late'), {
-      conversationId: room,
+      conversationId,
       participant: { actor: 'late', history: 'SINCE_JOINED' },
     })
     const seen = async (actor: string) =>
-      (await getFactPage(deps, tenant.as(actor), { filter: { conversationId: room } })).items.map(
-        ({ object }) => object,
-      )
+      (await getFactPage(deps, tenant.as(actor), { filter: { conversationId } })).items.map(({ object }) => object)
     expect(await seen('late')).toEqual([])
     expect((await seen('ada')).sort()).toEqual(['Oslo', 'Rome'])
-    await recordFacts(deps, tenant.as('ada'), { conversationId: room, facts: [oslo] })
+    await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [oslo] })
     expect(await seen('late')).toEqual(['Oslo'])
   })
 
-  it('are listed by what they are spelt like, and of many rooms at once', async () => {
+  it('are listed by what they are spelt like, and of many conversations at once', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const ada = tenant.as('ada')
-    const rooms = [await tenant.room('ada'), await tenant.room('ada'), await tenant.room('ada')]
-    for (const [n, room] of rooms.slice(0, 2).entries()) {
+    const conversationIds = [
+      await tenant.newConversation('ada'),
+      await tenant.newConversation('ada'),
+      await tenant.newConversation('ada'),
+    ]
+    for (const [n, conversationId] of conversationIds.slice(0, 2).entries()) {
       for (const object of ['a', 'b', 'c']) {
         await recordFacts(deps, ada, {
-          conversationId: room,
+          conversationId,
           facts: [{ subject: 'Die Ämter', predicate: 'are', object: `${object}${n}` }],
         })
       }
@@ -287,13 +294,11 @@ describe.each(backends)('facts on $name', (backend) => {
     for (const filter of [{ subject: 'a\0' }, { predicate: '\0' }, { userId: '\0' }, { conversationId: 'x' }]) {
       await expect(getFactPage(deps, ada, { filter })).rejects.toThrow(InvalidInput)
     }
-    const pages = await getFactPages(deps, ada, rooms, { first: 2 })
-    expect(rooms.map((room) => pages.get(room)!.items.map(({ object }) => object))).toEqual([
-      ['c0', 'b0'],
-      ['c1', 'b1'],
-      [],
-    ])
-    expect(rooms.map((room) => pages.get(room)!.hasNextPage)).toEqual([true, true, false])
+    const pages = await getFactPages(deps, ada, conversationIds, { first: 2 })
+    expect(
+      conversationIds.map((conversationId) => pages.get(conversationId)!.items.map(({ object }) => object)),
+    ).toEqual([['c0', 'b0'], ['c1', 'b1'], []])
+    expect(conversationIds.map((conversationId) => pages.get(conversationId)!.hasNextPage)).toEqual([true, true, false])
   })
 })
 
@@ -306,37 +311,40 @@ describe.each(backends)('facts brought to two processes at once, on $name', (bac
   })
   afterAll(() => site.close())
 
-  it.each(['of no room', 'of one room', 'of the rooms of their turns'])('are kept once: %s', async (where) => {
-    const ada = newViewer()
-    const [{ deps }] = processes as [Process]
-    const rooms = await Promise.all(
-      [1, 2].map(async () => (await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })).id),
-    )
-    const turns = await Promise.all(
-      rooms.map((conversationId) =>
-        appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content: 'listen' } }),
-      ),
-    )
-    const calls = Array.from({ length: 20 }, (_, call) => {
-      const facts = Array.from({ length: 10 }, (_, n) => ({
-        ...rome,
-        object: `place ${n}`,
-        sourceTurnId: where.endsWith('turns') ? turns[(n + call) % 2]!.id : null,
-      }))
-      return recordFacts(processes[call % 2]!.deps, ada, {
-        conversationId: where === 'of one room' ? rooms[0] : null,
-        facts: call % 3 ? facts : facts.reverse(),
-        userId: 'ada',
+  it.each(['of no conversation', 'of one conversation', 'of the conversations of their turns'])(
+    'are kept once: %s',
+    async (where) => {
+      const ada = newViewer()
+      const [{ deps }] = processes as [Process]
+      const conversationIds = await Promise.all(
+        [1, 2].map(async () => (await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })).id),
+      )
+      const turns = await Promise.all(
+        conversationIds.map((conversationId) =>
+          appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content: 'listen' } }),
+        ),
+      )
+      const calls = Array.from({ length: 20 }, (_, call) => {
+        const facts = Array.from({ length: 10 }, (_, n) => ({
+          ...rome,
+          object: `place ${n}`,
+          sourceTurnId: where.endsWith('turns') ? turns[(n + call) % 2]!.id : null,
+        }))
+        return recordFacts(processes[call % 2]!.deps, ada, {
+          conversationId: where === 'of one conversation' ? conversationIds[0] : null,
+          facts: call % 3 ? facts : facts.reverse(),
+          userId: 'ada',
+        })
       })
-    })
-    const answers = await Promise.all(calls)
-    const written = answers.flatMap(({ facts }) => facts.map(({ id }) => id))
-    expect(written).toHaveLength(10)
-    expect(answers.reduce((sum, { exactDuplicatesSkipped }) => sum + exactDuplicatesSkipped, 0)).toBe(190)
-    expect(await deps.db.factTally.findUnique({ where: { tenant: ada.tenant } })).toMatchObject({
-      exactDuplicatesSkipped: 190n,
-    })
-    const { items } = await getFactPage(deps, ada, { filter: { userId: 'ada', includeSuperseded: true } })
-    expect(items.map(({ id }) => id).sort()).toEqual(written.sort())
-  })
+      const answers = await Promise.all(calls)
+      const written = answers.flatMap(({ facts }) => facts.map(({ id }) => id))
+      expect(written).toHaveLength(10)
+      expect(answers.reduce((sum, { exactDuplicatesSkipped }) => sum + exactDuplicatesSkipped, 0)).toBe(190)
+      expect(await deps.db.factTally.findUnique({ where: { tenant: ada.tenant } })).toMatchObject({
+        exactDuplicatesSkipped: 190n,
+      })
+      const { items } = await getFactPage(deps, ada, { filter: { userId: 'ada', includeSuperseded: true } })
+      expect(items.map(({ id }) => id).sort()).toEqual(written.sort())
+    },
+  )
 })

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { deleteConversation } from '../../../src/domain/conversation.ts'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { startEmbeddingWorker, type EmbeddingWorker } from '../../../src/domain/indexing/embed.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
-import { claimRooms } from '../../../src/store/sql/indexing/embedding-conversations.ts'
+import { claimConversations } from '../../../src/store/sql/indexing/embedding-conversations.ts'
 import { backends } from '../../support/backend.ts'
 import { away, fakeEmbedder, refusal, type FakeEmbedder } from '../../support/fake-embedder.ts'
 import { addEmbedder } from '../../support/seeded-vectors.ts'
@@ -19,23 +19,25 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     await Promise.all(started.splice(0).map((worker) => worker.stop()))
   })
 
-  async function start(embedder: FakeEmbedder, ground = world.deps): Promise<EmbeddingWorker> {
+  async function start(embedder: FakeEmbedder, platform = world.deps): Promise<EmbeddingWorker> {
     await addEmbedder(world.deps.pool, embedder.name, embedder.dimension)
-    const worker = startEmbeddingWorker(ground, embedder, () => {})
+    const worker = startEmbeddingWorker(platform, embedder, () => {})
     started.push(worker)
     return worker
   }
-  const seqs = async (embedder: FakeEmbedder, room: string) =>
-    [...((await world.deps.vectors.scan(embedder.name, [room], EAST)).get(room)?.keys() ?? [])].sort((a, b) => a - b)
+  const seqs = async (embedder: FakeEmbedder, conversationId: string) =>
+    [
+      ...((await world.deps.vectors.scan(embedder.name, [conversationId], EAST)).get(conversationId)?.keys() ?? []),
+    ].sort((a, b) => a - b)
   /** All that there is to read was read. */
-  const done = (embedder: FakeEmbedder, room: string, ms = 5_000) =>
+  const done = (embedder: FakeEmbedder, conversationId: string, ms = 5_000) =>
     vi.waitFor(
       async () => {
         const [cursor, journal] = await Promise.all([
           world.deps.db.embeddingCursor.findUnique({
-            where: { conversationId_embedder: { conversationId: room, embedder: embedder.name } },
+            where: { conversationId_embedder: { conversationId, embedder: embedder.name } },
           }),
-          world.deps.db.journal.findUniqueOrThrow({ where: { conversationId: room } }),
+          world.deps.db.journal.findUniqueOrThrow({ where: { conversationId } }),
         ])
         expect(cursor?.throughSeq).toBe(journal.lastSeq)
         expect(cursor?.claimedUntil).toBe(null)
@@ -44,8 +46,8 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     )
 
   it('a turn has its vector within a second of being said', async () => {
-    const { room, say } = world.tenant()
-    const one = await room()
+    const { newConversation, say } = world.tenant()
+    const one = await newConversation()
     const turn = await say(one, 'ada', 'We adopted a kitten last week')
     const { name, embed } = world.deps.embedder
     const [query] = await embed(['a cat'])
@@ -59,8 +61,8 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
   })
 
   it('finds what was said before it began, in every kind of entry, and passes over what says nothing', async () => {
-    const { room, say, as } = world.tenant()
-    const one = await room('ada')
+    const { newConversation, say, as } = world.tenant()
+    const one = await newConversation('ada')
     const first = await say(one, 'ada', 'first')
     const newer = await supersedeTurn(world.deps, as('ada'), {
       turnId: first.id,
@@ -80,46 +82,47 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     expect(embedder.calls.flat().filter((text) => text === 'first')).toHaveLength(1)
   })
 
-  it('reads many rooms in batches, each turn once', async () => {
-    const { room, say } = world.tenant()
-    const rooms = await Promise.all(Array.from({ length: 5 }, () => room('ada')))
-    for (const [i, one] of rooms.entries()) for (let n = 0; n <= 4 * i; n++) await say(one, 'ada', `of ${one}: ${n}`)
+  it('reads many conversations in batches, each turn once', async () => {
+    const { newConversation, say } = world.tenant()
+    const conversationIds = await Promise.all(Array.from({ length: 5 }, () => newConversation('ada')))
+    for (const [i, one] of conversationIds.entries())
+      for (let n = 0; n <= 4 * i; n++) await say(one, 'ada', `of ${one}: ${n}`)
     const embedder = fakeEmbedder()
     await start(embedder)
-    for (const one of rooms) await done(embedder, one)
-    for (const [i, one] of rooms.entries()) expect(await seqs(embedder, one)).toHaveLength(4 * i + 1)
-    const texts = embedder.calls.flat().filter((text) => rooms.some((one) => text.startsWith(`of ${one}`)))
+    for (const one of conversationIds) await done(embedder, one)
+    for (const [i, one] of conversationIds.entries()) expect(await seqs(embedder, one)).toHaveLength(4 * i + 1)
+    const texts = embedder.calls.flat().filter((text) => conversationIds.some((one) => text.startsWith(`of ${one}`)))
     expect(new Set(texts).size).toBe(texts.length)
     expect(Math.max(...embedder.calls.map(({ length }) => length))).toBe(embedder.batch)
   })
 
-  it('two processes share the rooms: no turn is embedded twice, none is left', async () => {
-    const { room, say } = world.tenant()
-    const rooms = await Promise.all(Array.from({ length: 12 }, () => room('ada')))
+  it('two processes share the conversations: no turn is embedded twice, none is left', async () => {
+    const { newConversation, say } = world.tenant()
+    const conversationIds = await Promise.all(Array.from({ length: 12 }, () => newConversation('ada')))
     const [mine, theirs] = [fakeEmbedder(), fakeEmbedder()]
     Object.assign(theirs, { name: mine.name })
     const workers = [await start(mine), await start(theirs)]
     await Promise.all(
-      rooms.map(async (one, i) => {
+      conversationIds.map(async (one, i) => {
         for (let n = 0; n < 10; n++) {
           await say(one, 'ada', `turn ${n} of ${one}`)
           workers[(i + n) % 2]!.nudge([one])
         }
       }),
     )
-    for (const one of rooms) await done(mine, one)
-    for (const one of rooms) expect(await seqs(mine, one)).toHaveLength(10)
+    for (const one of conversationIds) await done(mine, one)
+    for (const one of conversationIds) expect(await seqs(mine, one)).toHaveLength(10)
     const texts = [...mine.calls, ...theirs.calls].flat().filter((text) => text.startsWith('turn '))
     expect(new Set(texts).size).toBe(texts.length)
   })
 
   it('what another process holds is read once that lets go, without anybody saying so again', async () => {
-    const { room, say } = world.tenant()
-    const one = await room('ada')
+    const { newConversation, say } = world.tenant()
+    const one = await newConversation('ada')
     const embedder = fakeEmbedder()
     await addEmbedder(world.deps.pool, embedder.name, 4)
     await say(one, 'ada', 'first')
-    expect((await claimRooms(world.deps.pool, embedder.name, [one])).claimed).toEqual([one])
+    expect((await claimConversations(world.deps.pool, embedder.name, [one])).claimed).toEqual([one])
     const worker = await start(embedder)
     worker.nudge([one])
     await new Promise((resolve) => setTimeout(resolve, 500))
@@ -133,15 +136,15 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
   })
 
   it('a crash before the cursor moves repeats one batch and loses nothing', async () => {
-    const { room, say } = world.tenant()
-    const one = await room('ada')
+    const { newConversation, say } = world.tenant()
+    const one = await newConversation('ada')
     for (let n = 0; n < 20; n++) await say(one, 'ada', `said ${n} of ${one}`)
     const before = fakeEmbedder()
     let writes = 0
     const write: typeof world.deps.vectors.write = async (...args) => {
       await world.deps.vectors.write(...args)
       // As if the process ended here: nothing is answered any more.
-      if (args[1].some(({ room }) => room === one) && ++writes === 2) await new Promise(() => {})
+      if (args[1].some(({ conversationId }) => conversationId === one) && ++writes === 2) await new Promise(() => {})
     }
     await addEmbedder(world.deps.pool, before.name, 4)
     startEmbeddingWorker({ ...world.deps, vectors: { ...world.deps.vectors, write } }, before, () => {})
@@ -159,8 +162,8 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
   })
 
   it('while the provider is away turns are said as ever, and get their vectors once it is back', async () => {
-    const { room, say } = world.tenant()
-    const one = await room('ada')
+    const { newConversation, say } = world.tenant()
+    const one = await newConversation('ada')
     const embedder = fakeEmbedder()
     const log = { ...world.deps.log, warn: vi.fn(), info: vi.fn() }
     const worker = await start(embedder, { ...world.deps, log })
@@ -181,8 +184,8 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
   })
 
   it('one turn that cannot be embedded holds up no other', async () => {
-    const { room, say } = world.tenant()
-    const one = await room('ada')
+    const { newConversation, say } = world.tenant()
+    const one = await newConversation('ada')
     const turns = []
     for (const text of ['good', 'evil', 'fine']) turns.push(await say(one, 'ada', text))
     const embedder = fakeEmbedder()
@@ -196,9 +199,9 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     expect(log.warn).toHaveBeenCalledTimes(1)
   })
 
-  it('a room that is deleted while its turns are being embedded is passed over', async () => {
-    const { room, say, as } = world.tenant()
-    const [gone, stays] = [await room('ada'), await room('ada')]
+  it('a conversation that is deleted while its turns are being embedded is passed over', async () => {
+    const { newConversation, say, as } = world.tenant()
+    const [gone, stays] = [await newConversation('ada'), await newConversation('ada')]
     for (const one of [gone, stays]) await say(one, 'ada', 'hello there')
     const embedder = fakeEmbedder()
     const log = { ...world.deps.log, warn: vi.fn() }
@@ -212,9 +215,9 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     expect(log.warn).not.toHaveBeenCalled()
   })
 
-  it('stops while the provider is silent, and gives its rooms free', async () => {
-    const { room, say } = world.tenant()
-    const one = await room('ada')
+  it('stops while the provider is silent, and gives its conversations free', async () => {
+    const { newConversation, say } = world.tenant()
+    const one = await newConversation('ada')
     await say(one, 'ada', 'hello')
     const embedder = fakeEmbedder()
     let isAsked = false

@@ -25,8 +25,8 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await embedding.start()
     return embedding
   }
-  const count = async (embedder: Embedder, room: string) =>
-    (await world.deps.vectors.scan(embedder.name, [room], EAST)).get(room)?.size ?? 0
+  const count = async (embedder: Embedder, conversationId: string) =>
+    (await world.deps.vectors.scan(embedder.name, [conversationId], EAST)).get(conversationId)?.size ?? 0
   const rowOf = (embedder: Embedder) => world.deps.db.embedder.findUnique({ where: { name: embedder.name } })
   const filled = (embedder: Embedder) =>
     vi.waitFor(async () => expect((await rowOf(embedder))?.filledAt).toBeTruthy(), { timeout: 5_000 })
@@ -41,9 +41,9 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     return open
   }
 
-  it('searches stay with the one before until the new one has read every room', async () => {
-    const { room, say } = world.tenant()
-    const one = await room('ada')
+  it('searches stay with the one before until the new one has read every conversation', async () => {
+    const { newConversation, say } = world.tenant()
+    const one = await newConversation('ada')
     await say(one, 'ada', 'said before')
     const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
     const before = await boot(older)
@@ -78,8 +78,8 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   })
 
   it('vectors of the one before are deleted, once every process has had time to notice', async () => {
-    const { room, say } = world.tenant()
-    const one = await room('ada')
+    const { newConversation, say } = world.tenant()
+    const one = await newConversation('ada')
     await say(one, 'ada', 'hello')
     const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
     const before = await boot(older)
@@ -101,8 +101,8 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   })
 
   it('one that is chosen again takes up where it was', async () => {
-    const { room, say } = world.tenant()
-    const one = await room('ada')
+    const { newConversation, say } = world.tenant()
+    const one = await newConversation('ada')
     await say(one, 'ada', 'hello again')
     const [first, second] = [fakeEmbedder(), fakeEmbedder()]
     await (await boot(first)).stop()
@@ -134,7 +134,7 @@ describe('the pace', () => {
     ['ten a second', [sample(0, 0), sample(2, 20)], 100, 10, 10],
     ['the whole window counts', [sample(0, 0), sample(5, 100), sample(10, 100)], 5, 10, 1],
     ['it stands still', [sample(0, 20), sample(2, 20)], 7, 0, null],
-    ['rooms were deleted', [sample(0, 20), sample(2, 10)], 7, 0, null],
+    ['conversations were deleted', [sample(0, 20), sample(2, 10)], 7, 0, null],
     ['all is read', [sample(0, 0), sample(2, 20)], 0, 0, 0],
   ])('%s', (_, samples, remaining, perSecond, etaSeconds) => {
     expect(paceOf(samples, remaining)).toEqual({ done: samples.at(-1)!.done, remaining, perSecond, etaSeconds })

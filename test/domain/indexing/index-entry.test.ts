@@ -2,24 +2,25 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
-import { hashed, indexEntry, READ, salted, saltOf } from '../../../src/domain/indexing/index-entry.ts'
+import { indexEntry, READ } from '../../../src/domain/indexing/index-entry.ts'
+import { hashTerm, salted, saltOf } from '../../../src/text/term-hash.ts'
 import { backends, type Opened } from '../../support/backend.ts'
 
-const EXTREMES = [0, 1, -1, 2_147_483_647, -2_147_483_648, hashed('tulip'), hashed('fence')]
+const EXTREMES = [0, 1, -1, 2_147_483_647, -2_147_483_648, hashTerm('tulip'), hashTerm('fence')]
 
 describe('the index entry of a turn', () => {
   it('hashes by FNV-1a, to numbers that never change', () => {
     // Of ASCII, the published values of FNV-1a, 32 bits: 811c9dc5, e40c292c, bf9cf968.
-    expect(['', 'a', 'foobar'].map((text) => hashed(text) >>> 0)).toEqual([0x811c9dc5, 0xe40c292c, 0xbf9cf968])
-    expect(['tulip', 'zoë', '猫', '🐈'].map(hashed)).toEqual([-386_321_525, 377_293_815, 780_935_338, -1_020_358_112])
+    expect(['', 'a', 'foobar'].map((text) => hashTerm(text) >>> 0)).toEqual([0x811c9dc5, 0xe40c292c, 0xbf9cf968])
+    expect(['tulip', 'zoë', '猫', '🐈'].map(hashTerm)).toEqual([-386_321_525, 377_293_815, 780_935_338, -1_020_358_112])
   })
 
   it('holds the stems of the actor and the text, in order, as often as they stand there', () => {
     expect(indexEntry('Ada', 'The tulips! I planted tulips.')).toEqual({
-      terms: ['ada', 'tulip', 'plant', 'tulip'].map(hashed),
+      terms: ['ada', 'tulip', 'plant', 'tulip'].map(hashTerm),
       cues: 0,
     })
-    expect(indexEntry('bob', 'of the').terms).toEqual([hashed('bob')])
+    expect(indexEntry('bob', 'of the').terms).toEqual([hashTerm('bob')])
     expect(indexEntry('the', '')).toEqual({ terms: [], cues: 0 })
   })
 
@@ -38,7 +39,7 @@ describe('the index entry of a turn', () => {
   it('is salted by tenant and owner, both of which count', () => {
     const salts = [saltOf('acme', 'ada'), saltOf('acme', 'bob'), saltOf('acmea', 'da'), saltOf('ada', 'acme')]
     expect(new Set(salts).size).toBe(4)
-    expect(saltOf('acme', 'ada')).toBe(hashed('acme\0ada'))
+    expect(saltOf('acme', 'ada')).toBe(hashTerm('acme\0ada'))
   })
 
   it.each(EXTREMES)('is itself again when it is salted twice with %d', (salt) => {

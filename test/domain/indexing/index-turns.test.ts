@@ -14,7 +14,7 @@ const role = 'USER'
 describe.each(backends)('indexing turns of before on $name', (backend) => {
   const world = useWorld(backend)
   const tenants: Tenant[] = []
-  const rooms: string[] = []
+  const conversationIds: string[] = []
   const run = () => indexTurns(world.deps)
   const query = async (text: string, values: unknown[] = []) => (await world.deps.pool.query(text, values)).rows
 
@@ -25,19 +25,19 @@ describe.each(backends)('indexing turns of before on $name', (backend) => {
     // 1,260 turns of two tenants: three batches, the last one not full.
     for (let i = 0; i < 2; i++) {
       const tenant = world.tenant()
-      const room = await tenant.room('ada')
+      const conversationId = await tenant.newConversation('ada')
       await appendTurns(world.deps, tenant.as('ada'), {
-        conversationId: room,
+        conversationId,
         turns: Array.from({ length: 630 }, (_, n) => ({ role, content: `Did Carla see ${n} tulips, or ${n % 7}?` })),
       })
       tenants.push(tenant)
-      rooms.push(room)
+      conversationIds.push(conversationId)
     }
     const long = `${'tulip '.repeat(11_000)}fence?`
-    await tenants[0]!.say(rooms[0]!, 'Zoë', long)
+    await tenants[0]!.say(conversationIds[0]!, 'Zoë', long)
     const ada = tenants[0]!.as('ada')
     for (const end of [abortTurn, null]) {
-      const { id } = await openTurn(world.deps, ada, { conversationId: rooms[0]!, turn: { role } })
+      const { id } = await openTurn(world.deps, ada, { conversationId: conversationIds[0]!, turn: { role } })
       await appendDelta(world.deps, ada, { turnId: id, text: 'not finished' })
       await end?.(world.deps, ada, { turnId: id })
     }

@@ -1,9 +1,10 @@
 // Whichever way a turn is written, the index of words has it from its commit on: exactly its entry, salted by its
-// room's owner. What is being written, or was broken off, is not in it.
+// conversation's owner. What is being written, or was broken off, is not in it.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
-import { indexEntry, salted, saltOf } from '../../../src/domain/indexing/index-entry.ts'
+import { indexEntry } from '../../../src/domain/indexing/index-entry.ts'
+import { salted, saltOf } from '../../../src/text/term-hash.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
@@ -20,7 +21,8 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
     tenant = world.tenant()
   })
 
-  const makeRoom = async (owner: string) => (await createConversation(world.deps, tenant.as('ada'), { owner })).id
+  const makeConversation = async (owner: string) =>
+    (await createConversation(world.deps, tenant.as('ada'), { owner })).id
 
   /** What the table has of the turn. */
   async function stored(id: string) {
@@ -34,20 +36,20 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
   }
   const NOTHING = { terms: null, cues: null }
 
-  describe.each(['ada', 'bob'])('in a room of %s', (owner) => {
-    let room: string
+  describe.each(['ada', 'bob'])('in a conversation of %s', (owner) => {
+    let conversationId: string
     beforeAll(async () => {
-      room = await makeRoom(owner)
+      conversationId = await makeConversation(owner)
     })
 
     async function open(...deltas: string[]): Promise<string> {
-      const { id } = await openTurn(world.deps, tenant.as('ada'), { conversationId: room, turn: { role } })
+      const { id } = await openTurn(world.deps, tenant.as('ada'), { conversationId, turn: { role } })
       for (const text of deltas) await appendDelta(world.deps, tenant.as('ada'), { turnId: id, text })
       return id
     }
 
     it('by appendTurn', async () => {
-      const turn = await tenant.say(room, 'ada', TEXT)
+      const turn = await tenant.say(conversationId, 'ada', TEXT)
       expect(await stored(turn.id)).toEqual(entry(owner, 'ada', TEXT))
       expect((await stored(turn.id)).terms!.length).toBeGreaterThan(4)
       expect((await stored(turn.id)).cues).toBe(15)
@@ -61,7 +63,7 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
         ['猫', '東京'],
       ]
       const turns = await appendTurns(world.deps, tenant.as('ada'), {
-        conversationId: room,
+        conversationId,
         turns: texts.map(([actor, content]) => ({ role, actor, content })),
       })
       const found = await Promise.all(turns.map(({ id }) => stored(id)))
@@ -74,12 +76,12 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
         { text: 'Look: ' },
         { toolCall: { callId: `c-${owner}`, name: 'search', arguments: { q: 'hedgehog' } } },
       ]
-      const { id } = await appendTurn(world.deps, tenant.as('ada'), { conversationId: room, turn: { role, parts } })
+      const { id } = await appendTurn(world.deps, tenant.as('ada'), { conversationId, turn: { role, parts } })
       expect(await stored(id)).toEqual(entry(owner, 'ada', 'Look: '))
     })
 
     it('by supersedeTurn, the older version too', async () => {
-      const older = await tenant.say(room, 'ada', 'The key is here.')
+      const older = await tenant.say(conversationId, 'ada', 'The key is here.')
       const newer = await supersedeTurn(world.deps, tenant.as('ada'), {
         turnId: older.id,
         turn: { role, content: TEXT },

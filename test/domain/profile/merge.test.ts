@@ -15,9 +15,13 @@ function fact(text: string, day = 1, trust: number = TRUST.HUMAN): ProfileFact {
   return { ...statement, trust, observedAt: new Date(Date.UTC(2026, 4, day)), contentHash: contentHash(statement) }
 }
 const NAMES = ['user-1', 'Ada']
-const ROOMY = { maxTokens: 10_000, count: countInline }
-const profile = (added: ProfileFact[], previous: string | null = null, removed: ProfileFact[] = [], budget = ROOMY) =>
-  mergeProfile({ names: NAMES, previous, added, removed }, budget)
+const CONVERSATIONY = { maxTokens: 10_000, count: countInline }
+const profile = (
+  added: ProfileFact[],
+  previous: string | null = null,
+  removed: ProfileFact[] = [],
+  budget = CONVERSATIONY,
+) => mergeProfile({ names: NAMES, previous, added, removed }, budget)
 
 const KNOWN = [
   fact('is named | Ada Lovelace'),

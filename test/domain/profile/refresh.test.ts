@@ -2,8 +2,8 @@
 // shown to those alone who see all of it.
 
 import { describe, expect, it } from 'vitest'
-import { deleteConversation } from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/platform.ts'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
@@ -61,9 +61,9 @@ describe.each(backends)('profiles on $name', (backend) => {
   it('have nothing in them that not everybody sees, and are for those who see it all', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const room = await tenant.room('ada', 'bob')
-    const secret = await tenant.say(room, 'ada', 'psst', { audience: ['ada'] })
-    const open = await tenant.say(room, 'ada', 'hello')
+    const conversationId = await tenant.newConversation('ada', 'bob')
+    const secret = await tenant.say(conversationId, 'ada', 'psst', { audience: ['ada'] })
+    const open = await tenant.say(conversationId, 'ada', 'hello')
     await recordFacts(deps, tenant.as('ada'), {
       facts: [
         { ...said('ada | fears | spiders'), sourceTurnId: secret.id },
@@ -73,7 +73,7 @@ describe.each(backends)('profiles on $name', (backend) => {
     const { content } = await refreshUserProfile(deps, tenant.as('ada'), { userId: 'ada' })
     expect(content).toBe('## Preferences\n- likes tea')
     await addParticipant(deps, tenant.as('ada'), {
-      conversationId: room,
+      conversationId,
       participant: { actor: 'carl', history: 'SINCE_JOINED' },
     })
     const sees = async (actor: string) => (await getProfiles(deps, tenant.as(actor), ['ada'])).has('ada')
@@ -83,11 +83,11 @@ describe.each(backends)('profiles on $name', (backend) => {
     })
   })
 
-  it('forget a room that is deleted', async () => {
+  it('forget a conversation that is deleted', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
-    const [kept, gone] = [await tenant.room('ada'), await tenant.room('ada')]
+    const [kept, gone] = [await tenant.newConversation('ada'), await tenant.newConversation('ada')]
     await recordFacts(deps, viewer, { conversationId: kept, facts: [said('ada | likes | tea')] })
     await recordFacts(deps, viewer, { conversationId: gone, facts: [said('ada | likes | jazz')] })
     await refreshUserProfile(deps, viewer, { userId: 'ada' })
@@ -112,7 +112,7 @@ describe.each(backends)('profiles on $name', (backend) => {
   describe('by a model', () => {
     const withWriter = (write: (request: ProfileRequest) => Promise<string>): Deps => ({
       ...world.deps,
-      knowledge: { ...world.deps.knowledge, profileWriter: { name: 'test', write, close: async () => {} } },
+      factServices: { ...world.deps.factServices, profileWriter: { name: 'test', write, close: async () => {} } },
     })
 
     it('are given what is new alone, and not at all where nothing is', async () => {

@@ -22,7 +22,7 @@ const countsOf = (terms: number[]) =>
   )
 
 const turn = (seq: number, terms: number[], more: Partial<IndexedTurn> = {}): IndexedTurn => ({
-  room: 'r',
+  conversationId: 'r',
   rootSeq: seq,
   seq,
   at: seq * MINUTE,

@@ -22,18 +22,22 @@ const day = (number: number) => new Date(Date.UTC(2024, 0, number))
 describe.each(backends)('recall of facts, on $name', (backend) => {
   const world = useWorld(backend)
   let tenant: Tenant
-  let room: string
+  let conversationId: string
   beforeEach(async () => {
     tenant = world.tenant()
-    room = await tenant.room({ actor: 'ada', displayName: 'Ada' }, 'bob', 'eve')
+    conversationId = await tenant.newConversation({ actor: 'ada', displayName: 'Ada' }, 'bob', 'eve')
   })
 
   const ask = (query: string, more: Partial<RecallInput> = {}, actor = 'eve', by = tenant) =>
-    recall(world.deps, by.as(actor), { query, conversationId: room, ...more })
+    recall(world.deps, by.as(actor), { query, conversationId, ...more })
   const found = async (query: string, more: Partial<RecallInput> = {}, actor = 'eve') =>
     (await ask(query, more, actor)).hits.map(({ memory }) => textOf(memory))
   /** "Ada | lives in | Rome". */
-  async function tell(said: string[], more: Partial<RecordFactsInput['facts'][0]> = {}, where: string | null = room) {
+  async function tell(
+    said: string[],
+    more: Partial<RecordFactsInput['facts'][0]> = {},
+    where: string | null = conversationId,
+  ) {
     const facts = said.map((each) => {
       const [subject, predicate, object] = each.split(' | ') as [string, string, string]
       return { subject, predicate, object, ...more }
@@ -56,7 +60,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
       )
     }
     const turns = await appendTurns(world.deps, tenant.as('ada'), {
-      conversationId: room,
+      conversationId,
       turns: Array.from({ length: 200 }, (_, i) => ({
         actor: ['ada', 'bob', 'eve'][i % 3]!,
         role: 'USER' as const,
@@ -92,14 +96,14 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const { deps } = world
     const down = { ...deps.embedding.searched(), embed: () => Promise.reject(new EmbedderFailed('down', true)) }
     const without = { ...deps, embedding: { ...deps.embedding, searched: () => down } }
-    const { hits, plan } = await recall(without, tenant.as('eve'), { query: 'a papaya', conversationId: room })
+    const { hits, plan } = await recall(without, tenant.as('eve'), { query: 'a papaya', conversationId })
     expect(hits).toMatchObject([{ similarity: null, textScore: 1, memory: { kind: 'FACT' } }])
     expect(plan).toEqual({ vectorSearch: 'NONE', candidates: 1 })
   })
 
   it('only what holds, in the kinds asked for', async () => {
     const [fact] = await tell(['Ada | likes | mangos', 'Bob | likes | mangos'])
-    await tenant.say(room, 'ada', 'mangos for all')
+    await tenant.say(conversationId, 'ada', 'mangos for all')
     await retractFact(world.deps, tenant.as('ada'), { factId: fact!.id })
     expect((await found('mangos')).sort()).toEqual(['Bob likes mangos', 'mangos for all'])
     expect(await found('mangos', { kinds: ['FACT'] })).toEqual(['Bob likes mangos'])
@@ -108,7 +112,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
   })
 
   it('what was observed in time, from turns by whom and of what kind, and what fits', async () => {
-    const said = await tenant.say(room, 'ada', 'fruit', { metadata: { topic: 'food' } })
+    const said = await tenant.say(conversationId, 'ada', 'fruit', { metadata: { topic: 'food' } })
     const [old] = await tell(['Ada | likes | figs'], { sourceTurnId: said.id, observedAt: day(1) })
     await tell(['Bob | likes | figs'], { observedAt: day(3) })
     const facts = (more: Partial<RecallInput>) => found('figs', { kinds: ['FACT'], ...more })
@@ -124,7 +128,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(await facts({ maxTokens: 1 })).toEqual([])
   })
 
-  it('of a room; of an owner, by room or by name; of the tenant', async () => {
+  it('of a conversation; of an owner, by conversation or by name; of the tenant', async () => {
     const viewer = tenant.as('eve')
     const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).id
     const stranger = (
@@ -150,7 +154,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const answers = []
     for (const whispering of [false, true]) {
       const each = world.tenant()
-      const here = await each.room('ada', 'bob', 'eve')
+      const here = await each.newConversation('ada', 'bob', 'eve')
       const record = (facts: RecordFactsInput['facts']) =>
         recordFacts(world.deps, each.as('bob'), { conversationId: here, facts })
       const facts = (
@@ -164,7 +168,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
         )
       ).facts
       const psst = whispering ? await each.say(here, 'ada', 'psst', { audience: ['bob'] }) : null
-      await tenant.say(room, 'ada', 'elsewhere')
+      await tenant.say(conversationId, 'ada', 'elsewhere')
       if (psst) {
         facts.push(
           ...(
@@ -218,9 +222,9 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
 
   it('and summaries, by their words, when they are asked for', async () => {
     for (const text of ['The quokkas moved in under the shed.', 'They eat the tulips at night.', 'Good night then.']) {
-      await tenant.say(room, 'ada', text)
+      await tenant.say(conversationId, 'ada', text)
     }
-    await summarize(world.deps, tenant.as('ada'), { conversationId: room })
+    await summarize(world.deps, tenant.as('ada'), { conversationId })
     const { hits } = await ask('quokkas', { kinds: ['SUMMARY', 'FACT'] })
     expect(hits).toMatchObject([{ memory: { kind: 'SUMMARY' }, similarity: null, textScore: 1, neighbours: [] }])
     expect(textOf(hits[0]!.memory)).toContain('quokkas')
@@ -228,7 +232,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
       expect(await found('quokkas', { kinds: ['SUMMARY'], ...more })).toEqual([])
     }
     expect(await found('xylophone', { kinds: ['SUMMARY'] })).toEqual([])
-    const late = await tenant.room('zoe')
+    const late = await tenant.newConversation('zoe')
     expect(await found('quokkas', { kinds: ['SUMMARY'], conversationId: late })).toEqual([])
   })
 })

@@ -7,7 +7,7 @@ import { addParticipant } from '../../../src/domain/participant.ts'
 import { rarities } from '../../../src/domain/recall/bm25.ts'
 import { toCandidate, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
 import { gather, type Asked, type Gathered } from '../../../src/domain/recall/gather.ts'
-import { hashed } from '../../../src/domain/indexing/index-entry.ts'
+import { hashTerm } from '../../../src/text/term-hash.ts'
 import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
@@ -39,14 +39,14 @@ describe.each(backends)('gathering, on $name', (backend) => {
     const embedder = world.deps.embedding.searched()
     const [vector] = await embedder.embed([query])
     return {
-      terms: new Map([...new Set(terms(query))].map((term, number) => [hashed(term), number])),
+      terms: new Map([...new Set(terms(query))].map((term, number) => [hashTerm(term), number])),
       vector: { embedder: embedder.name, query: vector! },
       filter,
       k: 10,
     }
   }
 
-  /** What ranking would weigh, without what differs from room to room: ids and seqs. */
+  /** What ranking would weigh, without what differs from conversation to conversation: ids and seqs. */
   function weighed({ stretches, candidates, statistics, similarity }: Gathered) {
     const search = {
       rarity: rarities(statistics),
@@ -78,11 +78,11 @@ describe.each(backends)('gathering, on $name', (backend) => {
     ]),
   })
   const gatheredFor = async (viewer: Viewer, asked: Asked, whole?: number) => {
-    const rooms = await readScope(world.deps.pool, viewer, 'TENANT', null)
-    return weighed(await gather(world.deps, viewer, rooms, asked, whole))
+    const conversations = await readScope(world.deps.pool, viewer, 'TENANT', null)
+    return weighed(await gather(world.deps, viewer, conversations, asked, whole))
   }
 
-  /** A tenant with rooms full of turns, some of which bob does not see; `secrets` says whether those are there. */
+  /** A tenant with conversations full of turns, some of which bob does not see; `secrets` says whether those are there. */
   async function fill(secrets: boolean) {
     const tenant = world.tenant()
     const next = numbers(7)
@@ -90,7 +90,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
     const turns: Turn[] = []
     const [ada, bob] = [tenant.as('ada'), tenant.as('bob')]
     for (let r = 0; r < 3; r++) {
-      const room = await createConversation(world.deps, ada, {
+      const conversation = await createConversation(world.deps, ada, {
         owner: 'ada',
         participants: [{ actor: 'ada' }, { actor: 'bob' }, { actor: 'eve' }],
       })
@@ -105,11 +105,11 @@ describe.each(backends)('gathering, on $name', (backend) => {
             content: `${pick()} ${pick()} ${pick()} ${pick()}${next() < 0.2 ? '?' : ''}`,
           }
         })
-        turns.push(...(await appendTurns(world.deps, ada, { conversationId: room.id, turns: said })))
+        turns.push(...(await appendTurns(world.deps, ada, { conversationId: conversation.id, turns: said })))
         if (!secrets) continue
         // As many turns as a stretch reaches, in the middle of a sitting, full of what will be asked for.
         await appendTurns(world.deps, ada, {
-          conversationId: room.id,
+          conversationId: conversation.id,
           turns: Array.from({ length: 30 }, (_, i) => ({
             actor: 'ada',
             role: 'USER' as const,
@@ -118,11 +118,11 @@ describe.each(backends)('gathering, on $name', (backend) => {
             content: `${WORDS.slice(0, 12).join(' ')} ${WORDS[i]} yesterday?`,
           })),
         })
-        const open = await openTurn(world.deps, ada, { conversationId: room.id, turn: { role: 'ASSISTANT' } })
+        const open = await openTurn(world.deps, ada, { conversationId: conversation.id, turn: { role: 'ASSISTANT' } })
         await appendDelta(world.deps, ada, { turnId: open.id, text: WORDS.slice(0, 12).join(' ') })
         await abortTurn(world.deps, ada, { turnId: open.id })
         await addParticipant(world.deps, ada, {
-          conversationId: room.id,
+          conversationId: conversation.id,
           participant: { actor: `late-${batch}`, history: 'SINCE_JOINED' },
         })
       }
@@ -134,7 +134,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
           turn: { actor: older.actor, role: 'USER', content: WORDS.slice(0, 12).join(' '), createdAt: older.createdAt },
         })
         const newer = await supersedeTurn(world.deps, ada, {
-          turnId: (await newestVersion(room.id)).id,
+          turnId: (await newestVersion(conversation.id)).id,
           turn: { actor: older.actor, role: 'USER', content: older.text, createdAt: older.createdAt },
         })
         turns[turns.length - 1] = newer
@@ -143,10 +143,10 @@ describe.each(backends)('gathering, on $name', (backend) => {
     await embedded(world.deps, turns)
     return { bob, turns }
   }
-  async function newestVersion(room: string) {
+  async function newestVersion(conversation: string) {
     const { rows } = await world.deps.pool.query<{ id: string }>(
       `SELECT id FROM turn WHERE conversation_id = $1 AND superseded_by IS NULL AND supersedes IS NOT NULL`,
-      [room],
+      [conversation],
     )
     return rows[0]!
   }

@@ -2,7 +2,8 @@
 // plain answer to what cannot be asked.
 
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createConversation, deleteConversation } from '../../../src/domain/conversation.ts'
+import { createConversation } from '../../../src/domain/conversation.ts'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import type { Memory } from '../../../src/domain/recall/memory.ts'
 import { recall, type RecallInput } from '../../../src/domain/recall/recall.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
@@ -17,17 +18,17 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 describe.each(backends)('recall, on $name', (backend) => {
   const world = useWorld(backend)
   let tenant: Tenant
-  let room: string
+  let conversationId: string
   beforeEach(async () => {
     tenant = world.tenant()
-    room = await tenant.room('ann', 'bob')
+    conversationId = await tenant.newConversation('ann', 'bob')
   })
 
   const ask = (query: string, more: Partial<RecallInput> = {}, actor = 'ann') =>
-    recall(world.deps, tenant.as(actor), { query, conversationId: room, ...more })
+    recall(world.deps, tenant.as(actor), { query, conversationId, ...more })
   const found = async (query: string, more: Partial<RecallInput> = {}, actor = 'ann') =>
     (await ask(query, more, actor)).hits.map(({ memory }) => textOf(memory))
-  const say = (content: string, more: Parameters<Tenant['say']>[3] = {}, actor = 'ann', where = room) =>
+  const say = (content: string, more: Parameters<Tenant['say']>[3] = {}, actor = 'ann', where = conversationId) =>
     tenant.say(where, actor, content, more)
 
   /** Days apart, so that each stands alone. */
@@ -54,7 +55,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('a turn that was streamed, once it is committed', async () => {
-      const open = await openTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
+      const open = await openTurn(world.deps, tenant.as('bob'), { conversationId, turn: { role: 'ASSISTANT' } })
       await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'The quokka sm' })
       await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'iled' })
       expect(await found('quokka')).toEqual([])
@@ -68,7 +69,7 @@ describe.each(backends)('recall, on $name', (backend) => {
         turnId: first.id,
         turn: { role: 'USER', content: 'The code is narwhal' },
       })
-      const open = await openTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
+      const open = await openTurn(world.deps, tenant.as('bob'), { conversationId, turn: { role: 'ASSISTANT' } })
       await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'walrus narwhal' })
       await abortTurn(world.deps, tenant.as('bob'), { turnId: open.id })
       expect(await found('narwhal')).toEqual(['The code is narwhal'])
@@ -80,7 +81,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('what somebody said when the query names them, by display name too', async () => {
-      room = (
+      conversationId = (
         await createConversation(world.deps, tenant.as('ann'), {
           participants: [
             { actor: 'u1', displayName: 'Grace Hopper' },
@@ -112,7 +113,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await ask('🦑')).toMatchObject({ hits: [] })
     })
 
-    it('nothing in a room where nothing was said', async () => expect(await found('anything')).toEqual([]))
+    it('nothing in a conversation where nothing was said', async () => expect(await found('anything')).toEqual([]))
   })
 
   describe('keeps to', () => {
@@ -141,7 +142,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await found('the dog was sick', { threshold: 1 })).toEqual([])
     })
 
-    it('one room, the rooms of its owner, or the tenant', async () => {
+    it('one conversation, the conversations of its owner, or the tenant', async () => {
       const viewer = tenant.as('ann')
       const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).id
       const stranger = (await createConversation(world.deps, viewer, { owner: 'someone' })).id
@@ -207,15 +208,15 @@ describe.each(backends)('recall, on $name', (backend) => {
       embedding: { ...deps.embedding, searched: () => down },
       log: { ...deps.log, warn: (_: object, message: string) => void warnings.push(message) },
     } as typeof deps
-    const { hits, plan } = await recall(without, tenant.as('ann'), { query: 'papaya', conversationId: room })
+    const { hits, plan } = await recall(without, tenant.as('ann'), { query: 'papaya', conversationId })
     expect(hits.map(({ memory, similarity }) => [textOf(memory), similarity])).toEqual([['the papaya is ripe', null]])
     expect(plan.vectorSearch).toBe('NONE')
     expect(warnings).toHaveLength(1)
   })
 
-  it('forgets a room that is deleted', async () => {
+  it('forgets a conversation that is deleted', async () => {
     await embedded(world.deps, [await say('a melon')])
-    await deleteConversation(world.deps, tenant.as('ann'), room)
+    await deleteConversation(world.deps, tenant.as('ann'), conversationId)
     await expect(ask('melon')).rejects.toThrow(NotFound)
     expect(await found('melon', { scope: 'TENANT', conversationId: null })).toEqual([])
   })
@@ -232,19 +233,23 @@ describe.each(backends)('recall, on $name', (backend) => {
       ['a threshold that is no number', { threshold: NaN }, 'threshold'],
       ['11 neighbours', { neighbours: 11 }, 'neighbours: must be 0 to 10'],
       ['no tokens', { maxTokens: 0 }, 'maxTokens: must be at least 1'],
-      ['one room without its id', { conversationId: null }, 'conversationId: is needed to search one conversation'],
+      [
+        'one conversation without its id',
+        { conversationId: null },
+        'conversationId: is needed to search one conversation',
+      ],
       ['an id that is none', { conversationId: 'turn_x' }, 'conversationId: is not the id of a conversation'],
     ])('%s', async (_, input, message) => {
       await expect(ask('x', input)).rejects.toThrow(InvalidInput)
       await expect(ask('x', input)).rejects.toThrow(message)
     })
 
-    it("a room that is not there, or another tenant's", async () => {
+    it("a conversation that is not there, or another tenant's", async () => {
       const unknown = 'conv_01ARZ3NDEKTSV4RRFFQ69G5FAV'
       await expect(ask('x', { conversationId: unknown })).rejects.toThrow(NotFound)
       await expect(ask('x', { conversationId: unknown, scope: 'OWNER' })).rejects.toThrow(NotFound)
       const other = world.tenant()
-      await expect(recall(world.deps, other.as('ann'), { query: 'x', conversationId: room })).rejects.toThrow(NotFound)
+      await expect(recall(world.deps, other.as('ann'), { query: 'x', conversationId })).rejects.toThrow(NotFound)
     })
   })
 })

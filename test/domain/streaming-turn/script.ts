@@ -1,4 +1,4 @@
-// Scripts of what may happen to a room with streaming turns, at random, and playing one on several processes. For
+// Scripts of what may happen to a conversation with streaming turns, at random, and playing one on several processes. For
 // interleaving.test.ts.
 
 import fc from 'fast-check'
@@ -180,13 +180,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
         const last = await head()
         const after = step.after === null ? null : Math.floor(last * step.after)
         readers.push(
-          await witness(by, viewer, {
-            room: conversationId,
-            after,
-            last,
-            bound: step.bound,
-            open: open.map(({ id }) => id),
-          }),
+          await witness(by, viewer, { conversationId, after, last, bound: step.bound, open: open.map(({ id }) => id) }),
         )
         return
       }

@@ -26,27 +26,30 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   let one: Process
   let other: Process
   let ada: Viewer
-  let room: string
+  let conversationId: string
   let turnId: string
 
-  const open = async () => (await openTurn(one.deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })).id
+  const open = async () => (await openTurn(one.deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })).id
   const write = (text: string) => appendDelta(one.deps, ada, { turnId, text })
   const commit = (more: Partial<CommitTurnInput> = {}) => commitTurn(one.deps, ada, { turnId, ...more })
   const abort = (reason?: string) => abortTurn(one.deps, ada, { turnId, reason })
   const stored = async () => (await getTurns(one.deps, ada, [turnId])).get(turnId)!
-  const head = () => readLastSeq(one.deps.pool, ada.tenant, room)
+  const head = () => readLastSeq(one.deps.pool, ada.tenant, conversationId)
   const chunks = async () =>
     (await one.deps.pool.query('SELECT count(*) AS n FROM chunk WHERE turn_id = $1', [turnId])).rows[0].n as number
 
-  /** Lets time pass for the writers in the room. */
+  /** Lets time pass for the writers in the conversation. */
   async function pass(ms: number): Promise<void> {
     const { pool } = one.deps
     const ago = `- make_interval(secs => $2::double precision / 1000)`
-    await pool.query(`UPDATE stream SET renewed_at = renewed_at ${ago} WHERE conversation_id = $1`, [room, ms])
+    await pool.query(`UPDATE stream SET renewed_at = renewed_at ${ago} WHERE conversation_id = $1`, [
+      conversationId,
+      ms,
+    ])
     await pool.query(
       `UPDATE chunk SET written_at = written_at ${ago}
        WHERE turn_id IN (SELECT turn_id FROM stream WHERE conversation_id = $1)`,
-      [room, ms],
+      [conversationId, ms],
     )
   }
 
@@ -58,12 +61,12 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   afterAll(() => site.close())
   beforeEach(async () => {
     ada = newViewer()
-    room = (await createConversation(one.deps, ada, {})).id
+    conversationId = (await createConversation(one.deps, ada, {})).id
     turnId = await open()
   })
 
   afterEach(async () => {
-    // Sweeping looks at all rooms: nothing may be left open for the next test.
+    // Sweeping looks at all conversations: nothing may be left open for the next test.
     await pass(LEASE + 1)
     await abortSilentTurns(one.deps)
   })
@@ -88,13 +91,16 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       })
       expect(await stored()).toMatchObject({ status: 'COMMITTED', text: 'hello world' })
       expect(await head()).toBe(before! + 1)
-      expect((await countOfTurns(one.deps, ada, [room])).get(room)).toMatchObject({ turnCount: 1, tokenCount: 2 })
+      expect((await countOfTurns(one.deps, ada, [conversationId])).get(conversationId)).toMatchObject({
+        turnCount: 1,
+        tokenCount: 2,
+      })
       expect(await chunks()).toBe(0)
     })
 
     it('keeps what was said at the opening unless the commit says otherwise', async () => {
       const turn = { role: 'ASSISTANT', model: 'early', metadata: { by: 'opening' } } as const
-      turnId = (await openTurn(one.deps, ada, { conversationId: room, turn })).id
+      turnId = (await openTurn(one.deps, ada, { conversationId, turn })).id
       await write('x')
       expect(await commit()).toMatchObject({ model: 'early', metadata: { by: 'opening' } })
     })
@@ -108,10 +114,10 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
         { type: 'toolCall', callId: 'c1', name: 'look', arguments: { at: 'sky' } },
       ])
       const answer = { role: 'TOOL' as const, parts: [{ toolResult: { callId: 'c1', name: 'look', result: 'blue' } }] }
-      await appendTurn(one.deps, ada, { conversationId: room, turn: answer })
+      await appendTurn(one.deps, ada, { conversationId, turn: answer })
       await expect(
         appendTurn(one.deps, ada, {
-          conversationId: room,
+          conversationId,
           turn: { ...answer, parts: [{ toolResult: { callId: 'c2', name: 'look', result: '' } }] },
         }),
       ).rejects.toThrow(InvalidInput)
@@ -175,7 +181,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
         supersededBy: null,
       })
       expect(await stored()).toMatchObject({ status: 'ABORTED', text: 'half a thou' })
-      expect((await countOfTurns(one.deps, ada, [room])).get(room)?.turnCount ?? 0).toBe(0)
+      expect((await countOfTurns(one.deps, ada, [conversationId])).get(conversationId)?.turnCount ?? 0).toBe(0)
       expect(await chunks()).toBe(0)
     })
 
@@ -224,7 +230,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   })
 
   it('is StreamClosed for a turn that never was open, NotFound for unknown ones and in other tenants', async () => {
-    const { id } = await appendTurn(one.deps, ada, { conversationId: room, turn: { role: 'USER', content: 'x' } })
+    const { id } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
     await expect(abortTurn(one.deps, ada, { turnId: id })).rejects.toThrow(StreamClosed)
     await expect(commitTurn(one.deps, ada, { turnId: `turn_${'0'.repeat(26)}` })).rejects.toThrow(NotFound)
     await expect(commitTurn(one.deps, newViewer(), { turnId })).rejects.toThrow(NotFound)
@@ -234,7 +240,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
   describe('by silence', () => {
     it('comes after the lease, by any process, with the text, told to readers', async () => {
-      const reading = await read(other.deps, ada, { conversationId: room, after: 0 })
+      const reading = await read(other.deps, ada, { conversationId, after: 0 })
       await write('unfinish')
       expect(await abortSilentTurns(other.deps)).toBe(0)
       await pass(LEASE + 1)

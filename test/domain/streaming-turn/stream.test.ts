@@ -20,10 +20,10 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   let one: Process
   let other: Process
   let ada: Viewer
-  let room: string
+  let conversationId: string
   let turnId: string
 
-  const open = async () => (await openTurn(one.deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })).id
+  const open = async () => (await openTurn(one.deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })).id
   const write = (text: string, start?: number | null, { deps } = one) =>
     appendDelta(deps, ada, { turnId, text, start }).then(({ end }) => end)
   const stored = async () => (await getTurns(one.deps, ada, [turnId])).get(turnId)?.text
@@ -36,7 +36,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   afterAll(() => site.close())
   beforeEach(async () => {
     ada = newViewer()
-    room = (await createConversation(one.deps, ada, {})).id
+    conversationId = (await createConversation(one.deps, ada, {})).id
     turnId = await open()
   })
 
@@ -156,7 +156,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     })
 
     it('show readers whole characters only', async () => {
-      const reading = await read(one.deps, ada, { conversationId: room, after: 0 })
+      const reading = await read(one.deps, ada, { conversationId, after: 0 })
       for (const text of ['a', FIRST, `${SECOND}${FIRST}`, SECOND, 'b', FIRST]) await write(text)
       await commitTurn(one.deps, ada, { turnId })
       await reading.until('the end of the turn', ({ events }) => events.at(-1)?.type === 'TurnCommitted')
@@ -183,7 +183,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     })
 
     it('are few writes and few deltas to readers', async () => {
-      const reading = await read(one.deps, ada, { conversationId: room, after: 0 })
+      const reading = await read(one.deps, ada, { conversationId, after: 0 })
       await Promise.all(range(1, 100).map((n) => write(`${n} `)))
       await reading.until('all text', (each) => textOf(each, turnId).endsWith('100 '))
       expect(deltasOf(reading, turnId).length).toBeLessThan(20)
@@ -254,7 +254,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   })
 
   it('are StreamClosed for a turn that never was open', async () => {
-    const { id } = await appendTurn(one.deps, ada, { conversationId: room, turn: { role: 'USER', content: 'x' } })
+    const { id } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
     turnId = id
     await expect(write('y')).rejects.toThrow(StreamClosed)
   })
@@ -278,7 +278,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   })
 
   it('reach readers in every process, only after they are written', async () => {
-    const reading = await read(other.deps, ada, { conversationId: room, after: 0 })
+    const reading = await read(other.deps, ada, { conversationId, after: 0 })
     await write('hello ')
     await write('world')
     await reading.until('the text', (each) => textOf(each, turnId) === 'hello world')

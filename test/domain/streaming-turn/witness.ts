@@ -21,9 +21,9 @@ export type Witness = {
 }
 
 export type Place = {
-  room: string
+  conversationId: string
   after: number | null
-  /** The room's newest entry. */
+  /** The conversation's newest entry. */
   last: number
   open: readonly string[]
   /** Events that it takes while it is paused. */
@@ -33,14 +33,14 @@ export type Place = {
 export async function witness(
   process: Process,
   viewer: Viewer,
-  { room, after, last, open, bound }: Place,
+  { conversationId, after, last, open, bound }: Place,
 ): Promise<Witness> {
   const events: ConversationEvent[] = []
   let gone = false
   let paused = false
   let waiting = 0
   let drained: () => void = () => {}
-  const stop = await readInto(process.deps, viewer, { conversationId: room, after }, () => ({
+  const stop = await readInto(process.deps, viewer, { conversationId, after }, () => ({
     push(event) {
       if (!gone) events.push(event)
       if (paused) waiting += 1

@@ -1,8 +1,9 @@
 // Compaction on real databases: what is covered, when, by what; and what happens meanwhile.
 
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createConversation, deleteConversation, updateConversation } from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/platform.ts'
+import { createConversation, updateConversation } from '../../../src/domain/conversation.ts'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
 import { removeParticipant } from '../../../src/domain/participant.ts'
 import { commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { compact, compactDue, summarize } from '../../../src/domain/summary/compact.ts'
@@ -18,12 +19,12 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 describe.each(backends)('compaction on $name', (backend) => {
   const world = useWorld(backend)
   let tenant: Tenant
-  let room: string
+  let conversationId: string
   let deps: Deps
   let model: ReturnType<typeof createFakeSummarizer>
   beforeEach(async () => {
     tenant = world.tenant()
-    room = await tenant.room('ada', 'bob')
+    conversationId = await tenant.newConversation('ada', 'bob')
     model = createFakeSummarizer()
     deps = withSummarizer(world.deps, model)
   })
@@ -31,20 +32,20 @@ describe.each(backends)('compaction on $name', (backend) => {
   const turn = (content: string, more = {}) => ({ actor: 'ada', role: 'USER' as const, content, ...more })
   const say = async (count: number, words = 3, from = 0) =>
     appendTurns(deps, tenant.as('ada'), {
-      conversationId: room,
+      conversationId,
       turns: Array.from({ length: count }, (_, n) => turn(`${from + n}${' word'.repeat(words)}`)),
     })
-  const covering = (actor = 'ada') => getCoveringSummaries(deps, tenant.as(actor), room)
-  const check = () => expectCovering(deps, room)
+  const covering = (actor = 'ada') => getCoveringSummaries(deps, tenant.as(actor), conversationId)
+  const check = () => expectCovering(deps, conversationId)
 
-  it('leaves a room alone until it is beyond 50 turns, then covers the oldest half', async () => {
+  it('leaves a conversation alone until it is beyond 50 turns, then covers the oldest half', async () => {
     await say(50)
-    expect(await compactDue(deps, room)).toBe(0)
+    expect(await compactDue(deps, conversationId)).toBe(0)
     await say(1)
-    expect(await compactDue(deps, room)).toBe(1)
+    expect(await compactDue(deps, conversationId)).toBe(1)
     const { standing, covered } = await check()
     expect([covered.length, standing.length]).toEqual([25, 26])
-    expect(await compactDue(deps, room)).toBe(0)
+    expect(await compactDue(deps, conversationId)).toBe(0)
     expect(model.asked).toHaveLength(1)
     expect(model.asked[0]).toMatchObject({ previous: null, maxTokens: 1_000 })
     expect(model.asked[0]!.turns[0]).toMatchObject({ speaker: 'ada', text: '0 word word word' })
@@ -52,16 +53,16 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('compacts few turns of many tokens', async () => {
     await say(4, 2_500)
-    await compactDue(deps, room)
+    await compactDue(deps, conversationId)
     const { covered } = await check()
     expect(covered).toHaveLength(2)
   })
 
   it('lets a rolling summary grow: what was said since goes into the one there is', async () => {
     await say(60)
-    await compactDue(deps, room)
+    await compactDue(deps, conversationId)
     await say(40)
-    await compactDue(deps, room)
+    await compactDue(deps, conversationId)
     const { current, covered } = await check()
     expect(current).toMatchObject([{ content: 'summary 2', level: 0 }])
     expect(model.asked[1]!.previous).toBe('summary 1')
@@ -73,7 +74,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     await say(30, 1_000)
     await say(1, 9_000)
     await say(3)
-    await summarize(deps, tenant.as('ada'), { conversationId: room })
+    await summarize(deps, tenant.as('ada'), { conversationId })
     for (const { turns } of model.asked) {
       expect(await deps.tokens.count(turns.map(({ text }) => text).join('\n'))).toBeLessThanOrEqual(8_001)
     }
@@ -83,12 +84,12 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('makes summaries of spans, and of summaries, where the policy says hierarchical', async () => {
     await updateConversation(deps, tenant.as('ada'), {
-      id: room,
+      id: conversationId,
       compaction: { strategy: 'HIERARCHICAL', triggerTurns: 4 },
     })
     for (let round = 0; round < 22; round++) {
       await say(3)
-      await compactDue(deps, room)
+      await compactDue(deps, conversationId)
       await check()
     }
     const levels = (await covering()).map(({ level }) => level)
@@ -98,30 +99,31 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it('does nothing by itself where the policy says never, and what is asked for all the same', async () => {
-    await updateConversation(deps, tenant.as('ada'), { id: room, compaction: { strategy: 'NEVER' } })
+    await updateConversation(deps, tenant.as('ada'), { id: conversationId, compaction: { strategy: 'NEVER' } })
     await say(60)
-    expect(await compactDue(deps, room)).toBe(0)
-    expect(
-      await compact(deps, tenant.as('ada'), { conversationId: room, policy: { strategy: 'NEVER' } }),
-    ).toMatchObject({ summaries: [], turnsCovered: 0 })
-    expect(await compact(deps, tenant.as('ada'), { conversationId: room })).toMatchObject({ turnsCovered: 30 })
+    expect(await compactDue(deps, conversationId)).toBe(0)
+    expect(await compact(deps, tenant.as('ada'), { conversationId, policy: { strategy: 'NEVER' } })).toMatchObject({
+      summaries: [],
+      turnsCovered: 0,
+    })
+    expect(await compact(deps, tenant.as('ada'), { conversationId })).toMatchObject({ turnsCovered: 30 })
   })
 
   it('compacts on demand as the policy given says, and reports what that saved', async () => {
     await say(20, 30)
-    const asked = { conversationId: room, policy: { triggerTurns: 10 } }
+    const asked = { conversationId, policy: { triggerTurns: 10 } }
     const { summaries, turnsCovered, tokensBefore, tokensAfter } = await compact(deps, tenant.as('ada'), asked)
     expect(turnsCovered).toBe(10)
     expect(summaries).toMatchObject([{ content: 'summary 1' }])
     expect(tokensAfter).toBeLessThan(tokensBefore)
     expect(await compact(deps, tenant.as('ada'), asked)).toMatchObject({ summaries: [], turnsCovered: 0 })
     // Without one, half of what there is.
-    expect(await compact(deps, tenant.as('ada'), { conversationId: room })).toMatchObject({ turnsCovered: 5 })
+    expect(await compact(deps, tenant.as('ada'), { conversationId })).toMatchObject({ turnsCovered: 5 })
   })
 
   it('summarises through a turn, once', async () => {
     const turns = await say(10)
-    const through = { conversationId: room, through: turns[3]!.id }
+    const through = { conversationId, through: turns[3]!.id }
     const summary = await summarize(deps, tenant.as('ada'), through)
     expect(summary).toMatchObject({ fromSeq: turns[0]!.seq, toSeq: turns[3]!.seq, level: 0, model: 'fake' })
     expect((await summarize(deps, tenant.as('ada'), through)).id).toBe(summary.id)
@@ -129,16 +131,16 @@ describe.each(backends)('compaction on $name', (backend) => {
     await check()
   })
 
-  it('has nothing to summarise in an empty room, and no room of other tenants', async () => {
-    await expect(summarize(deps, tenant.as('ada'), { conversationId: room })).rejects.toThrow(/nothing to summarise/)
+  it('has nothing to summarise in an empty conversation, and no conversation of other tenants', async () => {
+    await expect(summarize(deps, tenant.as('ada'), { conversationId })).rejects.toThrow(/nothing to summarise/)
     const other = world.tenant().as('ada')
-    await expect(summarize(deps, other, { conversationId: room })).rejects.toThrow(/no conversation/)
-    await expect(compact(deps, other, { conversationId: room })).rejects.toThrow(/no conversation/)
+    await expect(summarize(deps, other, { conversationId })).rejects.toThrow(/no conversation/)
+    await expect(compact(deps, other, { conversationId })).rejects.toThrow(/no conversation/)
     const [elsewhere] = await appendTurns(deps, tenant.as('ada'), {
-      conversationId: await tenant.room('ada'),
+      conversationId: await tenant.newConversation('ada'),
       turns: [turn('hello')],
     })
-    await expect(summarize(deps, tenant.as('ada'), { conversationId: room, through: elsewhere!.id })).rejects.toThrow(
+    await expect(summarize(deps, tenant.as('ada'), { conversationId, through: elsewhere!.id })).rejects.toThrow(
       /no turn/,
     )
   })
@@ -155,45 +157,45 @@ describe.each(backends)('compaction on $name', (backend) => {
       parts: [{ toolResult: { callId, name: 'f', result: 1 } }],
     })
     const turns = await appendTurns(deps, tenant.as('ada'), {
-      conversationId: room,
+      conversationId,
       turns: [turn('a'), call('x'), turn('b'), result('x'), turn('c'), call('y'), turn('d')],
     })
-    await compact(deps, tenant.as('ada'), { conversationId: room, policy: { triggerTurns: 6 } })
+    await compact(deps, tenant.as('ada'), { conversationId, policy: { triggerTurns: 6 } })
     expect((await check()).through).toBe(turns[0]!.seq)
-    await summarize(deps, tenant.as('ada'), { conversationId: room })
+    await summarize(deps, tenant.as('ada'), { conversationId })
     expect((await check()).through).toBe(turns[4]!.seq)
     expect(model.asked.at(-1)!.turns.map(({ text }) => text)).toEqual(['(calls f with {})', 'b', '(f answered 1)', 'c'])
   })
 
   it('stops at a turn that is being written, and goes on when it is done', async () => {
     await say(3)
-    const open = await openTurn(deps, tenant.as('bob'), { conversationId: room, turn: { role: 'ASSISTANT' } })
+    const open = await openTurn(deps, tenant.as('bob'), { conversationId, turn: { role: 'ASSISTANT' } })
     await say(3)
-    await summarize(deps, tenant.as('ada'), { conversationId: room })
+    await summarize(deps, tenant.as('ada'), { conversationId })
     expect((await check()).covered).toHaveLength(3)
     await commitTurn(deps, tenant.as('bob'), { turnId: open.id, parts: [{ data: { done: true } }] })
-    await summarize(deps, tenant.as('ada'), { conversationId: room })
+    await summarize(deps, tenant.as('ada'), { conversationId })
     expect((await check()).covered).toHaveLength(7)
   })
 
   it('never tells the model of private turns, and leaves them standing', async () => {
     await say(3)
-    await tenant.say(room, 'ada', 'the canary sings', { audience: ['bob'] })
+    await tenant.say(conversationId, 'ada', 'the canary sings', { audience: ['bob'] })
     await say(3)
-    await summarize(deps, tenant.as('ada'), { conversationId: room })
+    await summarize(deps, tenant.as('ada'), { conversationId })
     expect(JSON.stringify(model.asked)).not.toContain('canary')
     expect((await check()).covered).toHaveLength(6)
   })
 
   it('gives a summary to those alone who see all that it covers', async () => {
     await say(3)
-    const late = await tenant.say(room, 'cy', 'hello')
+    const late = await tenant.say(conversationId, 'cy', 'hello')
     await say(1)
-    await removeParticipant(deps, tenant.as('bob'), { conversationId: room, actor: 'bob' })
+    await removeParticipant(deps, tenant.as('bob'), { conversationId, actor: 'bob' })
     await say(3)
-    const summary = await summarize(deps, tenant.as('ada'), { conversationId: room })
+    const summary = await summarize(deps, tenant.as('ada'), { conversationId })
     const { participants } = await deps.db.conversation.findUniqueOrThrow({
-      where: { id: room },
+      where: { id: conversationId },
       include: { participants: true },
     })
     expect(participants.map(({ actor }) => actor).sort()).toEqual(['ada', 'bob', 'cy'])
@@ -202,36 +204,36 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(await covering('bob')).toEqual([])
     expect((await getSummaries(deps, tenant.as('bob'), [summary.id])).size).toBe(0)
     expect((await getSummaries(deps, tenant.as('cy'), [summary.id])).size).toBe(1)
-    await expect(summarize(deps, tenant.as('bob'), { conversationId: room })).rejects.toThrow(/do not see all/)
+    await expect(summarize(deps, tenant.as('bob'), { conversationId })).rejects.toThrow(/do not see all/)
     expect(late.seq).toBeGreaterThan(0)
   })
 
   it('takes back what an edit has made untrue, and what was said before it stands', async () => {
     const turns = await say(12)
     const ada = tenant.as('ada')
-    const first = await summarize(deps, ada, { conversationId: room, through: turns[3]!.id })
-    await summarize(deps, ada, { conversationId: room, through: turns[8]!.id })
+    const first = await summarize(deps, ada, { conversationId, through: turns[3]!.id })
+    await summarize(deps, ada, { conversationId, through: turns[8]!.id })
     await supersedeTurn(deps, ada, { turnId: turns[10]!.id, turn: turn('not covered') })
     expect((await check()).through).toBe(turns[8]!.rootSeq)
     await supersedeTurn(deps, ada, { turnId: turns[6]!.id, turn: turn('edited') })
     expect((await check()).current.map(({ id }) => id)).toEqual([first.id])
-    const again = await summarize(deps, ada, { conversationId: room, through: turns[8]!.id })
+    const again = await summarize(deps, ada, { conversationId, through: turns[8]!.id })
     expect(model.asked.at(-1)!.turns.map(({ text }) => text)).toContain('edited')
     expect(again.fromSeq).toBe(turns[0]!.seq)
     await supersedeTurn(deps, ada, { turnId: turns[0]!.id, turn: turn('edited, too') })
     expect((await check()).current).toEqual([])
-    await summarize(deps, ada, { conversationId: room })
+    await summarize(deps, ada, { conversationId })
     await check()
   })
 
-  it('writes nothing of a room that was edited while the model thought, and tries again', async () => {
+  it('writes nothing of a conversation that was edited while the model thought, and tries again', async () => {
     const turns = await say(6)
     let edits = 0
     model.before = async () => {
       if (edits++ > 0) return
       await supersedeTurn(deps, tenant.as('ada'), { turnId: turns[2]!.id, turn: turn('edited meanwhile') })
     }
-    const { content } = await summarize(deps, tenant.as('ada'), { conversationId: room, through: turns[4]!.id })
+    const { content } = await summarize(deps, tenant.as('ada'), { conversationId, through: turns[4]!.id })
     expect(content).toBe('summary 2')
     expect(model.asked[1]!.turns.map(({ text }) => text)).toContain('edited meanwhile')
     await check()
@@ -241,12 +243,12 @@ describe.each(backends)('compaction on $name', (backend) => {
     await say(80)
     model.before = () => new Promise((resolve) => setTimeout(resolve, 20))
     await Promise.all([
-      compactDue(deps, room),
-      compactDue(deps, room),
-      compact(deps, tenant.as('ada'), { conversationId: room }),
+      compactDue(deps, conversationId),
+      compactDue(deps, conversationId),
+      compact(deps, tenant.as('ada'), { conversationId }),
       say(10),
       say(10),
-      summarize(deps, tenant.as('ada'), { conversationId: room }),
+      summarize(deps, tenant.as('ada'), { conversationId }),
     ])
     await check()
   })
@@ -254,15 +256,13 @@ describe.each(backends)('compaction on $name', (backend) => {
   it('writes nothing where the model fails, and says so', async () => {
     await say(60)
     model.before = () => Promise.reject(new SummarizerFailed('The model is tired.', true))
-    const failure: unknown = await compact(deps, tenant.as('ada'), { conversationId: room }).catch(
-      (error: unknown) => error,
-    )
+    const failure: unknown = await compact(deps, tenant.as('ada'), { conversationId }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(ProviderFailed)
     expect(failure).toMatchObject({ retryable: true, message: 'The model is tired.' })
     expect((await check()).current).toEqual([])
   })
 
-  it('has a long imported room summarised in passes of 8,000 tokens, into 1,000, without a model', async () => {
+  it('has a long imported conversation summarised in passes of 8,000 tokens, into 1,000, without a model', async () => {
     for (let batch = 0; batch < 5; batch++) await say(1_000, 20, batch * 1_000)
     const extractive = world.deps.summarizers.standard
     const passes: number[] = []
@@ -273,7 +273,7 @@ describe.each(backends)('compaction on $name', (backend) => {
         return extractive.summarize(request)
       },
     })
-    await compactDue(watched, room)
+    await compactDue(watched, conversationId)
     const { current, standing } = await check()
     expect(current).toHaveLength(1)
     expect(current[0]!.tokenCount).toBeLessThanOrEqual(1_000)
@@ -282,7 +282,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(passes.length).toBeGreaterThan(10)
   }, 60_000)
 
-  it('uses the summarizer that the room names, no others, and counts summaries when the room is deleted', async () => {
+  it('uses the summarizer that the conversation names, no others, and counts summaries when the conversation is deleted', async () => {
     const named = await createConversation(world.deps, tenant.as('ada'), {
       compaction: { summarizerModel: 'extractive' },
     })
@@ -293,7 +293,7 @@ describe.each(backends)('compaction on $name', (backend) => {
       /at least 1/,
     )
     await expect(
-      compact(deps, tenant.as('ada'), { conversationId: room, policy: { summarizerModel: 'gpt-9' } }),
+      compact(deps, tenant.as('ada'), { conversationId, policy: { summarizerModel: 'gpt-9' } }),
     ).rejects.toThrow(/policy.summarizerModel/)
     await appendTurns(deps, tenant.as('ada'), { conversationId: named.id, turns: [turn('The ship sails at nine.')] })
     const summary = await summarize(world.deps, tenant.as('ada'), { conversationId: named.id })

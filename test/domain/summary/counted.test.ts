@@ -1,8 +1,8 @@
-// Summaries of so many turns at a time, however long these are, beside the policy of the room.
+// Summaries of so many turns at a time, however long these are, beside the policy of the conversation.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
-import type { Deps } from '../../../src/domain/platform.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
 import { compactDue } from '../../../src/domain/summary/compact.ts'
 import { appendTurns } from '../../../src/domain/turn/append.ts'
 import { backends } from '../../support/backend.ts'
@@ -16,7 +16,7 @@ describe.each(backends)('counted summaries on $name', (backend) => {
     ...withSummarizer(world.deps, createFakeSummarizer()),
     automatic: { ...world.deps.automatic, threadSummaryEvery },
   })
-  const newRoom = async (compaction: object = {}) => {
+  const newConversation = async (compaction: object = {}) => {
     const viewer = world.tenant().as('ada')
     const { id } = await createConversation(world.deps, viewer, { compaction })
     const say = (...turns: (string | object[])[]) =>
@@ -32,16 +32,16 @@ describe.each(backends)('counted summaries on $name', (backend) => {
   }
   const many = (count: number, text = 'a turn') => Array.from({ length: count }, (_, n) => `${text} ${n}`)
   /** Turns that each summary stood for, one after the other; and those that stand. */
-  const outcome = async (room: string) => {
-    const all = await world.deps.db.summary.findMany({
-      where: { conversationId: room, level: 0 },
-      orderBy: { seq: 'asc' },
-    })
-    return { runs: all.map(({ turns }) => turns), standing: (await expectCovering(world.deps, room)).standing.length }
+  const outcome = async (conversationId: string) => {
+    const all = await world.deps.db.summary.findMany({ where: { conversationId, level: 0 }, orderBy: { seq: 'asc' } })
+    return {
+      runs: all.map(({ turns }) => turns),
+      standing: (await expectCovering(world.deps, conversationId)).standing.length,
+    }
   }
 
   it('come one by one for exactly so many turns, the newest included, before the policy is asked', async () => {
-    const { id, say } = await newRoom()
+    const { id, say } = await newConversation()
     await say(...many(9))
     expect(await compactDue(every(10), id)).toBe(0)
     await say(...many(54))
@@ -50,14 +50,14 @@ describe.each(backends)('counted summaries on $name', (backend) => {
   })
 
   it('are of so many turns however long they are', async () => {
-    const { id, say } = await newRoom({ triggerTokens: 10_000_000 })
+    const { id, say } = await newConversation({ triggerTokens: 10_000_000 })
     await say(...many(10, 'word '.repeat(4_000)))
     expect(await compactDue(every(10), id)).toBe(1)
     expect(await outcome(id)).toEqual({ runs: [10], standing: 0 })
   })
 
   it('go on to the result of a call, and wait for one that is to come', async () => {
-    const { id, say } = await newRoom()
+    const { id, say } = await newConversation()
     const call = { toolCall: { callId: 'c1', name: 'look', arguments: {} } }
     await say(...many(9), [call])
     expect(await compactDue(every(10), id)).toBe(0)
@@ -66,19 +66,19 @@ describe.each(backends)('counted summaries on $name', (backend) => {
     expect(await outcome(id)).toEqual({ runs: [11], standing: 3 })
   })
 
-  it('leave to the policy what they cannot do, and rooms alone that want none', async () => {
-    const { id, say } = await newRoom({ triggerTurns: 12 })
+  it('leave to the policy what they cannot do, and conversations alone that want none', async () => {
+    const { id, say } = await newConversation({ triggerTurns: 12 })
     const call = { toolCall: { callId: 'c1', name: 'look', arguments: {} } }
     await say(...many(8), [call], ...many(4))
     expect(await compactDue(every(10), id)).toBe(1)
     expect(await outcome(id)).toEqual({ runs: [6], standing: 7 })
-    const quiet = await newRoom({ strategy: 'NEVER' })
+    const quiet = await newConversation({ strategy: 'NEVER' })
     await quiet.say(...many(20))
     expect(await compactDue(every(10), quiet.id)).toBe(0)
   })
 
   it('are made of spans where the policy says hierarchical', async () => {
-    const { id, say } = await newRoom({ strategy: 'HIERARCHICAL' })
+    const { id, say } = await newConversation({ strategy: 'HIERARCHICAL' })
     await say(...many(25))
     expect(await compactDue(every(10), id)).toBe(2)
     expect(await outcome(id)).toEqual({ runs: [10, 10], standing: 5 })

@@ -12,10 +12,10 @@ import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld } from '../../support/world.ts'
 
-const ROOMS = 20
+const CONVERSATIONS = 20
 /** The embedded database is slower: it gets fewer. */
 const OPERATIONS: Record<string, number> = { postgres: 10_000, embedded: 3_000 }
-/** At once, in one room. */
+/** At once, in one conversation. */
 const TOGETHER = 5
 const CHECKED_EVERY = 20
 
@@ -44,7 +44,7 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
       const random = randomOf(seed)
       const upTo = (n: number) => Math.floor(random() * n)
       const pick = <T>(list: readonly T[]): T | undefined => list[upTo(list.length)]
-      const room = await tenant.room('ada', 'bob')
+      const conversationId = await tenant.newConversation('ada', 'bob')
       const newest = new Set<string>()
       const open = new Set<string>()
       const calls = new Set<string>()
@@ -53,12 +53,12 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
 
       const append = async () => {
         const turns = Array.from({ length: 1 + upTo(3) }, () => user(random() < 0.15 ? { audience: ['bob'] } : {}))
-        for (const { id } of await appendTurns(deps, ada, { conversationId: room, turns })) newest.add(id)
+        for (const { id } of await appendTurns(deps, ada, { conversationId, turns })) newest.add(id)
       }
       const call = async () => {
         const callId = `call-${made++}`
         await appendTurns(deps, ada, {
-          conversationId: room,
+          conversationId,
           turns: [{ role: 'ASSISTANT', parts: [{ toolCall: { callId, name: 'f', arguments: {} } }] }],
         })
         calls.add(callId)
@@ -68,12 +68,12 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
         if (!callId) return append()
         calls.delete(callId)
         await appendTurns(deps, ada, {
-          conversationId: room,
+          conversationId,
           turns: [{ role: 'TOOL', parts: [{ toolResult: { callId, name: 'f', result: 1 } }] }],
         })
       }
       const stream = async () => {
-        open.add((await openTurn(deps, ada, { conversationId: room, turn: { role: 'ASSISTANT' } })).id)
+        open.add((await openTurn(deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })).id)
       }
       const end = async () => {
         const turnId = pick([...open])
@@ -94,9 +94,8 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
         triggerTokens: 20 + upTo(400),
         strategy: random() < 0.5 ? ('ROLLING' as const) : ('HIERARCHICAL' as const),
       })
-      const shrink = () => compact(deps, ada, { conversationId: room, policy: policy() })
-      const sum = () =>
-        summarize(deps, ada, { conversationId: room, through: random() < 0.3 ? null : pick([...newest]) })
+      const shrink = () => compact(deps, ada, { conversationId, policy: policy() })
+      const sum = () => summarize(deps, ada, { conversationId, through: random() < 0.3 ? null : pick([...newest]) })
       const chosen = () => {
         const at = random()
         return at < 0.4
@@ -115,22 +114,22 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
                       ? shrink
                       : at < 0.92
                         ? sum
-                        : () => compactDue(deps, room)
+                        : () => compactDue(deps, conversationId)
       }
-      for (let done = 0; done < operations / ROOMS; done += TOGETHER) {
+      for (let done = 0; done < operations / CONVERSATIONS; done += TOGETHER) {
         const results = await Promise.allSettled(Array.from({ length: TOGETHER }, () => chosen()()))
         for (const result of results) {
           if (result.status === 'fulfilled') continue
           if (!(result.reason instanceof DomainError) && !/crash/.test(String(result.reason))) throw result.reason
           totals.failed += 1
         }
-        if ((done / TOGETHER) % CHECKED_EVERY === 0) await expectCovering(deps, room)
+        if ((done / TOGETHER) % CHECKED_EVERY === 0) await expectCovering(deps, conversationId)
       }
-      const { covered, standing } = await expectCovering(deps, room)
+      const { covered, standing } = await expectCovering(deps, conversationId)
       totals.covered += covered.length
       totals.standing += standing.length
-      totals.summaries += await deps.db.summary.count({ where: { conversationId: room } })
-      totals.takenBack += await deps.db.summary.count({ where: { conversationId: room, stale: true } })
+      totals.summaries += await deps.db.summary.count({ where: { conversationId } })
+      totals.takenBack += await deps.db.summary.count({ where: { conversationId, stale: true } })
     }
 
     const chance = randomOf(1)
@@ -140,7 +139,7 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
       if (at < 0.1) throw new Error('crash')
       if (at < 0.4) await new Promise((resolve) => setTimeout(resolve, 3))
     }
-    await Promise.all(Array.from({ length: ROOMS }, (_, n) => live(n + 1)))
+    await Promise.all(Array.from({ length: CONVERSATIONS }, (_, n) => live(n + 1)))
     // It did go through all of that.
     for (const [what, count] of Object.entries(totals)) expect(count, what).toBeGreaterThan(50)
   }, 180_000)

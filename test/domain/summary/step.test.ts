@@ -1,7 +1,7 @@
-// What two writers may not both do: each writes on the room as it read it, and only if that is how it still is.
+// What two writers may not both do: each writes on the conversation as it read it, and only if that is how it still is.
 
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Deps } from '../../../src/domain/platform.ts'
+import type { Deps } from '../../../src/domain/deps.ts'
 import { coverSpan, FAN, findSpan, foldLevel, readStanding } from '../../../src/domain/summary/step.ts'
 import { getSummaries } from '../../../src/domain/summary/summary.ts'
 import { writeSummary } from '../../../src/store/sql/summary/write-summary.ts'
@@ -16,33 +16,33 @@ describe.each(backends)('a step on $name', (backend) => {
   const model = createFakeSummarizer()
   let deps: Deps
   let tenant: Tenant
-  let room: string
+  let conversationId: string
   beforeEach(async () => {
     deps = withSummarizer(world.deps, model)
     tenant = world.tenant()
-    room = await tenant.room('ada')
+    conversationId = await tenant.newConversation('ada')
   })
 
-  const standing = async () => (await readStanding(deps, room))!
+  const standing = async () => (await readStanding(deps, conversationId))!
   const cover = async (strategy: 'ROLLING' | 'HIERARCHICAL', now = standing()) => {
     const seen = await now
     return coverSpan(deps, seen, strategy, model, await findSpan(deps, seen, ALL))
   }
 
   it('is written by one of two that cover the same turns', async () => {
-    await tenant.say(room, 'ada', 'one')
+    await tenant.say(conversationId, 'ada', 'one')
     const seen = standing()
     const written = await Promise.all([cover('ROLLING', seen), cover('ROLLING', seen), cover('HIERARCHICAL', seen)])
     expect(written.filter(Boolean)).toHaveLength(1)
-    await expectCovering(deps, room)
+    await expectCovering(deps, conversationId)
   })
 
   it('is written by one of two that sum up the same summaries, or by who makes one of all', async () => {
     for (let n = 0; n < FAN; n++) {
-      await tenant.say(room, 'ada', `turn ${n}`)
+      await tenant.say(conversationId, 'ada', `turn ${n}`)
       await cover('HIERARCHICAL')
     }
-    await tenant.say(room, 'ada', 'the last')
+    await tenant.say(conversationId, 'ada', 'the last')
     const seen = await standing()
     expect(seen.current).toHaveLength(FAN)
     const written = await Promise.all([
@@ -51,23 +51,23 @@ describe.each(backends)('a step on $name', (backend) => {
       coverSpan(deps, seen, 'ROLLING', model, await findSpan(deps, seen, ALL)),
     ])
     expect(written.filter(Boolean)).toHaveLength(1)
-    await expectCovering(deps, room)
+    await expectCovering(deps, conversationId)
   })
 
   it('keeps what was replaced, for who has its id', async () => {
-    await tenant.say(room, 'ada', 'one')
+    await tenant.say(conversationId, 'ada', 'one')
     const first = (await cover('ROLLING'))!
-    await tenant.say(room, 'ada', 'two')
+    await tenant.say(conversationId, 'ada', 'two')
     const second = (await cover('ROLLING'))!
-    const found = await getSummaries(deps, tenant.as('ada'), [first, second, 'sum_x', room])
+    const found = await getSummaries(deps, tenant.as('ada'), [first, second, 'sum_x', conversationId])
     expect([...found.keys()].sort()).toEqual([first, second].sort())
     expect((await getSummaries(deps, world.tenant().as('ada'), [first])).size).toBe(0)
   })
 
-  it('writes nothing for another tenant, nor in a room that is gone', async () => {
+  it('writes nothing for another tenant, nor in a conversation that is gone', async () => {
     const summary = {
       tenant: 'nobody',
-      room,
+      conversationId,
       id: 'sum_1',
       level: 0,
       to: 1,

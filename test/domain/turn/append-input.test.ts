@@ -76,13 +76,13 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
 
 describe.each(backends)('bad input to appending on $name', (backend) => {
   const world = useWorld(backend)
-  // One room serves all: nothing should ever be written to it.
+  // One conversation serves all: nothing should ever be written to it.
   const tenant = world.tenant()
   let made: Promise<string> | undefined
-  const room = () => (made ??= tenant.room('ann'))
+  const newConversation = () => (made ??= tenant.newConversation('ann'))
 
   async function faultOf(work: () => Promise<unknown>): Promise<InvalidInput> {
-    const before = await tenant.lastSeq(await room())
+    const before = await tenant.lastSeq(await newConversation())
     const error = await work().then(
       () => {
         throw new Error('it was taken')
@@ -90,12 +90,12 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
       (reason) => reason,
     )
     expect(error).toBeInstanceOf(InvalidInput)
-    expect(await tenant.lastSeq(await room())).toBe(before)
+    expect(await tenant.lastSeq(await newConversation())).toBe(before)
     return error
   }
 
   it.each(BAD)('refuses %s, naming the place', async (_, turn, at, says) => {
-    const conversationId = await room()
+    const conversationId = await newConversation()
     const bad = { role: 'USER', ...turn } as TurnInput
     const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: bad }))
     expect(fault.message).toMatch(says)
@@ -103,7 +103,7 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
   })
 
   it.each(BAD)('refuses a batch for %s, naming the turn, and writes none of it', async (_, turn, at, says) => {
-    const conversationId = await room()
+    const conversationId = await newConversation()
     const good: TurnInput = { role: 'USER', content: 'good' }
     const turns = [good, { role: 'USER', ...turn } as TurnInput, good]
     const fault = await faultOf(() => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns }))
@@ -112,7 +112,7 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
   })
 
   it('either takes JSON of any depth, or says that it cannot', async () => {
-    const other = await tenant.room()
+    const other = await tenant.newConversation()
     for (const depth of [1_000, 3_000, 4_000, 5_000, 8_000, 64_000]) {
       const data = { role: 'USER' as const, parts: [{ data: nested(depth) }] }
       const about = { role: 'USER' as const, content: 'a', metadata: { a: nested(depth) } }
@@ -146,7 +146,7 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
   })
 
   it('refuses a batch of none, and one of 10,000', async () => {
-    const conversationId = await room()
+    const conversationId = await newConversation()
     const batch = (length: number) => () =>
       appendTurns(world.deps, tenant.as('ann'), {
         conversationId,
@@ -158,26 +158,30 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
 
   it('refuses a clientId that stands twice in a batch', async () => {
     const turns = [1, 2].map((n): TurnInput => ({ role: 'USER', content: `t${n}`, clientId: 'c' }))
-    const conversationId = await room()
+    const conversationId = await newConversation()
     const fault = await faultOf(() => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns }))
     expect(fault.issues).toEqual([{ path: ['turns', '1', 'clientId'], message: 'stands twice in the batch' }])
   })
 
   it.each([-1, 1.5, 2 ** 31, NaN])('refuses expectedLastSeq %d', async (expectedLastSeq) => {
-    const input = { conversationId: await room(), expectedLastSeq, turn: { role: 'USER' as const, content: 'a' } }
+    const input = {
+      conversationId: await newConversation(),
+      expectedLastSeq,
+      turn: { role: 'USER' as const, content: 'a' },
+    }
     const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), input))
     expect(fault.issues[0]!.path).toEqual(['expectedLastSeq'])
   })
 
   it('says everything that is wrong at once', async () => {
     const turn = { role: 'KING', actor: '', clientId: 'a\0' } as unknown as TurnInput
-    const conversationId = await room()
+    const conversationId = await newConversation()
     const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn }))
     expect(fault.issues.map(({ path }) => path.at(-1)).sort()).toEqual(['actor', 'clientId', 'role'])
   })
 
   it('takes what only just fits', async () => {
-    const other = await tenant.room('ann')
+    const other = await tenant.newConversation('ann')
     const fits: Partial<TurnInput>[] = [
       { content: 'x'.repeat(LIMITS.turnBytes) },
       { parts: Array(1000).fill({ text: 'a' }) },

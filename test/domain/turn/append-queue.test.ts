@@ -1,4 +1,4 @@
-// Appends that wait leave together. What that must not change: each room's order, and that nobody pays for another's
+// Appends that wait leave together. What that must not change: each conversation's order, and that nobody pays for another's
 // fault or lock.
 
 import pg from 'pg'
@@ -15,14 +15,16 @@ const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
 describe.each(backends)('the append queue on $name', (backend) => {
   const world = useWorld(backend)
 
-  const textsOf = async (tenant: Tenant, room: string) =>
-    (await pageOfTurns(world.deps, tenant.as('x'), [room], { first: 200 })).get(room)!.items.map(({ text }) => text)
-  const seqsOf = async (tenant: Tenant, room: string) =>
-    (await readJournal(world.deps.pool, tenant.name, room, 0, 10_000)).map(({ seq }) => seq)
+  const textsOf = async (tenant: Tenant, conversationId: string) =>
+    (await pageOfTurns(world.deps, tenant.as('x'), [conversationId], { first: 200 }))
+      .get(conversationId)!
+      .items.map(({ text }) => text)
+  const seqsOf = async (tenant: Tenant, conversationId: string) =>
+    (await readJournal(world.deps.pool, tenant.name, conversationId, 0, 10_000)).map(({ seq }) => seq)
 
   /** A call as the domain queues it, past the domain's checks. */
-  const call = (tenant: Tenant, room: string, text: string, odd: Partial<AppendedTurn> = {}): AppendCall => ({
-    room,
+  const call = (tenant: Tenant, conversationId: string, text: string, odd: Partial<AppendedTurn> = {}): AppendCall => ({
+    conversationId,
     tenant: tenant.name,
     turns: [
       { id: newId('turn'), actor: 'ann', kind: 'HUMAN', role: 'USER', status: 'COMMITTED', text, tokens: 1, ...odd },
@@ -31,30 +33,30 @@ describe.each(backends)('the append queue on $name', (backend) => {
   /** What Postgres refuses, and with it the whole statement. */
   const POISON = { role: 'KING' }
 
-  it('gives 64 concurrent appends to one room dense numbers in the order they came', async () => {
+  it('gives 64 concurrent appends to one conversation dense numbers in the order they came', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'bob')
-    const said = await Promise.all(upTo(64).map((n) => tenant.say(room, n % 2 ? 'ann' : 'bob', `${n}`)))
+    const conversationId = await tenant.newConversation('ann', 'bob')
+    const said = await Promise.all(upTo(64).map((n) => tenant.say(conversationId, n % 2 ? 'ann' : 'bob', `${n}`)))
     expect(said.map(({ seq }) => seq)).toEqual(upTo(66).slice(2))
-    expect(await textsOf(tenant, room)).toEqual(upTo(64).map(String))
-    expect(await seqsOf(tenant, room)).toEqual(upTo(66))
+    expect(await textsOf(tenant, conversationId)).toEqual(upTo(64).map(String))
+    expect(await seqsOf(tenant, conversationId)).toEqual(upTo(66))
   })
 
-  it("keeps every caller's order over 64 rooms at once", async () => {
+  it("keeps every caller's order over 64 conversations at once", async () => {
     const tenant = world.tenant()
-    const rooms = await Promise.all(upTo(64).map(() => tenant.room('ann', 'bob')))
-    // Two callers a room: one sends without waiting, one after each answer.
+    const conversationIds = await Promise.all(upTo(64).map(() => tenant.newConversation('ann', 'bob')))
+    // Two callers a conversation: one sends without waiting, one after each answer.
     await Promise.all(
-      rooms.flatMap((room) => [
-        Promise.all(upTo(4).map((n) => tenant.say(room, 'ann', `ann ${n}`))),
+      conversationIds.flatMap((conversationId) => [
+        Promise.all(upTo(4).map((n) => tenant.say(conversationId, 'ann', `ann ${n}`))),
         (async () => {
-          for (const n of upTo(4)) await tenant.say(room, 'bob', `bob ${n}`)
+          for (const n of upTo(4)) await tenant.say(conversationId, 'bob', `bob ${n}`)
         })(),
       ]),
     )
-    for (const room of rooms) {
-      expect(await seqsOf(tenant, room)).toEqual(upTo(10))
-      const texts = await textsOf(tenant, room)
+    for (const conversationId of conversationIds) {
+      expect(await seqsOf(tenant, conversationId)).toEqual(upTo(10))
+      const texts = await textsOf(tenant, conversationId)
       for (const who of ['ann', 'bob']) {
         expect(texts.filter((text) => text.startsWith(who))).toEqual(upTo(4).map((n) => `${who} ${n}`))
       }
@@ -63,60 +65,65 @@ describe.each(backends)('the append queue on $name', (backend) => {
 
   it('takes more than one statement holds', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann')
-    const answers = await Promise.all(upTo(1_200).map((n) => world.deps.appends.append(call(tenant, room, `${n}`))))
+    const conversationId = await tenant.newConversation('ann')
+    const answers = await Promise.all(
+      upTo(1_200).map((n) => world.deps.appends.append(call(tenant, conversationId, `${n}`))),
+    )
     expect(answers.map(([row]) => row!.seq)).toEqual(upTo(1_201).slice(1))
   })
 
   it('does not let one call that the database refuses fail the others', async () => {
     const tenant = world.tenant()
-    const rooms = await Promise.all(upTo(4).map(() => tenant.room('ann')))
-    const calls = upTo(64).map((n) => call(tenant, rooms[n % 4]!, `${n}`, n === 30 ? POISON : {}))
+    const conversationIds = await Promise.all(upTo(4).map(() => tenant.newConversation('ann')))
+    const calls = upTo(64).map((n) => call(tenant, conversationIds[n % 4]!, `${n}`, n === 30 ? POISON : {}))
     const answers = await Promise.allSettled(calls.map((each) => world.deps.appends.append(each)))
     expect(answers.map(({ status }) => status)).toEqual(upTo(64).map((n) => (n === 30 ? 'rejected' : 'fulfilled')))
-    for (const [index, room] of rooms.entries()) {
+    for (const [index, conversationId] of conversationIds.entries()) {
       const numbers = upTo(64).filter((n) => n % 4 === index && n !== 30)
-      expect(await textsOf(tenant, room)).toEqual(numbers.map(String))
-      expect(await seqsOf(tenant, room)).toEqual(upTo(numbers.length + 1))
+      expect(await textsOf(tenant, conversationId)).toEqual(numbers.map(String))
+      expect(await seqsOf(tenant, conversationId)).toEqual(upTo(numbers.length + 1))
     }
   })
 
-  it('keeps the order of a room also while a refused statement is tried again call by call', async () => {
+  it('keeps the order of a conversation also while a refused statement is tried again call by call', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann')
+    const conversationId = await tenant.newConversation('ann')
     const { appends } = world.deps
-    const sent = [appends.append(call(tenant, room, 'first')), appends.append(call(tenant, room, '-', POISON))]
-    for (const n of upTo(20)) sent.push(appends.append(call(tenant, room, `${n}`)))
+    const sent = [
+      appends.append(call(tenant, conversationId, 'first')),
+      appends.append(call(tenant, conversationId, '-', POISON)),
+    ]
+    for (const n of upTo(20)) sent.push(appends.append(call(tenant, conversationId, `${n}`)))
     // What comes once the first is answered comes after all that was sent before it.
-    sent.push(sent[0]!.then(() => appends.append(call(tenant, room, 'last'))))
+    sent.push(sent[0]!.then(() => appends.append(call(tenant, conversationId, 'last'))))
     const statuses = (await Promise.allSettled(sent)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 'rejected')).toHaveLength(1)
-    expect(await textsOf(tenant, room)).toEqual(['first', ...upTo(20).map(String), 'last'])
+    expect(await textsOf(tenant, conversationId)).toEqual(['first', ...upTo(20).map(String), 'last'])
   })
 
-  it('does not mix up tenants and unknown rooms that wait together', async () => {
+  it('does not mix up tenants and unknown conversations that wait together', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
-    const room = await tenant.room('ann')
+    const conversationId = await tenant.newConversation('ann')
     const answers = await Promise.all([
-      world.deps.appends.append(call(tenant, room, 'mine')),
-      world.deps.appends.append(call(other, room, 'theirs')),
+      world.deps.appends.append(call(tenant, conversationId, 'mine')),
+      world.deps.appends.append(call(other, conversationId, 'theirs')),
       world.deps.appends.append(call(tenant, newId('conversation'), 'nowhere')),
-      world.deps.appends.append(call(tenant, room, 'mine too')),
+      world.deps.appends.append(call(tenant, conversationId, 'mine too')),
     ])
     expect(answers.map((rows) => rows.length)).toEqual([1, 0, 0, 1])
-    expect(await textsOf(tenant, room)).toEqual(['mine', 'mine too'])
+    expect(await textsOf(tenant, conversationId)).toEqual(['mine', 'mine too'])
   })
 
   // The embedded database has no other clients.
   if (backend.name === 'postgres')
-    describe('while somebody else has rooms locked', () => {
-      /** Does the work while another client holds the journal rows of the rooms, then lets go. */
-      async function whileLocked(rooms: string[], work: (client: pg.Client) => Promise<void>): Promise<void> {
+    describe('while somebody else has conversations locked', () => {
+      /** Does the work while another client holds the journal rows of the conversations, then lets go. */
+      async function whileLocked(conversationIds: string[], work: (client: pg.Client) => Promise<void>): Promise<void> {
         const client = new pg.Client(world.url)
         await client.connect()
         try {
           await client.query('BEGIN')
-          await client.query('SELECT FROM journal WHERE conversation_id = ANY ($1) FOR UPDATE', [rooms])
+          await client.query('SELECT FROM journal WHERE conversation_id = ANY ($1) FOR UPDATE', [conversationIds])
           await work(client)
           await client.query('COMMIT')
         } finally {
@@ -124,33 +131,34 @@ describe.each(backends)('the append queue on $name', (backend) => {
         }
       }
 
-      // Two statements may wait for locked rooms: one room, and more rooms than that.
-      it.each([1, 5])('lets other rooms go on, and those %d go through when they are let go', async (count) => {
+      // Two statements may wait for locked conversations: one conversation, and more conversations than that.
+      it.each([1, 5])('lets other conversations go on, and those %d go through when they are let go', async (count) => {
         const tenant = world.tenant()
         const [locked, open] = [[] as string[], [] as string[]]
-        for (let i = 0; i < count; i++) locked.push(await tenant.room('ann'))
-        for (let i = 0; i < 8; i++) open.push(await tenant.room('ann'))
+        for (let i = 0; i < count; i++) locked.push(await tenant.newConversation('ann'))
+        for (let i = 0; i < 8; i++) open.push(await tenant.newConversation('ann'))
         let waiting: Promise<unknown> = Promise.resolve()
         let through = false
         await whileLocked(locked, async () => {
-          waiting = Promise.all(upTo(3).flatMap((n) => locked.map((room) => tenant.say(room, 'ann', `${n}`)))).then(
-            () => (through = true),
-          )
-          for (const n of upTo(5)) await Promise.all(open.map((room) => tenant.say(room, 'ann', `${n}`)))
+          waiting = Promise.all(
+            upTo(3).flatMap((n) => locked.map((conversationId) => tenant.say(conversationId, 'ann', `${n}`))),
+          ).then(() => (through = true))
+          for (const n of upTo(5))
+            await Promise.all(open.map((conversationId) => tenant.say(conversationId, 'ann', `${n}`)))
           expect(through).toBe(false)
         })
         await waiting
-        for (const room of locked) expect(await textsOf(tenant, room)).toEqual(['1', '2', '3'])
-        for (const room of open) expect(await textsOf(tenant, room)).toEqual(upTo(5).map(String))
+        for (const conversationId of locked) expect(await textsOf(tenant, conversationId)).toEqual(['1', '2', '3'])
+        for (const conversationId of open) expect(await textsOf(tenant, conversationId)).toEqual(upTo(5).map(String))
       })
 
-      it('does not let rooms that stay locked hold up one that was locked for a moment', async () => {
+      it('does not let conversations that stay locked hold up one that was locked for a moment', async () => {
         const tenant = world.tenant()
-        const [stuck, brief] = [[] as string[], await tenant.room('ann')]
-        for (let i = 0; i < 3; i++) stuck.push(await tenant.room('ann'))
+        const [stuck, brief] = [[] as string[], await tenant.newConversation('ann')]
+        for (let i = 0; i < 3; i++) stuck.push(await tenant.newConversation('ann'))
         let waiting: Promise<unknown> = Promise.resolve()
         await whileLocked(stuck, async () => {
-          waiting = Promise.all(stuck.map((room) => tenant.say(room, 'ann', 'hello')))
+          waiting = Promise.all(stuck.map((conversationId) => tenant.say(conversationId, 'ann', 'hello')))
           await new Promise((resolve) => setTimeout(resolve, 50))
           let said: Promise<unknown> = Promise.resolve()
           await whileLocked([brief], async () => {
@@ -162,13 +170,13 @@ describe.each(backends)('the append queue on $name', (backend) => {
         }).finally(() => waiting)
       })
 
-      it('does not ask the database over and over for rooms that stay locked', async () => {
+      it('does not ask the database over and over for conversations that stay locked', async () => {
         const tenant = world.tenant()
-        const locked = await Promise.all(upTo(5).map(() => tenant.room('ann')))
+        const locked = await Promise.all(upTo(5).map(() => tenant.newConversation('ann')))
         let waiting: Promise<unknown> = Promise.resolve()
         await whileLocked(locked, async () => {
           const asked = vi.spyOn(world.deps.pool, 'query')
-          waiting = Promise.all(locked.map((room) => tenant.say(room, 'ann', 'hello')))
+          waiting = Promise.all(locked.map((conversationId) => tenant.say(conversationId, 'ann', 'hello')))
           await new Promise((resolve) => setTimeout(resolve, 300))
           const times = asked.mock.calls.length
           asked.mockRestore()
@@ -176,18 +184,18 @@ describe.each(backends)('the append queue on $name', (backend) => {
         }).finally(() => waiting)
       })
 
-      it('keeps the order of a locked room, what is sent meanwhile included', async () => {
+      it('keeps the order of a locked conversation, what is sent meanwhile included', async () => {
         const tenant = world.tenant()
-        const room = await tenant.room('ann')
+        const conversationId = await tenant.newConversation('ann')
         const sent: Promise<unknown>[] = []
-        await whileLocked([room], async () => {
+        await whileLocked([conversationId], async () => {
           for (const n of upTo(10)) {
-            sent.push(tenant.say(room, 'ann', `${n}`))
+            sent.push(tenant.say(conversationId, 'ann', `${n}`))
             await new Promise((resolve) => setTimeout(resolve, 10))
           }
         })
         await Promise.all(sent)
-        expect(await textsOf(tenant, room)).toEqual(upTo(10).map(String))
+        expect(await textsOf(tenant, conversationId)).toEqual(upTo(10).map(String))
       })
     })
 })

@@ -14,34 +14,34 @@ const result = (callId: string): PartInput => ({ toolResult: { callId, name: 'lo
 describe.each(backends)('tool calls and batches on $name', (backend) => {
   const world = useWorld(backend)
 
-  async function roomOf(...actors: string[]) {
+  async function conversationOf(...actors: string[]) {
     const tenant = world.tenant()
-    const room = await tenant.room(...actors)
+    const conversationId = await tenant.newConversation(...actors)
     const say = (actor: string, parts: PartInput[], more: Partial<TurnInput> = {}) =>
-      appendTurn(world.deps, tenant.as(actor), { conversationId: room, turn: { role: 'ASSISTANT', parts, ...more } })
+      appendTurn(world.deps, tenant.as(actor), { conversationId, turn: { role: 'ASSISTANT', parts, ...more } })
     const batch = (...turns: [actor: string, parts: PartInput[], more?: Partial<TurnInput>][]) =>
       appendTurns(world.deps, tenant.as('agent'), {
-        conversationId: room,
+        conversationId,
         turns: turns.map(([actor, parts, more]) => ({ role: 'ASSISTANT', actor, parts, ...more })),
       })
-    const before = (await tenant.lastSeq(room))!
-    const expectNothingNew = async () => expect(await tenant.lastSeq(room)).toBe(before)
-    return { tenant, room, say, batch, expectNothingNew }
+    const before = (await tenant.lastSeq(conversationId))!
+    const expectNothingNew = async () => expect(await tenant.lastSeq(conversationId)).toBe(before)
+    return { tenant, conversationId, say, batch, expectNothingNew }
   }
 
   describe('an answer', () => {
     it('needs a call, and says which one it misses', async () => {
-      const { say, batch, expectNothingNew } = await roomOf('agent', 'tool')
+      const { say, batch, expectNothingNew } = await conversationOf('agent', 'tool')
       await expect(say('tool', [result('k1')])).rejects.toThrow(InvalidInput)
       await expect(say('tool', [result('k1')])).rejects.toThrow(
-        'turn.parts: there is no tool call "k1" in the room to answer',
+        'turn.parts: there is no tool call "k1" in the conversation to answer',
       )
       await expect(batch(['agent', [{ text: 'a' }]], ['tool', [result('k1')]])).rejects.toThrow('turns.1.parts')
       await expectNothingNew()
     })
 
     it('finds its call in an earlier turn, earlier in the batch, or earlier in the turn', async () => {
-      const { say, batch } = await roomOf('agent', 'tool')
+      const { say, batch } = await conversationOf('agent', 'tool')
       await say('agent', [call('k1'), call('k2')])
       await say('tool', [result('k1')])
       await say('tool', [result('k2'), { text: 'and again' }, result('k1')])
@@ -50,27 +50,27 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     })
 
     it('does not find a call that comes later', async () => {
-      const { say, batch, expectNothingNew } = await roomOf('agent', 'tool')
+      const { say, batch, expectNothingNew } = await conversationOf('agent', 'tool')
       await expect(say('agent', [result('k'), call('k')])).rejects.toThrow('"k"')
       await expect(batch(['tool', [result('k')]], ['agent', [call('k')]])).rejects.toThrow('"k"')
       await expectNothingNew()
     })
 
-    it('does not find a call in another room', async () => {
-      const [one, other] = [await roomOf('agent'), await roomOf('agent')]
+    it('does not find a call in another conversation', async () => {
+      const [one, other] = [await conversationOf('agent'), await conversationOf('agent')]
       await one.say('agent', [call('k')])
       await expect(other.say('agent', [result('k')])).rejects.toThrow(InvalidInput)
     })
 
     it('to a private call is for those who see the call: to an outsider there is none', async () => {
-      const { say } = await roomOf('agent', 'tool', 'eve')
+      const { say } = await conversationOf('agent', 'tool', 'eve')
       await say('agent', [call('secret')], { audience: ['tool'] })
       await expect(say('eve', [result('secret')])).rejects.toThrow('there is no tool call "secret"')
       await say('tool', [result('secret')], { audience: ['agent'] })
     })
 
     it("to a private call earlier in the batch is no outsider's either", async () => {
-      const { batch, expectNothingNew } = await roomOf('agent', 'tool', 'eve')
+      const { batch, expectNothingNew } = await conversationOf('agent', 'tool', 'eve')
       await expect(
         batch(['agent', [call('secret')], { audience: ['tool'] }], ['eve', [result('secret')]]),
       ).rejects.toThrow('there is no tool call "secret"')
@@ -78,14 +78,14 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     })
 
     it('finds a public call where there is a private one of the same id', async () => {
-      const { say } = await roomOf('agent', 'tool', 'eve')
+      const { say } = await conversationOf('agent', 'tool', 'eve')
       await say('agent', [call('k')], { audience: ['tool'] })
       await say('agent', [call('k')])
       await say('eve', [result('k')])
     })
 
     it('may be repeated by its clientId', async () => {
-      const { say } = await roomOf('agent', 'tool')
+      const { say } = await conversationOf('agent', 'tool')
       await say('agent', [call('k')])
       const first = await say('tool', [result('k')], { clientId: 'c' })
       expect((await say('tool', [result('k')], { clientId: 'c' })).id).toBe(first.id)
@@ -96,9 +96,9 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     const text = (content: string): PartInput[] => [{ text: content }]
 
     it('is written whole or not at all, whatever refuses it', async () => {
-      const { tenant, room, batch } = await roomOf('agent', 'bob')
-      await tenant.say(room, 'agent', 'first', { clientId: 'used' })
-      const last = await tenant.lastSeq(room)
+      const { tenant, conversationId, batch } = await conversationOf('agent', 'bob')
+      await tenant.say(conversationId, 'agent', 'first', { clientId: 'used' })
+      const last = await tenant.lastSeq(conversationId)
       const refused = [
         batch(['newcomer', text('a')], ['agent', text('b'), { audience: ['mallory'] }]),
         batch(['newcomer', text('a')], ['agent', text('other'), { clientId: 'used' }]),
@@ -108,34 +108,38 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       const reasons = (await Promise.allSettled(refused)).map((each) => each.status === 'rejected' && each.reason)
       expect(reasons.map((reason) => reason instanceof Conflict)).toEqual([false, true, false, false])
       expect(reasons.filter((reason) => reason instanceof InvalidInput)).toHaveLength(3)
-      expect(await tenant.lastSeq(room)).toBe(last)
-      const seen = (await pageOfTurns(world.deps, tenant.as('agent'), [room], { first: 10 })).get(room)!
+      expect(await tenant.lastSeq(conversationId)).toBe(last)
+      const seen = (await pageOfTurns(world.deps, tenant.as('agent'), [conversationId], { first: 10 })).get(
+        conversationId,
+      )!
       expect(seen.items.map(({ text }) => text)).toEqual(['first'])
     })
 
     it('names the turn whose audience is a stranger', async () => {
-      const { batch } = await roomOf('agent', 'bob')
+      const { batch } = await conversationOf('agent', 'bob')
       await expect(batch(['agent', text('a')], ['agent', text('b'), { audience: ['mallory'] }])).rejects.toThrow(
         'turns.1.audience: "mallory" is no participant',
       )
     })
 
     it('may whisper to somebody who joins by it', async () => {
-      const { tenant, room, batch } = await roomOf('agent')
+      const { tenant, conversationId, batch } = await conversationOf('agent')
       await batch(['newcomer', text('hello')], ['agent', text('psst'), { audience: ['newcomer'] }])
-      const seen = (await pageOfTurns(world.deps, tenant.as('newcomer'), [room], { first: 10 })).get(room)!
+      const seen = (await pageOfTurns(world.deps, tenant.as('newcomer'), [conversationId], { first: 10 })).get(
+        conversationId,
+      )!
       expect(seen.items.map(({ text }) => text)).toEqual(['hello', 'psst'])
     })
 
     it('that is refused does not hold up what was sent with it', async () => {
-      const { tenant, room, batch } = await roomOf('agent')
+      const { tenant, conversationId, batch } = await conversationOf('agent')
       const sent = await Promise.allSettled([
-        tenant.say(room, 'agent', 'before'),
+        tenant.say(conversationId, 'agent', 'before'),
         batch(['agent', text('a')], ['agent', [result('none')]]),
-        tenant.say(room, 'agent', 'after'),
+        tenant.say(conversationId, 'agent', 'after'),
       ])
       expect(sent.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-      expect(await tenant.lastSeq(room)).toBe(3)
+      expect(await tenant.lastSeq(conversationId)).toBe(3)
     })
   })
 })

@@ -16,20 +16,22 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 describe.each(backends)('appending on $name', (backend) => {
   const world = useWorld(backend)
 
-  const journalOf = async (tenant: Tenant, room: string) =>
-    await readJournal(world.deps.pool, tenant.name, room, 0, 10_000)
-  const textsOf = async (tenant: Tenant, room: string, actor = 'stranger') =>
-    (await pageOfTurns(world.deps, tenant.as(actor), [room], { first: 200 })).get(room)!.items.map(({ text }) => text)
+  const journalOf = async (tenant: Tenant, conversationId: string) =>
+    await readJournal(world.deps.pool, tenant.name, conversationId, 0, 10_000)
+  const textsOf = async (tenant: Tenant, conversationId: string, actor = 'stranger') =>
+    (await pageOfTurns(world.deps, tenant.as(actor), [conversationId], { first: 200 }))
+      .get(conversationId)!
+      .items.map(({ text }) => text)
 
   describe('order', () => {
     it('numbers the entries 1, 2, 3 …, the joining of a new speaker before their turn', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann')
-      const first = await tenant.say(room, 'ann', 'one')
-      const second = await tenant.say(room, 'bob', 'two')
-      const third = await tenant.say(room, 'bob', 'three')
+      const conversationId = await tenant.newConversation('ann')
+      const first = await tenant.say(conversationId, 'ann', 'one')
+      const second = await tenant.say(conversationId, 'bob', 'two')
+      const third = await tenant.say(conversationId, 'bob', 'three')
       expect([first, second, third].map(({ seq }) => seq)).toEqual([2, 4, 5])
-      const entries = await journalOf(tenant, room)
+      const entries = await journalOf(tenant, conversationId)
       expect(entries.map(({ seq, kind, actor, turn }) => [seq, kind, actor ?? turn?.text])).toEqual([
         [1, 'JOINED', 'ann'],
         [2, 'APPENDED', 'one'],
@@ -41,9 +43,9 @@ describe.each(backends)('appending on $name', (backend) => {
 
     it('takes a batch in its order, each new speaker joining before their first turn', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room()
+      const conversationId = await tenant.newConversation()
       const turns = await appendTurns(world.deps, tenant.as('ann'), {
-        conversationId: room,
+        conversationId,
         turns: ['ann', 'bob', 'ann', 'bob'].map((actor, i) => ({ actor, role: 'USER', content: `t${i}` })),
       })
       expect(turns.map(({ seq, actor, text }) => [seq, actor, text])).toEqual([
@@ -56,7 +58,7 @@ describe.each(backends)('appending on $name', (backend) => {
 
     it('answers with the turn as later reads show it', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob')
+      const conversationId = await tenant.newConversation('ann', 'bob')
       const everything: TurnInput = {
         role: 'ASSISTANT',
         audience: ['bob', 'ann', 'bob'],
@@ -79,8 +81,8 @@ describe.each(backends)('appending on $name', (backend) => {
           { file: { mediaType: 'image/png', url: 'https://a.example/b.png', fileName: 'b.png' } },
         ],
       }
-      const said = [await appendTurn(world.deps, tenant.as('ann'), { conversationId: room, turn: everything })]
-      for (let i = 0; i < 12; i++) said.push(await tenant.say(room, 'ann', `plain ${i}`))
+      const said = [await appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: everything })]
+      for (let i = 0; i < 12; i++) said.push(await tenant.say(conversationId, 'ann', `plain ${i}`))
       const read = await getTurns(
         world.deps,
         tenant.as('ann'),
@@ -92,12 +94,14 @@ describe.each(backends)('appending on $name', (backend) => {
 
     it('keeps the time that an import gives, whatever the order of the times', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room()
+      const conversationId = await tenant.newConversation()
       const times = ['2023-05-08T13:56:00.000Z', '1970-01-01T00:00:00.000Z', '2023-05-08T13:55:59.999Z']
       const turns = times.map((time) => ({ role: 'USER' as const, content: time, createdAt: new Date(time) }))
-      const written = await appendTurns(world.deps, tenant.as('ann'), { conversationId: room, turns })
+      const written = await appendTurns(world.deps, tenant.as('ann'), { conversationId, turns })
       expect(written.map(({ createdAt }) => createdAt.toISOString())).toEqual(times)
-      const page = (await pageOfTurns(world.deps, tenant.as('ann'), [room], { first: 10 })).get(room)!
+      const page = (await pageOfTurns(world.deps, tenant.as('ann'), [conversationId], { first: 10 })).get(
+        conversationId,
+      )!
       expect(page.items.map(({ createdAt }) => createdAt.toISOString())).toEqual(times)
     })
   })
@@ -105,9 +109,10 @@ describe.each(backends)('appending on $name', (backend) => {
   describe('joining', () => {
     it('makes a speaker a participant, of a kind that goes with the role', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room()
-      for (const role of ['USER', 'ASSISTANT', 'TOOL', 'SYSTEM'] as const) await tenant.say(room, role, 'hi', { role })
-      const participants = (await getParticipants(world.deps, tenant.as('USER'), [room])).get(room)!
+      const conversationId = await tenant.newConversation()
+      for (const role of ['USER', 'ASSISTANT', 'TOOL', 'SYSTEM'] as const)
+        await tenant.say(conversationId, role, 'hi', { role })
+      const participants = (await getParticipants(world.deps, tenant.as('USER'), [conversationId])).get(conversationId)!
       expect(participants.map(({ actor, kind }) => [actor, kind])).toEqual([
         ['USER', 'HUMAN'],
         ['ASSISTANT', 'AGENT'],
@@ -118,22 +123,22 @@ describe.each(backends)('appending on $name', (backend) => {
 
     it('takes somebody who has left back in when they speak, with their history as it was meant', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', { actor: 'new', history: 'SINCE_JOINED' })
+      const conversationId = await tenant.newConversation('ann', { actor: 'new', history: 'SINCE_JOINED' })
       for (const actor of ['ann', 'new']) {
-        await removeParticipant(world.deps, tenant.as(actor), { conversationId: room, actor })
+        await removeParticipant(world.deps, tenant.as(actor), { conversationId, actor })
       }
-      await tenant.say(room, 'bob', 'while both are away')
-      await tenant.say(room, 'ann', 'back')
-      await tenant.say(room, 'new', 'back too')
-      expect(await textsOf(tenant, room, 'ann')).toEqual(['while both are away', 'back', 'back too'])
-      expect(await textsOf(tenant, room, 'new')).toEqual(['back too'])
+      await tenant.say(conversationId, 'bob', 'while both are away')
+      await tenant.say(conversationId, 'ann', 'back')
+      await tenant.say(conversationId, 'new', 'back too')
+      expect(await textsOf(tenant, conversationId, 'ann')).toEqual(['while both are away', 'back', 'back too'])
+      expect(await textsOf(tenant, conversationId, 'new')).toEqual(['back too'])
     })
 
     it('lets sixteen new speakers join at once, each by one entry', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room()
-      await Promise.all(Array.from({ length: 48 }, (_, i) => tenant.say(room, `a${i % 16}`, `t${i}`)))
-      const entries = await journalOf(tenant, room)
+      const conversationId = await tenant.newConversation()
+      await Promise.all(Array.from({ length: 48 }, (_, i) => tenant.say(conversationId, `a${i % 16}`, `t${i}`)))
+      const entries = await journalOf(tenant, conversationId)
       expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 64 }, (_, i) => i + 1))
       expect(new Set(entries.flatMap(({ actor }) => actor ?? [])).size).toBe(16)
       expect(entries.filter(({ kind }) => kind === 'JOINED')).toHaveLength(16)
@@ -143,11 +148,11 @@ describe.each(backends)('appending on $name', (backend) => {
   describe('idempotency', () => {
     it('answers the same clientId and content with the turn it wrote before', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann')
-      const first = await tenant.say(room, 'ann', 'once', { clientId: 'c', metadata: { a: 1, b: 2 } })
-      const again = await tenant.say(room, 'ann', 'once', { clientId: 'c', metadata: { b: 2, a: 1 } })
+      const conversationId = await tenant.newConversation('ann')
+      const first = await tenant.say(conversationId, 'ann', 'once', { clientId: 'c', metadata: { a: 1, b: 2 } })
+      const again = await tenant.say(conversationId, 'ann', 'once', { clientId: 'c', metadata: { b: 2, a: 1 } })
       expect(again).toEqual(first)
-      expect(await tenant.lastSeq(room)).toBe(2)
+      expect(await tenant.lastSeq(conversationId)).toBe(2)
     })
 
     it.each([
@@ -157,19 +162,19 @@ describe.each(backends)('appending on $name', (backend) => {
       ['metadata', { metadata: { a: 1 } }],
     ])('refuses the same clientId for other %s', async (_, change) => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob')
-      await tenant.say(room, 'ann', 'once', { clientId: 'c-1' })
-      await expect(tenant.say(room, 'ann', 'once', { clientId: 'c-1', ...change })).rejects.toThrow(Conflict)
-      await expect(tenant.say(room, 'ann', 'once', { clientId: 'c-1', ...change })).rejects.toThrow('"c-1"')
-      expect(await tenant.lastSeq(room)).toBe(3)
+      const conversationId = await tenant.newConversation('ann', 'bob')
+      await tenant.say(conversationId, 'ann', 'once', { clientId: 'c-1' })
+      await expect(tenant.say(conversationId, 'ann', 'once', { clientId: 'c-1', ...change })).rejects.toThrow(Conflict)
+      await expect(tenant.say(conversationId, 'ann', 'once', { clientId: 'c-1', ...change })).rejects.toThrow('"c-1"')
+      expect(await tenant.lastSeq(conversationId)).toBe(3)
     })
 
-    it('keeps the clientIds of actors and of rooms apart', async () => {
+    it('keeps the clientIds of actors and of conversations apart', async () => {
       const tenant = world.tenant()
-      const [room, other] = [await tenant.room('ann', 'bob'), await tenant.room('ann')]
+      const [conversationId, other] = [await tenant.newConversation('ann', 'bob'), await tenant.newConversation('ann')]
       const said = await Promise.all([
-        tenant.say(room, 'ann', 'a', { clientId: 'c' }),
-        tenant.say(room, 'bob', 'b', { clientId: 'c' }),
+        tenant.say(conversationId, 'ann', 'a', { clientId: 'c' }),
+        tenant.say(conversationId, 'bob', 'b', { clientId: 'c' }),
         tenant.say(other, 'ann', 'c', { clientId: 'c' }),
       ])
       expect(new Set(said.map(({ id }) => id)).size).toBe(3)
@@ -177,43 +182,43 @@ describe.each(backends)('appending on $name', (backend) => {
 
     it('makes one turn of 32 simultaneous twins, between other turns', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann')
+      const conversationId = await tenant.newConversation('ann')
       const said = await Promise.all(
         Array.from({ length: 64 }, (_, i) =>
-          tenant.say(room, 'ann', i % 2 ? 'twin' : `t${i}`, i % 2 ? { clientId: 'twin' } : {}),
+          tenant.say(conversationId, 'ann', i % 2 ? 'twin' : `t${i}`, i % 2 ? { clientId: 'twin' } : {}),
         ),
       )
       expect(new Set(said.filter(({ text }) => text === 'twin').map(({ id }) => id)).size).toBe(1)
-      expect((await textsOf(tenant, room)).filter((text) => text === 'twin')).toHaveLength(1)
-      expect(await tenant.lastSeq(room)).toBe(1 + 32 + 1)
+      expect((await textsOf(tenant, conversationId)).filter((text) => text === 'twin')).toHaveLength(1)
+      expect(await tenant.lastSeq(conversationId)).toBe(1 + 32 + 1)
     })
 
     it('repeats a batch as a whole, and writes what is new in it', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann')
+      const conversationId = await tenant.newConversation('ann')
       const turns: TurnInput[] = [1, 2].map((n) => ({ role: 'USER', content: `t${n}`, clientId: `c${n}` }))
-      const batch = { conversationId: room, turns }
+      const batch = { conversationId, turns }
       const first = await appendTurns(world.deps, tenant.as('ann'), batch)
       expect(await appendTurns(world.deps, tenant.as('ann'), batch)).toEqual(first)
       const more = await appendTurns(world.deps, tenant.as('ann'), {
-        conversationId: room,
+        conversationId,
         turns: [...turns, { role: 'USER', content: 't3', clientId: 'c3' }],
       })
       expect(more.map(({ id }) => id).slice(0, 2)).toEqual(first.map(({ id }) => id))
-      expect(await textsOf(tenant, room)).toEqual(['t1', 't2', 't3'])
+      expect(await textsOf(tenant, conversationId)).toEqual(['t1', 't2', 't3'])
     })
   })
 
   describe('expectedLastSeq', () => {
     it('lets exactly one of two racing agents win, and tells the other where the journal is', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('a', 'b')
+      const conversationId = await tenant.newConversation('a', 'b')
       for (let round = 0; round < 10; round++) {
-        const expectedLastSeq = (await tenant.lastSeq(room))!
+        const expectedLastSeq = (await tenant.lastSeq(conversationId))!
         const results = await Promise.allSettled(
           ['a', 'b'].map((actor) =>
             appendTurn(world.deps, tenant.as(actor), {
-              conversationId: room,
+              conversationId,
               expectedLastSeq,
               turn: { role: 'ASSISTANT', content: `${round}` },
             }),
@@ -224,35 +229,31 @@ describe.each(backends)('appending on $name', (backend) => {
         expect(lost[0]!.reason).toBeInstanceOf(Conflict)
         expect(lost[0]!.reason.message).toContain(`newest entry is ${expectedLastSeq + 1}`)
       }
-      expect(await textsOf(tenant, room)).toEqual(Array.from({ length: 10 }, (_, i) => `${i}`))
+      expect(await textsOf(tenant, conversationId)).toEqual(Array.from({ length: 10 }, (_, i) => `${i}`))
     })
 
     it('counts a turn that waits in the same statement as coming first', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('a')
+      const conversationId = await tenant.newConversation('a')
       const [first, minding, last] = await Promise.allSettled([
-        tenant.say(room, 'a', 'first'),
+        tenant.say(conversationId, 'a', 'first'),
         appendTurn(world.deps, tenant.as('a'), {
-          conversationId: room,
+          conversationId,
           expectedLastSeq: 1,
           turn: { role: 'USER', content: 'late' },
         }),
-        tenant.say(room, 'a', 'last'),
+        tenant.say(conversationId, 'a', 'last'),
       ])
       expect([first.status, minding.status, last.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-      expect(await textsOf(tenant, room)).toEqual(['first', 'last'])
+      expect(await textsOf(tenant, conversationId)).toEqual(['first', 'last'])
     })
 
     it('answers a retry with the first turn, though the journal has moved on since', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('a')
-      const input = {
-        conversationId: room,
-        expectedLastSeq: 1,
-        turn: { role: 'USER' as const, content: 'x', clientId: 'c' },
-      }
+      const conversationId = await tenant.newConversation('a')
+      const input = { conversationId, expectedLastSeq: 1, turn: { role: 'USER' as const, content: 'x', clientId: 'c' } }
       const first = await appendTurn(world.deps, tenant.as('a'), input)
-      await tenant.say(room, 'a', 'later')
+      await tenant.say(conversationId, 'a', 'later')
       expect(await appendTurn(world.deps, tenant.as('a'), input)).toEqual(first)
     })
   })
@@ -265,49 +266,53 @@ describe.each(backends)('appending on $name', (backend) => {
       ['a text that is counted in the worker', 'Conversations are kept, in order. '.repeat(800)],
     ])('are counted as o200k counts %s', async (_, text) => {
       const tenant = world.tenant()
-      const room = await tenant.room()
-      const { tokenCount } = await tenant.say(room, 'ann', text)
+      const conversationId = await tenant.newConversation()
+      const { tokenCount } = await tenant.say(conversationId, 'ann', text)
       expect(tokenCount).toBe(countTokens(text, { disallowedSpecial: new Set() }))
     })
   })
 
   it('stirs the inboxes by what it wrote, not by what was there before', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'bob')
+    const conversationId = await tenant.newConversation('ann', 'bob')
     const inbox = await readInbox(world.deps, tenant.as('bob'), {})
     const heard: string[] = []
     const ended = (async () => {
       for await (const { reason } of inbox) heard.push(reason)
     })()
-    await tenant.say(room, 'ann', 'hello')
+    await tenant.say(conversationId, 'ann', 'hello')
     await expect.poll(() => heard).toContain('TURN')
     await inbox.return!()
     await ended
     expect(heard).toEqual(['TURN'])
   })
 
-  it('does not know rooms that are not there, nor those of another tenant', async () => {
+  it('does not know conversations that are not there, nor those of another tenant', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
-    const room = await tenant.room('ann')
-    for (const missing of [newId('conversation'), room]) {
+    const conversationId = await tenant.newConversation('ann')
+    for (const missing of [newId('conversation'), conversationId]) {
       await expect(other.say(missing, 'ann', 'hello')).rejects.toThrow(NotFound)
       await expect(other.say(missing, 'ann', 'hello')).rejects.toThrow(missing)
     }
-    expect(await tenant.lastSeq(room)).toBe(1)
+    expect(await tenant.lastSeq(conversationId)).toBe(1)
   })
 
   it('shows a whisper to those it is for, and always to its author', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'bob', 'eve')
-    const whisper = await tenant.say(room, 'ann', 'psst', { audience: ['bob'] })
+    const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
+    const whisper = await tenant.say(conversationId, 'ann', 'psst', { audience: ['bob'] })
     expect(new Set(whisper.audience)).toEqual(new Set(['ann', 'bob']))
-    expect(await textsOf(tenant, room, 'ann')).toEqual(['psst'])
-    expect(await textsOf(tenant, room, 'bob')).toEqual(['psst'])
-    expect(await textsOf(tenant, room, 'eve')).toEqual([])
-    await expect(tenant.say(room, 'ann', 'psst', { audience: ['bob', 'mallory'] })).rejects.toThrow(InvalidInput)
-    await expect(tenant.say(room, 'ann', 'psst', { audience: ['bob', 'mallory'] })).rejects.toThrow('"mallory"')
-    await removeParticipant(world.deps, tenant.as('bob'), { conversationId: room, actor: 'bob' })
-    await expect(tenant.say(room, 'ann', 'psst', { audience: ['bob'] })).rejects.toThrow('"bob"')
-    expect(await tenant.lastSeq(room)).toBe(5)
+    expect(await textsOf(tenant, conversationId, 'ann')).toEqual(['psst'])
+    expect(await textsOf(tenant, conversationId, 'bob')).toEqual(['psst'])
+    expect(await textsOf(tenant, conversationId, 'eve')).toEqual([])
+    await expect(tenant.say(conversationId, 'ann', 'psst', { audience: ['bob', 'mallory'] })).rejects.toThrow(
+      InvalidInput,
+    )
+    await expect(tenant.say(conversationId, 'ann', 'psst', { audience: ['bob', 'mallory'] })).rejects.toThrow(
+      '"mallory"',
+    )
+    await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
+    await expect(tenant.say(conversationId, 'ann', 'psst', { audience: ['bob'] })).rejects.toThrow('"bob"')
+    expect(await tenant.lastSeq(conversationId)).toBe(5)
   })
 })

@@ -18,17 +18,17 @@ const inPlace = (a: Version, b: Version) => a.rootSeq - b.rootSeq || a.seq - b.s
 describe.each(backends)('reading the transcript on $name', (backend) => {
   const world = useWorld(backend)
 
-  const pageOf = async (tenant: Tenant, room: string, args: TurnsArgs, actor = 'ann') =>
-    (await pageOfTurns(world.deps, tenant.as(actor), [room], args)).get(room)!
-  const textsOf = async (tenant: Tenant, room: string, args: TurnsArgs, actor = 'ann') =>
-    (await pageOf(tenant, room, args, actor)).items.map(({ text }) => text)
-  /** A room whose turns say 1, 2, 3 … */
-  async function roomOf(count: number): Promise<[Tenant, string]> {
+  const pageOf = async (tenant: Tenant, conversationId: string, args: TurnsArgs, actor = 'ann') =>
+    (await pageOfTurns(world.deps, tenant.as(actor), [conversationId], args)).get(conversationId)!
+  const textsOf = async (tenant: Tenant, conversationId: string, args: TurnsArgs, actor = 'ann') =>
+    (await pageOf(tenant, conversationId, args, actor)).items.map(({ text }) => text)
+  /** A conversation whose turns say 1, 2, 3 … */
+  async function conversationOf(count: number): Promise<[Tenant, string]> {
     const tenant = world.tenant()
-    const room = await tenant.room('ann')
+    const conversationId = await tenant.newConversation('ann')
     const turns = upTo(count).map((n) => ({ role: 'USER' as const, content: `${n}` }))
-    if (count) await appendTurns(world.deps, tenant.as('ann'), { conversationId: room, turns })
-    return [tenant, room]
+    if (count) await appendTurns(world.deps, tenant.as('ann'), { conversationId, turns })
+    return [tenant, conversationId]
   }
   const supersede = (tenant: Tenant, turnId: string, content: string) =>
     supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content } })
@@ -49,12 +49,12 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       )
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {
-          const [tenant, room] = await roomOf(0)
+          const [tenant, conversationId] = await conversationOf(0)
           const all: Version[] = []
           const newest = () => all.filter(({ rootSeq, seq }) => !all.some((o) => o.rootSeq === rootSeq && o.seq > seq))
           for (const step of steps) {
             if ('append' in step) {
-              for (let i = 0; i < step.append; i++) all.push(await tenant.say(room, 'ann', 'said'))
+              for (let i = 0; i < step.append; i++) all.push(await tenant.say(conversationId, 'ann', 'said'))
             } else if ('supersede' in step) {
               const older = newest()[step.supersede % all.length]
               if (older) all.push(await supersede(tenant, older.id, 'edited'))
@@ -63,7 +63,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
               const [after, before] = [step.after, step.before].map((pick) =>
                 pick === null || all.length === 0 ? null : all[pick % all.length]!,
               )
-              const page = await pageOf(tenant, room, {
+              const page = await pageOf(tenant, conversationId, {
                 [step.backwards ? 'last' : 'first']: step.size,
                 includeSuperseded: step.includeSuperseded,
                 after: after && turnCursor(after),
@@ -93,17 +93,17 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     }, 60_000)
 
     it.each(['first', 'last'] as const)('read on with %s show a place once while it is written to', async (way) => {
-      const [tenant, room] = await roomOf(40)
+      const [tenant, conversationId] = await conversationOf(40)
       const seen: number[] = []
       let cursor: string | null = null
       for (;;) {
-        const page = await pageOf(tenant, room, { [way]: 7, [way === 'first' ? 'after' : 'before']: cursor })
+        const page = await pageOf(tenant, conversationId, { [way]: 7, [way === 'first' ? 'after' : 'before']: cursor })
         seen.push(...page.items.map(({ rootSeq }) => rootSeq))
         if (!(way === 'first' ? page.hasNextPage : page.hasPreviousPage) || seen.length > 100) break
         const edge = page.items.at(way === 'first' ? -1 : 0)!
         cursor = turnCursor(edge)
         // What is said and edited meanwhile: also the very turn that the cursor stands at, and the next.
-        if (seen.length < 60) await tenant.say(room, 'ann', 'more')
+        if (seen.length < 60) await tenant.say(conversationId, 'ann', 'more')
         await supersede(tenant, edge.id, 'edited')
       }
       expect(new Set(seen).size).toBe(seen.length)
@@ -115,27 +115,27 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     })
 
     it('are of 50 turns unless asked, and may be empty', async () => {
-      const [tenant, room] = await roomOf(60)
-      expect(await textsOf(tenant, room, {})).toEqual(upTo(50).map(String))
-      const none = await pageOf(tenant, room, { first: 0 })
+      const [tenant, conversationId] = await conversationOf(60)
+      expect(await textsOf(tenant, conversationId, {})).toEqual(upTo(50).map(String))
+      const none = await pageOf(tenant, conversationId, { first: 0 })
       expect(none).toEqual({ items: [], hasNextPage: true, hasPreviousPage: false })
-      expect(await pageOf(tenant, await tenant.room(), {})).toEqual({
+      expect(await pageOf(tenant, await tenant.newConversation(), {})).toEqual({
         items: [],
         hasNextPage: false,
         hasPreviousPage: false,
       })
     })
 
-    it('of many rooms come in one statement, each room its own', async () => {
+    it('of many conversations come in one statement, each conversation its own', async () => {
       const tenant = world.tenant()
-      const rooms = await Promise.all(upTo(5).map(() => tenant.room('ann')))
-      for (const [index, room] of rooms.entries()) {
-        for (const n of upTo(index)) await tenant.say(room, 'ann', `${index}.${n}`)
+      const conversationIds = await Promise.all(upTo(5).map(() => tenant.newConversation('ann')))
+      for (const [index, conversationId] of conversationIds.entries()) {
+        for (const n of upTo(index)) await tenant.say(conversationId, 'ann', `${index}.${n}`)
       }
-      const foreign = (await roomOf(3))[1]
-      const asked = [...rooms, foreign, newId('conversation')]
+      const foreign = (await conversationOf(3))[1]
+      const asked = [...conversationIds, foreign, newId('conversation')]
       const pages = await pageOfTurns(world.deps, tenant.as('ann'), asked, { last: 3 })
-      expect(asked.map((room) => pages.get(room)!.items.map(({ text }) => text))).toEqual([
+      expect(asked.map((conversationId) => pages.get(conversationId)!.items.map(({ text }) => text))).toEqual([
         [],
         ['1.1'],
         ['2.1', '2.2'],
@@ -144,7 +144,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         [],
         [],
       ])
-      expect(asked.filter((room) => pages.get(room)!.hasPreviousPage)).toEqual([rooms[4]])
+      expect(asked.filter((conversationId) => pages.get(conversationId)!.hasPreviousPage)).toEqual([conversationIds[4]])
     })
 
     it.each<[string, TurnsArgs, RegExp]>([
@@ -165,8 +165,8 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       ['an invalid time', { filter: { after: new Date(NaN) } }, /^after: /],
       ['U+0000 in an actor', { filter: { actors: ['a\0'] } }, /U\+0000/],
     ])('refuse %s', async (_, args, says) => {
-      const [tenant, room] = await roomOf(1)
-      const error = await pageOf(tenant, room, args).then(
+      const [tenant, conversationId] = await conversationOf(1)
+      const error = await pageOf(tenant, conversationId, args).then(
         () => null,
         (reason) => reason,
       )
@@ -179,7 +179,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     const at = (day: number) => new Date(Date.UTC(2024, 0, day))
     async function mixed(): Promise<[Tenant, string]> {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob')
+      const conversationId = await tenant.newConversation('ann', 'bob')
       const turns = [
         ['ann', 'USER', 1],
         ['bob', 'ASSISTANT', 2],
@@ -188,10 +188,10 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         ['ann', 'USER', 5],
       ] as const
       await appendTurns(world.deps, tenant.as('ann'), {
-        conversationId: room,
+        conversationId,
         turns: turns.map(([actor, role, day]) => ({ actor, role, content: `${day}`, createdAt: at(day) })),
       })
-      return [tenant, room]
+      return [tenant, conversationId]
     }
 
     it.each<[TurnsArgs['filter'], string]>([
@@ -212,68 +212,71 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       [{ actors: ['ann'], roles: ['USER'], after: at(2) }, '5'],
       [{ actors: ['nobody'] }, ''],
     ])('of %j finds %s', async (filter, found) => {
-      const [tenant, room] = await mixed()
-      expect((await textsOf(tenant, room, { filter })).join('')).toBe(found)
+      const [tenant, conversationId] = await mixed()
+      expect((await textsOf(tenant, conversationId, { filter })).join('')).toBe(found)
       // In pages of one, both ways, it is the same.
       const walked: string[] = []
       let after: string | null = null
       for (;;) {
-        const page = await pageOf(tenant, room, { first: 1, after, filter })
+        const page = await pageOf(tenant, conversationId, { first: 1, after, filter })
         walked.push(...page.items.map(({ text }) => text))
         if (!page.hasNextPage) break
         after = turnCursor(page.items[0]!)
       }
       expect(walked.join('')).toBe(found)
-      expect((await textsOf(tenant, room, { last: 2, filter })).join('')).toBe(found.slice(-2))
+      expect((await textsOf(tenant, conversationId, { last: 2, filter })).join('')).toBe(found.slice(-2))
     })
 
     it('by sinceSeq finds what was edited since, at its old place', async () => {
-      const [tenant, room] = await mixed()
-      const first = (await pageOf(tenant, room, { first: 1 })).items[0]!
+      const [tenant, conversationId] = await mixed()
+      const first = (await pageOf(tenant, conversationId, { first: 1 })).items[0]!
       await supersede(tenant, first.id, '1 edited')
-      expect(await textsOf(tenant, room, { filter: { sinceSeq: 6 } })).toEqual(['1 edited', '5'])
+      expect(await textsOf(tenant, conversationId, { filter: { sinceSeq: 6 } })).toEqual(['1 edited', '5'])
     })
 
     it('takes any time, or says that it does not', async () => {
-      const [tenant, room] = await mixed()
+      const [tenant, conversationId] = await mixed()
       for (const time of [new Date(8.64e15), new Date(-8.64e15), new Date('0000-06-01T00:00:00Z')]) {
-        const found = await textsOf(tenant, room, { filter: { before: time } }).catch((error) => error)
+        const found = await textsOf(tenant, conversationId, { filter: { before: time } }).catch((error) => error)
         expect(found).toSatisfy((answer) => answer instanceof InvalidInput || Array.isArray(answer))
       }
     })
 
     it('passes over a superseded version even where only that one matches', async () => {
-      const [tenant, room] = await mixed()
-      const first = (await pageOf(tenant, room, { first: 1 })).items[0]!
+      const [tenant, conversationId] = await mixed()
+      const first = (await pageOf(tenant, conversationId, { first: 1 })).items[0]!
       await supersedeTurn(world.deps, tenant.as('ann'), { turnId: first.id, turn: { role: 'SYSTEM', content: 'now' } })
-      expect(await textsOf(tenant, room, { filter: { actors: ['ann'], roles: ['USER'] } })).toEqual(['5'])
+      expect(await textsOf(tenant, conversationId, { filter: { actors: ['ann'], roles: ['USER'] } })).toEqual(['5'])
       expect(
-        await textsOf(tenant, room, { includeSuperseded: true, filter: { actors: ['ann'], roles: ['USER'] } }),
+        await textsOf(tenant, conversationId, {
+          includeSuperseded: true,
+          filter: { actors: ['ann'], roles: ['USER'] },
+        }),
       ).toEqual(['1', '5'])
     })
   })
 
   describe('history', () => {
-    const readHistory = async (tenant: Tenant, room: string, args: Parameters<typeof history>[3]) =>
-      (await history(world.deps, tenant.as('ann'), [room], args)).get(room)!.map(({ text }) => text)
+    const readHistory = async (tenant: Tenant, conversationId: string, args: Parameters<typeof history>[3]) =>
+      (await history(world.deps, tenant.as('ann'), [conversationId], args)).get(conversationId)!.map(({ text }) => text)
 
     it('is the newest turns, oldest first, at most 50 unless asked', async () => {
-      const [tenant, room] = await roomOf(60)
-      expect(await readHistory(tenant, room, {})).toEqual(upTo(60).slice(10).map(String))
-      expect(await readHistory(tenant, room, { limit: 2 })).toEqual(['59', '60'])
-      expect(await readHistory(tenant, await tenant.room(), {})).toEqual([])
+      const [tenant, conversationId] = await conversationOf(60)
+      expect(await readHistory(tenant, conversationId, {})).toEqual(upTo(60).slice(10).map(String))
+      expect(await readHistory(tenant, conversationId, { limit: 2 })).toEqual(['59', '60'])
+      expect(await readHistory(tenant, await tenant.newConversation(), {})).toEqual([])
     })
 
     it('before a seq ends at the place before it, an edited turn counting where it was first said', async () => {
-      const [tenant, room] = await roomOf(5)
+      const [tenant, conversationId] = await conversationOf(5)
       // Seq 1 is the joining, turn n has seq n + 1.
-      expect(await readHistory(tenant, room, { before: 4 })).toEqual(['1', '2'])
-      expect(await readHistory(tenant, room, { before: 4, limit: 1 })).toEqual(['2'])
-      for (const before of [0, 1, 2]) expect(await readHistory(tenant, room, { before })).toEqual([])
-      expect(await readHistory(tenant, room, { before: 2 ** 31 - 1 })).toEqual(upTo(5).map(String))
-      await supersede(tenant, (await pageOf(tenant, room, { first: 1 })).items[0]!.id, 'edited')
-      expect(await readHistory(tenant, room, { before: 4 })).toEqual(['edited', '2'])
-      expect(await readHistory(tenant, room, { before: 7 })).toEqual(['edited', '2', '3', '4', '5'])
+      expect(await readHistory(tenant, conversationId, { before: 4 })).toEqual(['1', '2'])
+      expect(await readHistory(tenant, conversationId, { before: 4, limit: 1 })).toEqual(['2'])
+      for (const before of [0, 1, 2]) expect(await readHistory(tenant, conversationId, { before })).toEqual([])
+      expect(await readHistory(tenant, conversationId, { before: 2 ** 31 - 1 })).toEqual(upTo(5).map(String))
+      await supersede(tenant, (await pageOf(tenant, conversationId, { first: 1 })).items[0]!.id, 'edited')
+      expect(await readHistory(tenant, conversationId, { before: 4 })).toEqual(['edited', '2'])
+      expect(await readHistory(tenant, conversationId, { before: 7 })).toEqual(['edited', '2', '3', '4', '5'])
     })
 
     it.each([
@@ -282,8 +285,8 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       [{ limit: -1 }, 'limit: must not be negative'],
       [{ before: -1 }, 'before: must not be negative'],
     ])('refuses %j', async (args, message) => {
-      const [tenant, room] = await roomOf(0)
-      await expect(readHistory(tenant, room, args)).rejects.toThrow(
+      const [tenant, conversationId] = await conversationOf(0)
+      await expect(readHistory(tenant, conversationId, args)).rejects.toThrow(
         new InvalidInput([{ path: [message.split(':')[0]!], message: message.slice(message.indexOf(' ') + 1) }]),
       )
     })

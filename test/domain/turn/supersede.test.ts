@@ -19,16 +19,16 @@ describe.each(backends)('superseding on $name', (backend) => {
 
   const edit = (tenant: Tenant, actor: string, turnId: string, content: string, more: Partial<TurnInput> = {}) =>
     supersedeTurn(world.deps, tenant.as(actor), { turnId, turn: { role: 'USER', content, ...more } })
-  const textsOf = async (tenant: Tenant, room: string, actor = 'ann', includeSuperseded = false) =>
-    (await pageOfTurns(world.deps, tenant.as(actor), [room], { first: 50, includeSuperseded }))
-      .get(room)!
+  const textsOf = async (tenant: Tenant, conversationId: string, actor = 'ann', includeSuperseded = false) =>
+    (await pageOfTurns(world.deps, tenant.as(actor), [conversationId], { first: 50, includeSuperseded }))
+      .get(conversationId)!
       .items.map(({ text }) => text)
 
   it('puts the newest version at the place of the first, and keeps them all', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann')
-    const first = await tenant.say(room, 'ann', 'v1', { pinned: true })
-    await tenant.say(room, 'ann', 'later')
+    const conversationId = await tenant.newConversation('ann')
+    const first = await tenant.say(conversationId, 'ann', 'v1', { pinned: true })
+    await tenant.say(conversationId, 'ann', 'later')
     const second = await edit(tenant, 'ann', first.id, 'v2')
     const third = await edit(tenant, 'ann', second.id, 'v3', { pinned: false, metadata: { why: 'typo' } })
     expect([first, second, third].map(({ seq, rootSeq, pinned }) => [seq, rootSeq, pinned])).toEqual([
@@ -36,9 +36,9 @@ describe.each(backends)('superseding on $name', (backend) => {
       [4, 2, true],
       [5, 2, false],
     ])
-    expect(await textsOf(tenant, room)).toEqual(['v3', 'later'])
-    expect(await textsOf(tenant, room, 'ann', true)).toEqual(['v1', 'v2', 'v3', 'later'])
-    const newest = (await history(world.deps, tenant.as('ann'), [room], {})).get(room)!
+    expect(await textsOf(tenant, conversationId)).toEqual(['v3', 'later'])
+    expect(await textsOf(tenant, conversationId, 'ann', true)).toEqual(['v1', 'v2', 'v3', 'later'])
+    const newest = (await history(world.deps, tenant.as('ann'), [conversationId], {})).get(conversationId)!
     expect(newest.map(({ text }) => text)).toEqual(['v3', 'later'])
 
     const ids = [first.id, second.id, third.id]
@@ -62,120 +62,126 @@ describe.each(backends)('superseding on $name', (backend) => {
 
   it('is one entry, and counts the newer version instead of the older', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann')
-    const first = await tenant.say(room, 'ann', 'one two three')
+    const conversationId = await tenant.newConversation('ann')
+    const first = await tenant.say(conversationId, 'ann', 'one two three')
     const second = await edit(tenant, 'ann', first.id, 'four five six seven eight')
-    const entries = await readJournal(world.deps.pool, tenant.name, room, 0, 10)
+    const entries = await readJournal(world.deps.pool, tenant.name, conversationId, 0, 10)
     expect(entries.map(({ kind }) => kind)).toEqual(['JOINED', 'APPENDED', 'SUPERSEDED'])
     expect([entries[2]!.turn!.id, entries[2]!.replaced!.id]).toEqual([second.id, first.id])
     const counted = { turnCount: 1, tokenCount: second.tokenCount }
-    expect((await countOfTurns(world.deps, tenant.as('ann'), [room])).get(room)).toEqual(counted)
-    const found = (await getConversations(world.deps, tenant.as('ann'), [room])).get(room)!
+    expect((await countOfTurns(world.deps, tenant.as('ann'), [conversationId])).get(conversationId)).toEqual(counted)
+    const found = (await getConversations(world.deps, tenant.as('ann'), [conversationId])).get(conversationId)!
     expect([found.publicTurnCount, found.publicTokenCount]).toEqual([1, second.tokenCount])
   })
 
   it('makes an aborted turn whole again, and counts it then', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann')
-    const open = await openTurn(world.deps, tenant.as('ann'), { conversationId: room, turn: { role: 'ASSISTANT' } })
+    const conversationId = await tenant.newConversation('ann')
+    const open = await openTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'ASSISTANT' } })
     await appendDelta(world.deps, tenant.as('ann'), { turnId: open.id, text: 'half of' })
     await expect(edit(tenant, 'ann', open.id, 'all of it')).rejects.toThrow('still being written')
     await abortTurn(world.deps, tenant.as('ann'), { turnId: open.id })
     const { tokenCount } = await edit(tenant, 'ann', open.id, 'all of it')
-    expect((await countOfTurns(world.deps, tenant.as('ann'), [room])).get(room)).toEqual({ turnCount: 1, tokenCount })
+    expect((await countOfTurns(world.deps, tenant.as('ann'), [conversationId])).get(conversationId)).toEqual({
+      turnCount: 1,
+      tokenCount,
+    })
   })
 
   it('lets exactly one of several simultaneous edits win', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann')
-    const { id } = await tenant.say(room, 'ann', 'v1')
+    const conversationId = await tenant.newConversation('ann')
+    const { id } = await tenant.say(conversationId, 'ann', 'v1')
     const edits = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => edit(tenant, 'ann', id, `v2.${n}`)))
     const lost = edits.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
     expect(lost).toHaveLength(7)
     for (const error of lost) expect(error).toBeInstanceOf(Conflict)
     expect(lost[0].message).toContain('supersede the newest version')
-    expect(await textsOf(tenant, room, 'ann', true)).toHaveLength(2)
-    expect(await tenant.lastSeq(room)).toBe(3)
+    expect(await textsOf(tenant, conversationId, 'ann', true)).toHaveLength(2)
+    expect(await tenant.lastSeq(conversationId)).toBe(3)
   })
 
   describe('the audience', () => {
     it('is that of the first version, and may be given again in any order', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob', 'cyd', 'eve')
-      const { id } = await tenant.say(room, 'ann', 'v1', { audience: ['bob', 'cyd'] })
+      const conversationId = await tenant.newConversation('ann', 'bob', 'cyd', 'eve')
+      const { id } = await tenant.say(conversationId, 'ann', 'v1', { audience: ['bob', 'cyd'] })
       const second = await edit(tenant, 'ann', id, 'v2')
       const third = await edit(tenant, 'ann', second.id, 'v3', { audience: ['cyd', 'bob'] })
       for (const { audience } of [second, third]) expect(audience!.toSorted()).toEqual(['ann', 'bob', 'cyd'])
-      expect(await textsOf(tenant, room, 'bob')).toEqual(['v3'])
-      expect(await textsOf(tenant, room, 'eve', true)).toEqual([])
+      expect(await textsOf(tenant, conversationId, 'bob')).toEqual(['v3'])
+      expect(await textsOf(tenant, conversationId, 'eve', true)).toEqual([])
     })
 
     it('stays everybody, and is no other', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob', 'eve')
-      const open = await tenant.say(room, 'ann', 'v1')
-      const whisper = await tenant.say(room, 'ann', 'w1', { audience: ['bob'] })
-      const last = await tenant.lastSeq(room)
+      const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
+      const open = await tenant.say(conversationId, 'ann', 'v1')
+      const whisper = await tenant.say(conversationId, 'ann', 'w1', { audience: ['bob'] })
+      const last = await tenant.lastSeq(conversationId)
       await expect(edit(tenant, 'ann', open.id, 'v2', { audience: ['bob'] })).rejects.toThrow('turn.audience')
       await expect(edit(tenant, 'ann', whisper.id, 'w2', { audience: ['bob', 'eve'] })).rejects.toThrow(InvalidInput)
-      expect(await tenant.lastSeq(room)).toBe(last)
+      expect(await tenant.lastSeq(conversationId)).toBe(last)
       const second = await edit(tenant, 'ann', open.id, 'v2')
       expect(second.audience).toBeNull()
-      expect(await textsOf(tenant, room, 'eve')).toEqual(['v2'])
-      expect(await textsOf(tenant, room, 'stranger')).toEqual(['v2'])
+      expect(await textsOf(tenant, conversationId, 'eve')).toEqual(['v2'])
+      expect(await textsOf(tenant, conversationId, 'stranger')).toEqual(['v2'])
     })
   })
 
   it('shows those who left before it the version they knew', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'bob')
-    const { id } = await tenant.say(room, 'ann', 'v1')
-    await removeParticipant(world.deps, tenant.as('bob'), { conversationId: room, actor: 'bob' })
+    const conversationId = await tenant.newConversation('ann', 'bob')
+    const { id } = await tenant.say(conversationId, 'ann', 'v1')
+    await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
     await addParticipant(world.deps, tenant.as('cyd'), {
-      conversationId: room,
+      conversationId,
       participant: { actor: 'cyd', history: 'SINCE_JOINED' },
     })
     await edit(tenant, 'ann', id, 'v2')
-    expect(await textsOf(tenant, room, 'bob')).toEqual(['v1'])
-    expect(await textsOf(tenant, room, 'cyd', true)).toEqual([])
+    expect(await textsOf(tenant, conversationId, 'bob')).toEqual(['v1'])
+    expect(await textsOf(tenant, conversationId, 'cyd', true)).toEqual([])
   })
 
   describe('with a clientId', () => {
     it('may be sent again, also after a later edit', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann')
-      const { id } = await tenant.say(room, 'ann', 'v1')
+      const conversationId = await tenant.newConversation('ann')
+      const { id } = await tenant.say(conversationId, 'ann', 'v1')
       const twins = await Promise.all([1, 2, 3, 4].map(() => edit(tenant, 'ann', id, 'v2', { clientId: 'c' })))
       expect(new Set(twins.map((twin) => twin.id)).size).toBe(1)
       await edit(tenant, 'ann', twins[0]!.id, 'v3')
       expect((await edit(tenant, 'ann', id, 'v2', { clientId: 'c' })).id).toBe(twins[0]!.id)
-      expect(await textsOf(tenant, room, 'ann', true)).toEqual(['v1', 'v2', 'v3'])
+      expect(await textsOf(tenant, conversationId, 'ann', true)).toEqual(['v1', 'v2', 'v3'])
     })
 
     it('conflicts where it was used for anything else', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann')
-      const first = await tenant.say(room, 'ann', 'v1', { clientId: 'c' })
-      const other = await tenant.say(room, 'ann', 'other')
+      const conversationId = await tenant.newConversation('ann')
+      const first = await tenant.say(conversationId, 'ann', 'v1', { clientId: 'c' })
+      const other = await tenant.say(conversationId, 'ann', 'other')
       // The same words, but said as a turn of their own, or about another turn.
       await expect(edit(tenant, 'ann', other.id, 'v1', { clientId: 'c' })).rejects.toThrow(Conflict)
       await edit(tenant, 'ann', first.id, 'v2', { clientId: 'd' })
       await expect(edit(tenant, 'ann', other.id, 'v2', { clientId: 'd' })).rejects.toThrow('"d"')
-      await expect(tenant.say(room, 'ann', 'v2', { clientId: 'd' })).rejects.toThrow(Conflict)
-      expect(await textsOf(tenant, room, 'ann', true)).toEqual(['v1', 'v2', 'other'])
+      await expect(tenant.say(conversationId, 'ann', 'v2', { clientId: 'd' })).rejects.toThrow(Conflict)
+      expect(await textsOf(tenant, conversationId, 'ann', true)).toEqual(['v1', 'v2', 'other'])
     })
   })
 
   it('answers a tool call that the author sees, and no other', async () => {
     const tenant = world.tenant()
-    const room = await tenant.room('ann', 'bob', 'eve')
+    const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
     const call = (callId: string) => ({
       role: 'USER' as const,
       parts: [{ toolCall: { callId, name: 'n', arguments: {} } }],
     })
     const parts = (callId: string) => [{ toolResult: { callId, name: 'n', result: 1 } }]
-    await appendTurn(world.deps, tenant.as('ann'), { conversationId: room, turn: { ...call('k'), audience: ['bob'] } })
-    const said = { bob: await tenant.say(room, 'bob', 'b'), eve: await tenant.say(room, 'eve', 'e') }
+    await appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: { ...call('k'), audience: ['bob'] } })
+    const said = {
+      bob: await tenant.say(conversationId, 'bob', 'b'),
+      eve: await tenant.say(conversationId, 'eve', 'e'),
+    }
     const answer = (actor: 'bob' | 'eve', callId: string) =>
       supersedeTurn(world.deps, tenant.as(actor), {
         turnId: said[actor].id,
@@ -186,36 +192,36 @@ describe.each(backends)('superseding on $name', (backend) => {
     expect((await answer('bob', 'k')).parts).toHaveLength(1)
     // A call that an edit makes can be answered, too.
     await supersedeTurn(world.deps, tenant.as('eve'), { turnId: said.eve.id, turn: call('k3') })
-    await appendTurn(world.deps, tenant.as('bob'), { conversationId: room, turn: { role: 'TOOL', parts: parts('k3') } })
+    await appendTurn(world.deps, tenant.as('bob'), { conversationId, turn: { role: 'TOOL', parts: parts('k3') } })
   })
 
   describe('is refused, and nothing is written,', () => {
     it('to anybody but the author', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
-      const room = await tenant.room('ann', 'bob', 'eve')
-      const open = await tenant.say(room, 'ann', 'v1')
-      const whisper = await tenant.say(room, 'ann', 'w1', { audience: ['bob'] })
-      const last = await tenant.lastSeq(room)
+      const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
+      const open = await tenant.say(conversationId, 'ann', 'v1')
+      const whisper = await tenant.say(conversationId, 'ann', 'w1', { audience: ['bob'] })
+      const last = await tenant.lastSeq(conversationId)
       await expect(edit(tenant, 'bob', open.id, 'v2')).rejects.toThrow(NotAllowed)
       await expect(edit(tenant, 'bob', whisper.id, 'w2')).rejects.toThrow(NotAllowed)
       await expect(edit(tenant, 'eve', whisper.id, 'w2')).rejects.toThrow(NotFound)
       await expect(edit(other, 'ann', open.id, 'v2')).rejects.toThrow(NotFound)
       await expect(edit(tenant, 'ann', newId('turn'), 'v2')).rejects.toThrow(NotFound)
-      expect(await tenant.lastSeq(room)).toBe(last)
+      expect(await tenant.lastSeq(conversationId)).toBe(last)
       expect((await edit(tenant, 'bob', open.id, 'v2', { actor: 'ann' })).text).toBe('v2')
     })
 
     it('to an author who has left', async () => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann', 'bob')
-      const { id } = await tenant.say(room, 'ann', 'v1')
-      await removeParticipant(world.deps, tenant.as('ann'), { conversationId: room, actor: 'ann' })
-      const last = await tenant.lastSeq(room)
+      const conversationId = await tenant.newConversation('ann', 'bob')
+      const { id } = await tenant.say(conversationId, 'ann', 'v1')
+      await removeParticipant(world.deps, tenant.as('ann'), { conversationId, actor: 'ann' })
+      const last = await tenant.lastSeq(conversationId)
       const outcome = await edit(tenant, 'ann', id, 'v2').then(
         () => 'written',
         () => 'refused',
       )
-      const after = { last: await tenant.lastSeq(room), texts: await textsOf(tenant, room, 'bob') }
+      const after = { last: await tenant.lastSeq(conversationId), texts: await textsOf(tenant, conversationId, 'bob') }
       // Either is good, as long as the answer says what was done.
       if (outcome === 'refused') expect(after).toEqual({ last, texts: ['v1'] })
       else expect(after.texts).toEqual(['v2'])
@@ -228,11 +234,11 @@ describe.each(backends)('superseding on $name', (backend) => {
       ['half a pair', '\ud83d', /surrogate/],
     ])('for %s', async (_, content, says) => {
       const tenant = world.tenant()
-      const room = await tenant.room('ann')
-      const { id } = await tenant.say(room, 'ann', 'v1')
+      const conversationId = await tenant.newConversation('ann')
+      const { id } = await tenant.say(conversationId, 'ann', 'v1')
       await expect(edit(tenant, 'ann', id, content)).rejects.toThrow(says)
       await expect(edit(tenant, 'ann', id, content)).rejects.toThrow(/^turn\.content: /)
-      expect(await tenant.lastSeq(room)).toBe(2)
+      expect(await tenant.lastSeq(conversationId)).toBe(2)
     })
 
     it.each(['', 'turn_x', 'conv_01ARZ3NDEKTSV4RRFFQ69G5FAV'])('for the id %j', async (id) => {

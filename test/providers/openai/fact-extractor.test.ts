@@ -4,7 +4,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ExtractorFailed, MOST_FACTS, type FactExtractor, type ToldTurn } from '../../../src/providers/ports/fact-extractor.ts'
+import {
+  ExtractorFailed,
+  MOST_FACTS,
+  type FactExtractor,
+  type ToldTurn,
+} from '../../../src/providers/ports/fact-extractor.ts'
 import { createOpenAiExtractor } from '../../../src/providers/openai/fact-extractor.ts'
 import { createFakeChat, says, status, type ChatMisdeed, type FakeChat } from '../../support/fake-chat.ts'
 

@@ -1,5 +1,5 @@
 // More of the labelled set, in our own words, as rules-labels.ts: what somebody did, is at, means to do, has and holds
-// dear; and what only sounds like it. Said by Ada Lovelace on Wednesday 13 May 2026 in a room with Bob.
+// dear; and what only sounds like it. Said by Ada Lovelace on Wednesday 13 May 2026 in a conversation with Bob.
 
 import type { Labelled } from './labels.ts'
 

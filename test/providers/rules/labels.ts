@@ -1,5 +1,5 @@
 // The labelled set that the rules of extraction are measured on, in our own words: what Ada Lovelace says on Wednesday
-// 13 May 2026 in a room with Bob, and the facts in it. Without "subject |" a fact is Ada's. A sentence without facts is
+// 13 May 2026 in a conversation with Bob, and the facts in it. Without "subject |" a fact is Ada's. A sentence without facts is
 // there because something in it looks like one.
 
 import { LIFE, NO_LIFE } from './labels-life.ts'

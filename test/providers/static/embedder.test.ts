@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { dot } from '../../../src/providers/ports/embedder.ts'
 import { createStaticEmbedder, parseWordVectors } from '../../../src/providers/static/embedder.ts'
 
-const FILE = readFileSync(new URL('../../src/providers/word-vectors.bin', import.meta.url))
+const FILE = readFileSync(new URL('../../../src/providers/static/word-vectors.bin', import.meta.url))
 const embedder = await createStaticEmbedder()
 afterAll(() => embedder.close())
 

@@ -6,7 +6,7 @@ import { dot, EmbedderFailed, unit, type Embedder } from '../../../src/providers
 import { createTransformersEmbedder } from '../../../src/providers/transformers/embedder.ts'
 import { fakeVector } from '../../support/fake-openai.ts'
 
-const FAKE = new URL('../support/fake-transformers.ts', import.meta.url).href
+const FAKE = new URL('../../support/fake-transformers.ts', import.meta.url).href
 const open: Embedder[] = []
 afterEach(async () => {
   await Promise.all(open.splice(0).map((embedder) => embedder.close()))

@@ -1,5 +1,5 @@
 // Counts what people have said: how far each user has come, by which work that follows their turns is found.
-// Locks are taken in this order everywhere: journals, room_progress, facts, user_progress. So nobody waits in a circle.
+// Locks are taken in this order everywhere: journals, conversation_progress, facts, user_progress. So nobody waits in a circle.
 
 import type { Pool } from 'pg'
 import type { Subject } from '../../job-queue.ts'
@@ -7,50 +7,50 @@ import type { Subject } from '../../job-queue.ts'
 type CountedTurns = {
   /** Users of whom turns were counted. */
   users: Subject[]
-  /** Rooms that somebody else holds at this moment: nothing of them was counted. */
+  /** Conversations that somebody else holds at this moment: nothing of them was counted. */
   taken: string[]
 }
 
 /**
- * Counts the turns of each person in those rooms after what is counted already, and moves that mark to the heads of the
- * rooms, in one statement: so each turn is counted once, whoever calls, and wherever a crash falls. A turn counts when
+ * Counts the turns of each person in those conversations after what is counted already, and moves that mark to the heads of the
+ * conversations, in one statement: so each turn is counted once, whoever calls, and wherever a crash falls. A turn counts when
  * it is complete (appended or committed), whoever may see it, while its author is a HUMAN participant; newer versions
- * do not count. Rooms that are being counted, or read for facts, are left out. By the key of entry.
+ * do not count. Conversations that are being counted, or read for facts, are left out. By the key of entry.
  */
-export async function countUserTurns(pool: Pool, rooms: readonly string[]): Promise<CountedTurns> {
-  if (rooms.length === 0) return { users: [], taken: [] }
+export async function countUserTurns(pool: Pool, conversationIds: readonly string[]): Promise<CountedTurns> {
+  if (conversationIds.length === 0) return { users: [], taken: [] }
   await pool.query({
-    name: 'add-room-progress',
+    name: 'add-conversation-progress',
     // Locked against deletion, so that one that goes is passed over instead of failing all of them.
     text: `
       WITH fresh AS MATERIALIZED (
         SELECT c.id FROM conversation c
-        WHERE c.id = ANY ($1::text[]) AND NOT EXISTS (SELECT FROM room_progress p WHERE p.conversation_id = c.id)
+        WHERE c.id = ANY ($1::text[]) AND NOT EXISTS (SELECT FROM conversation_progress p WHERE p.conversation_id = c.id)
         ORDER BY c.id FOR KEY SHARE
       )
-      INSERT INTO room_progress (conversation_id) SELECT f.id FROM fresh f ORDER BY f.id ON CONFLICT DO NOTHING`,
-    values: [rooms],
+      INSERT INTO conversation_progress (conversation_id) SELECT f.id FROM fresh f ORDER BY f.id ON CONFLICT DO NOTHING`,
+    values: [conversationIds],
   })
   // A locked row is read as it is now, the rest as it was when the statement began: then there is nothing to count.
   const { rows } = await pool.query<CountedTurns>({
     name: 'count-user-turns',
     text: `
       WITH mark AS MATERIALIZED (
-        SELECT p.conversation_id AS room, p.counted_through AS after
-        FROM room_progress p WHERE p.conversation_id = ANY ($1::text[])
+        SELECT p.conversation_id AS "conversationId", p.counted_through AS after
+        FROM conversation_progress p WHERE p.conversation_id = ANY ($1::text[])
         ORDER BY p.conversation_id FOR NO KEY UPDATE SKIP LOCKED
       ), head AS MATERIALIZED (
-        SELECT m.room, m.after, j.last_seq AS through, j.tenant
-        FROM mark m JOIN journal j ON j.conversation_id = m.room WHERE j.last_seq > m.after
+        SELECT m.conversation_id, m.after, j.last_seq AS through, j.tenant
+        FROM mark m JOIN journal j ON j.conversation_id = m.conversation_id WHERE j.last_seq > m.after
       ), moved AS (
-        UPDATE room_progress p SET counted_through = h.through FROM head h WHERE p.conversation_id = h.room
+        UPDATE conversation_progress p SET counted_through = h.through FROM head h WHERE p.conversation_id = h.conversation_id
       ), said AS MATERIALIZED (
         SELECT h.tenant, t.actor, count(*) AS turns
         FROM head h
-        JOIN entry e ON e.conversation_id = h.room AND e.seq > h.after AND e.seq <= h.through
+        JOIN entry e ON e.conversation_id = h.conversation_id AND e.seq > h.after AND e.seq <= h.through
                     AND e.kind IN ('APPENDED', 'COMMITTED')
         JOIN turn t ON t.id = e.turn_id
-        JOIN participant a ON a.conversation_id = h.room AND a.actor = t.actor AND a.kind = 'HUMAN'
+        JOIN participant a ON a.conversation_id = h.conversation_id AND a.actor = t.actor AND a.kind = 'HUMAN'
         GROUP BY h.tenant, t.actor
       ), counted AS (
         INSERT INTO user_progress AS u (tenant, user_id, turns)
@@ -59,23 +59,23 @@ export async function countUserTurns(pool: Pool, rooms: readonly string[]): Prom
         RETURNING u.tenant, u.user_id AS key
       )
       SELECT coalesce((SELECT json_agg(c) FROM counted c), '[]') AS users,
-             ARRAY(SELECT p.conversation_id FROM room_progress p
+             ARRAY(SELECT p.conversation_id FROM conversation_progress p
                    WHERE p.conversation_id = ANY ($1::text[])
-                     AND p.conversation_id NOT IN (SELECT m.room FROM mark m)) AS taken`,
-    values: [rooms],
+                     AND p.conversation_id NOT IN (SELECT m.conversation_id FROM mark m)) AS taken`,
+    values: [conversationIds],
   })
   return rows[0]!
 }
 
-/** Rooms of any tenant with entries that are not counted, after that one in order of id. Reads all journals' heads. */
+/** Conversations of any tenant with entries that are not counted, after that one in order of id. Reads all journals' heads. */
 export async function readUncounted(pool: Pool, after: string, limit: number): Promise<string[]> {
-  const { rows } = await pool.query<{ room: string }>({
+  const { rows } = await pool.query<{ conversationId: string }>({
     name: 'read-uncounted',
-    text: `SELECT j.conversation_id AS room FROM journal j
-           LEFT JOIN room_progress p ON p.conversation_id = j.conversation_id
+    text: `SELECT j.conversation_id AS "conversationId" FROM journal j
+           LEFT JOIN conversation_progress p ON p.conversation_id = j.conversation_id
            WHERE j.conversation_id > $1::text AND j.last_seq > coalesce(p.counted_through, 0)
            ORDER BY j.conversation_id LIMIT $2::integer`,
     values: [after, limit],
   })
-  return rows.map(({ room }) => room)
+  return rows.map(({ conversationId }) => conversationId)
 }

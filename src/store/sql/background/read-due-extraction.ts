@@ -1,9 +1,9 @@
-// Rooms that have enough turns that were not read for facts. For jobs, so in any tenant.
+// Conversations that have enough turns that were not read for facts. For jobs, so in any tenant.
 
 import type { Pool } from 'pg'
 import type { Subject } from '../../job-queue.ts'
 
-/** Facts are wanted of the room, and `every` complete turns lie after what was read. By the key of entry. */
+/** Facts are wanted of the conversation, and `every` complete turns lie after what was read. By the key of entry. */
 const due = (every: string) => `
   c.fact_extraction AND j.last_seq - coalesce(p.extracted_through, 0) >= ${every}::integer
   AND (SELECT count(*) FROM (
@@ -16,19 +16,23 @@ const SELECT = `
   SELECT c.tenant, c.id AS key
   FROM conversation c
   JOIN journal j ON j.conversation_id = c.id
-  LEFT JOIN room_progress p ON p.conversation_id = c.id`
+  LEFT JOIN conversation_progress p ON p.conversation_id = c.id`
 
-/** Those of the rooms that are due. */
-export async function readDueExtractionAmong(pool: Pool, rooms: readonly string[], every: number): Promise<Subject[]> {
+/** Those of the conversations that are due. */
+export async function readDueExtractionAmong(
+  pool: Pool,
+  conversationIds: readonly string[],
+  every: number,
+): Promise<Subject[]> {
   const { rows } = await pool.query<Subject>({
     name: 'read-due-extraction-among',
     text: `${SELECT} WHERE c.id = ANY ($1::text[]) AND ${due('$2')}`,
-    values: [rooms, every],
+    values: [conversationIds, every],
   })
   return rows
 }
 
-/** Rooms that are due, after `after` in order of id, at most `limit`. Reads all rooms. */
+/** Conversations that are due, after `after` in order of id, at most `limit`. Reads all conversations. */
 export async function readDueExtraction(pool: Pool, after: string, limit: number, every: number): Promise<Subject[]> {
   const { rows } = await pool.query<Subject>({
     name: 'read-due-extraction',

@@ -8,14 +8,14 @@ import { newest, views, visible } from '../visible.ts'
 type Viewer = { tenant: string; actor: string }
 type SeenTurn = TurnRow & { viewer: Viewer }
 
-const room = `(${views('$1', '$2', 'c.id = $3::text')}) v`
+const conversationId = `(${views('$1', '$2', 'c.id = $3::text')}) v`
 
 // The CASE is for the planner, as in page-turns.ts: the index turn_place is walked from the newest turn back, and no
 // further than the limit.
 const RECENT = {
   name: 'context-recent-turns',
   text: `
-    SELECT t.* FROM ${room}
+    SELECT t.* FROM ${conversationId}
     CROSS JOIN LATERAL (
       SELECT ${TURN_COLUMNS} FROM turn t
       WHERE t.conversation_id = v.id AND t.root_seq > $4::integer AND t.root_seq < $5::integer
@@ -54,7 +54,7 @@ const arm = (condition: string, limit: number | 'ALL') => `(
 const KEPT = {
   name: 'context-kept-turns',
   text: `
-    SELECT t.* FROM ${room}
+    SELECT t.* FROM ${conversationId}
     CROSS JOIN LATERAL (
       ${arm(`t.role = 'SYSTEM'`, 'ALL')}
       UNION ALL ${arm('t.pinned', PINNED)}

@@ -3,17 +3,17 @@
 import type { Pool } from 'pg'
 
 type Speakers = {
-  /** Those of the actors who are or were in the room. */
+  /** Those of the actors who are or were in the conversation. */
   known: { actor: string; displayName: string | null }[]
   /** People whose words would be said to `as`, tools aside; without an `as`, humans. Counted to two. */
   others: number
 }
 
-/** By the primary key of participant; a room of many is not counted through. */
+/** By the primary key of participant; a conversation of many is not counted through. */
 export async function readSpeakers(
   pool: Pool,
   tenant: string,
-  room: string,
+  conversationId: string,
   actors: readonly string[],
   as: string | null,
 ): Promise<Speakers> {
@@ -29,7 +29,7 @@ export async function readSpeakers(
                   AND CASE WHEN $4::text IS NULL THEN p.kind = 'HUMAN' ELSE p.actor <> $4::text END
                 LIMIT 2) o) AS others
       FROM conversation c WHERE c.tenant = $1::text AND c.id = $2::text`,
-    values: [tenant, room, actors, as],
+    values: [tenant, conversationId, actors, as],
   })
   return rows[0] ?? { known: [], others: 0 }
 }

@@ -1,4 +1,4 @@
-// Rooms with the head of their journal and the viewer's view of them: by id, by key, or listed.
+// Conversations with the head of their journal and the viewer's view of them: by id, by key, or listed.
 
 import type { Pool } from 'pg'
 import type { CompactionStrategy } from '../../generated/enums.ts'
@@ -50,13 +50,13 @@ const toConversation = ({ viewActor, windows, addressed, ...row }: Row): Convers
   view: { actor: viewActor, windows, addressed },
 })
 
-const byId = (name: string, rooms: HowMany) => ({
+const byId = (name: string, conversationIds: HowMany) => ({
   name,
-  text: `${SELECT} JOIN (${views('$1', '$2', among('$3', rooms))}) v ON v.id = c.id`,
+  text: `${SELECT} JOIN (${views('$1', '$2', among('$3', conversationIds))}) v ON v.id = c.id`,
 })
 const BY_ID = { one: byId('read-conversation', 'one'), many: byId('read-conversations', 'many') }
 
-/** Those of the rooms that exist in the viewer's tenant, in no order. */
+/** Those of the conversations that exist in the viewer's tenant, in no order. */
 export async function readConversations(
   pool: Pool,
   viewer: Viewer,
@@ -69,7 +69,7 @@ export async function readConversations(
   return rows.map(toConversation)
 }
 
-/** The id of the room with that key, or null. */
+/** The id of the conversation with that key, or null. */
 export async function findConversation(pool: Pool, tenant: string, key: string): Promise<string | null> {
   const { rows } = await pool.query<{ id: string }>({
     name: 'find-conversation',
@@ -81,7 +81,7 @@ export async function findConversation(pool: Pool, tenant: string, key: string):
 
 export type ConversationOrder = 'CREATED' | 'ACTIVE'
 
-/** A place in a list of rooms: the time it is ordered by, then the id. */
+/** A place in a list of conversations: the time it is ordered by, then the id. */
 type ConversationPlace = { at: Date; id: string }
 
 type ConversationList = {
@@ -103,8 +103,8 @@ type ConversationList = {
 const containing = (search: string) => `%${search.replace(/[\\%_]/g, '\\$&')}%`
 
 /**
- * The rooms of the viewer's tenant that match, in the list's direction. In order of creation nothing that is written
- * meanwhile moves a room; in order of activity a room that gets an entry moves to the front.
+ * The conversations of the viewer's tenant that match, in the list's direction. In order of creation nothing that is written
+ * meanwhile moves a conversation; in order of activity a conversation that gets an entry moves to the front.
  */
 export async function listConversations(
   pool: Pool,

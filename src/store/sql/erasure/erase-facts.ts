@@ -1,34 +1,37 @@
-// What goes with the facts of a room that is deleted, inside the transaction that deletes it: its journal is locked.
+// What goes with the facts of a conversation that is deleted, inside the transaction that deletes it: its journal is locked.
 
 import type { Pool } from 'pg'
 import type { Tx } from '../../db.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 
-/** Other rooms with facts that gave way to some of that room. By the indexes fact_room and fact_superseded_by. */
-export async function readRoomsGivenWay(pool: Pool, room: string): Promise<string[]> {
-  const { rows } = await pool.query<{ room: string }>({
-    name: 'read-rooms-given-way',
-    text: `SELECT DISTINCT f.conversation_id AS room
+/** Other conversations with facts that gave way to some of that conversation. By the indexes fact_conversation and fact_superseded_by. */
+export async function readConversationsGivenWay(pool: Pool, conversationId: string): Promise<string[]> {
+  const { rows } = await pool.query<{ conversationId: string }>({
+    name: 'read-conversations-given-way',
+    text: `SELECT DISTINCT f.conversation_id AS "conversationId"
            FROM fact w JOIN fact f ON f.superseded_by = w.id AND f.conversation_id <> $1::text
            WHERE w.conversation_id = $1::text`,
-    values: [room],
+    values: [conversationId],
   })
-  return rows.map((row) => row.room)
+  return rows.map((row) => row.conversationId)
 }
 
 /**
- * Locks the facts of a room, superseded or not, and those that gave way to one of them, in the order in which writers
- * lock them. How many are of the room, and the ids of the others.
+ * Locks the facts of a conversation, superseded or not, and those that gave way to one of them, in the order in which writers
+ * lock them. How many are of the conversation, and the ids of the others.
  */
-export async function lockFactsOfRoom(tx: Tx, room: string): Promise<{ facts: number; gaveWay: string[] }> {
-  const rows = await tx.$queryRaw<{ id: string; isOfRoom: boolean }[]>`
-    SELECT f.id, f.conversation_id IS NOT DISTINCT FROM ${room}::text AS "isOfRoom"
+export async function lockFactsOfConversation(
+  tx: Tx,
+  conversationId: string,
+): Promise<{ facts: number; gaveWay: string[] }> {
+  const rows = await tx.$queryRaw<{ id: string; isOfConversation: boolean }[]>`
+    SELECT f.id, f.conversation_id IS NOT DISTINCT FROM ${conversationId}::text AS "isOfRoom"
     FROM fact f
     WHERE f.id IN (
-      SELECT o.id FROM fact o WHERE o.conversation_id = ${room}::text
-      UNION SELECT g.id FROM fact o JOIN fact g ON g.superseded_by = o.id WHERE o.conversation_id = ${room}::text)
+      SELECT o.id FROM fact o WHERE o.conversation_id = ${conversationId}::text
+      UNION SELECT g.id FROM fact o JOIN fact g ON g.superseded_by = o.id WHERE o.conversation_id = ${conversationId}::text)
     ORDER BY f.content_hash, f.id FOR UPDATE`
-  const gaveWay = rows.filter(({ isOfRoom }) => !isOfRoom).map(({ id }) => id)
+  const gaveWay = rows.filter(({ isOfConversation }) => !isOfConversation).map(({ id }) => id)
   return { facts: rows.length - gaveWay.length, gaveWay }
 }
 
@@ -63,10 +66,10 @@ export async function reviveFacts(tx: Tx, ids: readonly string[]): Promise<Pick<
   return revived
 }
 
-/** Deletes the tenant's profiles that tell of any fact of that room; how many. Looks at each profile of the tenant. */
-export async function deleteProfilesOfRoom(tx: Tx, tenant: string, room: string): Promise<number> {
+/** Deletes the tenant's profiles that tell of any fact of that conversation; how many. Looks at each profile of the tenant. */
+export async function deleteProfilesOfConversation(tx: Tx, tenant: string, conversationId: string): Promise<number> {
   return tx.$executeRaw`
     DELETE FROM user_profile p
     WHERE p.tenant = ${tenant}::text AND EXISTS (
-      SELECT FROM fact f WHERE f.id = ANY (p.made_of) AND f.conversation_id = ${room}::text)`
+      SELECT FROM fact f WHERE f.id = ANY (p.made_of) AND f.conversation_id = ${conversationId}::text)`
 }

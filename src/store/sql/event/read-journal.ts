@@ -22,14 +22,14 @@ export type JournalRow = {
   facts: PlacedFact[]
 }
 
-/** Where a fact of a room stands, and who it is for. */
+/** Where a fact of a conversation stands, and who it is for. */
 export type PlacedFact = { id: string; seq: number; rootSeq: number } & Pick<FactRow, 'audience'>
 
-/** Up to `limit` entries with seq above `after`, in order. Empty for an unknown room, or one of another tenant. */
+/** Up to `limit` entries with seq above `after`, in order. Empty for an unknown conversation, or one of another tenant. */
 export async function readJournal(
   pool: Pool,
   tenant: string,
-  room: string,
+  conversationId: string,
   after: number,
   limit: number,
 ): Promise<JournalRow[]> {
@@ -51,14 +51,14 @@ export async function readJournal(
       WHERE e.conversation_id = $2::text AND e.seq > $3::integer
         AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
       ORDER BY e.seq LIMIT $4::integer`,
-    values: [tenant, room, after, limit],
+    values: [tenant, conversationId, after, limit],
   })
   const ids = rows.filter((row) => row.kind === 'SUPERSEDED').map((row) => row.supersedes)
   const written = rows.filter((row) => row.kind === 'SUMMARIZED').map((row) => row.summaryId)
   const summaries = written.length ? await summariesById(pool, written) : null
   const replaced = ids.length ? await turnsById(pool, ids) : null
   const changed = rows.flatMap((row) => row.factIds ?? [])
-  const facts = changed.length ? await factsById(pool, room, changed) : null
+  const facts = changed.length ? await factsById(pool, conversationId, changed) : null
   return rows.map(({ entrySeq, kind, at, entryActor, summaryId, factIds, supersedes, ...turn }) => ({
     seq: entrySeq,
     kind,
@@ -89,23 +89,23 @@ async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<st
   return new Map(rows.map((summary) => [summary.id, summary]))
 }
 
-/** Those that are still of that room: one that was said again elsewhere is seen there. */
-async function factsById(pool: Pool, room: string, ids: readonly string[]): Promise<Map<string, PlacedFact>> {
+/** Those that are still of that conversation: one that was said again elsewhere is seen there. */
+async function factsById(pool: Pool, conversationId: string, ids: readonly string[]): Promise<Map<string, PlacedFact>> {
   const { rows } = await pool.query<PlacedFact>({
     name: 'journal-facts',
     text: `SELECT f.id, f.seq, f.root_seq AS "rootSeq", f.audience FROM fact f
            WHERE f.id = ANY ($1::text[]) AND f.conversation_id = $2::text`,
-    values: [ids, room],
+    values: [ids, conversationId],
   })
   return new Map(rows.map((fact) => [fact.id, fact]))
 }
 
-/** The newest entry's number, or null where the tenant has no such room (any more). */
-export async function readLastSeq(pool: Pool, tenant: string, room: string): Promise<number | null> {
+/** The newest entry's number, or null where the tenant has no such conversation (any more). */
+export async function readLastSeq(pool: Pool, tenant: string, conversationId: string): Promise<number | null> {
   const { rows } = await pool.query<{ seq: number }>({
     name: 'read-last-seq',
     text: 'SELECT last_seq AS seq FROM journal WHERE conversation_id = $2 AND tenant = $1',
-    values: [tenant, room],
+    values: [tenant, conversationId],
   })
   return rows[0]?.seq ?? null
 }

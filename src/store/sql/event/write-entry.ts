@@ -1,31 +1,31 @@
-// One journal entry, inside a transaction: takes the room's lock, the next number, and keeps both until the commit.
+// One journal entry, inside a transaction: takes the conversation's lock, the next number, and keeps both until the commit.
 
 import type { Tx } from '../../db.ts'
 import type { EntryKind } from '../../generated/enums.ts'
 
-/** Locks the room against every other writer; the head of its journal, or null where the tenant has no such room. */
+/** Locks the conversation against every other writer; the head of its journal, or null where the tenant has no such conversation. */
 export async function lockJournal(
   tx: Tx,
   tenant: string,
-  room: string,
+  conversationId: string,
 ): Promise<{ lastSeq: number; salt: number } | null> {
   const rows = await tx.$queryRaw<{ lastSeq: number; salt: number }[]>`
-    SELECT last_seq AS "lastSeq", salt FROM journal WHERE conversation_id = ${room} AND tenant = ${tenant} FOR UPDATE`
+    SELECT last_seq AS "lastSeq", salt FROM journal WHERE conversation_id = ${conversationId} AND tenant = ${tenant} FOR UPDATE`
   return rows[0] ?? null
 }
 
-/** Writes the next entry of a room; its seq. */
+/** Writes the next entry of a conversation; its seq. */
 export async function writeEntry(
   tx: Tx,
-  room: string,
+  conversationId: string,
   kind: EntryKind,
   about: { turnId?: string; actor?: string; factIds?: readonly string[] },
 ): Promise<number> {
   const [row] = await tx.$queryRaw<[{ seq: number }]>`
     WITH head AS (
-      UPDATE journal SET last_seq = last_seq + 1, updated_at = now() WHERE conversation_id = ${room} RETURNING last_seq)
+      UPDATE journal SET last_seq = last_seq + 1, updated_at = now() WHERE conversation_id = ${conversationId} RETURNING last_seq)
     INSERT INTO entry (conversation_id, seq, kind, turn_id, actor, fact_ids)
-    SELECT ${room}, head.last_seq, ${kind}::entry_kind, ${about.turnId ?? null}::text, ${about.actor ?? null}::text,
+    SELECT ${conversationId}, head.last_seq, ${kind}::entry_kind, ${about.turnId ?? null}::text, ${about.actor ?? null}::text,
            ${about.factIds ?? null}::text[]
     FROM head RETURNING seq`
   return row.seq

@@ -1,4 +1,4 @@
-// How far rooms have been read for facts, and what is to be read next: entries of the journal after a watermark, by the
+// How far conversations have been read for facts, and what is to be read next: entries of the journal after a watermark, by the
 // key of entry (conversation_id, seq). For jobs, so not narrowed to a view; in the tenant that is given.
 
 import type { Pool } from 'pg'
@@ -8,39 +8,49 @@ import type { ParticipantKind, Role } from '../../generated/enums.ts'
 /** `through`: the newest entry that was read; `lastSeq`: the newest there is. */
 type ExtractionProgress = { tenant: string; through: number; lastSeq: number }
 
-/** Null where there is no such room. */
-export async function readExtractionProgress(pool: Pool, room: string): Promise<ExtractionProgress | null> {
+/** Null where there is no such conversation. */
+export async function readExtractionProgress(pool: Pool, conversationId: string): Promise<ExtractionProgress | null> {
   const { rows } = await pool.query<ExtractionProgress>({
     name: 'read-extraction-progress',
     text: `SELECT j.tenant, coalesce(p.extracted_through, 0) AS through, j.last_seq AS "lastSeq"
-           FROM journal j LEFT JOIN room_progress p ON p.conversation_id = j.conversation_id
+           FROM journal j LEFT JOIN conversation_progress p ON p.conversation_id = j.conversation_id
            WHERE j.conversation_id = $1::text`,
-    values: [room],
+    values: [conversationId],
   })
   return rows[0] ?? null
 }
 
 /** The entry with which the `n`th turn after `after` was complete; null where there are not so many. */
-export async function findNthTurn(pool: Pool, room: string, after: number, n: number): Promise<number | null> {
+export async function findNthTurn(
+  pool: Pool,
+  conversationId: string,
+  after: number,
+  n: number,
+): Promise<number | null> {
   const { rows } = await pool.query<{ seq: number }>({
     name: 'find-nth-turn',
     text: `SELECT e.seq FROM entry e
            WHERE e.conversation_id = $1::text AND e.seq > $2::integer AND e.kind IN ('APPENDED', 'COMMITTED')
            ORDER BY e.seq OFFSET $3::integer - 1 LIMIT 1`,
-    values: [room, after, n],
+    values: [conversationId, after, n],
   })
   return rows[0]?.seq ?? null
 }
 
 /** The entry with which that version of a turn, of the given seq, was complete; null where it is not. */
-export async function findCompletion(pool: Pool, room: string, turn: string, seq: number): Promise<number | null> {
+export async function findCompletion(
+  pool: Pool,
+  conversationId: string,
+  turn: string,
+  seq: number,
+): Promise<number | null> {
   const { rows } = await pool.query<{ seq: number }>({
     name: 'find-completion',
     text: `SELECT e.seq FROM entry e
            WHERE e.conversation_id = $1::text AND e.seq >= $2::integer AND e.turn_id = $3::text
              AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
            ORDER BY e.seq LIMIT 1`,
-    values: [room, seq, turn],
+    values: [conversationId, seq, turn],
   })
   return rows[0]?.seq ?? null
 }
@@ -61,7 +71,12 @@ export type UnreadTurn = {
 }
 
 /** Committed turns whose entries lie in (after, through], less those that a newer version replaced since; in order. */
-export async function readUnreadTurns(pool: Pool, room: string, after: number, through: number): Promise<UnreadTurn[]> {
+export async function readUnreadTurns(
+  pool: Pool,
+  conversationId: string,
+  after: number,
+  through: number,
+): Promise<UnreadTurn[]> {
   const { rows } = await pool.query<UnreadTurn>({
     name: 'read-unread-turns',
     text: `SELECT t.id, t.seq, t.root_seq AS "rootSeq", t.actor, p.display_name AS "displayName", p.kind, t.role,
@@ -72,16 +87,16 @@ export async function readUnreadTurns(pool: Pool, room: string, after: number, t
            WHERE e.conversation_id = $1::text AND e.seq > $2::integer AND e.seq <= $3::integer
              AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
            ORDER BY e.seq`,
-    values: [room, after, through],
+    values: [conversationId, after, through],
   })
   return rows
 }
 
-/** Moves the watermark, and counts the reading; false where somebody else has moved it. Under the room's lock. */
-export async function advanceExtraction(tx: Tx, room: string, from: number, to: number): Promise<boolean> {
+/** Moves the watermark, and counts the reading; false where somebody else has moved it. Under the conversation's lock. */
+export async function advanceExtraction(tx: Tx, conversationId: string, from: number, to: number): Promise<boolean> {
   const moved = await tx.$executeRaw`
-    INSERT INTO room_progress AS p (conversation_id, extracted_through, extractions)
-    SELECT ${room}::text, ${to}::integer, 1
+    INSERT INTO conversation_progress AS p (conversation_id, extracted_through, extractions)
+    SELECT ${conversationId}::text, ${to}::integer, 1
     ON CONFLICT (conversation_id) DO UPDATE
     SET extracted_through = ${to}::integer, extractions = p.extractions + 1
     WHERE p.extracted_through = ${from}::integer`

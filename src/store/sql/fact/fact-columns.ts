@@ -6,7 +6,7 @@ export type FactRow = {
   id: string
   userId: string | null
   conversationId: string | null
-  /** The place by which it is seen; null where it is of no room. */
+  /** The place by which it is seen; null where it is of no conversation. */
   rootSeq: number | null
   seq: number | null
   audience: string[] | null

@@ -1,4 +1,4 @@
-// Facts that are compared with one another: of one user, or of nobody in one room, and of one visibility set. For jobs
+// Facts that are compared with one another: of one user, or of nobody in one conversation, and of one visibility set. For jobs
 // too, so not narrowed to a view unless a viewer is given.
 
 import type { Pool } from 'pg'
@@ -9,14 +9,14 @@ export type FactScope = {
   tenant: string
   /** Whom the facts are about; null for anybody and nobody. */
   userId: string | null
-  /** The room they come from; null for any and none. */
+  /** The conversation they come from; null for any and none. */
   conversationId: string | null
   /** Whose view; null for all there are. */
   actor: string | null
 }
 
 /**
- * The newest active facts in scope, up to `limit` of each set that is compared; set by set. By fact_user, or fact_room.
+ * The newest active facts in scope, up to `limit` of each set that is compared; set by set. By fact_user, or fact_conversation.
  */
 export async function readActiveFacts(
   pool: Pool,
@@ -45,12 +45,12 @@ export async function readActiveFacts(
   return rows
 }
 
-/** Facts about any of the users, or about nobody in the room, that hold or held; newest first, up to `limit`. */
+/** Facts about any of the users, or about nobody in the conversation, that hold or held; newest first, up to `limit`. */
 export async function readKnownFacts(
   pool: Pool,
   tenant: string,
   users: readonly string[],
-  room: string,
+  conversationId: string,
   limit: number,
 ): Promise<FactRow[]> {
   const { rows } = await pool.query<FactRow>({
@@ -59,12 +59,12 @@ export async function readKnownFacts(
            WHERE f.tenant = $1::text
              AND (f.user_id = ANY ($2::text[]) OR f.user_id IS NULL AND f.conversation_id = $3::text)
            ORDER BY f.created_at DESC, f.id DESC LIMIT $4::integer`,
-    values: [tenant, users, room, limit],
+    values: [tenant, users, conversationId, limit],
   })
   return rows
 }
 
-/** What users are called in the tenant's rooms, by actor: at most 100 names each. By participant_actor. */
+/** What users are called in the tenant's conversations, by actor: at most 100 names each. By participant_actor. */
 export async function readNames(pool: Pool, tenant: string, users: readonly string[]): Promise<Map<string, string[]>> {
   const { rows } = await pool.query<{ actor: string; names: string[] }>({
     name: 'read-names',

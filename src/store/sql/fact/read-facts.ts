@@ -19,13 +19,13 @@ export async function readFacts(pool: Pool, viewer: Viewer, ids: readonly string
 /** A place in a list of facts. */
 export type FactPlace = { createdAt: Date; id: string }
 
-type FactsOfRoom = {
+type FactsOfConversation = {
   limit: number
   /** After this one: older. */
   after?: FactPlace | null
   includeSuperseded?: boolean
 }
-type FactList = FactsOfRoom & {
+type FactList = FactsOfConversation & {
   userId?: string | null
   conversationId?: string | null
   subject?: string | null
@@ -34,7 +34,7 @@ type FactList = FactsOfRoom & {
 
 /**
  * The viewer's facts that match, newest first by when they were written; subject and predicate whatever their case.
- * Nothing that is written meanwhile moves one. By fact_room, fact_user or fact_newest.
+ * Nothing that is written meanwhile moves one. By fact_conversation, fact_user or fact_newest.
  */
 export async function listFacts(pool: Pool, viewer: Viewer, list: FactList): Promise<FactRow[]> {
   const values: unknown[] = [viewer.tenant, viewer.actor, list.limit]
@@ -58,19 +58,19 @@ export async function listFacts(pool: Pool, viewer: Viewer, list: FactList): Pro
   return rows
 }
 
-/** The newest of the viewer's facts of each room, in the same order, `limit` of each. By fact_room. */
-export async function listFactsOfRooms(
+/** The newest of the viewer's facts of each conversation, in the same order, `limit` of each. By fact_conversation. */
+export async function listFactsOfConversations(
   pool: Pool,
   viewer: Viewer,
-  rooms: readonly string[],
-  { limit, after, includeSuperseded }: FactsOfRoom,
+  conversationIds: readonly string[],
+  { limit, after, includeSuperseded }: FactsOfConversation,
 ): Promise<FactRow[]> {
-  const values: unknown[] = [viewer.tenant, viewer.actor, rooms, limit]
+  const values: unknown[] = [viewer.tenant, viewer.actor, conversationIds, limit]
   if (after) values.push(after.createdAt, after.id)
   const { rows } = await pool.query<FactRow>({
     // No name, for the same reason.
     text: `
-      SELECT f.* FROM (${views('$1', '$2', among('$3', rooms.length === 1 ? 'one' : 'many'))}) v
+      SELECT f.* FROM (${views('$1', '$2', among('$3', conversationIds.length === 1 ? 'one' : 'many'))}) v
       CROSS JOIN LATERAL (
         SELECT ${FACT_COLUMNS} FROM fact f
         WHERE f.conversation_id = v.id AND ${visible('f')}

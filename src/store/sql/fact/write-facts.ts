@@ -1,5 +1,5 @@
 // Writes facts, inside a transaction: new ones where none says the same, renewals of those that do, and what supersedes
-// what. Whoever writes into rooms has locked their journals before, in the order of their ids. Facts of any rooms are
+// what. Whoever writes into conversations has locked their journals before, in the order of their ids. Facts of any conversations are
 // locked in the order of their hashes, then of their ids, by everybody: so nobody waits in a circle.
 
 import type { Tx } from '../../db.ts'

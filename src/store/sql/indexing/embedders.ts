@@ -1,5 +1,5 @@
 // The embedders that have made vectors, or are about to. The newest is the one that was chosen last; those before it go
-// once it has read every room.
+// once it has read every conversation.
 
 import type { Pool } from 'pg'
 
@@ -45,7 +45,7 @@ export async function readEmbedders(pool: Pool): Promise<EmbedderRow[]> {
 }
 
 /**
- * Notes that the embedder has read every room, if it has: no entry that it has yet to read is older than itself, so
+ * Notes that the embedder has read every conversation, if it has: no entry that it has yet to read is older than itself, so
  * that what is said all the time does not put it off. Reads all journals' heads.
  * @returns whether it was noted now
  */
@@ -95,9 +95,9 @@ export async function giveUpEmbedder(pool: Pool, name: string): Promise<boolean>
 }
 
 /**
- * Deletes an outdated embedder's vectors of up to `limit` rooms after `after`, with the cursors, so that what is left
+ * Deletes an outdated embedder's vectors of up to `limit` conversations after `after`, with the cursors, so that what is left
  * is right at any time. By the key of embedding_cursor.
- * @returns the last of those rooms, or null when there are none, or the embedder was chosen again
+ * @returns the last of those conversations, or null when there are none, or the embedder was chosen again
  */
 export async function deleteVectors(pool: Pool, name: string, after: string, limit: number): Promise<string | null> {
   const { rows } = await pool.query<{ last: string | null }>({
@@ -106,14 +106,14 @@ export async function deleteVectors(pool: Pool, name: string, after: string, lim
       WITH model AS MATERIALIZED (
         SELECT e.name FROM embedder e WHERE e.name = $1::text AND ${outdated('e')} FOR UPDATE
       ), gone AS MATERIALIZED (
-        SELECT k.conversation_id AS room FROM embedding_cursor k, model m
+        SELECT k.conversation_id AS "conversationId" FROM embedding_cursor k, model m
         WHERE k.conversation_id > $2::text AND k.embedder = m.name ORDER BY k.conversation_id LIMIT $3::integer
       ), vectors AS (
-        DELETE FROM turn_vector v USING gone g WHERE v.conversation_id = g.room AND v.embedder = $1::text
+        DELETE FROM turn_vector v USING gone g WHERE v.conversation_id = g.conversation_id AND v.embedder = $1::text
       ), cursors AS (
-        DELETE FROM embedding_cursor k USING gone g WHERE k.conversation_id = g.room AND k.embedder = $1::text
+        DELETE FROM embedding_cursor k USING gone g WHERE k.conversation_id = g.conversation_id AND k.embedder = $1::text
       )
-      SELECT max(g.room) AS last FROM gone g`,
+      SELECT max(g.conversation_id) AS last FROM gone g`,
     values: [name, after, limit],
   })
   return rows[0]!.last

@@ -1,38 +1,38 @@
-// Which rooms an embedder has yet to read, and who is about it. The journal's head says how far there is to read, the
-// cursor (key conversation_id, embedder) how far was read. A claim is a lease: a process that dies only delays a room.
+// Which conversations an embedder has yet to read, and who is about it. The journal's head says how far there is to read, the
+// cursor (key conversation_id, embedder) how far was read. A claim is a lease: a process that dies only delays a conversation.
 
 import type { Pool } from 'pg'
 
 /** How long a claim holds unless it is renewed, which each batch does. */
 const LEASE = `interval '30 seconds'`
 
-/** Up to `limit` rooms that are behind and that nobody claims, the latest active first. Reads all journals' heads. */
-export async function findRoomsBehind(pool: Pool, embedder: string, limit: number): Promise<string[]> {
-  const { rows } = await pool.query<{ room: string }>({
-    name: 'embed-find-rooms',
+/** Up to `limit` conversations that are behind and that nobody claims, the latest active first. Reads all journals' heads. */
+export async function findConversationsBehind(pool: Pool, embedder: string, limit: number): Promise<string[]> {
+  const { rows } = await pool.query<{ conversationId: string }>({
+    name: 'embed-find-conversations',
     text: `
-      SELECT j.conversation_id AS room
+      SELECT j.conversation_id AS "conversationId"
       FROM journal j
       LEFT JOIN embedding_cursor k ON k.conversation_id = j.conversation_id AND k.embedder = $1::text
       WHERE j.last_seq > coalesce(k.through_seq, 0) AND (k.claimed_until IS NULL OR k.claimed_until < now())
       ORDER BY j.updated_at DESC LIMIT $2::integer`,
     values: [embedder, limit],
   })
-  return rows.map(({ room }) => room)
+  return rows.map(({ conversationId }) => conversationId)
 }
 
 /**
- * Claims those of the rooms that are behind. In order of their ids, as all that locks several cursors, so that two
+ * Claims those of the conversations that are behind. In order of their ids, as all that locks several cursors, so that two
  * processes cannot wait for each other.
- * @returns rooms that are the caller's now, and rooms that are behind but somebody else's
+ * @returns conversations that are the caller's now, and conversations that are behind but somebody else's
  */
-export async function claimRooms(
+export async function claimConversations(
   pool: Pool,
   embedder: string,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
 ): Promise<{ claimed: string[]; busy: string[] }> {
-  const { rows } = await pool.query<{ room: string; taken: boolean }>({
-    name: 'embed-claim-rooms',
+  const { rows } = await pool.query<{ conversationId: string; taken: boolean }>({
+    name: 'embed-claim-conversations',
     text: `
       WITH model AS MATERIALIZED (
         SELECT e.name FROM embedder e WHERE e.name = $1::text FOR KEY SHARE
@@ -51,58 +51,66 @@ export async function claimRooms(
         WHERE k.claimed_until IS NULL OR k.claimed_until < now()
         RETURNING k.conversation_id AS id
       )
-      SELECT b.id AS room, t.id IS NOT NULL AS taken FROM behind b LEFT JOIN taken t ON t.id = b.id`,
-    values: [embedder, rooms],
+      SELECT b.id AS "conversationId", t.id IS NOT NULL AS taken FROM behind b LEFT JOIN taken t ON t.id = b.id`,
+    values: [embedder, conversationIds],
   })
-  const of = (which: boolean) => rows.filter(({ taken }) => taken === which).map(({ room }) => room)
+  const of = (which: boolean) => rows.filter(({ taken }) => taken === which).map(({ conversationId }) => conversationId)
   return { claimed: of(true), busy: of(false) }
 }
 
 /**
- * Notes how far claimed rooms were read, and renews the claims; a room read to its head is given free, and named in the
+ * Notes how far claimed conversations were read, and renews the claims; a conversation read to its head is given free, and named in the
  * result, as is one that is gone.
  */
-export async function advanceRooms(
+export async function advanceConversations(
   pool: Pool,
   embedder: string,
-  rooms: readonly { room: string; through: number }[],
+  conversationIds: readonly { conversationId: string; through: number }[],
 ): Promise<string[]> {
-  const { rows } = await pool.query<{ room: string }>({
-    name: 'embed-advance-rooms',
+  const { rows } = await pool.query<{ conversationId: string }>({
+    name: 'embed-advance-conversations',
     text: `
       WITH held AS MATERIALIZED (
-        SELECT k.conversation_id AS room FROM embedding_cursor k
+        SELECT k.conversation_id AS "conversationId" FROM embedding_cursor k
         WHERE k.conversation_id = ANY ($2::text[]) AND k.embedder = $1::text
         ORDER BY k.conversation_id FOR UPDATE
       ), noted AS (
         UPDATE embedding_cursor k
         SET through_seq = greatest(k.through_seq, a.through),
             claimed_until = CASE WHEN j.last_seq > greatest(k.through_seq, a.through) THEN now() + ${LEASE} END
-        FROM unnest($2::text[], $3::integer[]) AS a(room, through)
-        JOIN held h ON h.room = a.room
-        JOIN journal j ON j.conversation_id = a.room
-        WHERE k.conversation_id = a.room AND k.embedder = $1::text
-        RETURNING a.room, k.claimed_until
+        FROM unnest($2::text[], $3::integer[]) AS a(conversation_id, through)
+        JOIN held h ON h.conversation_id = a.conversation_id
+        JOIN journal j ON j.conversation_id = a.conversation_id
+        WHERE k.conversation_id = a.conversation_id AND k.embedder = $1::text
+        RETURNING a.conversation_id, k.claimed_until
       )
-      SELECT a.room FROM unnest($2::text[]) AS a(room) LEFT JOIN noted n ON n.room = a.room
+      SELECT a.conversation_id FROM unnest($2::text[]) AS a(conversation_id) LEFT JOIN noted n ON n.conversation_id = a.conversation_id
       WHERE n.claimed_until IS NULL`,
-    values: [embedder, rooms.map(({ room }) => room), rooms.map(({ through }) => through)],
+    values: [
+      embedder,
+      conversationIds.map(({ conversationId }) => conversationId),
+      conversationIds.map(({ through }) => through),
+    ],
   })
-  return rows.map(({ room }) => room)
+  return rows.map(({ conversationId }) => conversationId)
 }
 
-/** Gives claimed rooms free as they are. */
-export async function releaseRooms(pool: Pool, embedder: string, rooms: readonly string[]): Promise<void> {
+/** Gives claimed conversations free as they are. */
+export async function releaseConversations(
+  pool: Pool,
+  embedder: string,
+  conversationIds: readonly string[],
+): Promise<void> {
   await pool.query({
-    name: 'embed-release-rooms',
+    name: 'embed-release-conversations',
     text: `
       WITH held AS MATERIALIZED (
-        SELECT k.conversation_id AS room FROM embedding_cursor k
+        SELECT k.conversation_id AS "conversationId" FROM embedding_cursor k
         WHERE k.conversation_id = ANY ($2::text[]) AND k.embedder = $1::text
         ORDER BY k.conversation_id FOR UPDATE
       )
       UPDATE embedding_cursor k SET claimed_until = NULL
-      FROM held h WHERE k.conversation_id = h.room AND k.embedder = $1::text`,
-    values: [embedder, rooms],
+      FROM held h WHERE k.conversation_id = h.conversation_id AND k.embedder = $1::text`,
+    values: [embedder, conversationIds],
   })
 }

@@ -7,7 +7,7 @@ type UnindexedTurn = {
   id: string
   actor: string
   text: string
-  /** Of its room: what its terms are mixed with. */
+  /** Of its conversation: what its terms are mixed with. */
   salt: number
 }
 

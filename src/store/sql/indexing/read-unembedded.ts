@@ -3,48 +3,59 @@
 
 import type { Pool } from 'pg'
 
-/** A room was read up to and with `through`, and this is what there is to embed on the way. */
-export type Unembedded = { room: string; through: number; turns: { rootSeq: number; seq: number; text: string }[] }
+/** A conversation was read up to and with `through`, and this is what there is to embed on the way. */
+export type Unembedded = {
+  conversationId: string
+  through: number
+  turns: { rootSeq: number; seq: number; text: string }[]
+}
 
 /** Characters of a text that are handed on: more than any embedder reads. */
 const READ_CHARACTERS = 65_536
 
 /**
- * Up to `limit` committed turns, room after room in the order given; a room that is beyond the limit, or gone, is left
+ * Up to `limit` committed turns, conversation after conversation in the order given; a conversation that is beyond the limit, or gone, is left
  * out.
  */
 export async function readUnembedded(
   pool: Pool,
   embedder: string,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   limit: number,
 ): Promise<Unembedded[]> {
-  type Row = { room: string; head: number; at: number | null; rootSeq: number; seq: number; text: string | null }
+  type Row = {
+    conversationId: string
+    head: number
+    at: number | null
+    rootSeq: number
+    seq: number
+    text: string | null
+  }
   const { rows } = await pool.query<Row>({
     name: 'embed-read-turns',
     text: `
-      SELECT a.room, j.last_seq AS head, e.at, e."rootSeq", e.seq, e.text
-      FROM unnest($2::text[]) WITH ORDINALITY AS a(room, place)
-      JOIN journal j ON j.conversation_id = a.room
+      SELECT a.conversation_id, j.last_seq AS head, e.at, e."rootSeq", e.seq, e.text
+      FROM unnest($2::text[]) WITH ORDINALITY AS a(conversation_id, place)
+      JOIN journal j ON j.conversation_id = a.conversation_id
       LEFT JOIN LATERAL (
         SELECT e.seq AS at, t.root_seq AS "rootSeq", t.seq, left(t.text, ${READ_CHARACTERS}) AS text
         FROM entry e
         JOIN turn t ON t.id = e.turn_id AND t.status = 'COMMITTED'
-        WHERE e.conversation_id = a.room AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
+        WHERE e.conversation_id = a.conversation_id AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
           AND e.seq > coalesce((SELECT k.through_seq FROM embedding_cursor k
-                                WHERE k.conversation_id = a.room AND k.embedder = $1::text), 0)
+                                WHERE k.conversation_id = a.conversation_id AND k.embedder = $1::text), 0)
         ORDER BY e.seq LIMIT $3::integer) e ON true
       ORDER BY a.place, e.at LIMIT $3::integer`,
-    values: [embedder, rooms, limit],
+    values: [embedder, conversationIds, limit],
   })
   const found = new Map<string, Unembedded>()
-  for (const { room, head, at, rootSeq, seq, text } of rows) {
-    const read = found.get(room) ?? { room, through: head, turns: [] }
-    found.set(room, read)
+  for (const { conversationId, head, at, rootSeq, seq, text } of rows) {
+    const read = found.get(conversationId) ?? { conversationId, through: head, turns: [] }
+    found.set(conversationId, read)
     if (at !== null) read.turns.push({ rootSeq, seq, text: text! })
   }
-  // Where the limit cut, the last room was read to its last row only.
+  // Where the limit cut, the last conversation was read to its last row only.
   const last = rows.at(-1)
-  if (last && rows.length === limit && last.at !== null) found.get(last.room)!.through = last.at
+  if (last && rows.length === limit && last.at !== null) found.get(last.conversationId)!.through = last.at
   return [...found.values()]
 }

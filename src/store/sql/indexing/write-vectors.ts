@@ -1,4 +1,4 @@
-// Keeps vectors of turns. Rooms are locked against deletion first, so that one that is gone is passed over instead of
+// Keeps vectors of turns. Conversations are locked against deletion first, so that one that is gone is passed over instead of
 // failing all of them; so are an embedder that was given up and turns that were erased.
 
 import type { Pool } from 'pg'
@@ -20,20 +20,20 @@ export async function writeVectors(
         SELECT c.id FROM conversation c WHERE c.id = ANY ($2::text[]) ORDER BY c.id FOR KEY SHARE
       )
       INSERT INTO turn_vector (embedder, conversation_id, root_seq, seq, embedding)
-      SELECT m.name, a.room, a.root_seq, a.seq, ($5::real[])[(a.n - 1) * $6::integer + 1 : a.n * $6::integer]::vector
+      SELECT m.name, a.conversation_id, a.root_seq, a.seq, ($5::real[])[(a.n - 1) * $6::integer + 1 : a.n * $6::integer]::vector
       FROM model m
-      CROSS JOIN unnest($2::text[], $3::integer[], $4::integer[]) WITH ORDINALITY AS a(room, root_seq, seq, n)
+      CROSS JOIN unnest($2::text[], $3::integer[], $4::integer[]) WITH ORDINALITY AS a(conversation_id, root_seq, seq, n)
       CROSS JOIN LATERAL (
         SELECT true FROM turn t
-        WHERE t.conversation_id = a.room AND t.root_seq = a.root_seq AND t.seq = a.seq AND t.status = 'COMMITTED'
+        WHERE t.conversation_id = a.conversation_id AND t.root_seq = a.root_seq AND t.seq = a.seq AND t.status = 'COMMITTED'
         LIMIT 1) t
-      WHERE a.room IN (SELECT id FROM alive)
-      ORDER BY a.room, a.root_seq, a.seq
+      WHERE a.conversation_id IN (SELECT id FROM alive)
+      ORDER BY a.conversation_id, a.root_seq, a.seq
       ON CONFLICT DO NOTHING
-      RETURNING conversation_id AS room, root_seq AS "rootSeq", seq`,
+      RETURNING conversation_id AS "conversationId", root_seq AS "rootSeq", seq`,
     values: [
       embedder,
-      vectors.map(({ room }) => room),
+      vectors.map(({ conversationId }) => conversationId),
       vectors.map(({ rootSeq }) => rootSeq),
       vectors.map(({ seq }) => seq),
       vectorsParameter(vectors.map(({ vector }) => vector)),

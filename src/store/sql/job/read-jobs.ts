@@ -11,7 +11,7 @@ export type JobRow = {
   id: string
   /** Of the queue. */
   name: string
-  /** A room, or a user of the tenant. */
+  /** A conversation, or a user of the tenant. */
   key: string
   state: JobState
   createdAt: Date

@@ -1,4 +1,4 @@
-// Who is or was in the given rooms.
+// Who is or was in the given conversations.
 
 import type { Pool } from 'pg'
 import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
@@ -16,11 +16,11 @@ export type ParticipantRow = {
   addressed: boolean
 }
 
-/** All participants of those rooms of the tenant, or only the given actors; by joining, then by name. */
+/** All participants of those conversations of the tenant, or only the given actors; by joining, then by name. */
 export async function readParticipants(
   pool: Pool,
   tenant: string,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   actors: readonly string[] | null = null,
 ): Promise<ParticipantRow[]> {
   const { rows } = await pool.query<ParticipantRow>({
@@ -31,7 +31,7 @@ export async function readParticipants(
       FROM participant p JOIN conversation c ON c.id = p.conversation_id AND c.tenant = $1::text
       WHERE p.conversation_id = ANY ($2::text[]) AND ($3::text[] IS NULL OR p.actor = ANY ($3::text[]))
       ORDER BY p.conversation_id, p.joined_at, p.actor`,
-    values: [tenant, rooms, actors],
+    values: [tenant, conversationIds, actors],
   })
   return rows
 }

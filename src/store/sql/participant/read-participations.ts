@@ -1,29 +1,29 @@
-// Which of some actors are (or were) in which of some rooms, with their windows. By the primary key of participant.
+// Which of some actors are (or were) in which of some conversations, with their windows. By the primary key of participant.
 
 import type { Pool } from 'pg'
 
 type Participation = { actor: string; windows: number[]; addressed: boolean }
 
-/** Keyed by room; a room none of them was ever in has no key. */
+/** Keyed by conversation; a conversation none of them was ever in has no key. */
 export async function readParticipations(
   pool: Pool,
   tenant: string,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   actors: readonly string[],
 ): Promise<Map<string, Participation[]>> {
-  const { rows } = await pool.query<Participation & { room: string }>({
+  const { rows } = await pool.query<Participation & { conversationId: string }>({
     name: 'read-participations',
     text: `
-      SELECT p.conversation_id AS room, p.actor, p.windows, p.addressed
+      SELECT p.conversation_id AS "conversationId", p.actor, p.windows, p.addressed
       FROM participant p JOIN conversation c ON c.id = p.conversation_id AND c.tenant = $1::text
       WHERE p.conversation_id = ANY ($2::text[]) AND p.actor = ANY ($3::text[])`,
-    values: [tenant, rooms, actors],
+    values: [tenant, conversationIds, actors],
   })
   const found = new Map<string, Participation[]>()
-  for (const { room, ...participation } of rows) {
-    const list = found.get(room)
+  for (const { conversationId, ...participation } of rows) {
+    const list = found.get(conversationId)
     if (list) list.push(participation)
-    else found.set(room, [participation])
+    else found.set(conversationId, [participation])
   }
   return found
 }

@@ -11,8 +11,8 @@ import { factVisibleIn, views } from '../visible.ts'
 
 type FactSearch = {
   scope: Scope
-  /** The room; of OWNER, one of the owner's, or null for the viewer as the owner. */
-  room: string | null
+  /** The conversation; of OWNER, one of the owner's, or null for the viewer as the owner. */
+  conversationId: string | null
   /** As they are stored: salted by the tenant. */
   terms: readonly number[]
   /** null finds by words alone. */
@@ -56,10 +56,10 @@ const WHERE: Record<Scope, string> = {
 
 const statement = (scope: Scope) => {
   const active = `f.tenant = $1::text AND f.superseded_at IS NULL AND ${WHERE[scope]}`
-  const rooms =
+  const conversationIds =
     scope === 'CONVERSATION' ? 'c.id = $3::text' : `c.id IN (SELECT f.conversation_id FROM fact f WHERE ${active})`
   return `
-    WITH v AS MATERIALIZED (${views('$1', '$2', rooms)}), seen AS MATERIALIZED (
+    WITH v AS MATERIALIZED (${views('$1', '$2', conversationIds)}), seen AS MATERIALIZED (
       SELECT f.id, f.terms, f.terms && $4::integer[] AS matches, f.observed_at,
              greatest(-(x.object <#> (SELECT $5::vector)), -(x.sentence <#> (SELECT $5::vector))) AS similarity,
              ($10::timestamptz IS NULL OR f.observed_at >= $10::timestamptz)
@@ -104,18 +104,18 @@ const STATEMENTS: Record<Scope, string> = {
 }
 
 /**
- * Facts of a room; of an owner's rooms and about that owner; or of the tenant. `filter`: its times are of when they
+ * Facts of a conversation; of an owner's conversations and about that owner; or of the tenant. `filter`: its times are of when they
  * were observed; its actors, roles and metadata are of the turn that a fact was taken from, without which it meets
  * none.
  *
- * Reads all facts in the scope, by fact_room or by tenant, and compares all their vectors: exact, whatever the scope.
- * With vectors of 100 dimensions, a room of 2,000 facts takes 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts
+ * Reads all facts in the scope, by fact_conversation or by tenant, and compares all their vectors: exact, whatever the scope.
+ * With vectors of 100 dimensions, a conversation of 2,000 facts takes 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts
  * take 0.3 s and 0.45 s.
  */
 export async function findFacts(
   pool: Pool,
   viewer: { tenant: string; actor: string },
-  { scope, room, terms, vector, nearest, filter }: FactSearch,
+  { scope, conversationId, terms, vector, nearest, filter }: FactSearch,
 ): Promise<FactFindings> {
   type Row = Omit<FactFindings, 'found' | 'holding'> & { holding: number[] | null } & (FoundFact | { id: null })
   const { rows } = await pool.query<Row>({
@@ -124,7 +124,7 @@ export async function findFacts(
     values: [
       viewer.tenant,
       viewer.actor,
-      room,
+      conversationId,
       terms,
       vector && vectorParameter(vector.query),
       vector?.embedder ?? null,

@@ -8,7 +8,7 @@ import { newest, views, visible } from '../visible.ts'
 
 /** A committed turn, in its newest visible version, that holds a term. */
 type Posting = {
-  room: string
+  conversationId: string
   rootSeq: number
   seq: number
   /** How often it holds the term. */
@@ -22,31 +22,31 @@ type Posting = {
 const BYTES = 16
 
 /**
- * For each term, the turns of those rooms that hold it and that the viewer sees, in no order, at most `limit`: as many
+ * For each term, the turns of those conversations that hold it and that the viewer sees, in no order, at most `limit`: as many
  * mean that there may be more.
  */
 export async function findTerms(
   pool: Pool,
   viewer: { tenant: string; actor: string },
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   terms: readonly number[],
   limit: number,
   filter: SearchFilter,
 ): Promise<Posting[][]> {
-  // Without a name, so that it is planned for these rooms and terms: a plan for any takes six times as long.
+  // Without a name, so that it is planned for these conversations and terms: a plan for any takes six times as long.
   const { rows } = await pool.query<{ place: number; packed: Buffer | null }>({
     text: `
       WITH v AS MATERIALIZED (
-        SELECT v.*, j.salt, array_position($3::text[], v.id) AS room
+        SELECT v.*, j.salt, array_position($3::text[], v.id) AS "conversationId"
         FROM (${views('$1', '$2', 'c.id = ANY ($3::text[])')}) v
         JOIN journal j ON j.conversation_id = v.id)
       SELECT q.place::integer AS place, p.packed
       FROM unnest($4::integer[]) WITH ORDINALITY AS q(term, place)
       CROSS JOIN LATERAL (
-        SELECT string_agg(int4send(h.room) || int4send(h.root_seq) || int4send(h.seq) || int2send(h.count)
+        SELECT string_agg(int4send(h.conversation_id) || int4send(h.root_seq) || int4send(h.seq) || int2send(h.count)
                           || int2send(h.length), '') AS packed
         FROM (
-          SELECT v.room, t.root_seq, t.seq,
+          SELECT v.conversation_id, t.root_seq, t.seq,
                  (least(cardinality(array_positions(t.terms, q.term # v.salt)), 16383)
                   * CASE WHEN ${meets(6)} THEN 1 ELSE -1 END)::smallint AS count,
                  least(cardinality(t.terms), 32767)::smallint AS length
@@ -55,21 +55,21 @@ export async function findTerms(
           WHERE t.terms && ARRAY(SELECT DISTINCT q.term # s.salt FROM v s)
             AND t.status = 'COMMITTED' AND ${visible()} AND ${newest()}
           LIMIT $5::integer) h) p`,
-    values: [viewer.tenant, viewer.actor, rooms, terms, limit, ...filterValues(filter)],
+    values: [viewer.tenant, viewer.actor, conversationIds, terms, limit, ...filterValues(filter)],
   })
   const found: Posting[][] = terms.map(() => [])
-  for (const { place, packed } of rows) if (packed) found[place - 1] = unpack(packed, rooms)
+  for (const { place, packed } of rows) if (packed) found[place - 1] = unpack(packed, conversationIds)
   return found
 }
 
-function unpack(packed: Buffer, rooms: readonly string[]): Posting[] {
+function unpack(packed: Buffer, conversationIds: readonly string[]): Posting[] {
   const postings: Posting[] = []
   for (let at = 0; at < packed.length; at += BYTES) {
     const count = packed.readInt16BE(at + 12)
     // With several owners, one's term may be another's salted.
     if (count === 0) continue
     postings.push({
-      room: rooms[packed.readInt32BE(at) - 1]!,
+      conversationId: conversationIds[packed.readInt32BE(at) - 1]!,
       rootSeq: packed.readInt32BE(at + 4),
       seq: packed.readInt32BE(at + 8),
       count: Math.abs(count),

@@ -11,16 +11,16 @@ export async function findablePlaces(
   places: readonly Place[],
   filter: SearchFilter,
 ): Promise<Set<string>> {
-  const { rows } = await pool.query<{ room: string; seq: number }>({
+  const { rows } = await pool.query<{ conversationId: string; seq: number }>({
     name: 'findable-places',
     text: `
-      SELECT x.conversation_id AS room, x.seq
+      SELECT x.conversation_id AS "conversationId", x.seq
       FROM unnest($3::text[], $4::integer[], $5::integer[]) AS x(conversation_id, root_seq, seq)
       CROSS JOIN ${findableAt('x', '$1', '$2', 6)} f`,
     values: [
       viewer.tenant,
       viewer.actor,
-      places.map(({ room }) => room),
+      places.map(({ conversationId }) => conversationId),
       places.map(({ rootSeq }) => rootSeq),
       places.map(({ seq }) => seq),
       ...filterValues(filter),

@@ -1,5 +1,5 @@
 // The nearest turns that a viewer may find, on Postgres: through the embedder's HNSW index, or by comparing all of the
-// rooms' vectors (by the key of turn_vector, which begins with the room).
+// conversations' vectors (by the key of turn_vector, which begins with the conversation).
 
 import { createHash } from 'node:crypto'
 import pg, { type Pool } from 'pg'
@@ -11,7 +11,7 @@ import { newest, views, visible } from '../visible.ts'
 type Nearest = {
   embedder: string
   viewer: { tenant: string; actor: string }
-  rooms: readonly string[]
+  conversationIds: readonly string[]
   query: Float32Array
   limit: number
   filter: SearchFilter
@@ -22,23 +22,23 @@ type Nearest = {
  */
 const EF_SEARCH = { least: 200, most: 1000 }
 
-// Parameters of all statements: $1 tenant, $2 actor, $3 rooms, $4 query, $5 limit, $6 … $10 filter.
-const values = ({ viewer, rooms, query, limit, filter }: Nearest) => [
+// Parameters of all statements: $1 tenant, $2 actor, $3 conversations, $4 query, $5 limit, $6 … $10 filter.
+const values = ({ viewer, conversationIds, query, limit, filter }: Nearest) => [
   viewer.tenant,
   viewer.actor,
-  rooms,
+  conversationIds,
   vectorParameter(query),
   limit,
   ...filterValues(filter),
 ]
 
 const columns = (x: string) => `
-  ${x}.conversation_id AS room, ${x}.root_seq AS "rootSeq", ${x}.seq,
+  ${x}.conversation_id AS "conversationId", ${x}.root_seq AS "rootSeq", ${x}.seq,
   -(${x}.embedding <#> (SELECT $4::vector)) AS similarity`
 
 /** By distance, asking of each whether it may be found, until there are enough. */
 const allByDistance = `
-  SELECT x.conversation_id AS room, x.root_seq AS "rootSeq", x.seq, -x.distance AS similarity
+  SELECT x.conversation_id AS "conversationId", x.root_seq AS "rootSeq", x.seq, -x.distance AS similarity
   FROM (
     SELECT v.conversation_id, v.root_seq, v.seq, v.embedding <#> (SELECT $4::vector) AS distance
     FROM turn_vector v
@@ -73,7 +73,7 @@ export async function nearestOfAll(pool: Pool, asked: Nearest): Promise<Found[]>
  *
  * The embedder stands in the text, or the planner could not tell that its partial index serves. The settings are made
  * where the query vector is: once, before the index is read, for this statement only. The CASE hides from the planner
- * how few rows are of the rooms, and has their ids looked up in a hash.
+ * how few rows are of the conversations, and has their ids looked up in a hash.
  */
 export async function nearestByIndex(pool: Pool, asked: Nearest): Promise<Found[]> {
   const { embedder, query, limit } = asked

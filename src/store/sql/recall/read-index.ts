@@ -1,4 +1,4 @@
-// What ranking needs to know of turns without reading them: place, time, actor, cues and terms, of whole rooms or of
+// What ranking needs to know of turns without reading them: place, time, actor, cues and terms, of whole conversations or of
 // stretches of them. Read in order of the index turn_place; a stretch comes as one packed value, which costs a quarter
 // of as many rows.
 
@@ -7,12 +7,12 @@ import type { SearchFilter } from '../../vector-search.ts'
 import { filterValues, meets } from './findable.ts'
 import { newest, views, visible } from '../visible.ts'
 
-/** A part of a room: places `from` to `to`, both included, and the `around` visible turns before and after them. */
-export type Stretch = { room: string; from: number; to: number; around: number }
+/** A part of a conversation: places `from` to `to`, both included, and the `around` visible turns before and after them. */
+export type Stretch = { conversationId: string; from: number; to: number; around: number }
 
 /** A committed turn, in its newest visible version, as the index knows it. */
 export type IndexedTurn = {
-  room: string
+  conversationId: string
   rootSeq: number
   seq: number
   /** When it was said, ms. */
@@ -45,8 +45,8 @@ const turns = (where: string, order = '') => `
 const STATEMENT = `
   SELECT s.place::integer AS place, j.salt, p.*
   FROM unnest($3::text[], $4::integer[], $5::integer[], $6::integer[])
-       WITH ORDINALITY AS s(room, first, last, around, place)
-  CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = s.room')}) v
+       WITH ORDINALITY AS s(conversation_id, first, last, around, place)
+  CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = s.conversation_id')}) v
   JOIN journal j ON j.conversation_id = v.id
   CROSS JOIN LATERAL (
     SELECT array_send(array_agg(t.root_seq)) AS "rootSeqs", array_send(array_agg(t.seq)) AS seqs,
@@ -65,7 +65,7 @@ type Packed = { place: number; salt: number } & (
 )
 
 /**
- * The turns of each stretch that the viewer sees, in order of place. Stretches of rooms that the tenant has not are
+ * The turns of each stretch that the viewer sees, in order of place. Stretches of conversations that the tenant has not are
  * empty; nothing is said of turns that are still being written, were aborted or erased.
  *
  * terms: those to count, as hashes (domain/recall/index-entry.ts), each with a number.
@@ -83,7 +83,7 @@ export async function readIndex(
     values: [
       viewer.tenant,
       viewer.actor,
-      stretches.map(({ room }) => room),
+      stretches.map(({ conversationId }) => conversationId),
       stretches.map(({ from }) => from),
       stretches.map(({ to }) => to),
       stretches.map(({ around }) => around),
@@ -91,7 +91,7 @@ export async function readIndex(
     ],
   })
   const found: IndexedTurn[][] = stretches.map(() => [])
-  for (const row of rows) found[row.place - 1] = unpack(row, stretches[row.place - 1]!.room, terms)
+  for (const row of rows) found[row.place - 1] = unpack(row, stretches[row.place - 1]!.conversationId, terms)
   return found
 }
 
@@ -107,7 +107,7 @@ const ELEMENT_HEADER = 4
 const placeOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
 
 /** Turns, in order of place. Of their terms only those asked for are kept: there are many turns. */
-function unpack(packed: Packed, room: string, asked: ReadonlyMap<number, number>): IndexedTurn[] {
+function unpack(packed: Packed, conversationId: string, asked: ReadonlyMap<number, number>): IndexedTurn[] {
   if (packed.rootSeqs === null) return []
   const { rootSeqs, seqs, times, tokens, bits, actors, terms, salt } = packed
   let at = 0
@@ -126,7 +126,7 @@ function unpack(packed: Packed, room: string, asked: ReadonlyMap<number, number>
     }
     at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + length * (ELEMENT_HEADER + 4)
     return {
-      room,
+      conversationId,
       rootSeq: rootSeqs.readInt32BE(placeOf(i, 4)),
       seq: seqs.readInt32BE(placeOf(i, 4)),
       at: POSTGRES_EPOCH_MS + Math.round(micros / 1000),

@@ -22,7 +22,7 @@ export type ChunkRow = {
   /** Index of the delta. */
   place: number
   outcome: 'written' | 'renewed' | 'half' | 'elsewhere' | 'full' | 'closed' | 'missing'
-  room: string | null
+  conversationId: string | null
   /** Where the text that was stored begins, and the text: a pair that was completed is part of it. */
   start: number | null
   text: string | null
@@ -40,7 +40,7 @@ export type ChunkRow = {
 export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: number): Promise<ChunkRow[]> {
   const { rows } = await pool.query<ChunkRow>({
     name: 'append-chunks',
-    text: 'SELECT place, outcome, room, start, text, "end", half, status FROM append_chunks($1::jsonb, $2::integer)',
+    text: 'SELECT place, outcome, conversation_id, start, text, "end", half, status FROM append_chunks($1::jsonb, $2::integer)',
     values: [JSON.stringify(deltas), limit],
   })
   return rows

@@ -1,10 +1,10 @@
-// The turns of a room that are being written, with what they say so far. By the index stream_room.
+// The turns of a conversation that are being written, with what they say so far. By the index stream_conversation.
 
 import type { Pool } from 'pg'
 import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
 
 /** In the order they were opened. The rows' own text is empty until they are committed or aborted. */
-export async function readOpenTurns(pool: Pool, room: string): Promise<{ turn: TurnRow; text: string }[]> {
+export async function readOpenTurns(pool: Pool, conversationId: string): Promise<{ turn: TurnRow; text: string }[]> {
   const { rows } = await pool.query<TurnRow & { textSoFar: string }>({
     name: 'read-open-turns',
     text: `
@@ -13,7 +13,7 @@ export async function readOpenTurns(pool: Pool, room: string): Promise<{ turn: T
                AS "textSoFar"
       FROM stream s JOIN turn t ON t.id = s.turn_id
       WHERE s.conversation_id = $1::text ORDER BY t.seq`,
-    values: [room],
+    values: [conversationId],
   })
   return rows.map(({ textSoFar, ...turn }) => ({ turn, text: textSoFar }))
 }

@@ -1,4 +1,4 @@
-// How far rooms are summarised, against what their policies ask for: one room, or which rooms are due. For jobs, so in
+// How far conversations are summarised, against what their policies ask for: one conversation, or which conversations are due. For jobs, so in
 // any tenant. By the primary keys of journal and conversation.
 
 import type { Pool } from 'pg'
@@ -7,7 +7,7 @@ import type { Subject } from '../../job-queue.ts'
 import { SUMMARY_COLUMNS, type SummaryRow } from './read-summaries.ts'
 
 export type CompactionRow = {
-  room: string
+  conversationId: string
   tenant: string
   triggerTurns: number
   triggerTokens: number
@@ -22,7 +22,7 @@ export type CompactionRow = {
 }
 
 const SELECT = `
-  SELECT c.id AS room, c.tenant, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
+  SELECT c.id AS "conversationId", c.tenant, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
          c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy,
          j.turn_count - j.summarized_turns AS turns, j.token_count - j.summarized_tokens AS tokens,
          j.summarized_through AS through
@@ -35,45 +35,45 @@ const due = (every: string) => `
                                                OR j.token_count - j.summarized_tokens > c.trigger_tokens)
     OR ${every}::integer > 0 AND j.turn_count - j.summarized_turns >= ${every}::integer)`
 
-/** The room's state, or null where it is gone. */
-export async function readCompaction(pool: Pool, room: string): Promise<CompactionRow | null> {
+/** The conversation's state, or null where it is gone. */
+export async function readCompaction(pool: Pool, conversationId: string): Promise<CompactionRow | null> {
   const { rows } = await pool.query<CompactionRow>({
     name: 'read-compaction',
     text: `${SELECT} WHERE j.conversation_id = $1::text`,
-    values: [room],
+    values: [conversationId],
   })
   return rows[0] ?? null
 }
 
-/** Those of the rooms that are due. `every`: uncovered turns that are summarised at a time; 0 for policies alone. */
-export async function readDueAmong(pool: Pool, rooms: readonly string[], every: number): Promise<Subject[]> {
+/** Those of the conversations that are due. `every`: uncovered turns that are summarised at a time; 0 for policies alone. */
+export async function readDueAmong(pool: Pool, conversationIds: readonly string[], every: number): Promise<Subject[]> {
   const { rows } = await pool.query<Subject>({
     name: 'read-due-among',
-    text: `SELECT d.tenant, d.room AS key
+    text: `SELECT d.tenant, d.conversation_id AS key
            FROM (${SELECT} WHERE j.conversation_id = ANY ($1::text[]) AND ${due('$2')}) d`,
-    values: [rooms, every],
+    values: [conversationIds, every],
   })
   return rows
 }
 
-/** Rooms that are due, of any tenant, after `after` in order of id, at most `limit`. Reads all journals' heads. */
+/** Conversations that are due, of any tenant, after `after` in order of id, at most `limit`. Reads all journals' heads. */
 export async function readDue(pool: Pool, after: string, limit: number, every: number): Promise<Subject[]> {
   const { rows } = await pool.query<Subject>({
     name: 'read-due',
-    text: `SELECT d.tenant, d.room AS key FROM (${SELECT} WHERE j.conversation_id > $1::text AND ${due('$3')}) d
-           ORDER BY d.room LIMIT $2::integer`,
+    text: `SELECT d.tenant, d.conversation_id AS key FROM (${SELECT} WHERE j.conversation_id > $1::text AND ${due('$3')}) d
+           ORDER BY d.conversation_id LIMIT $2::integer`,
     values: [after, limit, every],
   })
   return rows
 }
 
-/** The room's current summaries, oldest first, whoever may have them. Index summary_current. */
-export async function readCurrentOf(pool: Pool, room: string): Promise<SummaryRow[]> {
+/** The conversation's current summaries, oldest first, whoever may have them. Index summary_current. */
+export async function readCurrentOf(pool: Pool, conversationId: string): Promise<SummaryRow[]> {
   const { rows } = await pool.query<SummaryRow>({
     name: 'read-current-of',
     text: `SELECT ${SUMMARY_COLUMNS} FROM summary s
            WHERE s.conversation_id = $1::text AND s.superseded_by IS NULL AND NOT s.stale ORDER BY s.from_seq`,
-    values: [room],
+    values: [conversationId],
   })
   return rows
 }

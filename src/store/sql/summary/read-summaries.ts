@@ -1,4 +1,4 @@
-// Summaries with the windows of the viewer on their rooms: the current ones of a room (index summary_current), or some
+// Summaries with the windows of the viewer on their conversations: the current ones of a conversation (index summary_current), or some
 // by id. Not narrowed to a view: domain/summary/summary.ts does that, because it takes a run of them together.
 
 import type { Pool } from 'pg'
@@ -30,11 +30,11 @@ export const SUMMARY_COLUMNS = `
 
 export type SeenSummary = SummaryRow & { windows: number[] }
 
-/** The current summaries of those of the rooms that are the tenant's, each room's oldest first. */
+/** The current summaries of those of the conversations that are the tenant's, each conversation's oldest first. */
 export async function readCurrentSummaries(
   pool: Pool,
   viewer: Viewer,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
 ): Promise<SeenSummary[]> {
   const { rows } = await pool.query<SeenSummary>({
     name: 'read-current-summaries',
@@ -43,7 +43,7 @@ export async function readCurrentSummaries(
       FROM (${views('$1', '$2', 'c.id = ANY ($3::text[])')}) v
       JOIN summary s ON s.conversation_id = v.id AND s.superseded_by IS NULL AND NOT s.stale
       ORDER BY s.conversation_id, s.from_seq`,
-    values: [viewer.tenant, viewer.actor, rooms],
+    values: [viewer.tenant, viewer.actor, conversationIds],
   })
   return rows
 }

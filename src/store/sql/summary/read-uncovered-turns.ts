@@ -13,13 +13,13 @@ export type UncoveredTurn = Pick<
 }
 
 /**
- * The room's committed and open turns without audience after the place `after`, newest versions, in order: at most
+ * The conversation's committed and open turns without audience after the place `after`, newest versions, in order: at most
  * `turns`, and none before which `tokens` are read already. By the index turn_place; the CASE keeps the planner from
- * reading the whole room (see page-turns.ts). For jobs: in any tenant.
+ * reading the whole conversation (see page-turns.ts). For jobs: in any tenant.
  */
 export async function readUncoveredTurns(
   pool: Pool,
-  room: string,
+  conversationId: string,
   after: number,
   turns: number,
   tokens: number,
@@ -40,15 +40,15 @@ export async function readUncoveredTurns(
                 THEN true ELSE false END
           ORDER BY t.root_seq, t.seq LIMIT $3::integer) t) t
       WHERE t.before < $4::bigint ORDER BY t."rootSeq"`,
-    values: [room, after, turns, tokens],
+    values: [conversationId, after, turns, tokens],
   })
   return rows
 }
 
-/** Which of the calls have a result, without audience, at a place after `after`. Reads the room from there on. */
+/** Which of the calls have a result, without audience, at a place after `after`. Reads the conversation from there on. */
 export async function readLaterAnswers(
   pool: Pool,
-  room: string,
+  conversationId: string,
   after: number,
   calls: readonly string[],
 ): Promise<string[]> {
@@ -60,7 +60,7 @@ export async function readLaterAnswers(
       WHERE t.conversation_id = $1::text AND t.root_seq > $2::integer AND t.audience IS NULL
         AND t.superseded_by IS NULL AND t.status = 'COMMITTED' AND jsonb_typeof(t.parts) = 'array'
         AND p.part->>'type' = 'toolResult' AND p.part->>'callId' = ANY ($3::text[])`,
-    values: [room, after, calls],
+    values: [conversationId, after, calls],
   })
   return rows.map(({ call }) => call)
 }
@@ -72,7 +72,7 @@ export async function readLaterAnswers(
 export async function readNeverCoveredTurns<Viewer extends { tenant: string; actor: string }>(
   pool: Pool,
   viewer: Viewer,
-  room: string,
+  conversationId: string,
   through: number,
   before: number,
   limit: number,
@@ -87,7 +87,7 @@ export async function readNeverCoveredTurns<Viewer extends { tenant: string; act
       WHERE t.root_seq <= $4::integer AND t.root_seq < $5::integer
         AND (t.audience IS NOT NULL OR t.status <> 'COMMITTED') AND ${visible()} AND ${newest()}
       ORDER BY t.root_seq DESC LIMIT $6::integer`,
-    values: [viewer.tenant, viewer.actor, room, through, before, limit],
+    values: [viewer.tenant, viewer.actor, conversationId, through, before, limit],
   })
   return rows.map((row) => turnOf(row, viewer))
 }

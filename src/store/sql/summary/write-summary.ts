@@ -1,12 +1,12 @@
 // Calls the SQL functions that write summaries and take them back (prisma/migrations/…_summaries). Each keeps this: a
-// room's current summaries follow on one another from its oldest turn on, and cover each turn once.
+// conversation's current summaries follow on one another from its oldest turn on, and cover each turn once.
 
 import type { Pool } from 'pg'
 import type { Tx } from '../../db.ts'
 
 type WrittenSummary = {
   tenant: string
-  room: string
+  conversationId: string
   id: string
   level: number
   /** The place of the last turn it covers. */
@@ -14,7 +14,7 @@ type WrittenSummary = {
   content: string
   tokens: number
   model: string
-  /** The room's current summaries as they were read, oldest first. */
+  /** The conversation's current summaries as they were read, oldest first. */
   current: readonly string[]
   /** Those of them that it takes the place of. */
   replaces: readonly string[]
@@ -22,7 +22,7 @@ type WrittenSummary = {
   turns: readonly string[]
 }
 
-/** The entry's seq; or why nothing was written: the room has moved, or is not there. */
+/** The entry's seq; or why nothing was written: the conversation has moved, or is not there. */
 export async function writeSummary(
   pool: Pool,
   summary: WrittenSummary,
@@ -34,7 +34,7 @@ export async function writeSummary(
              $10::text[], $11::text[])`,
     values: [
       summary.tenant,
-      summary.room,
+      summary.conversationId,
       summary.id,
       summary.level,
       summary.to,
@@ -51,8 +51,8 @@ export async function writeSummary(
 
 /**
  * Takes back the summaries that reach the place, because another version stands there now; those before it that they
- * replaced are current again. Under the room's lock, in the transaction that writes the version.
+ * replaced are current again. Under the conversation's lock, in the transaction that writes the version.
  */
-export async function takeBackSummaries(tx: Tx, room: string, rootSeq: number): Promise<void> {
-  await tx.$executeRaw`SELECT take_back_summaries(${room}::text, ${rootSeq}::integer)`
+export async function takeBackSummaries(tx: Tx, conversationId: string, rootSeq: number): Promise<void> {
+  await tx.$executeRaw`SELECT take_back_summaries(${conversationId}::text, ${rootSeq}::integer)`
 }

@@ -1,4 +1,4 @@
-// Calls the SQL function append_turns (prisma/migrations/…_transcript): the only way a new turn enters a room, but for
+// Calls the SQL function append_turns (prisma/migrations/…_transcript): the only way a new turn enters a conversation, but for
 // superseding. One statement, one transaction, any number of calls.
 
 import type { Pool } from 'pg'
@@ -34,7 +34,7 @@ export type AppendedTurn = {
 }
 
 /** Turns that are written together or not at all. */
-export type AppendCall = { room: string; tenant: string; expected?: number | null; turns: AppendedTurn[] }
+export type AppendCall = { conversationId: string; tenant: string; expected?: number | null; turns: AppendedTurn[] }
 
 type AppendOutcome = 'written' | 'repeated' | 'moved_on' | 'other_content' | 'stranger' | 'no_call'
 
@@ -43,7 +43,7 @@ export type AppendRow = {
   call: number
   place: number
   outcome: AppendOutcome
-  /** What is wrong: the room's lastSeq, the clientId, the stranger or the call id. 'joined' where the actor did. */
+  /** What is wrong: the conversation's lastSeq, the clientId, the stranger or the call id. 'joined' where the actor did. */
   detail: string | null
   id: string
   seq: number
@@ -51,8 +51,8 @@ export type AppendRow = {
 }
 
 /**
- * What became of each call, in no order. Calls for unknown rooms have no row, nor have those for locked rooms unless
- * `wait`. At most one call a room where one of them carries `expected`.
+ * What became of each call, in no order. Calls for unknown conversations have no row, nor have those for locked conversations unless
+ * `wait`. At most one call a conversation where one of them carries `expected`.
  */
 export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait: boolean): Promise<AppendRow[]> {
   const { rows } = await pool.query<AppendRow>({

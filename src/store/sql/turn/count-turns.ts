@@ -6,11 +6,11 @@ import { newest, views, visible, whole } from '../visible.ts'
 
 export type TurnCount = { turnCount: number; tokenCount: number }
 
-/** Committed turns and their tokens in the viewer's view of each room, newest versions only. */
+/** Committed turns and their tokens in the viewer's view of each conversation, newest versions only. */
 export async function countTurns(
   pool: Pool,
   viewer: { tenant: string; actor: string },
-  rooms: readonly string[],
+  conversationIds: readonly string[],
 ): Promise<Map<string, TurnCount>> {
   const counted = (where: string) => `
     SELECT count(*)::integer AS turns, coalesce(sum(t.token_count), 0)::bigint AS tokens
@@ -26,13 +26,13 @@ export async function countTurns(
       JOIN journal j ON j.conversation_id = v.id
       CROSS JOIN LATERAL (${counted(`${whole()} AND t.audience IS NOT NULL`)}) private
       CROSS JOIN LATERAL (${counted(`NOT ${whole()}`)}) windowed`,
-    values: [viewer.tenant, viewer.actor, rooms],
+    values: [viewer.tenant, viewer.actor, conversationIds],
   })
   return new Map(rows.map(({ id, turnCount, tokenCount }) => [id, { turnCount, tokenCount }]))
 }
 
 /** Names a participant in a Map. */
-export const participantKey = (room: string, actor: string) => `${room} ${actor}`
+export const participantKey = (conversationId: string, actor: string) => `${conversationId} ${actor}`
 
 /**
  * For each participant, the committed turns of others that lie after what they have read and that both they and the
@@ -41,20 +41,20 @@ export const participantKey = (room: string, actor: string) => `${room} ${actor}
 export async function countUnread(
   pool: Pool,
   viewer: { tenant: string; actor: string },
-  participants: readonly { room: string; actor: string }[],
+  participants: readonly { conversationId: string; actor: string }[],
 ): Promise<Map<string, number>> {
-  const { rows } = await pool.query<{ room: string; actor: string; unread: number }>({
+  const { rows } = await pool.query<{ conversationId: string; actor: string; unread: number }>({
     name: 'count-unread',
     text: `
-      SELECT p.conversation_id AS room, p.actor, u.unread
-      FROM unnest($3::text[], $4::text[]) AS a(room, actor)
-      JOIN participant p ON p.conversation_id = a.room AND p.actor = a.actor
-      CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = a.room')}) v
+      SELECT p.conversation_id AS "conversationId", p.actor, u.unread
+      FROM unnest($3::text[], $4::text[]) AS a(conversation_id, actor)
+      JOIN participant p ON p.conversation_id = a.conversation_id AND p.actor = a.actor
+      CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = a.conversation_id')}) v
       CROSS JOIN LATERAL (
         SELECT count(*)::integer AS unread FROM turn t
         WHERE t.conversation_id = p.conversation_id AND t.root_seq > p.last_read_seq AND t.actor <> p.actor
           AND t.status = 'COMMITTED' AND ${visible()} AND ${visible('t', 'p')} AND ${newest('t', 'p')}) u`,
-    values: [viewer.tenant, viewer.actor, participants.map((p) => p.room), participants.map((p) => p.actor)],
+    values: [viewer.tenant, viewer.actor, participants.map((p) => p.conversationId), participants.map((p) => p.actor)],
   })
-  return new Map(rows.map(({ room, actor, unread }) => [participantKey(room, actor), unread]))
+  return new Map(rows.map(({ conversationId, actor, unread }) => [participantKey(conversationId, actor), unread]))
 }

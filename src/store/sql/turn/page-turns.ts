@@ -1,4 +1,4 @@
-// A page of each room's transcript, for a whole list of rooms in one statement, read from the index turn_place
+// A page of each conversation's transcript, for a whole list of conversations in one statement, read from the index turn_place
 // (conversation_id, root_seq, seq).
 
 import type { Pool } from 'pg'
@@ -10,7 +10,7 @@ import { among, newest, views, visible, type HowMany } from '../visible.ts'
 type TurnPlace = { rootSeq: number; seq: number }
 
 type TurnPage = {
-  /** Turns of each room, at most. */
+  /** Turns of each conversation, at most. */
   limit: number
   /** Where to begin: at the oldest or at the newest. */
   from: 'oldest' | 'newest'
@@ -30,10 +30,10 @@ type TurnPage = {
 const END = 2_147_483_647
 
 // The CASE is for the planner: of the conditions in it, it would expect next to no turn to be left, hence read and sort
-// whole rooms rather than walk the index until the page is full. Of a CASE it expects every second one.
-const statement = (direction: 'ASC' | 'DESC', rooms: HowMany) => `
+// whole conversations rather than walk the index until the page is full. Of a CASE it expects every second one.
+const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) => `
   SELECT t.*
-  FROM (${views('$1', '$2', among('$3', rooms))}) v
+  FROM (${views('$1', '$2', among('$3', conversationIds))}) v
   CROSS JOIN LATERAL (
     SELECT ${TURN_COLUMNS}
     FROM turn t
@@ -52,29 +52,29 @@ const statement = (direction: 'ASC' | 'DESC', rooms: HowMany) => `
 
 const STATEMENTS = {
   oldest: {
-    one: { name: 'page-turns-of-room-from-oldest', text: statement('ASC', 'one') },
+    one: { name: 'page-turns-of-conversation-from-oldest', text: statement('ASC', 'one') },
     many: { name: 'page-turns-from-oldest', text: statement('ASC', 'many') },
   },
   newest: {
-    one: { name: 'page-turns-of-room-from-newest', text: statement('DESC', 'one') },
+    one: { name: 'page-turns-of-conversation-from-newest', text: statement('DESC', 'one') },
     many: { name: 'page-turns-from-newest', text: statement('DESC', 'many') },
   },
 }
 
-/** The turns of each room in the viewer's view, in the page's direction; a room without any has no key. */
+/** The turns of each conversation in the viewer's view, in the page's direction; a conversation without any has no key. */
 export async function pageTurns<Viewer extends { tenant: string; actor: string }>(
   pool: Pool,
   viewer: Viewer,
-  rooms: readonly string[],
+  conversationIds: readonly string[],
   page: TurnPage,
 ): Promise<Map<string, (TurnRow & { viewer: Viewer })[]>> {
   const { rows } = await pool.query<unknown[]>({
     rowMode: 'array',
-    ...STATEMENTS[page.from][rooms.length === 1 ? 'one' : 'many'],
+    ...STATEMENTS[page.from][conversationIds.length === 1 ? 'one' : 'many'],
     values: [
       viewer.tenant,
       viewer.actor,
-      rooms,
+      conversationIds,
       page.limit,
       page.after?.rootSeq ?? 0,
       page.after?.seq ?? 0,

@@ -22,18 +22,18 @@ export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string
 export async function readTurnsAt(
   pool: Pool,
   viewer: Viewer,
-  places: readonly { room: string; rootSeq: number; seq: number }[],
+  places: readonly { conversationId: string; rootSeq: number; seq: number }[],
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<TurnRow>({
     name: 'read-turns-at',
     text: `SELECT ${TURN_COLUMNS}
-           FROM unnest($3::text[], $4::integer[], $5::integer[]) AS p(room, root_seq, seq)
-           JOIN turn t ON t.conversation_id = p.room AND t.root_seq = p.root_seq AND t.seq = p.seq
+           FROM unnest($3::text[], $4::integer[], $5::integer[]) AS p(conversation_id, root_seq, seq)
+           JOIN turn t ON t.conversation_id = p.conversation_id AND t.root_seq = p.root_seq AND t.seq = p.seq
            ${view} WHERE ${visible()}`,
     values: [
       viewer.tenant,
       viewer.actor,
-      places.map(({ room }) => room),
+      places.map(({ conversationId }) => conversationId),
       places.map(({ rootSeq }) => rootSeq),
       places.map(({ seq }) => seq),
     ],

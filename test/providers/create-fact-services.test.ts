@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createKnowledge } from '../../src/providers/create-knowledge.ts'
+import { createFactServices } from '../../src/providers/create-fact-services.ts'
 import { countInline, type TokenCounter } from '../../src/text/tokens.ts'
 import { fact } from '../contract/fact-judge.ts'
 import { REQUEST } from '../contract/profile-writer.ts'
@@ -37,9 +37,9 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-describe('createKnowledge', () => {
+describe('createFactServices', () => {
   it('has rules and nothing else by default, and loads no client', async () => {
-    const { extractor, judge, profileWriter, close } = await createKnowledge({ kind: 'rules' }, tokens)
+    const { extractor, judge, profileWriter, close } = await createFactServices({ kind: 'rules' }, tokens)
     expect(extractor.name).toBe('rules-2')
     expect({ judge, profileWriter }).toEqual({ judge: null, profileWriter: null })
     expect(loaded).toEqual(['rules'])
@@ -53,7 +53,7 @@ describe('createKnowledge', () => {
       await writeFile(join(directory, `${name}.md`), `Own ${name}.`)
     }
     const settings = { kind: 'openai' as const, baseUrl: chat.url, apiKey: undefined, model: 'some-model' }
-    const { extractor, judge, profileWriter, close } = await createKnowledge(settings, tokens, directory)
+    const { extractor, judge, profileWriter, close } = await createFactServices(settings, tokens, directory)
     expect(loaded).toEqual(['rules', 'openai'])
     expect([extractor, judge!, profileWriter!].map(({ name }) => name)).toEqual(Array(3).fill('openai:some-model'))
     await extractor.extract(TURNS)

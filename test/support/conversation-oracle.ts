@@ -1,5 +1,5 @@
-// What a room must show to whom, said in the plainest way: lists in memory and spans of seqs. No code of the product's
-// is used here; suites do the same to a real room and to this one, and compare.
+// What a conversation must show to whom, said in the plainest way: lists in memory and spans of seqs. No code of the product's
+// is used here; suites do the same to a real conversation and to this one, and compare.
 
 export type Status = 'STREAMING' | 'COMMITTED' | 'ABORTED'
 export type OracleTurn = {
@@ -14,16 +14,16 @@ export type OracleTurn = {
 type Entry = { seq: number; type: string; turn?: OracleTurn }
 type Member = { spans: { from: number; to: number }[]; history: 'ALL' | 'SINCE_JOINED'; isIn: boolean; read: number }
 
-export type RoomOracle = ReturnType<typeof createRoomOracle>
+export type ConversationOracle = ReturnType<typeof createConversationOracle>
 
-export function createRoomOracle() {
+export function createConversationOracle() {
   const entries: Entry[] = []
   const turns: OracleTurn[] = []
   const members = new Map<string, Member>()
 
   const write = (type: string, turn?: OracleTurn) => entries.push({ seq: entries.length + 1, type, turn })
   const isIn = (actor: string) => members.get(actor)?.isIn === true
-  /** Whoever never was in the room sees all of it. */
+  /** Whoever never was in the conversation sees all of it. */
   const inSpan = (actor: string, seq: number) =>
     (members.get(actor)?.spans ?? [{ from: 1, to: Infinity }]).some(({ from, to }) => from <= seq && seq <= to)
   const sees = (actor: string, turn: OracleTurn) =>

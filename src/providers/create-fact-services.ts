@@ -10,7 +10,7 @@ import type { TokenCounter } from '../text/tokens.ts'
 
 type KnowledgeSettings = { kind: 'rules' } | ({ kind: 'openai' } & ChatSettings)
 
-export type Knowledge = {
+export type FactServices = {
   readonly extractor: FactExtractor
   /** Of pairs that rules leave open; null: they stay open. */
   readonly judge: FactJudge | null
@@ -21,11 +21,11 @@ export type Knowledge = {
 }
 
 /** `promptsDir`: where the operator's own prompts lie. */
-export async function createKnowledge(
+export async function createFactServices(
   settings: KnowledgeSettings,
   tokens: TokenCounter,
   promptsDir?: string,
-): Promise<Knowledge> {
+): Promise<FactServices> {
   if (settings.kind === 'rules') {
     const { createRulesExtractor } = await import('./rules/fact-extractor.ts')
     const extractor = createRulesExtractor()

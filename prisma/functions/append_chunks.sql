@@ -1,0 +1,72 @@
+-- Writes deltas to open turns: [{turn, tenant, start, text, half, joins}], one a turn, ordered by turn.
+--
+-- start   where the delta begins, or null for the turn's end
+-- second  the second half of a surrogate pair that begins the delta, before the text: the first half is the turn's last
+-- half    the first half of a pair that ends the delta, after the text: it is kept until the second one comes
+--
+-- outcome 'written' or 'renewed' (nothing given) with the text as stored and the turn's end; 'half' where a half would
+-- stay without its other one; 'elsewhere' where start is not the turn's end; 'full' where the text would have over
+-- p_limit bytes; 'closed' with the turn's status; 'missing'.
+CREATE OR REPLACE FUNCTION append_chunks(p_deltas jsonb, p_limit integer)
+RETURNS TABLE (place integer, outcome text, conversation_id text, start integer, text text, "end" integer, half integer,
+               status turn_status)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  d record;
+  s record;
+  tail record;
+  tail_end integer;
+  said text;
+  said_units integer;
+BEGIN
+  FOR d IN
+    SELECT (x.o - 1)::integer AS place, r.*
+    FROM jsonb_array_elements(p_deltas) WITH ORDINALITY AS x(v, o)
+    CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, start integer, text text, units integer,
+                                                 second integer, half integer)
+    ORDER BY r.turn
+  LOOP
+    SELECT t.conversation_id, t.status INTO s
+    FROM turn t JOIN conversation c ON c.id = t.conversation_id AND c.tenant = d.tenant WHERE t.id = d.turn;
+    IF NOT FOUND THEN
+      RETURN QUERY SELECT d.place, 'missing', NULL, NULL::integer, NULL, NULL::integer, NULL::integer, NULL::turn_status;
+      CONTINUE;
+    END IF;
+    PERFORM FROM stream WHERE turn_id = d.turn FOR UPDATE;
+    IF NOT FOUND THEN
+      RETURN QUERY SELECT d.place, 'closed', s.conversation_id, NULL::integer, NULL, NULL::integer, NULL::integer, t.status
+                   FROM turn t WHERE t.id = d.turn;
+      CONTINUE;
+    END IF;
+    SELECT coalesce(c."end", 0) AS "end", c.half, coalesce(c.bytes, 0) AS bytes INTO tail
+    FROM (VALUES (1)) v LEFT JOIN LATERAL
+      (SELECT * FROM chunk c WHERE c.turn_id = d.turn ORDER BY c.start DESC LIMIT 1) c ON true;
+    tail_end := tail."end" + (tail.half IS NOT NULL)::integer;
+    IF coalesce(d.start, tail_end) <> tail_end THEN
+      RETURN QUERY SELECT d.place, 'elsewhere', s.conversation_id, NULL::integer, NULL, tail_end, tail.half, s.status;
+    ELSIF d.units = 0 AND d.second IS NULL AND d.half IS NULL THEN
+      UPDATE stream SET renewed_at = now() WHERE turn_id = d.turn;
+      RETURN QUERY SELECT d.place, 'renewed', s.conversation_id, tail_end, '', tail_end, tail.half, s.status;
+    ELSIF (tail.half IS NULL) <> (d.second IS NULL) THEN
+      RETURN QUERY SELECT d.place, 'half', s.conversation_id, NULL::integer, NULL, tail_end, tail.half, s.status;
+    ELSE
+      -- A pair of halves is one character (Unicode 15.0, §3.9, D91).
+      said := CASE WHEN d.second IS NULL THEN d.text
+              ELSE chr((tail.half - 55296) * 1024 + (d.second - 56320) + 65536) || d.text END;
+      said_units := d.units + CASE WHEN d.second IS NULL THEN 0 ELSE 2 END;
+      IF tail.bytes + octet_length(said) > p_limit THEN
+        RETURN QUERY SELECT d.place, 'full', s.conversation_id, NULL::integer, NULL, tail_end, tail.half, s.status;
+        CONTINUE;
+      END IF;
+      -- A chunk that was nothing but a half gives way to the one that completes it.
+      INSERT INTO chunk AS c (turn_id, start, "end", text, bytes, half)
+      VALUES (d.turn, tail."end", tail."end" + said_units, said, tail.bytes + octet_length(said), d.half)
+      ON CONFLICT (turn_id, start) DO UPDATE
+      SET "end" = excluded."end", text = excluded.text, bytes = excluded.bytes, half = excluded.half,
+          written_at = now();
+      RETURN QUERY SELECT d.place, 'written', s.conversation_id, tail."end", said,
+                          tail."end" + said_units + (d.half IS NOT NULL)::integer, d.half, s.status;
+    END IF;
+  END LOOP;
+END $$;

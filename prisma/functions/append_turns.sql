@@ -1,0 +1,134 @@
+-- Appends or opens turns: any number of calls, each for one conversation and whole or not at all.
+--
+-- p_calls  [{conversationId, tenant, expected, turns: [{id, actor, kind, role, status, text, parts, audience, tokens, …}]}]
+--          At most one call a conversation where one of them carries `expected`.
+-- p_wait   false: a conversation that somebody else has locked is passed over; its calls have no row in the answer.
+--
+-- A call for an unknown conversation has no row. Otherwise either each turn has a row ('written', with the detail
+-- 'joined' if its actor joined with it, one entry before; or 'repeated', with the turn that its clientId wrote before),
+-- or the call has one row that names the fault, and nothing is written. The numbers are taken after the conversations
+-- are locked, in a statement (and so a snapshot) of their own: no hole, no twin.
+CREATE OR REPLACE FUNCTION append_turns(p_calls jsonb, p_wait boolean)
+RETURNS TABLE (call integer, place integer, outcome text, detail text, id text, seq integer, created_at timestamptz)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  asked  text[] := ARRAY(SELECT c->>'conversationId' FROM jsonb_array_elements(p_calls) c);
+  locked text[];
+BEGIN
+  -- In id order, so that two batches cannot wait for each other.
+  IF p_wait THEN
+    locked := ARRAY(SELECT j.conversation_id FROM journal j WHERE j.conversation_id = ANY (asked)
+                    ORDER BY j.conversation_id FOR UPDATE);
+  ELSE
+    locked := ARRAY(SELECT j.conversation_id FROM journal j WHERE j.conversation_id = ANY (asked)
+                    ORDER BY j.conversation_id FOR UPDATE SKIP LOCKED);
+  END IF;
+
+  RETURN QUERY
+  -- The scalar and LIMIT 1 look-ups keep the planner on the primary keys, whatever it thinks of the batch's size.
+  WITH said AS MATERIALIZED (
+    SELECT (c.o - 1)::integer AS call, (t.o - 1)::integer AS place, j.conversation_id, j.last_seq, j.salt,
+           (c.v->>'expected')::integer AS expected, r.*,
+           twin.id AS twin_id, twin.seq AS twin_seq, twin.created_at AS twin_at, twin.client_hash AS twin_hash,
+           (SELECT p.left_at IS NULL FROM participant p
+            WHERE p.conversation_id = j.conversation_id AND p.actor = r.actor) AS present
+    FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c(v, o)
+    CROSS JOIN LATERAL (SELECT * FROM journal j
+                        WHERE j.conversation_id = c.v->>'conversationId' AND j.tenant = c.v->>'tenant' LIMIT 1) j
+    CROSS JOIN LATERAL jsonb_array_elements(c.v->'turns') WITH ORDINALITY AS t(v, o)
+    CROSS JOIN LATERAL jsonb_to_record(t.v) AS r(
+      id text, actor text, kind participant_kind, role role, status turn_status, text text, parts jsonb,
+      audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
+      "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
+      "createdAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
+    LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash FROM turn x
+                       WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
+                         AND x.client_id = r."clientId" LIMIT 1) twin ON true
+    WHERE j.conversation_id = ANY (locked)
+  ), fault AS MATERIALIZED (
+    SELECT DISTINCT ON (f.call) f.call, f.place, f.outcome, f.detail
+    FROM (
+      SELECT s.call, s.place, 'moved_on' AS outcome, s.last_seq::text AS detail
+      FROM said s WHERE s.expected <> s.last_seq AND s.twin_id IS NULL
+      UNION ALL
+      SELECT s.call, s.place, 'other_content', s."clientId"
+      FROM said s WHERE s.twin_hash <> s."clientHash"
+      UNION ALL
+      SELECT s.call, s.place, 'stranger', a.actor
+      FROM said s CROSS JOIN LATERAL unnest(s.audience) AS a(actor)
+      WHERE s.twin_id IS NULL
+        AND (SELECT true FROM participant p WHERE p.conversation_id = s.conversation_id AND p.actor = a.actor
+                                              AND p.left_at IS NULL) IS NULL
+        AND NOT EXISTS (SELECT FROM said o WHERE o.call = s.call AND o.actor = a.actor)
+      UNION ALL
+      SELECT s.call, s.place, 'no_call', a.call_id
+      FROM said s CROSS JOIN LATERAL unnest(s.answers) AS a(call_id)
+      WHERE s.twin_id IS NULL
+        AND (SELECT true FROM tool_call k JOIN turn x ON x.id = k.turn_id
+             WHERE k.conversation_id = s.conversation_id AND k.call_id = a.call_id
+               AND (x.audience IS NULL OR s.actor = ANY (x.audience)) LIMIT 1) IS NULL
+    ) f ORDER BY f.call, f.place
+  ), fresh AS MATERIALIZED (
+    -- Who speaks without being in the conversation joins by it, one entry before the turn.
+    SELECT s.*, s.last_seq + (row_number() OVER w + sum(s.joins::integer) OVER w)::integer AS seq
+    FROM (SELECT s.*, s.present IS NOT TRUE
+                 AND row_number() OVER (PARTITION BY s.conversation_id, s.actor ORDER BY s.call, s.place) = 1 AS joins
+          FROM said s
+          WHERE s.twin_id IS NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)) s
+    WINDOW w AS (PARTITION BY s.conversation_id ORDER BY s.call, s.place)
+  ), joined AS (
+    INSERT INTO participant AS p (conversation_id, actor, kind, windows)
+    SELECT f.conversation_id, f.actor, f.kind, '{1}' FROM fresh f WHERE f.joins
+    ON CONFLICT (conversation_id, actor) DO UPDATE SET left_at = NULL, joined_at = now(),
+      windows = CASE p.history WHEN 'ALL' THEN '{1}'
+                ELSE p.windows || (SELECT f.seq - 1 FROM fresh f
+                                   WHERE f.joins AND f.conversation_id = p.conversation_id AND f.actor = p.actor) END
+  ), wrote AS (
+    INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, token_count,
+                      prompt_tokens, completion_tokens, model, adapter, trace_id, sources, pinned, metadata,
+                      client_id, client_hash, created_at, terms, cues)
+    SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f.role, f.status, f.text, f.parts, f.audience, f.tokens,
+           f."promptTokens", f."completionTokens", f.model, f.adapter, f."traceId", f.sources,
+           coalesce(f.pinned, false), f.metadata, f."clientId", f."clientHash", coalesce(f."createdAt", now()),
+           salted(f.terms, f.salt), f.cues
+    FROM fresh f
+  ), recorded AS (
+    INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)
+    SELECT f.conversation_id, f.seq - 1, 'JOINED', NULL, f.actor FROM fresh f WHERE f.joins
+    UNION ALL
+    SELECT f.conversation_id, f.seq, CASE f.status WHEN 'STREAMING' THEN 'OPENED' ELSE 'APPENDED' END::entry_kind, f.id, NULL
+    FROM fresh f
+  ), called AS (
+    INSERT INTO tool_call (conversation_id, call_id, turn_id)
+    SELECT DISTINCT f.conversation_id, a.call_id, f.id FROM fresh f CROSS JOIN LATERAL unnest(f.calls) AS a(call_id)
+  ), opened AS (
+    INSERT INTO stream (turn_id, conversation_id) SELECT f.id, f.conversation_id FROM fresh f WHERE f.status = 'STREAMING'
+  ), counted AS (
+    UPDATE journal j
+    SET last_seq = n.last_seq, turn_count = j.turn_count + n.turns, token_count = j.token_count + n.tokens,
+        updated_at = now()
+    FROM (SELECT f.conversation_id, max(f.seq) AS last_seq,
+                 count(*) FILTER (WHERE f.status = 'COMMITTED' AND f.audience IS NULL) AS turns,
+                 coalesce(sum(f.tokens) FILTER (WHERE f.status = 'COMMITTED' AND f.audience IS NULL), 0) AS tokens
+          FROM fresh f GROUP BY f.conversation_id) n
+    WHERE j.conversation_id = ANY (locked) AND j.conversation_id = n.conversation_id
+  )
+  SELECT f.call, f.place, f.outcome, f.detail, NULL, NULL::integer, NULL::timestamptz FROM fault f
+  UNION ALL
+  SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at
+  FROM said s WHERE s.twin_id IS NOT NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)
+  UNION ALL
+  SELECT f.call, f.place, 'written', CASE WHEN f.joins THEN 'joined' END, f.id, f.seq,
+         coalesce(f."createdAt", now())::timestamptz(3)
+  FROM fresh f;
+
+  -- From their first private turn on, participants are told apart when views are compared.
+  IF jsonb_path_exists(p_calls, '$[*].turns[*].audience[*]') THEN
+    UPDATE participant p SET addressed = true
+    FROM (SELECT DISTINCT c->>'conversationId' AS conversation_id, a AS actor
+          FROM jsonb_array_elements(p_calls) c, jsonb_array_elements(c->'turns') t,
+               jsonb_array_elements_text(CASE jsonb_typeof(t->'audience') WHEN 'array' THEN t->'audience' ELSE '[]' END) a) x
+    WHERE p.conversation_id = ANY (locked) AND p.conversation_id = x.conversation_id AND p.actor = x.actor AND NOT p.addressed;
+  END IF;
+END $$;

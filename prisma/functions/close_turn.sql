@@ -1,0 +1,72 @@
+-- Commits or aborts an open turn: folds its text, ends its stream, writes the entry and the counters.
+--
+-- p_end       the end of the text the caller folded: another end means that a delta came in between ('grown')
+-- p_silent_ms abort only if the writer has been silent that long, else 'alive'
+--
+-- outcome     'written' with the entry's seq; 'closed' with the turn's status; 'grown'; 'alive'; 'no_call' with the
+--             result's call; 'missing'
+CREATE OR REPLACE FUNCTION close_turn(
+  p_tenant text, p_turn text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
+  p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,
+  p_calls text[], p_answers text[], p_silent_ms integer, p_terms integer[], p_cues smallint)
+RETURNS TABLE (outcome text, detail text, conversation_id text, actor text, seq integer, status turn_status)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  t turn%ROWTYPE;
+  j journal%ROWTYPE;
+  renewed timestamptz;
+  tail record;
+  stray text;
+BEGIN
+  SELECT x.* INTO t FROM turn x JOIN conversation c ON c.id = x.conversation_id AND c.tenant = p_tenant
+  WHERE x.id = p_turn;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'missing', NULL, NULL, NULL, NULL::integer, NULL::turn_status;
+    RETURN;
+  END IF;
+  SELECT * INTO j FROM journal WHERE conversation_id = t.conversation_id FOR UPDATE;
+  SELECT s.renewed_at INTO renewed FROM stream s WHERE s.turn_id = p_turn FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'closed', NULL, t.conversation_id, t.actor, NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
+    RETURN;
+  END IF;
+  SELECT c."end", c.written_at INTO tail FROM chunk c WHERE c.turn_id = p_turn ORDER BY c.start DESC LIMIT 1;
+  IF coalesce(tail."end", 0) <> p_end THEN
+    RETURN QUERY SELECT 'grown', NULL, t.conversation_id, t.actor, NULL::integer, t.status;
+    RETURN;
+  END IF;
+  IF p_silent_ms IS NOT NULL
+     AND greatest(renewed, tail.written_at) > clock_timestamp() - make_interval(secs => p_silent_ms / 1000.0) THEN
+    RETURN QUERY SELECT 'alive', NULL, t.conversation_id, t.actor, NULL::integer, t.status;
+    RETURN;
+  END IF;
+  SELECT a.call_id INTO stray FROM unnest(p_answers) AS a(call_id)
+  WHERE NOT EXISTS (SELECT FROM tool_call k JOIN turn x ON x.id = k.turn_id
+                    WHERE k.conversation_id = t.conversation_id AND k.call_id = a.call_id
+                      AND (x.audience IS NULL OR t.actor = ANY (x.audience)))
+  LIMIT 1;
+  IF FOUND THEN
+    RETURN QUERY SELECT 'no_call', stray, t.conversation_id, t.actor, NULL::integer, t.status;
+    RETURN;
+  END IF;
+
+  UPDATE turn x
+  SET status = p_status, text = p_text, parts = p_parts, token_count = p_tokens, abort_reason = p_reason,
+      prompt_tokens = coalesce(p_prompt_tokens, x.prompt_tokens),
+      completion_tokens = coalesce(p_completion_tokens, x.completion_tokens),
+      model = coalesce(p_model, x.model), metadata = coalesce(p_metadata, x.metadata),
+      terms = salted(p_terms, j.salt), cues = p_cues
+  WHERE x.id = p_turn;
+  DELETE FROM stream WHERE turn_id = p_turn;
+  INSERT INTO tool_call (conversation_id, call_id, turn_id)
+  SELECT DISTINCT t.conversation_id, a.call_id, p_turn FROM unnest(p_calls) AS a(call_id) ON CONFLICT DO NOTHING;
+  INSERT INTO entry (conversation_id, seq, kind, turn_id)
+  VALUES (t.conversation_id, j.last_seq + 1, p_status::text::entry_kind, p_turn);
+  UPDATE journal x
+  SET last_seq = j.last_seq + 1, updated_at = now(),
+      turn_count = x.turn_count + (p_status = 'COMMITTED' AND t.audience IS NULL)::integer,
+      token_count = x.token_count + CASE WHEN p_status = 'COMMITTED' AND t.audience IS NULL THEN p_tokens ELSE 0 END
+  WHERE x.conversation_id = t.conversation_id;
+  RETURN QUERY SELECT 'written', NULL, t.conversation_id, t.actor, j.last_seq + 1, p_status;
+END $$;

@@ -1,0 +1,10 @@
+-- Brings the conversation's watermark in line with its current summaries. Under the conversation's lock.
+CREATE OR REPLACE FUNCTION count_summarized(p_conversation_id text) RETURNS void
+LANGUAGE sql AS $$
+  UPDATE journal j
+  SET summarized_through = s.through, summarized_turns = s.turns, summarized_tokens = s.tokens
+  FROM (SELECT coalesce(max(to_seq), 0) AS through, coalesce(sum(turns), 0) AS turns,
+               coalesce(sum(turn_tokens), 0) AS tokens
+        FROM summary WHERE conversation_id = p_conversation_id AND superseded_by IS NULL AND NOT stale) s
+  WHERE j.conversation_id = p_conversation_id
+$$;

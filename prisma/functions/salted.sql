@@ -1,0 +1,3 @@
+CREATE OR REPLACE FUNCTION salted(p_terms integer[], p_salt integer) RETURNS integer[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN ARRAY(SELECT x # p_salt FROM unnest(p_terms) WITH ORDINALITY AS t(x, o) ORDER BY o);

@@ -1,0 +1,13 @@
+-- After a change to what stands at a place that may be covered: takes back the summaries that reach it. Those that end
+-- before it, and that these had taken the place of, are current again. Under the conversation's lock.
+CREATE OR REPLACE FUNCTION take_back_summaries(p_conversation_id text, p_root integer) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE summary SET stale = true WHERE conversation_id = p_conversation_id AND to_seq >= p_root AND NOT stale;
+  IF FOUND THEN
+    UPDATE summary s SET superseded_by = NULL
+    WHERE s.conversation_id = p_conversation_id AND NOT s.stale
+      AND EXISTS (SELECT FROM summary g WHERE g.id = s.superseded_by AND g.stale);
+    PERFORM count_summarized(p_conversation_id);
+  END IF;
+END $$;

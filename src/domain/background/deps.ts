@@ -1,0 +1,6 @@
+// What background work needs.
+
+import type { FactDeps } from '../fact/deps.ts'
+import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
+
+export type BackgroundDeps = FactDeps & StreamDeps

@@ -1,0 +1,21 @@
+// Everything the verbs of the domain take: the platform, and the domain's own state in this process. Callers from outside
+// pass it whole; no file of the domain imports it, since each verb names only what it needs.
+
+import type { Feeds } from './event/feed.ts'
+import type { Inboxes } from './event/inbox.ts'
+import type { FactEmbedding } from './fact/embed.ts'
+import type { RecalledFacts } from './fact/recalled.ts'
+import type { Embedding } from './indexing/embedding.ts'
+import type { Platform } from './platform.ts'
+import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
+import type { AppendQueue } from './turn/append-queue.ts'
+
+export type Deps = Platform & {
+  appends: AppendQueue
+  deltas: DeltaQueue
+  feeds: Feeds
+  inboxes: Inboxes
+  embedding: Embedding
+  factEmbedding: FactEmbedding
+  recalledFacts: RecalledFacts
+}

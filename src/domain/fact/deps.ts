@@ -1,0 +1,7 @@
+// What writing and reconciling facts need.
+
+import type { Embedding } from '../indexing/embedding.ts'
+import type { Platform } from '../platform.ts'
+import type { FactEmbedding } from './embed.ts'
+
+export type FactDeps = Platform & { embedding: Embedding; factEmbedding: FactEmbedding }

@@ -1,0 +1,7 @@
+// What recalling and building contexts need.
+
+import type { RecalledFacts } from '../fact/recalled.ts'
+import type { Embedding } from '../indexing/embedding.ts'
+import type { Platform } from '../platform.ts'
+
+export type RecallDeps = Platform & { embedding: Embedding; recalledFacts: RecalledFacts }

@@ -1,0 +1,62 @@
+// graphql-yoga as this server configures it: the schema, plugins, GraphiQL, masked errors, and the context of each request.
+
+import type { IncomingMessage } from 'node:http'
+import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention'
+import { GraphQLError } from 'graphql'
+import { createYoga } from 'graphql-yoga'
+import type { Config } from '../config/config.ts'
+import type { Deps } from '../domain/deps.ts'
+import type { PresenceHolder } from '../domain/presence.ts'
+import type { Viewer } from '../domain/view.ts'
+import { toGraphQLError } from '../graphql/errors.ts'
+import { usePlans } from '../graphql/plan.ts'
+import { createRequestContext, type RequestContext } from '../graphql/request.ts'
+import { schema } from '../graphql/schema.ts'
+import { viewerFrom } from './auth.ts'
+import { tabs } from './graphiql.ts'
+import { useKnownDocuments, type Answered, type KnownDocuments } from './known-documents.ts'
+
+/** What the WebSocket side gives to the same yoga: there the viewer comes with the connection. */
+export type Connected = { viewer: Viewer; holder: PresenceHolder }
+
+/** Logs what nobody expected, once, and hides it from clients; expected failures keep their code. */
+export const maskWith =
+  (deps: Deps) =>
+  (error: unknown): GraphQLError => {
+    const original = error instanceof GraphQLError ? error.originalError : error
+    const expected = toGraphQLError(error)
+    if (expected) return expected
+    // Syntax, validation, coercion: the client's own doing, said by graphql itself.
+    if (error instanceof GraphQLError && (!original || original instanceof GraphQLError)) return error
+    deps.log.error({ err: original }, 'unexpected error')
+    const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>)
+    const extensions = { code: 'INTERNAL_SERVER_ERROR' }
+    return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
+  }
+
+/** @param known documents that it found sound: it adds to them */
+export function createYogaServer(
+  deps: Deps,
+  config: Config,
+  mask: (error: unknown) => GraphQLError,
+  known: KnownDocuments,
+) {
+  return createYoga<{ req?: IncomingMessage } & Partial<Connected> & Answered, RequestContext>({
+    schema,
+    graphqlEndpoint: '/graphql',
+    landingPage: false,
+    batching: false,
+    multipart: false,
+    logging: false,
+    cors: config.allowedOrigins.length ? { origin: [...config.allowedOrigins], credentials: false } : false,
+    maskedErrors: { maskError: mask },
+    // 9 MB of page, read when somebody asks for it.
+    renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
+    graphiql: { title: 'Colloquy', subscriptionsProtocol: 'WS', defaultTabs: tabs },
+    plugins: [useCSRFPrevention(), useKnownDocuments(known), usePlans()],
+    context: ({ request, viewer, holder }) =>
+      createRequestContext(deps, viewer ?? viewerFrom((header) => request.headers.get(header)), holder ?? null),
+  })
+}
+
+export type Yoga = ReturnType<typeof createYogaServer>

@@ -1,0 +1,200 @@
+// The architecture rules, each a pure function from files to violations. architecture.test.ts applies them to the source
+// tree, and to small trees with a violation in them.
+
+import { innerImports, packageImports, type SourceFile } from './source.ts'
+
+/** The folder under src, or the name of a file that lies directly in src. */
+export const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
+
+/** Layers that any other may import. */
+const LEAVES = ['errors', 'thread', 'text']
+
+/** What each layer may import; `types`: only with `import type`. */
+const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
+  errors: { all: [] },
+  thread: { all: [] },
+  text: { all: ['text', 'thread'] },
+  config: { all: ['config'] },
+  store: { all: ['store', ...LEAVES] },
+  providers: { all: ['providers', ...LEAVES] },
+  bus: { all: ['bus', ...LEAVES] },
+  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors'] },
+  graphql: { all: ['graphql', 'domain', 'errors'], types: ['store'] },
+  server: { all: ['server', 'graphql', 'domain', 'errors'], types: ['config'] },
+  deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors'], types: ['config'] },
+  main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors'] },
+  index: { all: ['server', 'deps', 'domain', 'text', 'config', 'errors'] },
+}
+
+/** Data flows one way: main → server → graphql → domain → {store, providers, bus}. */
+export const wrongLayer = (files: readonly SourceFile[]): string[] =>
+  files.flatMap((file) => {
+    const from = ALLOWED[layerOf(file.path)]
+    if (!from) return [`${file.path} is in no known layer`]
+    return innerImports(file)
+      .filter(({ to, isType }) => ![...from.all, ...(isType ? (from.types ?? []) : [])].includes(layerOf(to)))
+      .map(({ to, isType }) => `${file.path} imports ${isType ? 'types of ' : ''}${to}`)
+  })
+
+/** The folders of src/domain, from the bottom up; those of one row do not import each other. Files count as folders. */
+const DOMAIN_ORDER: readonly (readonly string[])[] = [
+  [
+    'id',
+    'input',
+    'page',
+    'cursor',
+    'view',
+    'presence-state',
+    'publisher',
+    'journal-growth',
+    'automatic-thresholds',
+    'platform',
+  ],
+  ['job'],
+  ['compaction-policy', 'participant', 'presence', 'conversation'],
+  ['event'],
+  ['indexing'],
+  ['turn'],
+  ['streaming-turn'],
+  ['summary'],
+  ['fact'],
+  ['profile'],
+  ['recall'],
+  ['context'],
+  ['erasure'],
+  ['background'],
+  ['deps'],
+]
+/** Rows whose members are files of one notion: they may import each other, but for cycles, which `cycles` forbids. */
+const ROWS_OF_FILES = new Set([0, 2])
+
+const domainFolderOf = (path: string) => /^src\/domain\/([^/]+?)(?:\.ts)?(?:\/|$)/.exec(path)?.[1] ?? null
+const rowOf = (folder: string) => DOMAIN_ORDER.findIndex((row) => row.includes(folder))
+
+/** A folder of the domain imports only folders below it, types included. */
+export const wrongDomainOrder = (files: readonly SourceFile[]): string[] =>
+  files.flatMap((file) => {
+    const folder = domainFolderOf(file.path)
+    if (folder === null) return []
+    const row = rowOf(folder)
+    if (row < 0) return [`${file.path} is in no known folder of the domain`]
+    return innerImports(file).flatMap(({ to }) => {
+      const other = domainFolderOf(to)
+      if (other === null || other === folder) return []
+      const otherRow = rowOf(other)
+      return otherRow < row || (otherRow === row && ROWS_OF_FILES.has(row)) ? [] : [`${file.path} imports ${to}`]
+    })
+  })
+
+/** Cycles in a graph of names, each as `a → b → a`. */
+function cyclesIn(next: ReadonlyMap<string, Iterable<string>>): string[] {
+  const done = new Set<string>()
+  const cycles: string[] = []
+  const visit = (name: string, trail: string[]) => {
+    if (trail.includes(name)) return void cycles.push([...trail.slice(trail.indexOf(name)), name].join(' → '))
+    if (done.has(name)) return
+    for (const to of next.get(name) ?? []) visit(to, [...trail, name])
+    done.add(name)
+  }
+  for (const name of next.keys()) visit(name, [])
+  return cycles
+}
+
+/** Import cycles between files, types included. A worker thread is a program of its own. */
+export const fileCycles = (files: readonly SourceFile[]): string[] =>
+  cyclesIn(
+    new Map(
+      files.map((file) => [
+        file.path,
+        innerImports(file)
+          .filter(({ isThread }) => !isThread)
+          .map(({ to }) => to),
+      ]),
+    ),
+  )
+
+/** Import cycles between folders of the domain, types included. */
+export function folderCycles(files: readonly SourceFile[]): string[] {
+  const next = new Map<string, Set<string>>()
+  for (const file of files) {
+    const folder = domainFolderOf(file.path)
+    if (folder === null) continue
+    const others = innerImports(file).flatMap(({ to }) => domainFolderOf(to) ?? [])
+    const known = next.get(folder) ?? new Set()
+    for (const other of others) if (other !== folder) known.add(other)
+    next.set(folder, known)
+  }
+  return cyclesIn(next)
+}
+
+/** Where a package may be imported at run time; other packages may be imported anywhere. */
+const HOMES: [packages: RegExp, layers: string[]][] = [
+  [/^(graphql|graphql-.*|@pothos\/.*|@graphql-yoga\/.*)$/, ['graphql', 'server']],
+  [/^dataloader$/, ['graphql']],
+  [/^ws$/, ['server']],
+  [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
+  [/^redis$/, ['bus']],
+  [/^gpt-tokenizer$/, ['text']],
+  [/^(openai|@huggingface\/transformers)$/, ['providers']],
+]
+
+/** Run-time imports of a package outside its layer. */
+export const strayPackages = (files: readonly SourceFile[]): string[] =>
+  files.flatMap((file) =>
+    packageImports(file).flatMap(({ to, isType }) => {
+      const home = HOMES.find(([packages]) => packages.test(to))
+      return !home || isType || home[1].includes(layerOf(file.path)) ? [] : [`${file.path} imports ${to}`]
+    }),
+  )
+
+/** Files outside graphql/ and server/ that import a GraphQL package, be it for its types. */
+export const strayGraphQL = (files: readonly SourceFile[]): string[] =>
+  files
+    .filter((file) => !['graphql', 'server'].includes(layerOf(file.path)))
+    .filter((file) => packageImports(file).some(({ to }) => HOMES[0]![0].test(to)))
+    .map(({ path }) => path)
+
+/** Files whose code matches. */
+const matching = (pattern: RegExp, files: readonly SourceFile[]) =>
+  files.filter(({ code }) => pattern.test(code)).map(({ path }) => path)
+
+/** Files outside config/ that read the environment. */
+export const strayEnvironment = (files: readonly SourceFile[]): string[] =>
+  matching(/\bprocess\s*(\.|\?\.|\[\s*['"])env\b|import \{[^}]*\benv\b[^}]*\} from 'node:process'/, files).filter(
+    (path) => layerOf(path) !== 'config',
+  )
+
+/** Files outside store/ with SQL in them. */
+export function straySql(files: readonly SourceFile[]): string[] {
+  const raw = /\$(query|execute)Raw|\bPrisma\.(sql|raw|join)\b|\b(pool|client|connection)\.query\s*[(<]/
+  const sql = /['"`]\s*(SELECT\s|INSERT INTO\s|UPDATE \w+ SET\s|DELETE FROM\s|WITH \w+ AS\s|BEGIN\b|COMMIT\b)/
+  const outside = [...matching(raw, files), ...matching(sql, files)].filter((path) => layerOf(path) !== 'store')
+  return [...new Set(outside)]
+}
+
+/** Lines of a file of src at most. */
+const MOST_LINES = 300
+
+export const longFiles = (files: readonly SourceFile[]): string[] =>
+  files
+    .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
+    .filter(({ lines }) => lines > MOST_LINES)
+    .map(({ path, lines }) => `${path} has ${lines} lines; at most ${MOST_LINES} are allowed`)
+
+/** Files whose first line is no comment that says what they are responsible for. */
+export const withoutHeader = (files: readonly SourceFile[]): string[] =>
+  files.filter(({ text }) => !/^(#!.*\n)?\/\/ \S.{20,}/.test(text)).map(({ path }) => path)
+
+/** Files with a name that says nothing. */
+export const emptyNames = (files: readonly SourceFile[]): string[] =>
+  files
+    .map(({ path }) => path)
+    .filter((path) => /(^|\/|-)(utils?|helpers?|common|misc|shared|stuff|lib)(\.|\/|-)/i.test(path))
+
+/** Files of src that import something outside src. */
+export const leavesSource = (files: readonly SourceFile[]): string[] =>
+  files.flatMap((file) =>
+    innerImports(file)
+      .filter(({ to }) => !to.startsWith('src/'))
+      .map(({ to }) => `${file.path} imports ${to}`),
+  )
