@@ -8,7 +8,7 @@ import { createRedisBus } from './bus/redis.ts'
 import { createRedisPresence } from './bus/redis-presence.ts'
 import type { Config } from './config/config.ts'
 import type { Deps } from './domain/deps.ts'
-import type { Platform } from './domain/platform.ts'
+import type { Health, Platform } from './domain/platform.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalGrowth } from './domain/journal-growth.ts'
 import { createFeeds } from './domain/event/feed.ts'
@@ -24,7 +24,7 @@ import { createFactServices } from './providers/create-fact-services.ts'
 import { createSummarizers } from './providers/create-summarizers.ts'
 import { createStaticEmbedder } from './providers/static/embedder.ts'
 import { createTokenCounter } from './text/tokens.ts'
-import { createPool, createPrisma, type Source } from './store/db.ts'
+import { createPool, createPrisma, ping, type Source } from './store/db.ts'
 import { startEmbedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
 import { createJobQueue } from './store/job-queue.ts'
@@ -34,8 +34,8 @@ import { vectorIndexes } from './store/vector-index.ts'
 
 export type World = {
   deps: Deps
-  /** What an acknowledged append survives, in words. */
-  durability: string
+  /** Checks of what the server depends on, for /ready. */
+  health: Health
   /** Resolves with the cause if the ground is gone for good: nothing can be served then. */
   failed: Promise<Error>
   close(): Promise<void>
@@ -171,10 +171,14 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       deps,
       close,
       failed: embedded ? embedded.died : new Promise(() => {}),
-      durability: embedded
-        ? 'Embedded database: what is acknowledged survives the end of this process, '
-          + 'not a power cut (DATABASE_URL does).'
-        : 'Postgres: what is acknowledged survives a power cut.',
+      health: {
+        database: () => ping(pool),
+        bus: () => bus.ping(),
+        durability: embedded
+          ? 'Embedded database: acknowledged writes survive the end of the process, but not a power failure. '
+            + 'Set DATABASE_URL for that.'
+          : 'Postgres: acknowledged writes survive a power failure.',
+      },
     }
   } catch (error) {
     await close()

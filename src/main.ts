@@ -1,36 +1,34 @@
-// The process: settings, then what it stands on, then the server and the sweeping; on a signal, all of it in reverse.
+// The process: configuration → dependencies → server → background work; on a signal, the same in reverse.
 
 import { pino } from 'pino'
 import { ConfigError, loadConfig, type Config } from './config/config.ts'
 import { createDeps } from './deps.ts'
-import { startJobs } from './domain/background/jobs.ts'
-import { startSweeping } from './domain/background/sweep.ts'
+import { startBackground } from './domain/background/start-background.ts'
 import { EmbedderFailed } from './providers/ports/embedder.ts'
-import { ping } from './store/db.ts'
 import { DataDirInUse } from './store/embedded.ts'
+
+/** Time beyond SHUTDOWN_SECONDS after which the process ends whatever still runs, ms. */
+const FORCED_EXIT_MS = 2_000
 
 async function run(config: Config): Promise<void> {
   const log = pino({ level: config.logLevel })
-  // The embedded database starts in its thread while this one reads the rest of the code.
-  const [{ deps, durability, failed, close }, { createServer }] = await Promise.all([
+  // The embedded database starts in its thread while this one loads the rest of the code.
+  const [{ deps, health, failed, close }, { createServer }] = await Promise.all([
     createDeps(config, log),
     import('./server/http.ts'),
   ])
-  const server = createServer(deps, config, { database: () => ping(deps.pool), bus: () => deps.bus.ping(), durability })
-  const stopSweeping = startSweeping(deps)
-  let jobs: ReturnType<typeof startJobs> | null = null
+  const server = createServer(deps, config, health)
+  let stopBackground = async () => {}
 
   let stopping = false
   async function stop(reason: string, code: number): Promise<void> {
     if (stopping) return
     stopping = true
     log.info({ reason }, 'stopping')
-    // Whatever hangs, the process ends.
-    setTimeout(() => process.exit(code || 1), config.shutdownMs + 2_000).unref()
+    setTimeout(() => process.exit(code || 1), config.shutdownMs + FORCED_EXIT_MS).unref()
     try {
       await server.close()
-      const stopJobs = await jobs
-      await Promise.all([stopSweeping(), stopJobs?.()])
+      await stopBackground()
       await close()
       log.info('stopped')
     } catch (err) {
@@ -41,33 +39,35 @@ async function run(config: Config): Promise<void> {
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal, 0))
   void failed.then((err) => {
-    log.fatal({ err }, 'the database is gone')
-    return stop('the database is gone', 1)
+    log.fatal({ err }, 'the database failed')
+    return stop('the database failed', 1)
   })
 
   const port = await server.listen().catch(async (error: Error) => {
-    await stopSweeping()
     await close()
     throw error
   })
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  log.info(durability)
-  if (!config.redisUrl) log.info('No REDIS_URL: this is the only process.')
-  log.warn('Nobody authenticates: everybody who reaches this address may speak and read as anybody.')
-  // Once the door is open, and not waited for: the first time, the job queue makes its tables.
-  jobs = startJobs(deps).catch((err) => {
-    log.error({ err }, 'no job queue: nothing is done without being asked')
-    return async () => {}
-  })
+  log.info(health.durability)
+  if (!config.redisUrl) log.info('REDIS_URL is not set: only this process can serve these conversations.')
+  log.warn('There is no authentication: every client that reaches this address can read and write as any actor.')
+  stopBackground = startBackground(deps)
   log.info({ url: `http://${host}:${port}/graphql` }, `ready on http://${host}:${port}/graphql`)
 }
 
-try {
-  await run(loadConfig())
-} catch (error) {
-  // What the person who starts it can mend is said in words; anything else with its stack.
-  const known = [ConfigError, DataDirInUse, EmbedderFailed].some((kind) => error instanceof kind)
-  const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  console.error(taken ? `${(error as Error).message}: set PORT.` : known ? (error as Error).message : error)
-  process.exit(1)
+/**
+ * Runs the server with the configuration of the environment until a signal stops it. If it cannot start, prints the
+ * reason and exits with code 1.
+ */
+export async function main(): Promise<void> {
+  try {
+    await run(loadConfig())
+  } catch (error) {
+    // The operator's own mistakes are printed in words, anything else with its stack.
+    const isKnown = [ConfigError, DataDirInUse, EmbedderFailed].some((kind) => error instanceof kind)
+    const isPortTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    const { message } = error as Error
+    console.error(isPortTaken ? `${message}: set PORT.` : isKnown ? message : error)
+    process.exit(1)
+  }
 }

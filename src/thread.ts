@@ -1,10 +1,15 @@
-// Starts a TypeScript module in a thread of its own, wherever this one runs: under tsx, under vitest, as a library.
-// Node 20 does not hand tsx's hooks on to threads (privatenumber/tsx#354), so each thread registers them first.
+// Starts a module of this package in a worker thread: compiled in dist/, or as TypeScript under tsx and vitest.
 
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
-/** `new Worker` for a .ts module, given by its file: URL. */
-export function startThread(module: URL, options: WorkerOptions = {}): Worker {
-  const code = `import { register } from '${import.meta.resolve('tsx/esm/api')}'; register(); await import('${module}')`
+/**
+ * `new Worker` for a module named by the file: URL of its source (`new URL('./worker.ts', import.meta.url)`).
+ *
+ * Node 20 does not pass tsx's hooks on to threads (privatenumber/tsx#354), so a TypeScript thread registers them first.
+ */
+export function startThread(source: URL, options: WorkerOptions = {}): Worker {
+  const isCompiled = import.meta.url.endsWith('.js')
+  if (isCompiled) return new Worker(new URL(source.href.replace(/\.ts$/, '.js')), { ...options, execArgv: [] })
+  const code = `import { register } from '${import.meta.resolve('tsx/esm/api')}'; register(); await import('${source}')`
   return new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), { ...options, execArgv: [] })
 }

@@ -64,7 +64,7 @@ describe('docker-compose.yml', () => {
     expect(Object.values(server.environment!).every((value) => typeof value === 'string')).toBe(true)
     const config = loadConfig(server.environment)
     expect(config).toMatchObject({ host: '0.0.0.0', port: 4000, allowUnauthenticated: true })
-    // Longer than the server takes at most: its own time, and the 2 s after which main.ts ends whatever hangs.
+    // Longer than the server takes at most: its own time, and the 2 s after which main.ts forces the exit.
     expect(parseInt(server.stop_grace_period!)).toBeGreaterThan(config.shutdownMs / 1000 + 2)
   })
 
@@ -100,24 +100,27 @@ describe('Dockerfile', () => {
   )
 
   it('starts from Node 24, which package.json allows', () => {
-    expect(all('FROM')).toEqual(['node:24-slim'])
+    expect(all('FROM')).toEqual(['node:24-slim AS build', 'node:24-slim'])
     expect(JSON.parse(read('package.json')).engines.node).toBe('>=20.19')
   })
 
-  it('installs what runs, from the lockfile, with all that generating the client needs', () => {
-    const install = place('RUN', 'npm ci --omit=dev')
-    expect(install).toBeGreaterThan(place('COPY', 'package-lock.json prisma.config.ts'))
-    expect(install).toBeGreaterThan(place('COPY', 'prisma ./prisma'))
+  it('builds the package from the lockfile, and installs it packed, without development dependencies', () => {
+    const build = place('RUN', 'npm ci')
+    expect(build).toBeGreaterThan(place('COPY', 'package-lock.json prisma.config.ts'))
+    expect(build).toBeGreaterThan(place('COPY', 'prisma ./prisma'))
+    expect(all('RUN')[0]).toContain('npm pack --pack-destination /package')
+    expect(all('COPY')).toContain('--from=build /package /package')
+    expect(place('RUN', 'npm install --omit=dev')).toBeGreaterThan(place('COPY', '--from=build'))
     const { dependencies, scripts } = JSON.parse(read('package.json'))
-    expect(scripts.postinstall).toMatch(/^prisma generate/)
-    for (const name of ['prisma', 'tsx']) expect(Object.keys(dependencies)).toContain(name)
+    expect(scripts).toMatchObject({ prepare: expect.stringMatching(/^prisma generate/), prepack: 'npm run build' })
+    for (const name of ['prisma', 'tsx', 'typescript']) expect(Object.keys(dependencies)).not.toContain(name)
   })
 
   it('copies files that exist and that .dockerignore lets through', () => {
     const allowed = read('.dockerignore')
       .split('\n')
       .flatMap((line) => (line.startsWith('!') ? line.slice(1) : []))
-    for (const copied of all('COPY')) {
+    for (const copied of all('COPY').filter((each) => !each.startsWith('--from'))) {
       for (const source of copied.split(' ').slice(0, -1)) {
         expect(existsSync(path(source)), source).toBe(true)
         expect(allowed).toContain(source)
@@ -139,11 +142,15 @@ describe('Dockerfile', () => {
     expect(loadConfig({ ...env, ALLOW_UNAUTHENTICATED: '1' })).toMatchObject({ host: '0.0.0.0', port: 4000 })
   })
 
-  it('runs what npm start runs, as the process that gets the signals', () => {
-    const { scripts } = JSON.parse(read('package.json'))
-    expect((JSON.parse(all('CMD')[0]!) as string[]).join(' ')).toBe(scripts.start)
-    expect(/--env-file=(\S+)/.exec(scripts.start)?.[1]).toBe('.production.env')
-    expect(read('.production.env')).toMatch(/^NODE_ENV=production$/m)
+  it('runs the command of the package with the options of npm start, as the process that gets the signals', () => {
+    const { bin, scripts } = JSON.parse(read('package.json'))
+    expect(JSON.parse(all('CMD')[0]!)).toEqual([
+      'node',
+      '--max-semi-space-size=64',
+      `node_modules/colloquy/${bin.colloquy}`,
+    ])
+    expect(scripts.start).toBe('node --max-semi-space-size=64 --import tsx src/bin.ts')
+    expect(read('src/bin.ts')).toMatch(/^#!\/usr\/bin\/env -S node --max-semi-space-size=64\n/)
   })
 
   it.each([

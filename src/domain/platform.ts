@@ -61,3 +61,13 @@ export type Platform = {
   presenceTtlMs: number
   log: Log
 }
+
+/** Checks of what a server depends on, for its /ready endpoint. */
+export type Health = {
+  /** Rejects when the database does not answer. */
+  database(): Promise<unknown>
+  /** Rejects when the bus does not answer. */
+  bus(): Promise<unknown>
+  /** Which failures an acknowledged write survives, as a sentence. */
+  durability: string
+}

@@ -1,15 +1,7 @@
 // /health: the process answers. /ready: it can serve, and what it stands on.
 
 import type { ServerResponse } from 'node:http'
-
-export type Health = {
-  /** Rejects when the database does not answer. */
-  database(): Promise<unknown>
-  /** Rejects when the bus does not answer. */
-  bus(): Promise<unknown>
-  /** What an acknowledged append survives. */
-  durability: string
-}
+import type { Health } from '../domain/platform.ts'
 
 /** A dependency that has not answered within this long is down, in ms. */
 const PATIENCE = 2_000

@@ -3,10 +3,11 @@
 
 import { createServer as createHttpServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Config } from '../config/config.ts'
+import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
+import type { Health } from '../domain/platform.ts'
 import { refusal } from './guard.ts'
-import { answerHealth, type Health } from './health.ts'
+import { answerHealth } from './health.ts'
 import type { KnownDocuments } from './known-documents.ts'
 import { answerPost } from './post.ts'
 import { attachWebSockets } from './ws.ts'
@@ -27,7 +28,12 @@ const refuse = (response: ServerResponse, status: number, message: string) => {
   response.end(JSON.stringify({ errors: [{ message }] }))
 }
 
-export function createServer(deps: Deps, config: Config, health: Health): Server {
+/**
+ * The HTTP and WebSocket server over these dependencies; nothing listens before `listen()`.
+ *
+ * `config` gives host, port, allowed origins and limits; `health` is what /ready checks (World.health).
+ */
+export function createServer(deps: Deps, config: ServerConfig, health: Health): Server {
   const mask = maskWith(deps)
   const known: KnownDocuments = new Map()
   const yoga = createYogaServer(deps, config, mask, known)

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { getArgumentValues, GraphQLError, type DocumentNode, type ExecutionArgs, type ExecutionResult } from 'graphql'
 import { CloseCode, handleProtocols, makeServer, type SubscribePayload } from 'graphql-ws'
 import { WebSocketServer, type WebSocket } from 'ws'
-import type { Config } from '../config/config.ts'
+import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
 import { readInto, type Sink, type Subscription } from '../domain/event/reader.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
@@ -24,7 +24,7 @@ const KEEP_ALIVE = 12_000
 const OPERATIONS = 100
 
 type Extra = { outbox: Outbox; holder: PresenceHolder; viewer: Viewer | null; operations: Set<string> }
-type World = { deps: Deps; config: Config; yoga: Yoga; mask(error: unknown): GraphQLError }
+type World = { deps: Deps; config: ServerConfig; yoga: Yoga; mask(error: unknown): GraphQLError }
 type Enveloped = ReturnType<World['yoga']['getEnveloped']>
 /** What onSubscribe leaves for the two functions graphql-ws calls. */
 type Prepared = { enveloped: Enveloped; id: string; extra: Extra }

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention'
 import { GraphQLError } from 'graphql'
 import { createYoga } from 'graphql-yoga'
-import type { Config } from '../config/config.ts'
+import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
@@ -37,7 +37,7 @@ export const maskWith =
 /** @param known documents that it found sound: it adds to them */
 export function createYogaServer(
   deps: Deps,
-  config: Config,
+  config: ServerConfig,
   mask: (error: unknown) => GraphQLError,
   known: KnownDocuments,
 ) {

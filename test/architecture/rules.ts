@@ -21,6 +21,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors'] },
   graphql: { all: ['graphql', 'domain', 'errors'], types: ['store'] },
   server: { all: ['server', 'graphql', 'domain', 'errors'], types: ['config'] },
+  bin: { all: ['main', 'config'] },
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors'], types: ['config'] },
   main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors'] },
   index: { all: ['server', 'deps', 'domain', 'text', 'config', 'errors'] },

@@ -209,7 +209,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
       return side
     }
     try {
-      const sides = { ours: await enterOf('src/main.ts'), plain: await enterOf('test/bench/fan-out-plain.ts') }
+      const sides = { ours: await enterOf('src/bin.ts'), plain: await enterOf('test/bench/fan-out-plain.ts') }
       progress('warming up')
       for (const side of Object.values(sides)) await singles(side, PAUSE_MS / 2)
       const found = { ours: [] as Singles[], plain: [] as Singles[] }

@@ -99,7 +99,7 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
       return server
     }
     try {
-      const ours = await start('src/main.ts')
+      const ours = await start('src/bin.ts')
       const limit = await start('test/bench/http-limit.ts')
       const notes = [
         `${CONNECTIONS} keep-alive connections, medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s.`,

@@ -45,7 +45,7 @@ const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.m
 async function startOptions(): Promise<string[]> {
   const { scripts } = JSON.parse(await readFile(fileOf('package.json'), 'utf8')) as { scripts: { start: string } }
   const [node, ...options] = scripts.start.split(' ')
-  if (node !== 'node' || options.pop() !== 'src/main.ts') throw new Error(`npm start is: ${scripts.start}`)
+  if (node !== 'node' || options.pop() !== 'src/bin.ts') throw new Error(`npm start is: ${scripts.start}`)
   return options
 }
 

@@ -15,14 +15,10 @@ const NOTHING: Embedder = {
 }
 
 const config = loadConfig()
-const { deps, durability, close } = await createDeps(config)
+const { deps, health, close } = await createDeps(config)
 // Queries have no direction, so it does not matter which vectors there are. Nothing makes more of them here.
 deps.embedding.searched = () => NOTHING
-const server = createServer(deps, config, {
-  database: () => deps.pool.query('SELECT 1'),
-  bus: () => deps.bus.ping(),
-  durability,
-})
+const server = createServer(deps, config, health)
 process.once(
   'SIGTERM',
   () =>

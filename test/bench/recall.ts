@@ -91,7 +91,7 @@ async function onServersOfOurOwn(place: Record<string, string>): Promise<void> {
       await server.stop()
     }
   }
-  await run('src/main.ts', async (client) => {
+  await run('src/bin.ts', async (client) => {
     imported = await client.import(conversations, at('import'))
     await askWithVectors(client, imported)
   })

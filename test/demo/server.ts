@@ -23,7 +23,7 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
   // The embedded database is the server's own to open.
   const dataDir = backend.name === 'embedded' ? await newDataDir() : null
   const opened: Opened | null = dataDir ? null : await backend.open()
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
     cwd: root,
     env: {
       ...process.env,

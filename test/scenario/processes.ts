@@ -70,7 +70,7 @@ export async function createServerProcess(site: Site): Promise<Server> {
   return {
     url: `127.0.0.1:${port}`,
     async start() {
-      const started = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+      const started = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
         cwd: root,
         stdio: ['ignore', 'pipe', 'inherit'],
         env: {

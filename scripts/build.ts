@@ -1,0 +1,17 @@
+// `npm run build` compiles src to dist/: JavaScript, declarations, and the files that the code reads at run time.
+
+import { execFileSync } from 'node:child_process'
+import { chmodSync, cpSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = new URL('../', import.meta.url)
+const inRoot = (path: string) => fileURLToPath(new URL(path, root))
+
+/** Files that are no TypeScript and keep their place beside the module that reads them. */
+const ASSETS = ['providers/openai/prompts', 'providers/static/word-vectors.bin']
+
+rmSync(inRoot('dist'), { recursive: true, force: true })
+const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
+execFileSync(process.execPath, [tsc, '-p', inRoot('tsconfig.build.json')], { stdio: 'inherit' })
+for (const asset of ASSETS) cpSync(inRoot(`src/${asset}`), inRoot(`dist/${asset}`), { recursive: true })
+chmodSync(inRoot('dist/bin.js'), 0o755)

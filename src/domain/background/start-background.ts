@@ -1,0 +1,25 @@
+// Everything that runs by itself in a server: periodic maintenance, and the jobs that follow turns.
+
+import type { BackgroundDeps } from './deps.ts'
+import { startJobs } from './jobs.ts'
+import { startSweeping } from './sweep.ts'
+
+/**
+ * Starts the background work of this process: aborting turns whose writer is silent, ending expired presence, and the
+ * jobs that compact, extract facts, refresh profiles and reconcile. Any number of processes may run it; each piece of
+ * work is done once.
+ *
+ * Returns at once. If the job queue cannot be created, that is logged and only the maintenance runs.
+ * @returns stops it; resolves when what runs has ended
+ */
+export function startBackground(deps: BackgroundDeps): () => Promise<void> {
+  const stopSweeping = startSweeping(deps)
+  const starting = startJobs(deps).catch((err: unknown) => {
+    deps.log.error({ err }, 'could not create the job queue: no background jobs will run')
+    return async () => {}
+  })
+  return async () => {
+    const stopJobs = await starting
+    await Promise.all([stopSweeping(), stopJobs()])
+  }
+}

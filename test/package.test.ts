@@ -1,0 +1,173 @@
+// The package as its users get it: packed, installed into an empty project, used as a library and as a command. Takes a
+// minute and the package registry, so it belongs to the long run.
+
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isLong } from './support/long.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** MiB of node_modules at most. */
+const MOST_MIB = 250
+
+/** What the installed package must do; compiled as it stands, then run. */
+const PROGRAM = `
+import {
+  appendDelta, appendTurn, buildContext, commitTurn, createConversation, createDeps, createServer, loadConfig, openTurn,
+  readEventsOf, recall, startBackground, type Viewer,
+} from 'colloquy'
+
+async function run(): Promise<void> {
+  const config = { ...loadConfig({ LOG_LEVEL: 'silent', PORT: '0' }), dataDir: null }
+  const { deps, health, close } = await createDeps(config)
+  const stopBackground = startBackground(deps)
+  const ada: Viewer = { tenant: 'default', actor: 'ada' }
+  const { id: conversationId } = await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })
+  const events = await readEventsOf(deps, ada, { conversationId })
+  await appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content: 'The harbour is closed on Mondays.' } })
+  const turn = await openTurn(deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })
+  const { end } = await appendDelta(deps, ada, { turnId: turn.id, text: 'Noted.' })
+  await commitTurn(deps, ada, { turnId: turn.id })
+  const seen: string[] = []
+  for await (const { event } of events) {
+    seen.push(event.type)
+    if (event.type === 'TurnCommitted') break
+  }
+  const found = await recall(deps, ada, { conversationId, query: 'When is the harbour closed?' })
+  const context = await buildContext(deps, ada, { conversationId, tokenBudget: 1000 })
+  const server = createServer(deps, { ...config, port: 0 }, health)
+  const port = await server.listen()
+  const response = await fetch(\`http://127.0.0.1:\${port}/ready\`)
+  await server.close()
+  await stopBackground()
+  await close()
+  const best = found.hits[0]?.memory
+  console.log(JSON.stringify({
+    end, seen, best: best?.kind === 'TURN' ? best.turn.text : null, roles: context.messages.map(({ role }) => role),
+    ready: response.status,
+  }))
+}
+run().catch((error: unknown) => { console.error(error); process.exitCode = 1 })
+`
+
+const PRINTED = {
+  end: 6,
+  seen: ['TurnAppended', 'TurnOpened', 'TurnDelta', 'TurnCommitted'],
+  best: 'The harbour is closed on Mondays.',
+  roles: ['USER', 'ASSISTANT'],
+  ready: 200,
+}
+
+const TSCONFIG = {
+  compilerOptions: {
+    target: 'es2022',
+    module: 'nodenext',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    types: ['node'],
+    outDir: 'out',
+  },
+  files: ['program.ts'],
+}
+
+/** Modules that only a worker thread loads. */
+const isThread = (name: string) => /(^|[/-])worker\.js$/.test(name)
+
+describe.runIf(isLong)('the package', () => {
+  let project: string
+  /** Runs a program in the project; what it prints. */
+  const inProject = async (program: string, ...args: string[]) =>
+    (await run(program, args, { cwd: project, maxBuffer: 64 * 1024 * 1024 })).stdout
+
+  beforeAll(async () => {
+    project = await mkdtemp(join(tmpdir(), 'colloquy-package-'))
+    const packed = await run('npm', ['pack', '--json', '--silent', '--pack-destination', project], { cwd: root })
+    const tarball = (await readdir(project)).find((name) => name.endsWith('.tgz'))
+    expect(tarball, packed.stdout).toBeDefined()
+    await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true }))
+    await inProject('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', `./${tarball}`)
+  }, 300_000)
+  afterAll(() => rm(project, { recursive: true, force: true }))
+
+  it(`takes at most ${MOST_MIB} MB installed, without the Prisma CLI, tsx or a compiler`, async () => {
+    const installed = join(project, 'node_modules')
+    for (const name of ['prisma', 'tsx', 'typescript', 'esbuild']) {
+      await expect(stat(join(installed, name)), name).rejects.toThrow('ENOENT')
+    }
+    const kib = Number((await inProject('du', '-sk', installed)).split('\t')[0])
+    expect(kib / 1024).toBeLessThanOrEqual(MOST_MIB)
+  })
+
+  it('holds what its files read at run time, and no module that require() could not load', async () => {
+    const dist = join(project, 'node_modules/colloquy/dist')
+    await stat(join(dist, 'providers/static/word-vectors.bin'))
+    await stat(join(dist, 'providers/openai/prompts/summarize.md'))
+    const names = (await readdir(dist, { recursive: true })).filter((name) => name.endsWith('.js') && !isThread(name))
+    const awaiting = []
+    for (const name of names) {
+      if (/^(?:await |for await |(?:const|let) .* = await )/m.test(await readFile(join(dist, name), 'utf8')))
+        awaiting.push(name)
+    }
+    expect(awaiting).toEqual([])
+  })
+
+  it.each([
+    ['an ES module', 'module'],
+    ['require()', 'commonjs'],
+  ])(
+    'compiles a strict program without skipLibCheck, and runs it as %s',
+    async (_, type) => {
+      const own = join(project, type)
+      await mkdir(own, { recursive: true })
+      await writeFile(join(own, 'package.json'), JSON.stringify({ type }))
+      await writeFile(join(own, 'program.ts'), PROGRAM)
+      await writeFile(join(own, 'tsconfig.json'), JSON.stringify(TSCONFIG))
+      // The consumer's compiler and its types of Node: this repository's, beside the program.
+      await mkdir(join(own, 'node_modules/@types'), { recursive: true })
+      for (const name of ['@types/node', 'undici-types']) {
+        await cp(join(root, 'node_modules', name), join(own, 'node_modules', name), { recursive: true })
+      }
+      await inProject(process.execPath, join(root, 'node_modules/typescript/bin/tsc'), '-p', own)
+      const compiled = await readFile(join(own, 'out/program.js'), 'utf8')
+      expect(compiled.includes('require("colloquy")')).toBe(type === 'commonjs')
+      const printed = await inProject(process.execPath, join(own, 'out/program.js'))
+      expect(JSON.parse(printed.trim().split('\n').at(-1)!)).toEqual(PRINTED)
+    },
+    120_000,
+  )
+
+  it('answers a query from `npx colloquy`, and stops on SIGTERM', async () => {
+    const server = spawn('npx', ['--no-install', 'colloquy'], {
+      cwd: project,
+      env: { ...process.env, PORT: '0', DATA_DIR: join(project, 'data'), DATABASE_URL: '', REDIS_URL: '' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    })
+    const url = await new Promise<string>((resolve, reject) => {
+      server.once('exit', (code) => reject(new Error(`it exited with ${code} before it was ready`)))
+      createInterface({ input: server.stdout }).on('line', (line) => {
+        const found = /"url":"([^"]+)"/.exec(line)?.[1]
+        if (found) resolve(found)
+      })
+    })
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ __typename }' }),
+    })
+    expect(await response.json()).toEqual({ data: { __typename: 'Query' } })
+    server.removeAllListeners('exit')
+    process.kill(-server.pid!, 'SIGTERM')
+    await once(server, 'exit')
+  }, 120_000)
+})
