@@ -95,7 +95,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(texts(context).at(-1)).toBe('This is what was said as number 60.')
     expect(context.items.slice(0, 2).map(({ kind }) => kind)).toEqual(['PINNED', 'PINNED'])
     expect(context.truncated).toBe(true)
-    expect(left(context)).toMatchObject([{ kind: 'RECENT', reason: expect.stringMatching(/no room for older turns/) }])
+    expect(left(context)).toMatchObject([{ kind: 'RECENT', reason: expect.stringMatching(/no space for older turns/) }])
     expect(context.tokens).toBeLessThanOrEqual(700)
   })
 
