@@ -1,12 +1,12 @@
-// Every expected failure, on one screen. Each is a member of the results of the mutations it can happen in; its message
-// names the cause and the next step. Anything else that is thrown is a bug: it is logged once and masked.
+// Every expected failure. Each is a member of the result unions of the mutations that can fail with it, and its message
+// names the cause and the next step. Any other error is a bug: it is logged once and masked.
 
-/** What all expected failures share: a stable code for programs and a text for people. */
+/** Base of all expected failures: a stable machine-readable code, and a message for people. */
 export abstract class DomainError extends Error {
   abstract readonly code: string
 }
 
-/** One thing that is wrong with an input. `path` leads to it from the input's root. */
+/** One problem with an input. `path` leads to the value from the root of the input. */
 export type InputIssue = { path: string[]; message: string }
 
 /** The input breaks a rule or a limit. Nothing was written. */
@@ -17,13 +17,13 @@ export class InvalidInput extends DomainError {
     super(issues.map(({ path, message }) => (path.length ? `${path.join('.')}: ${message}` : message)).join('; '))
     this.issues = issues
   }
-  /** A single issue at `path`, given with dots. */
+  /** An error with one issue at `path`, which is dot-separated. */
   static at(path: string, message: string): InvalidInput {
     return new InvalidInput([{ path: path ? path.split('.') : [], message }])
   }
 }
 
-/** There is no such thing, or the viewer may not see it: the two are not told apart. */
+/** The object does not exist or the viewer may not see it; the two cases look the same. */
 export class NotFound extends DomainError {
   readonly code = 'NOT_FOUND'
   constructor(what: string, id: string) {
@@ -31,17 +31,17 @@ export class NotFound extends DomainError {
   }
 }
 
-/** The viewer sees it but may not do this. */
+/** The viewer may see the object but not do this. */
 export class NotAllowed extends DomainError {
   readonly code = 'NOT_ALLOWED'
 }
 
-/** Somebody was faster, or the same key was used for something else. Read again, then decide. */
+/** The state changed concurrently, or an idempotency key was already used with different content. */
 export class Conflict extends DomainError {
   readonly code = 'CONFLICT'
 }
 
-/** The turn is no longer being written. */
+/** The streaming turn has already been committed, aborted or erased. */
 export class StreamClosed extends DomainError {
   readonly code = 'STREAM_CLOSED'
   readonly status: string
@@ -51,7 +51,7 @@ export class StreamClosed extends DomainError {
   }
 }
 
-/** What a context cannot be without takes more tokens than there are. */
+/** The required parts of a context take more tokens than its budget. */
 export class BudgetTooSmall extends DomainError {
   readonly code = 'BUDGET_TOO_SMALL'
   readonly required: number
@@ -63,10 +63,10 @@ export class BudgetTooSmall extends DomainError {
   }
 }
 
-/** A model behind the server did not do its part. Nothing was written but what had been finished before. */
+/** A call to a model provider failed. Steps completed before it stay written. */
 export class ProviderFailed extends DomainError {
   readonly code = 'PROVIDER_FAILED'
-  /** The same call may succeed later; otherwise somebody must mend something first. */
+  /** Whether the same call may succeed later; if not, the configuration or the input must change first. */
   readonly retryable: boolean
   constructor(message: string, retryable: boolean) {
     super(message)

@@ -1,15 +1,15 @@
-// The port to other processes: wake-ups and passing events. It may lose anything at any time; whoever needs
-// certainty reads the journal. Adapters: memory.ts for one process, redis.ts for many.
+// The port to other processes: wake-ups and ephemeral events. Messages may be lost at any time; the journal is the only
+// truth. Adapters: memory.ts for one process, redis.ts for many.
 
 export type Bus = {
   /**
-   * Sends to all who are subscribed to the topic at this moment, this process included, in the order of the calls.
+   * Sends to all current subscribers of the topic, in this process too, in the order of the calls.
    * Returns at once and never throws; while the broker is away the message is lost.
    */
   publish(topic: string, message: string): void
-  /** Resolves once messages arrive; the result ends the subscription. Each subscriber of a topic gets each message. */
+  /** Resolves when the subscription is active, with a function that ends it. Each subscriber gets each message. */
   subscribe(topic: string, receive: (message: string) => void): Promise<() => Promise<void>>
-  /** Calls back each time messages may have been lost and flow again. The result ends that. */
+  /** Calls back each time messages flow again after some may have been lost. Returns a function that stops it. */
   onRestored(callback: () => void): () => void
   /** Rejects when the broker does not answer. */
   ping(): Promise<void>

@@ -1,4 +1,4 @@
-// Presence within one process. A mark leaves only once: by remove while it lives, by takeExpired after that.
+// Presence within one process. A mark is removed exactly once: by remove before it expires, by takeExpired after.
 
 import type { PresenceMark, PresenceStore } from './presence.ts'
 
@@ -6,7 +6,7 @@ type Held = { mark: PresenceMark; state: string; until: number }
 
 /** `now` is in milliseconds; a mark set at 0 for 10 ms is expired at 10. */
 export function createMemoryPresence(now: () => number = Date.now): PresenceStore {
-  // A conversation's marks stand in the order they were last set in: the later of an actor's two is the newer.
+  // Marks of a conversation, in the order in which they were last set: the last mark of an actor is its newest.
   const conversations = new Map<string, Map<string, Held>>()
 
   const keyOf = ({ actor, holder }: PresenceMark) => JSON.stringify([actor, holder])
@@ -26,7 +26,7 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
     },
     async remove(mark) {
       const held = conversations.get(mark.conversationId)?.get(keyOf(mark))
-      // An expired one is left to takeExpired, whose caller tells the conversation.
+      // takeExpired removes expired marks: its caller notifies the conversation.
       if (!held || expired(held)) return false
       forget(mark)
       return true
@@ -38,7 +38,7 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
       return new Map(names.map((conversation) => [conversation, new Map(live(conversation).map(stateOf))]))
     },
     async takeExpired(limit) {
-      // A look at every mark: one process holds thousands at most.
+      // Scans every mark: one process has thousands at most.
       const marks = [...conversations.values()].flatMap((conversation) => [...conversation.values()])
       const taken = marks
         .filter(expired)

@@ -1,17 +1,17 @@
-// The bus within one process. A receiver is called after publish has returned, and in the order of publishing, so code
-// under a lock or in a transaction can publish without running its listeners.
+// The bus within one process. Receivers are called after publish has returned, in the order of publishing, so code that
+// holds a lock or a transaction can publish without running its listeners.
 
 import type { Bus } from './bus.ts'
 
 type Receiver = { receive: (message: string) => unknown }
 
-/** `onFailure` hears of receivers that throw or reject; the others get the message all the same. */
+/** @param onFailure called for each receiver that throws or rejects; the others still get the message */
 export function createMemoryBus(onFailure: (error: unknown) => void = () => {}): Bus {
-  // Objects, not the functions: one function subscribed twice is two subscribers.
+  // Objects instead of the functions: a function subscribed twice is two subscribers.
   const topics = new Map<string, Set<Receiver>>()
 
   const deliver = async (receivers: Set<Receiver>, receiver: Receiver, message: string) => {
-    // Who has left in between gets nothing more.
+    // The receiver may have unsubscribed in the meantime.
     if (receivers.has(receiver)) await receiver.receive(message)
   }
 
@@ -20,7 +20,7 @@ export function createMemoryBus(onFailure: (error: unknown) => void = () => {}):
       const receivers = topics.get(topic)
       if (!receivers) return
       const present = [...receivers]
-      // Not a microtask: receivers that publish in answer to each other would never let the process read a socket.
+      // Not a microtask: receivers that publish to each other would keep the process from reading its sockets.
       setImmediate(() => {
         for (const receiver of present) deliver(receivers, receiver, message).catch(onFailure)
       })
@@ -34,7 +34,7 @@ export function createMemoryBus(onFailure: (error: unknown) => void = () => {}):
         if (receivers.size === 0 && topics.get(topic) === receivers) topics.delete(topic)
       }
     },
-    /** Nothing is ever lost here. */
+    /** Messages are never lost in one process. */
     onRestored: () => () => {},
     async ping() {},
     async close() {

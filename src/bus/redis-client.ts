@@ -1,21 +1,21 @@
-// How we connect to Redis: for ever, and without queues. A connection that is away refuses at once, so nobody above
-// waits for an outage to end and nothing piles up in memory meanwhile; one that is silent is taken for dead.
+// Connections to Redis: they reconnect for ever and queue nothing. A broken connection rejects commands at once, so no
+// caller waits for an outage to end and memory does not grow; a silent connection is replaced.
 
 import { createClient, ErrorReply } from 'redis'
 
 export type RedisLog = Record<'info' | 'warn' | 'error', (details: object, message: string) => void>
 type RedisClient = ReturnType<typeof open>
 
-/** A caller waits this long for an answer. */
+/** Time a caller waits for a reply, ms. */
 const ANSWER_MS = 1_500
-/** A connection is asked this often whether it lives, and has as long to say so. TCP alone notices after minutes. */
+/** Interval of pings, and time each may take, ms. TCP alone notices a dead peer after minutes. */
 const HEARTBEAT_MS = 4_000
-/** A socket without traffic ends after this long. Heartbeats keep one alive; an unanswered handshake is without. */
+/** Idle time after which a socket is closed, ms. Pings keep it open; an unanswered handshake has none. */
 const IDLE_MS = 10_000
-/** A process starts without Redis after this long. */
+/** Time after which a process starts without Redis, ms. */
 const FIRST_CONNECT_MS = 5_000
 
-/** 50 ms, 100 ms … 2 s between attempts, less up to half by chance, so that many processes do not knock as one. */
+/** Delay between attempts: 50 ms, doubling up to 2 s, with up to half of it removed at random. */
 const backoff = (retries: number) => Math.min(2_000, 50 * 2 ** retries) * (1 - Math.random() / 2)
 
 const open = (url: string) =>
@@ -23,25 +23,25 @@ const open = (url: string) =>
     url,
     socket: { reconnectStrategy: backoff, socketTimeout: IDLE_MS },
     disableOfflineQueue: true,
-    // Node-redis times what waits to be sent, by a timer a command; answered() times the answer, where it matters.
+    // Node-redis would start a timer for each command; answered() times the replies that matter.
     commandOptions: { timeout: 0 },
     maintNotifications: 'disabled',
   })
 
-/** The reply, or an error after `ms`: a stopped Redis leaves commands without an answer. */
+/** The reply, or an error after `ms`: a stopped Redis never replies. */
 export async function answered<T>(reply: Promise<T>, ms = ANSWER_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     const giveUp = () => reject(new Error(`Redis did not answer within ${ms} ms.`))
-    // After one more look at the socket: it may be we who were busy.
+    // Read the socket once more first: this process may have been the busy one.
     timer = setTimeout(() => setImmediate(giveUp), ms)
   })
   return Promise.race([reply, late]).finally(() => clearTimeout(timer))
 }
 
 /**
- * A function that opens connections for one purpose. Together they log an outage once, and once that it is over.
- * It resolves with a ready client; or, if Redis is away, after 5 s with one that goes on trying.
+ * Returns a function that opens connections for one purpose. Together they log each outage once, and its end once.
+ * It resolves with a ready client, or, if Redis cannot be reached, after 5 s with a client that keeps trying.
  */
 export function redisConnector(url: string, purpose: string, log: RedisLog): () => Promise<RedisClient> {
   const away = new Set<RedisClient>()
@@ -50,13 +50,13 @@ export function redisConnector(url: string, purpose: string, log: RedisLog): () 
     const client = open(url)
     client.on('error', (err: Error) => {
       if (!client.isOpen) return
-      if (away.size === 0) log.warn({ err, purpose }, 'Redis is away; trying again until it is back')
+      if (away.size === 0) log.warn({ err, purpose }, 'Redis cannot be reached; reconnecting')
       away.add(client)
     })
     client.on('ready', () => {
-      // Closed in the middle of an attempt: node-redis finishes the attempt and would keep the socket.
+      // Closed during an attempt: node-redis finishes the attempt and would keep the socket.
       if (!client.isOpen) return client.destroy()
-      if (away.delete(client) && away.size === 0) log.info({ purpose }, 'Redis is back')
+      if (away.delete(client) && away.size === 0) log.info({ purpose }, 'Redis is connected again')
     })
     await answered(client.connect(), FIRST_CONNECT_MS).catch(() => {})
     watch(client)
@@ -64,7 +64,7 @@ export function redisConnector(url: string, purpose: string, log: RedisLog): () 
   }
 }
 
-/** Drops a connection that no longer answers; its commands are rejected, and it is made anew. */
+/** Replaces a connection that no longer replies; its pending commands are rejected. */
 function watch(client: RedisClient): void {
   const timer = setInterval(async () => {
     if (!client.isOpen) return clearInterval(timer)
@@ -73,7 +73,7 @@ function watch(client: RedisClient): void {
       () => undefined,
       (error: Error) => error,
     )
-    // A refusal is an answer too; and a connection that broke meanwhile is being made anew already.
+    // An error reply is a reply; and a connection that broke in the meantime is already reconnecting.
     if (!error || error instanceof ErrorReply || !client.isReady) return
     client.emit('error', error)
     client.destroy()
@@ -82,7 +82,7 @@ function watch(client: RedisClient): void {
   timer.unref()
 }
 
-/** Waits for the answers under way, but not for long. Closing twice is harmless. */
+/** Closes the connection after a short wait for pending replies. Closing twice does nothing. */
 export async function hangUp(client: RedisClient): Promise<void> {
   if (client.isOpen) await answered(client.close()).catch(() => {})
   client.destroy()

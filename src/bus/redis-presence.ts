@@ -1,22 +1,22 @@
-// Presence between processes, on Redis. The set of expiries says which marks exist, so a mark has one taker; a conversation's
-// hash says what they are. Both change together, in scripts, by Redis's clock: the processes' clocks may differ.
-// The scripts reach keys they do not declare, so this wants one Redis and its replicas, not a cluster.
+// Presence across processes, on Redis. A sorted set of expiries holds the existing marks, so each mark is taken once; a
+// hash for each conversation holds their states. Scripts change both together, by Redis's clock, since the processes'
+// clocks may differ. The scripts access keys that they do not declare: one Redis with replicas, not a cluster.
 
 import type { PresenceMark, PresenceStore } from './presence.ts'
 import { answered, hangUp, type RedisLog, redisConnector } from './redis-client.ts'
 
-/** Members conversation \0 actor \0 holder, scored by the end of life in ms. */
+/** Members `conversationId \0 actor \0 holder`, scored by expiry in ms. */
 const EXPIRIES = 'colloquy:presence'
-/** With the conversation's name after it: fields actor \0 holder, values set-at in µs : end of life in ms : state. */
+/** Prefix before a conversation's id: fields `actor \0 holder`, values `set-at in µs:expiry in ms:state`. */
 const CONVERSATION = 'colloquy:presence:'
-/** Redis forgets marks this long after their end, should no process be left to take them. */
+/** Time after expiry at which Redis drops marks that no process has taken, ms. */
 const SLACK_MS = 3_600_000
 
 const NOW = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
-/** KEYS: conversation, expiries. ARGV: field, member, state, ttl, slack. Numbers are spelled out: Lua rounds to 14 digits. */
+/** KEYS: conversation, expiries. ARGV: field, member, state, ttl, slack. Numbers are formatted by hand: Lua rounds to 14 digits. */
 const SET = `${NOW}
   local ends = string.format('%.0f', now + ARGV[4])
   local at = string.format('%.0f', time[1] * 1000000 + time[2])
@@ -27,14 +27,14 @@ const SET = `${NOW}
     if redis.call('PTTL', key) < keep then redis.call('PEXPIRE', key, keep) end
   end`
 
-/** KEYS: conversation, expiries. ARGV: field, member. An expired mark is left to TAKE, whose caller tells the conversation. */
+/** KEYS: conversation, expiries. ARGV: field, member. TAKE removes expired marks: its caller notifies the conversation. */
 const REMOVE = `${NOW}
   local ends = redis.call('ZSCORE', KEYS[2], ARGV[2])
   if not ends or tonumber(ends) <= now then return 0 end
   redis.call('HDEL', KEYS[1], ARGV[1])
   return redis.call('ZREM', KEYS[2], ARGV[2])`
 
-/** KEYS: expiries. ARGV: limit, what a conversation's key begins with. Oldest first. */
+/** KEYS: expiries. ARGV: limit, prefix of a conversation's key. Oldest first. */
 const TAKE = `${NOW}
   local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
   for _, member in ipairs(members) do
@@ -44,7 +44,7 @@ const TAKE = `${NOW}
   end
   return members`
 
-/** While Redis is away, calls reject at once; while it is silent, after 1.5 s. */
+/** Calls reject at once while Redis is disconnected, and after 1.5 s while it does not reply. */
 export async function createRedisPresence(url: string, log: RedisLog): Promise<PresenceStore> {
   const client = await redisConnector(url, 'presence', log)()
 
@@ -78,7 +78,7 @@ export async function createRedisPresence(url: string, log: RedisLog): Promise<P
   }
 }
 
-/** The state that each actor set last, of a conversation's hash; expired marks wait in it for their taker. */
+/** Each actor's newest state in a conversation's hash, which may still contain expired marks. */
 function newestLive(hash: Record<string, string>, now: number): Map<string, string> {
   const live = Object.entries(hash).flatMap(([field, value]) => {
     const [, at, ends, state = ''] = /^(\d+):(\d+):(.*)$/s.exec(value) ?? []

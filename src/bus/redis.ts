@@ -1,5 +1,5 @@
-// The bus between processes, on Redis pub/sub. Redis holds exactly the topics that somebody here listens to: after
-// every change and every reconnect it is brought in line with `topics`. The fan-out inside the process is memory.ts.
+// The bus across processes, on Redis pub/sub. This process subscribes in Redis to exactly the topics that have listeners
+// here: after every change and reconnect, Redis is aligned with `topics`. memory.ts delivers within the process.
 
 import { ErrorReply } from 'redis'
 import type { Bus } from './bus.ts'
@@ -7,36 +7,36 @@ import { createMemoryBus } from './memory.ts'
 import { answered, hangUp, type RedisLog, redisConnector } from './redis-client.ts'
 
 const PREFIX = 'colloquy:'
-/** Characters sent and not yet confirmed. Beyond this Redis is too slow for us, and what comes is lost. */
+/** Characters sent and not yet confirmed. Above this limit, messages are dropped. */
 const UNCONFIRMED_LIMIT = 32 * 1024 * 1024
-/** What the smallest message counts for: about what node-redis keeps of a command. */
+/** Characters that each message counts for in addition: about what node-redis allocates for a command. */
 const UNCONFIRMED_LEAST = 256
 
-/** While Redis is away subscribe resolves at once, into what every subscription is then: silent until onRestored. */
+/** While Redis is disconnected, subscribe resolves at once; its messages arrive after onRestored. */
 export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
-  const local = createMemoryBus((err) => log.error({ err }, 'A receiver of the bus failed'))
+  const local = createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
   const connect = redisConnector(url, 'bus', log)
   const [publisher, subscriber] = await Promise.all([connect(), connect()])
 
-  /** How many listen here, by channel. Never 0. */
+  /** Number of listeners in this process, by channel; at least 1. */
   const topics = new Map<string, number>()
-  /** Channels that Redis may hold wrongly, until the next round looks at them. */
+  /** Channels to be aligned in the next round. */
   const changed = new Set<string>()
   const restored = new Set<() => void>()
   let unconfirmed = 0
-  /** Messages may have been lost, and `restored` has not been told. */
+  /** Whether messages may have been lost since `restored` was last called. */
   let missed = !publisher.isReady || !subscriber.isReady
-  /** It has been logged, since the last reconnect, that Redis said no. */
+  /** Whether a refusal by Redis was logged since the last reconnect. */
   let refused = false
 
   const hear = (message: string, channel: string) => local.publish(channel.slice(PREFIX.length), message)
   const held = () => subscriber.getPubSubListeners('CHANNELS')
 
-  // One round at a time: node-redis forgets a SUBSCRIBE that is made while an UNSUBSCRIBE is under way, or the reverse.
+  // One round at a time: node-redis loses a SUBSCRIBE sent while an UNSUBSCRIBE is pending, and the reverse.
   let lastRound: Promise<void> = Promise.resolve()
   let nextRound: Promise<void> | undefined
 
-  /** Resolves when a round that began after this call is done. Calls that wait for one share it. */
+  /** Resolves when a round that began after this call is complete. Waiting calls share a round. */
   const align = (): Promise<void> => {
     nextRound ??= lastRound = lastRound.catch(() => {}).then(round)
     return nextRound
@@ -46,7 +46,7 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
     nextRound = undefined
     const batch = [...changed]
     changed.clear()
-    // On return all is looked at anyway.
+    // restore() aligns every channel after a reconnect.
     if (!subscriber.isReady) return
     const missing = batch.filter((channel) => topics.has(channel) && !held().has(channel))
     const spare = batch.filter((channel) => !topics.has(channel) && held().has(channel))
@@ -54,7 +54,7 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
     await subscriber.subscribe(missing, hear)
   }
 
-  /** Tells of the end of an outage, once both connections are back and Redis has all topics. */
+  /** Announces the end of an outage, when both connections are ready and Redis has all topics. */
   const announce = () => {
     if (!missed || !publisher.isReady || !subscriber.isReady) return
     missed = false
@@ -62,23 +62,23 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
       try {
         callback()
       } catch (err) {
-        log.error({ err }, 'A callback of the bus failed')
+        log.error({ err }, 'a callback of the bus failed')
       }
     }
   }
 
-  /** Node-redis subscribes again to what it held; this adds what came and drops what went meanwhile. */
+  /** Node-redis restores its old subscriptions after a reconnect; this applies the changes since then. */
   const restore = () => {
     refused = false
     for (const channel of [...topics.keys(), ...held().keys()]) changed.add(channel)
     align().then(announce, refusal)
   }
 
-  /** A lost connection is known already, and will be back; a refusal (an ACL, say) stays until somebody reads this. */
+  /** Logs a refusal by Redis, for example by an ACL. Lost connections are logged elsewhere and reconnect. */
   const refusal = (err: unknown) => {
     if (refused || !(err instanceof ErrorReply)) return
     refused = true
-    log.error({ err }, 'Redis refuses what the bus asks of it')
+    log.error({ err }, 'Redis refused a command of the bus')
   }
 
   for (const client of [publisher, subscriber]) {
@@ -113,14 +113,14 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
         if (others > 0) return void topics.set(channel, others)
         topics.delete(channel)
         changed.add(channel)
-        // Should the connection break now, restore() says it again.
+        // If the connection breaks now, restore() repeats this.
         await align().catch(refusal)
       }
       try {
         changed.add(channel)
         await align()
       } catch (error) {
-        // A lost connection is no reason to fail: restore() subscribes again.
+        // A lost connection is no failure: restore() subscribes again.
         if (error instanceof ErrorReply) {
           await end()
           throw error

@@ -1,4 +1,4 @@
-// When a conversation is compacted, how, and by what: what people set, and what holds where they set nothing.
+// The compaction policy of a conversation: triggers, strategy and summarizer, with their defaults.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
@@ -7,11 +7,11 @@ import { CompactionStrategy } from '../store/generated/enums.ts'
 import type { Platform } from './platform.ts'
 import { name } from './input.ts'
 
-/** What holds for a conversation. */
+/** The policy in effect. */
 export type CompactionPolicy = {
-  /** Uncovered turns beyond which the oldest are summarised. */
+  /** Number of unsummarised turns that triggers compaction. */
   triggerTurns: number
-  /** Uncovered tokens beyond which they are. */
+  /** Token count of unsummarised turns that triggers compaction. */
   triggerTokens: number
   summarizerModel: string
   strategy: CompactionStrategy
@@ -26,7 +26,7 @@ export const policyInput = z.object({
   strategy: z.enum(CompactionStrategy).nullish(),
 })
 
-/** As a conversation stores it. */
+/** The policy as stored; a null model means the server's default. */
 export type StoredPolicy = Omit<CompactionPolicy, 'summarizerModel'> & { summarizerModel: string | null }
 
 const DEFAULTS: StoredPolicy = { triggerTurns: 50, triggerTokens: 8000, summarizerModel: null, strategy: 'ROLLING' }
@@ -34,7 +34,7 @@ const DEFAULTS: StoredPolicy = { triggerTurns: 50, triggerTokens: 8000, summariz
 type Models = Pick<Platform, 'summarizers'>
 
 /**
- * The columns to write: null sets the default again, for one field or for all of them; what is left out stays.
+ * The columns to write. Null restores the default, of one field or of the whole policy; omitted fields stay unchanged.
  * @throws InvalidInput for a model that the server does not have
  */
 export function policyColumns(
@@ -58,11 +58,11 @@ export function policyColumns(
   }
 }
 
-/** The summarizer of that name; the server's own for null, or where it has none of that name any more. */
+/** The summarizer with that name; the server's default if it is null or no longer configured. */
 export const summarizerFor = ({ summarizers }: Models, model: string | null): Summarizer =>
   (model !== null && summarizers.byModel.get(model)) || summarizers.standard
 
-/** What holds for a conversation that stores this. */
+/** The policy in effect for a stored one. */
 export const policyOf = (models: Models, stored: StoredPolicy): CompactionPolicy => ({
   triggerTurns: stored.triggerTurns,
   triggerTokens: stored.triggerTokens,

@@ -1,4 +1,4 @@
-// Typed ids: a prefix that says what the thing is, and a ULID. They identify; they are never a cursor.
+// Typed ids: a prefix that names the type, and a ULID. Ids are never cursors.
 
 import { monotonicFactory } from 'ulid'
 
@@ -8,12 +8,12 @@ export type Kind = keyof typeof PREFIXES
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/
 const ulid = monotonicFactory()
 
-/** A new id of that kind; within one process, later ones sort after earlier ones. */
+/** A new id. Within one process, later ids sort after earlier ones. */
 export function newId(kind: Kind): string {
   return PREFIXES[kind] + ulid()
 }
 
-/** What a well-formed id stands for, or null. */
+/** The type of a well-formed id; null for any other text. */
 export function kindOf(id: string): Kind | null {
   for (const [kind, prefix] of Object.entries(PREFIXES)) {
     if (id.startsWith(prefix)) return ULID.test(id.slice(prefix.length)) ? (kind as Kind) : null

@@ -1,11 +1,11 @@
-// How inputs are read: zod schemas for what several verbs take, and one way to fail. Library callers and GraphQL get
-// the same checks, because each domain function parses its own input.
+// Input validation: zod schemas for values that several verbs take, and the error they fail with. Every domain function
+// parses its own input, so GraphQL clients and library users get the same checks.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
 import { kindOf, type Kind } from './id.ts'
 
-/** What Postgres can store: no U+0000, no half of a surrogate pair. */
+/** Why Postgres cannot store the text (U+0000, or half of a surrogate pair); null if it can. */
 export function storable(text: string): string | null {
   if (text.includes('\0')) return 'must not contain U+0000'
   if (!text.isWellFormed()) return 'must not contain half of a surrogate pair'
@@ -20,16 +20,16 @@ const checked = z.string().superRefine((text, context) => {
 /** Text of at most `max` characters. */
 export const text = (max: number) => checked.max(max, `must be at most ${max} characters`)
 
-/** A name people give: an actor, a key, a model. */
+/** A name chosen by the caller: an actor, a key, a model. 1 to 200 characters. */
 export const name = text(200).min(1, 'must not be empty')
 
-/** An id of that kind, well-formed. Whether it exists is another question. */
+/** A well-formed id of that type, whether or not it exists. */
 export const id = (kind: Kind) => z.string().refine((value) => kindOf(value) === kind, `is not the id of a ${kind}`)
 
-/** Bytes of the caller's own JSON on one row. */
+/** Bytes of application-defined JSON on one row at most. */
 const JSON_BYTES = 64 * 1024
 
-/** How deep JSON may be nested: databases and clients walk it by recursion. */
+/** Nesting depth of JSON at most: databases and clients process it recursively. */
 const JSON_DEPTH = 64
 
 function depthOf(printed: string): number {
@@ -42,7 +42,7 @@ function depthOf(printed: string): number {
   return deepest
 }
 
-/** A JSON value that Postgres can store, nested at most 64 deep. */
+/** A JSON value that Postgres can store, nested at most JSON_DEPTH deep. */
 export const json = z.unknown().superRefine((value, context) => {
   let printed: string
   try {
@@ -50,7 +50,7 @@ export const json = z.unknown().superRefine((value, context) => {
   } catch {
     return context.addIssue({ code: 'custom', message: 'must be JSON' })
   }
-  // In printed JSON both show as escapes; an escaped backslash before them does not count.
+  // Printed JSON shows both as escapes; an escaped backslash before one is not part of it.
   if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f]..)/i.test(printed)) {
     context.addIssue({ code: 'custom', message: 'must not contain U+0000 or half of a surrogate pair' })
   }
@@ -59,7 +59,7 @@ export const json = z.unknown().superRefine((value, context) => {
   }
 })
 
-/** A JSON object of at most 64 KiB. */
+/** A JSON object of at most JSON_BYTES bytes. */
 export const metadata = json.pipe(
   z.unknown().superRefine((value, context) => {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) {
@@ -71,16 +71,16 @@ export const metadata = json.pipe(
   }),
 ) as unknown as z.ZodType<Record<string, unknown>>
 
-/** A time that Postgres, ISO 8601 and JavaScript all can say. */
+/** A time that Postgres, ISO 8601 and JavaScript can all represent. */
 export const time = z
   .date()
   .min(new Date('0001-01-01T00:00:00Z'), 'must not be before the year 1')
   .max(new Date('9999-12-31T23:59:59.999Z'), 'must not be after the year 9999')
 
-/** A Postgres integer that counts something. */
+/** A count: 0 to the largest Postgres integer. */
 export const count = z.int().min(0, 'must not be negative').max(2_147_483_647, 'must be below 2³¹')
 
-/** A whole number in a range, both ends included. */
+/** A whole number from `least` to `most`, both included. */
 export const between = (least: number, most: number) => {
   const range = `must be ${least} to ${most.toLocaleString('en-US')}`
   return z.int(range).min(least, range).max(most, range)
@@ -91,7 +91,7 @@ export const share = z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1'
 
 /**
  * The parsed input.
- * @throws InvalidInput with one issue for each thing wrong with it.
+ * @throws InvalidInput with one issue for each problem
  */
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input)

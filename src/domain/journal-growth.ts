@@ -1,8 +1,9 @@
-// Tells this process's own workers which conversations have grown. It may lose anything: they find out by themselves, later.
+// Notifies this process's own workers of conversations with new journal entries. A lost notification only delays them:
+// they also look for work periodically.
 
 export type JournalGrowth = {
   grew(conversationId: string): void
-  /** The result ends it. Listeners must be quick, and must not throw. */
+  /** Returns a function that removes the listener. Listeners must be quick and must not throw. */
   listen(listener: (conversationId: string) => void): () => void
 }
 

@@ -1,17 +1,18 @@
-// Pages as the Relay connection specification has them, both ways. Pure: what to ask for, and what came of it.
+// Pages as defined by the Relay connection specification, in both directions. Pure: reads the arguments, and cuts the page
+// out of the rows read.
 
 import { InvalidInput } from '../errors.ts'
 
 export type Paging = { first?: number | null; after?: string | null; last?: number | null; before?: string | null }
 
-/** Items of a page that asks for no number. */
+/** Items of a page if neither `first` nor `last` is given. */
 const DEFAULT_SIZE = 50
 
 export type Asked = { size: number; backwards: boolean; after: string | null; before: string | null }
 
 /**
- * What the arguments ask for.
- * @throws InvalidInput for both first and last, for one that is negative or above `most`
+ * Reads the paging arguments; at most `most` items.
+ * @throws InvalidInput if both `first` and `last` are given, or if one is negative or above `most`
  */
 export function paging(args: Paging, most: number): Asked {
   if (args.first != null && args.last != null) throw InvalidInput.at('last', 'give first or last, not both')
@@ -26,8 +27,8 @@ export function paging(args: Paging, most: number): Asked {
 export type Page<T> = { items: T[]; hasNextPage: boolean; hasPreviousPage: boolean }
 
 /**
- * The page out of one item more than it holds, read in its direction. The side it was not read towards has more where a
- * cursor cuts it off.
+ * Cuts a page out of `read`, which has one item more than the page if there are more, in the direction of reading. On the
+ * other side there is more if a cursor was given.
  */
 export function slice<T>(read: T[], { size, backwards, after, before }: Asked): Page<T> {
   const more = read.length > size

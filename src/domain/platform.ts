@@ -1,4 +1,4 @@
-// All that the domain may touch. The composition root (src/deps.ts) makes it; nothing here says what with.
+// What the domain stands on: ports, stores and settings. The composition root (src/deps.ts) chooses the adapters.
 
 import type { Pool } from 'pg'
 import type { Bus } from '../bus/bus.ts'
@@ -15,49 +15,48 @@ import type { JournalGrowth } from './journal-growth.ts'
 import type { CustomDetector } from '../text/redact.ts'
 import type { AutomaticThresholds } from './automatic-thresholds.ts'
 
-/** What one caller may ask for at once. */
+/** Limits of one call. */
 export type Limits = {
-  /** Bytes of one turn's content, as UTF-8. */
+  /** UTF-8 bytes of one turn's content at most. */
   turnBytes: number
-  /** Turns in one appendTurns. */
+  /** Turns in one appendTurns at most. */
   batchTurns: number
-  /** Items of one page. */
+  /** Items of one page at most. */
   pageSize: number
 }
 
 export type Log = Record<'debug' | 'info' | 'warn' | 'error', (details: object, message: string) => void>
 
-/** The world below the domain. */
 export type Platform = {
-  /** The one pool. The hot verbs go to it as named statements. */
+  /** The shared connection pool; hot verbs use it with named statements. */
   pool: Pool
-  /** Prisma on that pool, for plain reads and writes. */
+  /** Prisma on the same pool. */
   db: Db
   bus: Bus
   presence: PresenceStore
   tokens: TokenCounter
-  /** The one that was chosen. Searches use `Deps.embedding.searched()`, which may still be the one before it. */
+  /** The configured embedder. Searches use `Deps.embedding.searched()`, which may still be the previous one. */
   embedder: Embedder
   summarizers: Summarizers
-  /** What makes facts and profiles. */
+  /** The providers that extract and judge facts and write profiles. */
   factServices: FactServices
-  /** Whether personal data and secrets are taken out of facts before they are kept. */
+  /** Whether facts are redacted before they are stored. */
   redactFacts: boolean
-  /** What the operator wants taken out besides. */
+  /** Detectors for redaction, in addition to the built-in ones. */
   detectors: readonly CustomDetector[]
-  /** Where work waits that follows work. */
+  /** The job queue. */
   jobs: JobQueue
-  /** What is done without being asked, and after how many turns. */
+  /** Thresholds of automatic work. */
   automatic: AutomaticThresholds
   vectors: VectorSearch
-  /** Told of every conversation whose journal this process made grow, after the commit: work that follows begins here. */
+  /** Called after the commit with every journal range that this process has written; starts the work that follows. */
   onJournalGrowth: (grown: readonly JournalRange[]) => void
-  /** Tells of it those that listen. */
+  /** Notifies this process's workers of new journal entries. */
   journalGrowth: JournalGrowth
   limits: Limits
-  /** A writer of a streaming turn that is silent for this long is taken for dead. */
+  /** Lease of a streaming turn's writer, ms: a turn without a delta for longer is aborted. */
   streamLeaseMs: number
-  /** Presence that nobody renews ends after this long. */
+  /** Lifetime of presence that is not renewed, ms. */
   presenceTtlMs: number
   log: Log
 }

@@ -1,11 +1,11 @@
-// What goes over the bus, and who says it. Two topics: one for the readers of a conversation, one for the inboxes of a tenant.
-// Nothing here is the truth: entries are only said to exist, and are read from the journal.
+// The messages on the bus. Two topics: one for the readers of a conversation, one for the inboxes of a tenant. Messages
+// announce that entries exist; readers read the entries from the journal.
 
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceState } from './presence-state.ts'
 
 export type ConversationMessage =
-  /** The journal has grown to `seq`. */
+  /** The newest entry of the journal is `seq`. */
   | { type: 'entries'; seq: number }
   | { type: 'delta'; turnId: string; start: number; text: string }
   | { type: 'read'; actor: string }
@@ -13,7 +13,7 @@ export type ConversationMessage =
   | { type: 'deleted' }
 
 export type TenantMessage =
-  /** Conversations whose journal has grown: [conversation, first new seq, last new seq]. */
+  /** Conversations with new entries: [conversation id, first new seq, last new seq]. */
   | { type: 'entries'; conversationIds: [conversationId: string, first: number, last: number][] }
   | { type: 'read'; conversationId: string; actor: string }
   | { type: 'deleted'; conversationId: string; actors: string[] }
@@ -35,7 +35,7 @@ export type JournalRange = { tenant: string; conversationId: string; first: numb
 /** What announcing journal entries needs: `onJournalGrowth` is called with the ranges in this process. */
 export type JournalPublisher = Publisher & { onJournalGrowth: (grown: readonly JournalRange[]) => void }
 
-/** To be called after the commit that wrote the entries. A conversation is told once, however often it grew. */
+/** Announces entries, after the commit that wrote them. Each conversation gets one message, whatever its number of ranges. */
 export function announceEntries(publisher: JournalPublisher, grown: readonly JournalRange[]): void {
   const conversationIds = new Map<string, JournalRange>()
   for (const growth of grown) {

@@ -1,25 +1,25 @@
-// Who may see what. A view is a participant's windows over the conversation, less the turns that are not meant for them.
-// The same rule stands in SQL in store/sql/visible.ts; a property test holds the two equal.
+// Who may see what. A participant's view is its history windows, minus turns limited to other participants. The same rule
+// is written in SQL in store/sql/visible.ts; a property test keeps the two equal.
 
-/** On whose behalf something is asked: decided by the transport, carried by every domain function. */
+/** The actor whose view a read is made in. The transport determines it; every domain function takes it. */
 export type Viewer = { tenant: string; actor: string }
 
 export type View = {
-  /** null for somebody who never was in the conversation: they see all of it that has no audience. */
+  /** Null for an actor who was never a participant: such an actor sees all turns without an audience. */
   actor: string | null
-  /** Seqs at which the view opens, closes, opens again …, ascending. */
+  /** Journal numbers at which the view opens, closes, opens again …, ascending. */
   windows: readonly number[]
-  /** Whether any turn with an audience was ever meant for the actor. */
+  /** Whether any turn's audience has ever included the actor. */
   addressed: boolean
 }
 
-/** The view of somebody who is no participant. */
+/** The view of an actor who is not a participant. */
 export const OPEN_VIEW: View = { actor: null, windows: [1], addressed: false }
 
-/** What of a turn decides who sees it. */
+/** The fields of a turn that decide who sees it. */
 export type Placed = { seq: number; rootSeq: number; audience: readonly string[] | null }
 
-/** Whether the windows are open at that seq: an odd number of boundaries lies at or before it. */
+/** Whether the windows are open at `seq`, that is, whether an odd number of boundaries is at or before it. */
 export function isOpenAt(windows: readonly number[], seq: number): boolean {
   let open = false
   for (const boundary of windows) {
@@ -29,7 +29,7 @@ export function isOpenAt(windows: readonly number[], seq: number): boolean {
   return open
 }
 
-/** Whether the view contains that version of a turn: it and its place lie in a window, and it is meant for them. */
+/** Whether the view contains this version of a turn: its own seq and its root's are in a window, and its audience includes the actor. */
 export function sees(view: View, turn: Placed): boolean {
   return (
     isOpenAt(view.windows, turn.seq)
@@ -38,11 +38,11 @@ export function sees(view: View, turn: Placed): boolean {
   )
 }
 
-/** The places a summary covers, and the greatest seq of the versions it was made of. */
+/** The root seqs that a summary covers, and the greatest seq of the versions it was made from. */
 type Spanned = { fromSeq: number; toSeq: number; newestSeq: number }
 
 /**
- * Whether any second stretch between boundaries, from that after `first` on (-1: the beginning), overlaps [from, to].
+ * Whether [from, to] overlaps any window (`first` 0) or any gap between windows (`first` -1).
  */
 function overlaps({ windows }: Pick<View, 'windows'>, first: -1 | 0, from: number, to: number): boolean {
   for (let i: number = first; i < windows.length; i += 2) {
@@ -53,27 +53,27 @@ function overlaps({ windows }: Pick<View, 'windows'>, first: -1 | 0, from: numbe
   return false
 }
 
-/** Whether the windows are open over all that a summary was made of. */
+/** Whether the windows contain everything that the summary was made from. */
 export const spans = (view: Pick<View, 'windows'>, { fromSeq, newestSeq }: Spanned): boolean =>
   !overlaps(view, -1, fromSeq, newestSeq)
 
-/** Whether they are closed over all the places that it covers. */
+/** Whether the windows contain none of the turns that the summary covers. */
 export const seesNothingOf = (view: Pick<View, 'windows'>, { fromSeq, toSeq }: Spanned): boolean =>
   !overlaps(view, 0, fromSeq, toSeq)
 
-/** Whether the view is everything without an audience, so that the conversation's own counters hold for it. */
+/** Whether the view contains every turn without an audience, so that the conversation's counters apply to it. */
 export function seesAllPublic(view: View): boolean {
   return view.windows.length === 1 && view.windows[0]! <= 1
 }
 
-/** Views of one conversation with the same class show the same turns. */
+/** A key of the view: views of one conversation with equal keys contain the same turns. */
 export function viewClass(view: View): string {
   return `${view.windows.join()}${view.addressed ? `|${view.actor}` : ''}`
 }
 
 /**
- * The viewer that `as` asks for; without it, the viewer. While nobody authenticates, everybody may be anybody of
- * their tenant.
+ * The viewer that `as` names, or `viewer` if it is absent. Without authentication, any caller may act as any actor of its
+ * tenant.
  */
 export function actAs(viewer: Viewer, as: string | null | undefined): Viewer {
   return as == null || as === viewer.actor ? viewer : { ...viewer, actor: as }

@@ -1,5 +1,5 @@
 // The Porter stemmer, after M. F. Porter, "An algorithm for suffix stripping", Program 14 (1980), with the author's two
-// later changes (bli, logi). Checked against his vocabulary of 23,531 words and their stems.
+// later changes (bli, logi). Tested against his vocabulary of 23,531 words and their stems.
 
 const C = '[^aeiou][^aeiouy]*'
 const V = '[aeiouy][aeiou]*'
@@ -11,7 +11,7 @@ const HAS_VOWEL = new RegExp(`^(?:${C})?[aeiouy]`)
 const SHORT = new RegExp(`^${C}[aeiouy][^aeiouwxy]$`)
 const DOUBLED = /([^aeiouylsz])\1$/
 
-/** Suffixes of steps 2, 3 and 4: the one that matches first (the longest, by the order of the alternatives) decides. */
+/** Suffixes of steps 2, 3 and 4. The first alternative that matches decides; they are ordered so that it is the longest. */
 const STEP_2: Record<string, string> = {
   ational: 'ate',
   tional: 'tion',

@@ -1,21 +1,20 @@
-// Takes personal data and secrets out of a text before it is kept, where that is asked for. What looks like one and
-// fails its checksum stays. Reads each text once: all patterns are bounded, so that the time grows with the length of
-// the text and nothing else, whoever wrote it.
+// Replaces personal data and secrets in a text by placeholders. Numbers that fail their checksum stay. All patterns are
+// bounded, so the time is linear in the length of the text, also for hostile input.
 
 import { cards, credentials, emails, ibans, ips, phones, type Finding } from './sensitive.ts'
 
-/** Names stretches of a text. One that overlaps an earlier detector's is dropped. */
+/** Finds sensitive stretches of a text. A finding that overlaps one of an earlier detector is dropped. */
 type Detector = (text: string) => Iterable<Finding>
-/** One's own: a pattern, with the kind that stands in its place, or a function. Their time is theirs to bound. */
+/** An application's detector: a pattern and the kind to show in its place, or a function. It must bound its own time. */
 export type CustomDetector = Detector | { kind: string; pattern: RegExp }
 
 type Redacted = {
   text: string
-  /** What was taken out, by places in the text that was given, ascending. */
+  /** The findings that were replaced, by position in the input, ascending. */
   found: Finding[]
 }
 
-/** In the order of precedence: what is part of an earlier one's find is not looked at again. */
+/** In order of precedence. */
 const BUILT_IN: Detector[] = [credentials, emails, ibans, cards, ips, phones]
 
 const byPattern = (kind: string, pattern: RegExp): Detector => {
@@ -25,12 +24,12 @@ const byPattern = (kind: string, pattern: RegExp): Detector => {
     [...text.matchAll(global)].map(({ 0: match, index }) => ({ kind, start: index, end: index + match.length }))
 }
 
-/** What stands in the place of a find. No detector finds it: redacting twice changes nothing. */
+/** The text that replaces a finding. No detector matches it: redacting twice changes nothing. */
 export const placeholder = (kind: string) => `[${kind.replace(/[^\p{L} _-]+/gu, '').toUpperCase() || 'REDACTED'}]`
 
 /**
- * The text without what the detectors find. One's own come first. A find outside the text, or one that is empty or not
- * in whole numbers, is passed over.
+ * The text with every finding replaced. Custom detectors take precedence over the built-in ones. Findings that are empty,
+ * outside the text, or not whole numbers are ignored.
  */
 export function redact(text: string, custom: readonly CustomDetector[] = []): Redacted {
   const own = custom.map((each) => (typeof each === 'function' ? each : byPattern(each.kind, each.pattern)))

@@ -1,5 +1,5 @@
 // The detectors of redact.ts: e-mail addresses, payment cards, bank accounts, phone numbers, IP addresses, credentials.
-// Each scans once. No pattern has an unbounded repetition that another position could try again.
+// Each scans the text once. No pattern has an unbounded repetition that could be retried from another position.
 
 import { isIP } from 'node:net'
 
@@ -10,10 +10,10 @@ const at = (kind: string, start: number, text: string): Finding => ({ kind, star
 
 /** RFC 5321: 64 octets before the @. */
 const LOCAL = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}$/u
-/** A name of two labels or more, the last of letters. */
+/** A host name of two labels or more, the last one of letters. */
 const DOMAIN = /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}\p{L}{2,24}(?![\p{L}\p{N}])/u
 
-/** Around each @: so a text without one costs nothing. */
+/** Looks around each @, so a text without one costs nothing. */
 export function* emails(text: string): Generator<Finding> {
   for (let sign = text.indexOf('@'); sign >= 0; sign = text.indexOf('@', sign + 1)) {
     const local = LOCAL.exec(text.slice(Math.max(0, sign - 64), sign))?.[0].replace(/^[.'`*]+/, '')
@@ -60,7 +60,7 @@ function isIban(text: string): boolean {
 
 export function* ibans(text: string): Generator<Finding> {
   for (const { 0: match, index } of text.matchAll(IBAN)) {
-    // What follows may have been taken for a last group: words are tried off from the end.
+    // The match may include a following word: try again without the last group.
     for (let candidate = match; candidate.length >= 15; candidate = candidate.slice(0, candidate.lastIndexOf(' '))) {
       if (isIban(candidate)) {
         yield at('iban', index, candidate)
@@ -72,9 +72,9 @@ export function* ibans(text: string): Generator<Finding> {
 }
 
 const IPV4 = /(?<![\p{L}\p{N}.])\d{1,3}(?:\.\d{1,3}){3}(?![\p{L}\p{N}]|\.\d)/gu
-/** Any short run of what addresses are written in, with two colons at least: Node judges it. */
+/** A short run of hex digits and at least two colons; node:net decides whether it is an address. */
 const IPV6 = /(?<![\p{L}\p{N}:.])(?=[0-9a-f]{0,4}:[0-9a-f]{0,4}:)[0-9a-f:]{2,39}(?:\.\d{1,3}){0,3}(?![\p{L}\p{N}:])/giu
-/** Before four numbers that are a version, not an address. */
+/** Words before four numbers that are a version, not an address. */
 const VERSION = /\b(?:v|versions?|releases?|build|upgraded? to|section|chapter)[ .:]*$/i
 
 export function* ips(text: string): Generator<Finding> {
@@ -82,19 +82,19 @@ export function* ips(text: string): Generator<Finding> {
     if (isIP(match) === 4 && !VERSION.test(text.slice(Math.max(0, index - 16), index))) yield at('ip', index, match)
   }
   for (const { 0: match, index } of text.matchAll(IPV6)) {
-    // "::" alone is punctuation in many languages of programs.
+    // "::" alone is punctuation in many programming languages.
     if (isIP(match) === 6 && /[0-9a-f]/i.test(match)) yield at('ip', index, match)
   }
 }
 
-/** Digits in groups, with what stands between them in phone numbers. */
+/** Groups of digits with the separators used in phone numbers. */
 const NUMBER = /(?<![\p{L}\p{N}_#$€£.:/-])\+?\(?\d(?:[ ().\u2010-\u2015/-]{0,3}\d){5,22}(?![\p{L}\p{N}_%]|[.:,/-]\d)/gu
 const PHONE_WORDS =
   /\b(?:(?:tele)?phone|telefon|tel|mobile|cell|call|ring|text|sms|whatsapp|signal|fax|handy|reach)\b(?! it\b)[^\n]*$/i
 const DATE = /^\(?(?:\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d{2}))\b/
-/** As in North America: 3-3-4, with or without the 1. */
+/** North American numbers: 3-3-4 digits, with or without the 1. */
 const NANP = /^(?:1[ .-])?\(?[2-9]\d\d\)?[ .\u2010-\u2015-]{1,2}\d{3}[ .\u2010-\u2015-]\d{4}$/
-/** As in most of the world: a zero, the area's digits, something between, the rest. */
+/** Most other countries: a zero, the area code, a separator, the number. */
 const TRUNK = /^\(?0[1-9]\d{0,4}\)?[ /\u2010-\u2015-]+\d[\d \u2010-\u2015-]{3,12}$/
 
 export function* phones(text: string): Generator<Finding> {
@@ -102,14 +102,14 @@ export function* phones(text: string): Generator<Finding> {
     const digits = digitsOf(match).length
     if (digits < 7 || digits > 15 || DATE.test(match)) continue
     const before = text.slice(Math.max(0, index - 32), index)
-    // (E.164 has 15 digits at most.)
+    // E.164 allows at most 15 digits.
     const isWritten = (match.startsWith('+') && digits >= 8) || NANP.test(match) || TRUNK.test(match)
     const isMeant = PHONE_WORDS.test(before) && !/\b(?:order|id|ticket|invoice|number of|room)\b/i.test(before)
     if (isWritten || isMeant) yield at('phone', index, match)
   }
 }
 
-/** What services begin their keys with, and how they go on. */
+/** Prefixes of well-known API keys, and the characters after them. */
 const KEYS = new RegExp(
   `(?<![\\p{L}\\p{N}_-])(?:${[
     'sk-(?:proj-|ant-|or-|svcacct-)?[\\w-]{16,200}',
@@ -133,9 +133,9 @@ const KEYS = new RegExp(
 )
 const PRIVATE_KEY =
   /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,-]{0,8000}(?:-----END [A-Z0-9 ]{1,40}-----)?/g
-/** user:password@ of a URL: the password. */
+/** The password of `user:password@` in a URL. */
 const URL_PASSWORD = /:\/\/[^\s:/@]{0,64}:([^\s:/@[][^\s:/@]{2,127})@/dg
-/** A name that says it, then the value. */
+/** A word such as "password", followed by its value. */
 const NAMED = new RegExp(
   '\\b(?:pass(?:word|wd|phrase|code)|pwd|pw|pin|secret(?:[ _-]?key)?|'
     + '(?:api|access|auth|private|signing)[ _-]?(?:key|token)|'
@@ -143,9 +143,9 @@ const NAMED = new RegExp(
     + '([^\\s"\'`,;]{4,256})',
   'gdi',
 )
-/** A run that could be a key, if it is as mixed as one. */
+/** A run of characters that is a key if it is random enough. */
 const TOKEN = /(?<![\w+/.-])[\w+/-]{24,128}={0,2}(?![\w+/=-])/g
-/** Bits a character of Shannon's entropy. Random base64 of 24 characters has 4.1 or more; joined words have less. */
+/** Shannon entropy in bits per character. Random base64 of 24 characters has at least 4.1; joined words have less. */
 const RANDOM_BITS = 3.9
 
 function entropy(text: string): number {
@@ -169,7 +169,7 @@ export function* credentials(text: string): Generator<Finding> {
     const isAssigned = /[:=]["'`\s]*$/.test(text.slice(match.index, start))
     const isSaid = isAssigned || /\b(?:is|was)\s+["'`]?$/i.test(text.slice(match.index, start))
     if (value.length < 4 || value.startsWith('[')) continue
-    // "The password is wrong", "token usage", "token 4000": a word or a number is no password unless it is said to be.
+    // "The password is wrong", "token usage", "token 4000": a word or number is a password only if assigned with : or =.
     if (/^\d+$/.test(value) ? isSaid : isAssigned || kindsOf(value) > 1) yield at('secret', start, value)
   }
   for (const { 0: match, index } of text.matchAll(TOKEN)) {

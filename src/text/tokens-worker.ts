@@ -1,4 +1,4 @@
-// The other side of tokens.ts: counts one text a message.
+// The worker thread of tokens.ts: counts the text of each message.
 
 import { parentPort } from 'node:worker_threads'
 import { countInline } from './tokens.ts'

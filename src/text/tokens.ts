@@ -1,32 +1,30 @@
-// Counts tokens as OpenAI's o200k models do. Short texts are counted at once; long ones in a worker thread, so that
-// nobody's 256 KB hold up everybody's event loop.
+// Counts tokens with OpenAI's o200k encoding. Short texts are counted inline, long ones in a worker thread, so that a
+// long text does not block the event loop.
 
 import type { Worker } from 'node:worker_threads'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { startThread } from '../thread.ts'
 
 export type TokenCounter = {
-  /** How many tokens the text is. A number where that is quick, else a promise. */
+  /** Number of tokens. A promise for texts that are counted in the worker. */
   count(text: string): number | Promise<number>
-  /**
-   * The same, for texts that are counted again and again: short ones are remembered, the newest 4 million characters.
-   */
+  /** As `count`, for texts that are counted repeatedly: counts of short texts are cached, 4 million characters at most. */
   recount(text: string): number | Promise<number>
   close(): Promise<void>
 }
 
-/** Characters counted inline: some 2 ms. */
+/** Characters counted inline at most: about 2 ms. */
 const INLINE = 16 * 1024
 
-/** Counting slows down with the square of a run without a break, be it of letters or of spaces: longer ones are cut. */
+/** Counting takes quadratic time in the length of a run of letters or of spaces: longer runs are split. */
 const LONGEST_RUN = 1000
 const OVERLONG = new RegExp(`\\S{${LONGEST_RUN}}|\\s{${LONGEST_RUN}}`, 'u')
 const RUNS = new RegExp(`\\S{1,${LONGEST_RUN}}|\\s{1,${LONGEST_RUN}}`, 'gu')
 
-/** Text like `<|endoftext|>` is text here, never a control token. */
+/** Text such as `<|endoftext|>` counts as text, never as a control token. */
 const PLAIN = { disallowedSpecial: new Set<string>() }
 
-/** The count, on the calling thread. Runs of over 1,000 characters are counted in pieces: at most a token more each. */
+/** Counts on the calling thread. Runs of over 1,000 characters are split: at most one token more for each split. */
 export function countInline(text: string): number {
   if (text.length < LONGEST_RUN || !OVERLONG.test(text)) return countTokens(text, PLAIN)
   let tokens = 0
@@ -41,10 +39,10 @@ export function countInline(text: string): number {
   return tokens + countTokens(piece, PLAIN)
 }
 
-/** Characters of remembered texts, at which the older half is forgotten. */
+/** Characters of one generation of the cache; the cache has two. */
 const REMEMBERED = 2 * 1024 * 1024
 
-/** Counts in two generations: what was asked for lately survives the forgetting of the older one. */
+/** A cache of counts in two generations: entries used recently survive when the older one is dropped. */
 function createMemory(count: (text: string) => number): (text: string) => number {
   let young = new Map<string, number>()
   let old = new Map<string, number>()
@@ -84,7 +82,7 @@ export function createTokenCounter(): TokenCounter {
       waiting.clear()
     }
     started.on('error', fail)
-    started.on('exit', () => fail(new Error('the token counting thread ended')))
+    started.on('exit', () => fail(new Error('the token counting thread exited')))
     return started
   }
 

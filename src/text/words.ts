@@ -1,22 +1,22 @@
-// Turns text into the words that both sides of recall read: the lexical index stems them, the word vectors look them
-// up. One tokeniser for turns and queries alike. What it yields is part of what is stored: after a change, texts must
-// be indexed and embedded anew (a new `name` in providers/static/embedder.ts).
+// Splits text into the words that both parts of recall use: the lexical index stems them, the word vectors look them up.
+// Turns and queries share this tokenizer. Its output is stored: after a change here, all texts must be indexed and
+// embedded again (change `name` in providers/static/embedder.ts).
 
 import { porter } from './porter.ts'
 
-/** Longest word kept, in UTF-16 units: a base64 blob is no word, and an index entry must stay small. */
+/** Longest word kept, in UTF-16 units. A base64 blob is not a word, and index entries must stay small. */
 const LONGEST_WORD = 64
 
-/** Letters and digits, with apostrophes inside: typewriter, typographic, and the backtick that some keyboards give. */
+/** Letters and digits, with apostrophes inside: straight, typographic, or a backtick. */
 const WORD = /[\p{L}\p{N}\p{M}]+(?:['’ʼ`][\p{L}\p{M}]+)*/gu
 const APOSTROPHE = /['’ʼ`]/u
 const MARKS = /\p{M}+/gu
 const ASCII = /^[a-z0-9]*$/
 
-/** What may follow the apostrophe of a contraction or a possessive. It is cut off: "john's" is John, "we'll" is we. */
+/** Endings after the apostrophe of a contraction or possessive, which are removed: "john's" → john, "we'll" → we. */
 const CLITICS = new Set(['s', 'm', 're', 've', 'll', 'd', 't'])
 
-/** Scripts written without spaces: taken as overlapping pairs of characters, as is usual without a dictionary. */
+/** Scripts written without spaces, split into overlapping pairs of characters, as is usual without a dictionary. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
 
 /** The words of a text in order: lower case, without accents, contractions reduced to their first part. */
@@ -31,7 +31,7 @@ export function words(text: string): string[] {
   return found
 }
 
-/** Without apostrophes, what follows them where it is a clitic, and accents. */
+/** The word without apostrophes, clitics and accents. */
 function plain(raw: string): string {
   const [head = '', ...tail] = raw.split(APOSTROPHE)
   const last = tail.at(-1)
@@ -50,7 +50,7 @@ function pairs(word: string): string[] {
   return characters.slice(1).map((character, i) => characters[i]! + character)
 }
 
-/** Words that carry grammar, not matter. They are neither indexed, nor searched, nor embedded. */
+/** Function words, which are not indexed, searched or embedded. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about above after again against all also am an and any are as at be because been before being below between both
   but by ca can cannot could did do does doing done down during each either else ever every few for from further get
@@ -64,21 +64,21 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   ),
 )
 
-/** What the index holds of a text: the stems of its words, in order, stop words left out. */
+/** Index terms of a text: the stems of its words without stop words, in order, repetitions included. */
 export function terms(text: string): string[] {
   const found: string[] = []
   for (const word of words(text)) if (!STOP_WORDS.has(word)) found.push(stem(word))
   return found
 }
 
-/** Porter stems English; words with digits or of other alphabets, and those of one or two letters, stay as they are. */
+/** Words that the Porter stemmer is applied to; other words (digits, other alphabets, short words) stay unchanged. */
 const STEMMED = /^[a-z]{3,}$/
 
-/** Stems met before: chats repeat themselves, and a look-up is faster than the rules. Full, it is begun anew. */
+/** Cache of stems, since texts repeat words; cleared when it is full. */
 let stems = new Map<string, string>()
 const STEMS_KEPT = 20_000
 
-/** The stem of a word of `words`. */
+/** The stem of a word returned by `words`. */
 export function stem(word: string): string {
   const known = stems.get(word)
   if (known !== undefined) return known

@@ -166,7 +166,9 @@ describe.each(backends)('jobs on $name', (backend) => {
     const names = query.mock.calls.map(([call]) => (call as { name?: string }).name ?? '')
     query.mockRestore()
     expect(names).toContain('read-due')
-    expect(names.filter((each) => /count-user|conversation-progress|uncounted|due-extraction|due-users/.test(each))).toEqual([])
+    expect(
+      names.filter((each) => /count-user|conversation-progress|uncounted|due-extraction|due-users/.test(each)),
+    ).toEqual([])
     expect(await readRuns(deps, viewer.tenant)).toEqual({
       conversationIds: { [conversationId]: { summaries: [], extractions: 0 } },
       users: {},
