@@ -1,5 +1,5 @@
-// The composition root: the only file that picks adapters. Postgres or embedded, Redis or in-process, and the domain's
-// own state on top.
+// The composition root, the only file that chooses adapters: Postgres or the embedded database, Redis or the in-process
+// bus, the providers; and the domain's own state.
 
 import { pino, type Logger } from 'pino'
 import { createMemoryBus } from './bus/memory.ts'
@@ -36,12 +36,12 @@ export type World = {
   deps: Deps
   /** Checks of what the server depends on, for /ready. */
   health: Health
-  /** Resolves with the cause if the ground is gone for good: nothing can be served then. */
+  /** Resolves with the cause if the embedded database has failed for good: nothing can be served then. */
   failed: Promise<Error>
   close(): Promise<void>
 }
 
-/** Append statements at once: more than one only where the database has more than one backend. */
+/** Append statements that run at once on Postgres; the embedded database has one connection. */
 const LANES = 2
 
 export type DepsConfig = Pick<
@@ -60,24 +60,24 @@ export type DepsConfig = Pick<
   | 'presenceTtlMs'
   | 'logLevel'
 > & {
-  /** null keeps the embedded database in memory. */
+  /** Directory of the embedded database; null keeps it in memory. */
   dataDir: string | null
-  /** What is taken out of facts before they are kept, besides what redactFacts knows, where that is set. */
+  /** Detectors for the redaction of facts, in addition to the built-in ones; used if redactFacts is set. */
   detectors?: readonly CustomDetector[]
 }
 
 /**
- * Opens everything, migrated and ready.
- * @throws EmbedderFailed, DataDirInUse, MigrationError, or what the database says
+ * Opens the database, applies missing migrations, and creates every dependency of the domain.
+ * @throws EmbedderFailed, DataDirInUse, MigrationError, or the database's own error
  */
 export async function createDeps(config: DepsConfig, log: Logger = pino({ level: config.logLevel })): Promise<World> {
-  // Undone in reverse, also when a later step fails.
+  // Cleanup steps, run in reverse, also if a later step fails.
   const undo: (() => unknown)[] = []
   const close = async () => {
     for (const step of undo.splice(0).reverse()) await step()
   }
   try {
-    // First, because the operator's mistakes are found here without touching any data.
+    // First, because it finds configuration errors before any data is touched.
     const embedder = await createEmbedder(config.embedder, log)
     undo.push(() => embedder.close())
     const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
@@ -85,7 +85,7 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     const source: Source = embedded
       ? { embedded }
       : { databaseUrl: config.databaseUrl!, poolSize: config.databasePoolSize }
-    const pool = createPool(source, (err) => log.warn({ err }, 'a connection to the database broke'))
+    const pool = createPool(source, (err) => log.warn({ err }, 'a database connection broke'))
     undo.push(() => pool.end())
     const db = createPrisma(pool)
     undo.push(() => db.$disconnect())
@@ -105,9 +105,7 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     undo.push(() => summarizers.close())
     const factServices = await createFactServices(config.extractor, tokens, config.promptsDir)
     undo.push(() => factServices.close())
-    const jobs = createJobQueue(pool, (err) =>
-      log.warn({ err }, 'the job queue could not do something; it tries again'),
-    )
+    const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'the job queue failed to do something and retries it'))
     undo.push(() => jobs.close())
 
     const vectors = embedded ? createEmbeddedVectors(pool) : createPostgresVectors(pool)
@@ -188,7 +186,7 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
 
 type Answered = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
 
-/** The entries a call wrote, the joining of its actors included. */
+/** The journal ranges that a call has written, including entries of actors who joined by it. */
 function journalRangesOf({ call, rows }: Answered): JournalRange[] {
   const { tenant, conversationId } = call
   return rows.flatMap(({ outcome, detail, seq }) =>

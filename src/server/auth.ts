@@ -1,5 +1,5 @@
-// Who is asking. Nobody authenticates yet: everybody of a tenant may speak and read as anybody, and says who by two
-// headers (over a WebSocket, the same names in connectionParams). What keeps web pages out is guard.ts.
+// The viewer of a request, from two headers (over a WebSocket, from connectionParams of the same names). There is no
+// authentication yet: any caller may act as any actor of any tenant. guard.ts keeps web pages of other origins out.
 
 import { InvalidInput } from '../errors.ts'
 import { name, parse } from '../domain/input.ts'
@@ -9,8 +9,8 @@ export const TENANT = 'x-tenant'
 const ACTOR = 'x-actor'
 
 /**
- * @param get a header or connection parameter by its lower-case name; null or undefined where it is absent
- * @throws InvalidInput for a name that is none
+ * @param get returns a header or connection parameter by its lower-case name; null or undefined if it is absent
+ * @throws InvalidInput for an invalid name
  */
 export function viewerFrom(get: (header: string) => unknown): Viewer {
   const read = (header: string, otherwise: string) => {

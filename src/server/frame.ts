@@ -1,12 +1,12 @@
-// What a server writes to a WebSocket: one unmasked, uncompressed text message in one frame (RFC 6455 §5.2), made of
-// parts that many sockets share.
+// WebSocket frames as a server writes them: one unmasked, uncompressed text message in one frame (RFC 6455 §5.2), whose
+// payload many sockets share.
 
 const FINAL_TEXT = 0x81
 
-/** Bytes of the header of a frame with that much payload. */
+/** Bytes of the header of a frame with a payload of that many bytes. */
 export const headerSize = (payload: number) => (payload < 126 ? 2 : payload < 65_536 ? 4 : 10)
 
-/** Writes the header at `offset`; where the payload begins. */
+/** Writes the header at `offset`; returns the offset of the payload. */
 export function writeHeader(into: Buffer, offset: number, payload: number): number {
   into[offset] = FINAL_TEXT
   if (payload < 126) {

@@ -1,20 +1,20 @@
-// Keeps web pages from using a server that does not ask who they are: a page of another origin, and one whose name was
-// made to point here (DNS rebinding). Holds for HTTP and for the WebSocket upgrade alike.
+// Refuses requests from web pages of other origins, and from pages whose host name was rebound to this server's address
+// (DNS rebinding). Applies to HTTP requests and WebSocket upgrades.
 
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 
 type Guarded = { host: string; allowedOrigins: readonly string[] }
 
-/** The name in a Host header, without port and brackets; null for none. */
+/** The host name in a Host header, without port and brackets; null if there is none. */
 function hostName(header: string | undefined): string | null {
   if (!header || !URL.canParse(`http://${header}`)) return null
   return new URL(`http://${header}`).hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
 /**
- * Why the request is refused, or null. An address cannot be made to point elsewhere, so any is fine as a Host; a name
- * must be localhost, HOST, or that of an allowed origin.
+ * Why the request is refused, or null. Any IP address is accepted as Host, since an address cannot be rebound; a name must
+ * be localhost, HOST, or the host of an allowed origin.
  */
 export function refusal(headers: IncomingHttpHeaders, { host, allowedOrigins }: Guarded): string | null {
   const name = hostName(headers.host)
@@ -26,10 +26,10 @@ export function refusal(headers: IncomingHttpHeaders, { host, allowedOrigins }: 
       || name === host
       || allowedOrigins.some((origin) => new URL(origin).hostname === name))
   if (!known) {
-    return `Host ${JSON.stringify(headers.host ?? '')} is not known here: add its origin to ALLOWED_ORIGINS.`
+    return `Host ${JSON.stringify(headers.host ?? '')} is not allowed: add its origin to ALLOWED_ORIGINS.`
   }
   const { origin } = headers
   if (origin === undefined || allowedOrigins.includes(origin)) return null
   if (origin === `http://${headers.host}` || origin === `https://${headers.host}`) return null
-  return `Origin ${JSON.stringify(origin)} may not use this server: add it to ALLOWED_ORIGINS.`
+  return `Origin ${JSON.stringify(origin)} is not allowed: add it to ALLOWED_ORIGINS.`
 }

@@ -1,9 +1,9 @@
-// /health: the process answers. /ready: it can serve, and what it stands on.
+// /health reports that the process answers, /ready that its dependencies do.
 
 import type { ServerResponse } from 'node:http'
 import type { Health } from '../domain/platform.ts'
 
-/** A dependency that has not answered within this long is down, in ms. */
+/** Time after which a dependency that has not answered counts as down, ms. */
 const PATIENCE = 2_000
 
 async function state(check: () => Promise<unknown>): Promise<'up' | 'down'> {
@@ -17,7 +17,7 @@ async function state(check: () => Promise<unknown>): Promise<'up' | 'down'> {
   ])
 }
 
-/** Answers 200, or 503 where the process is not ready. Says which part is down, never why: that is in the log. */
+/** Answers 200, or 503 if the process is not ready. Names the dependency that is down; the cause is in the log. */
 export async function answerHealth(
   response: ServerResponse,
   path: '/health' | '/ready',

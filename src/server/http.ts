@@ -1,5 +1,4 @@
-// The server: one node:http server with GraphQL by yoga at /graphql (GraphiQL, Server-Sent Events), WebSockets on the
-// same path, /health and /ready.
+// The HTTP server: GraphQL at /graphql (queries, GraphiQL, Server-Sent Events, WebSocket upgrades), /health and /ready.
 
 import { createServer as createHttpServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,11 +13,11 @@ import { attachWebSockets } from './ws.ts'
 import { createYogaServer, maskWith } from './yoga.ts'
 
 export type Server = {
-  /** Resolves with the port once requests are taken. */
+  /** Starts listening; resolves with the port. */
   listen(): Promise<number>
   /**
-   * Takes no more work; lets what runs finish, closes sockets with 1001 so that clients go elsewhere. Resolves when all
-   * is quiet, or after SHUTDOWN_SECONDS.
+   * Accepts no more requests, waits for running ones, and closes WebSockets with 1001 so that clients reconnect elsewhere.
+   * Resolves when all connections are closed, after SHUTDOWN_SECONDS at most.
    */
   close(): Promise<void>
 }
@@ -46,9 +45,9 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     if (refused) return refuse(response, 403, refused)
     if (request.method === 'POST') {
       const length = request.headers['content-length']
-      if (length === undefined) return refuse(response, 411, 'Send a Content-Length.')
+      if (length === undefined) return refuse(response, 411, 'The Content-Length header is missing.')
       if (Number(length) > config.limits.bodyBytes) {
-        return refuse(response, 413, `The body has ${length} bytes; at most ${config.limits.bodyBytes} are taken.`)
+        return refuse(response, 413, `The body has ${length} bytes; at most ${config.limits.bodyBytes} are accepted.`)
       }
     }
     if (draining) response.setHeader('connection', 'close')
@@ -67,7 +66,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       draining = true
       const quiet = Promise.all([new Promise((resolve) => http.close(resolve)), sockets.close()])
       http.closeIdleConnections()
-      // Requests that stream (Server-Sent Events) do not end by themselves.
+      // Server-Sent Events responses do not end by themselves.
       const late = setTimeout(() => http.closeAllConnections(), config.shutdownMs)
       await quiet
       clearTimeout(late)

@@ -1,42 +1,42 @@
-// What waits to be written to one socket. Frames that follow one another within 2 ms leave in one write; a frame that
-// is not ready yet holds back those behind it. Nobody's socket is given more than it can take: see `isFull`.
+// The frames waiting for one socket. Frames added within 2 ms are written together; a frame whose payload is not ready
+// delays the frames behind it. `isFull` bounds the bytes that wait for a slow socket.
 
 import type { Duplex } from 'node:stream'
 import { headerSize, writeHeader } from './frame.ts'
 
-/** The body of a message, shared by all who get it; null until it is made. */
+/** The body of a message, shared by all its recipients. `bytes` is null until it has been rendered. */
 export type Payload = { bytes: Buffer | null; ready: Promise<unknown> | null }
 
 export type Outbox = {
-  /** A message of `prefix`, the payload, and a closing brace. */
+  /** Adds a message made of `prefix`, the payload and a closing brace. */
   add(prefix: Buffer, payload: Payload): void
-  /** Writes what is ready, now. */
+  /** Writes the frames that are ready, now. */
   flush(): void
-  /** Resolves when all that was added is written or the socket is gone. */
+  /** Resolves when every added frame has been written, or the socket is closed. */
   emptied(): Promise<void>
-  /** Whether more waits here and in the socket than is good. */
+  /** Whether more than BOUND bytes wait here and in the socket. */
   isFull(): boolean
-  /** Resolves when the socket has taken what waited. */
+  /** Resolves when it is no longer full. */
   drained(): Promise<void>
 }
 
-/** Bytes that may wait for one socket. */
+/** Bytes waiting for one socket before it is full. */
 const BOUND = 1024 * 1024
-/** How long frames are gathered, in ms. */
+/** Time in which frames are gathered into one write, ms. */
 const GATHER = 2
 
 const CLOSING = 0x7d // }
 
 type Frame = { prefix: Buffer; payload: Payload }
 
-/** Bytes, about: a payload that is not made yet is taken for a small one. */
+/** Approximate bytes: a payload that is not ready counts as a small one. */
 const sizeOf = ({ prefix, payload }: Frame) => prefix.length + (payload.bytes?.length ?? 512)
 
 const due = new Set<{ flush(): void }>()
-/** Whether a flush is under way or to come. */
+/** Whether a flush is running or scheduled. */
 let gathering = false
 
-/** What comes after a quiet time leaves with this turn of the event loop; what comes while it is busy is gathered. */
+/** After an idle time, frames leave with this turn of the event loop; while busy, they are gathered. */
 function flushAll(): void {
   const boxes = [...due]
   due.clear()
@@ -56,7 +56,7 @@ export function createOutbox(socket: Duplex): Outbox {
   let waiting: Frame[] = []
   let size = 0
   let held = false
-  /** Who waits for what: they are asked after every step that may have brought it about. */
+  /** Pending promises with their conditions, which are checked after every step that may fulfil one. */
   let hoping: { until(): boolean; resolve(): void }[] = []
 
   function settle(): void {
@@ -107,7 +107,7 @@ export function createOutbox(socket: Duplex): Outbox {
     settle()
   }
 
-  /** Goes on when the payload in front is made. */
+  /** Continues when the first payload is ready. */
   function hold(ready: Promise<unknown> | null): void {
     if (held || !ready) return
     held = true

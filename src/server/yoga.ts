@@ -16,17 +16,17 @@ import { viewerFrom } from './auth.ts'
 import { tabs } from './graphiql.ts'
 import { useKnownDocuments, type Answered, type KnownDocuments } from './known-documents.ts'
 
-/** What the WebSocket side gives to the same yoga: there the viewer comes with the connection. */
+/** The context of an operation over a WebSocket: its viewer is that of the connection. */
 export type Connected = { viewer: Viewer; holder: PresenceHolder }
 
-/** Logs what nobody expected, once, and hides it from clients; expected failures keep their code. */
+/** Logs an unexpected error once and hides it from clients; expected failures keep their code. */
 export const maskWith =
   (deps: Deps) =>
   (error: unknown): GraphQLError => {
     const original = error instanceof GraphQLError ? error.originalError : error
     const expected = toGraphQLError(error)
     if (expected) return expected
-    // Syntax, validation, coercion: the client's own doing, said by graphql itself.
+    // Syntax, validation and coercion errors are the client's, and safe to show.
     if (error instanceof GraphQLError && (!original || original instanceof GraphQLError)) return error
     deps.log.error({ err: original }, 'unexpected error')
     const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>)
@@ -34,7 +34,7 @@ export const maskWith =
     return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
   }
 
-/** @param known documents that it found sound: it adds to them */
+/** @param known the documents that yoga has validated; it adds to them */
 export function createYogaServer(
   deps: Deps,
   config: ServerConfig,
@@ -50,7 +50,7 @@ export function createYogaServer(
     logging: false,
     cors: config.allowedOrigins.length ? { origin: [...config.allowedOrigins], credentials: false } : false,
     maskedErrors: { maskError: mask },
-    // 9 MB of page, read when somebody asks for it.
+    // The page has 9 MB: load it on the first request.
     renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
     graphiql: { title: 'Colloquy', subscriptionsProtocol: 'WS', defaultTabs: tabs },
     plugins: [useCSRFPrevention(), useKnownDocuments(known), usePlans()],
