@@ -87,7 +87,7 @@ describe('a counter', () => {
   it('that is closed fails what still waits', async () => {
     const closing = createTokenCounter()
     const waiting = closing.count('word '.repeat(50_000))
-    await Promise.all([closing.close(), expect(waiting).rejects.toThrow('ended')])
+    await Promise.all([closing.close(), expect(waiting).rejects.toThrow('exited')])
   })
 
   it('that never had a long text closes, too', async () => {
