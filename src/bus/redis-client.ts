@@ -66,8 +66,7 @@ export function redisConnector(url: string, purpose: string, log: RedisLog): () 
 
 /** Replaces a connection that no longer replies; its pending commands are rejected. */
 function watch(client: RedisClient): void {
-  const timer = setInterval(async () => {
-    if (!client.isOpen) return clearInterval(timer)
+  const look = async () => {
     if (!client.isReady) return
     const error = await answered(client.ping(), HEARTBEAT_MS - 100).then(
       () => undefined,
@@ -78,6 +77,10 @@ function watch(client: RedisClient): void {
     client.emit('error', error)
     client.destroy()
     client.connect().catch(() => {})
+  }
+  const timer = setInterval(() => {
+    if (client.isOpen) void look()
+    else clearInterval(timer)
   }, HEARTBEAT_MS)
   timer.unref()
 }

@@ -120,9 +120,6 @@ const schema = environment
 /** Checked settings. No databaseUrl: the embedded database in dataDir. No redisUrl: one process. */
 export type Config = z.output<typeof schema>
 
-/** What callers may ask for at most: bytes and counts. */
-export type Limits = Config['limits']
-
 /** The variables in the order README lists them; without a default, unset means what `meaning` says. */
 export const variables = Object.entries(environment.shape).map(([name, field]) => ({
   name,

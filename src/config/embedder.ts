@@ -56,7 +56,7 @@ type Environment = z.output<typeof environment>
 function embeddingModel({ EMBEDDER, EMBEDDING_MODEL }: Environment) {
   if (EMBEDDER === 'static') return { model: null, native: null, shortens: false }
   const model = EMBEDDING_MODEL ?? DEFAULT_MODELS[EMBEDDER]
-  const name = model.split(/[/\\]/).filter(Boolean).at(-1) ?? ''
+  const name = model.split(/[/\\]/).findLast(Boolean) ?? ''
   const native = Object.hasOwn(DIMENSIONS, name) ? DIMENSIONS[name]! : null
   return { model, native, shortens: name.startsWith('text-embedding-3-') }
 }

@@ -22,7 +22,6 @@ export const participantInput = z.object({
   displayName: text(200).nullish(),
   history: z.enum(HistoryVisibility).nullish(),
 })
-export type ParticipantInput = z.input<typeof participantInput>
 
 /** The participants of each conversation, those who have left included; by joining. A conversation without any gets an empty list. */
 export async function getParticipants(

@@ -67,7 +67,7 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
         pageInfo: t.field({
           type: PageInfo,
           description: 'What lies around this page.',
-          resolve: (page) => ({ page, cursorOf: cursorOf as PageShape['cursorOf'] }),
+          resolve: (page) => ({ page, cursorOf: cursorOf }),
         }),
       }),
     })

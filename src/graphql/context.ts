@@ -1,14 +1,14 @@
 // Contexts: what a model is given of a conversation. What is in one, and what it costs, the domain decides; here it only gets
 // its names.
 
-import { buildContext, type BuildContextInput as Input } from '../domain/context/build.ts'
+import { buildContext } from '../domain/context/build.ts'
 import type {
   Context as Built,
   ContextItem as Item,
   ContextMessage as Message,
   ItemKind,
 } from '../domain/context/message.ts'
-import { render, type Format } from '../domain/context/render.ts'
+import { render } from '../domain/context/render.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { ContentPart } from './content.ts'
@@ -141,7 +141,7 @@ const Context = builder
             description: 'The provider or library that will take them.',
           }),
         },
-        resolve: ({ messages }, { format }) => render(messages, (format ?? 'OPENAI') as Format),
+        resolve: ({ messages }, { format }) => render(messages, format ?? 'OPENAI'),
       }),
       tokens: t.exposeInt('tokens', {
         description:
@@ -258,6 +258,6 @@ builder.queryField('buildContext', (t) =>
         description: 'Of which conversation, for whom, how large.',
       }),
     },
-    resolve: (_, { input }, { deps, viewer }) => buildContext(deps, viewer, input as Input),
+    resolve: (_, { input }, { deps, viewer }) => buildContext(deps, viewer, input),
   }),
 )

@@ -22,7 +22,11 @@ export async function createEmbedder(settings: EmbedderSettings, log: Log): Prom
   if (settings.kind === 'openai') {
     const { createOpenAiEmbedder } = await import('./openai/embedder.ts')
     const impatient = createOpenAiEmbedder(settings, { timeoutMs: TRIAL_MS, retries: 0 })
-    await tryOut(impatient, log).finally(() => impatient.close())
+    try {
+      await tryOut(impatient, log)
+    } finally {
+      await impatient.close()
+    }
     return createOpenAiEmbedder(settings)
   }
   const { createTransformersEmbedder } = await import('./transformers/embedder.ts')

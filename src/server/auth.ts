@@ -5,7 +5,7 @@ import { InvalidInput } from '../errors.ts'
 import { name, parse } from '../domain/input.ts'
 import type { Viewer } from '../domain/view.ts'
 
-export const TENANT = 'x-tenant'
+const TENANT = 'x-tenant'
 const ACTOR = 'x-actor'
 
 /**

@@ -78,6 +78,7 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
     max: 1,
     idleTimeoutMillis: 0,
     // The backend outlives connections: prepared statements and settings of the last one would still be there.
+    // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
     onConnect: async (client) => void (await client.query('DISCARD ALL')),
   })
   const upkeep = setInterval(() => {

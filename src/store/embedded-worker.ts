@@ -62,10 +62,12 @@ const server = new PGLiteSocketServer({
 await server.start()
 report({ serving: socketPath ? null : Number(server.getServerConn().split(':').at(-1)) })
 
-parentPort!.once('message', async () => {
+async function close(): Promise<void> {
   await server.stop()
   // Leaves nothing to recover at the next start.
   await db.exec('CHECKPOINT')
   await db.close()
   parentPort!.close()
-})
+}
+// A failure to close ends the thread with its cause.
+parentPort!.once('message', () => void close())

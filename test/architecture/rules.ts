@@ -4,7 +4,7 @@
 import { innerImports, packageImports, type SourceFile } from './source.ts'
 
 /** The folder under src, or the name of a file that lies directly in src. */
-export const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
+const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** Layers that any other may import. */
 const LEAVES = ['errors', 'thread', 'text']

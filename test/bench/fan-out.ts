@@ -130,7 +130,7 @@ async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
   check(
     await arrived(side),
     SINGLES,
-    ({ type, payload }) => type === 'next' && (payload.data?.conversationEvents.turn as { text: string }).text === TEXT,
+    ({ type, payload }) => type === 'next' && (payload.data!.conversationEvents.turn as { text: string }).text === TEXT,
   )
   const used = (await server.cpuMs()) - cpu
   const latencies = (await subscribers.ask({ do: 'latencies', since })) as Latencies
@@ -162,7 +162,7 @@ async function burst(side: Side): Promise<number> {
   // Put together in the order they came, each beginning where the last ended, the deltas are what was sent.
   const got = new Map<string, string>()
   check(result, DELTAS, ({ type, payload }) => {
-    const { turnId, start, end, text } = payload.data?.conversationEvents as Delta
+    const { turnId, start, end, text } = payload.data!.conversationEvents as Delta
     const before = got.get(turnId) ?? ''
     got.set(turnId, before + text)
     return type === 'next' && start === starts.get(turnId)! + before.length && end === start + text.length

@@ -121,7 +121,11 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
 
     test('who comes just when the last one goes hears all the same', async () => {
       const receive = vi.fn()
-      const turns = [() => {}, () => Promise.resolve(), () => new Promise(setImmediate)]
+      const turns: (() => Promise<unknown> | void)[] = [
+        () => {},
+        () => Promise.resolve(),
+        () => new Promise(setImmediate),
+      ]
       let end = await listener.subscribe(topic, receive)
       for (let i = 0; i < 30; i++) {
         const ending = end()

@@ -17,7 +17,7 @@ export function fact(id: string, text: string): JudgedFact {
 const pair = (id: string, a: string, b: string): FactPair => ({ a: fact(`${id}-a`, a), b: fact(`${id}-b`, b) })
 
 /** What any judge knows. */
-export const PAIRS = [
+const PAIRS = [
   pair('one', 'Ada | works at | Initech', 'Ada | is an employee of | Initech'),
   pair('two', 'Ada | is a | vegetarian', 'Ada | loves | steak'),
   pair('three', 'Ada | likes | tea', 'Ada | likes | coffee'),

@@ -7,7 +7,7 @@ import { countInline } from '../../src/text/tokens.ts'
 const at = new Date('2026-05-01T09:00:00Z')
 const said = (speaker: string, text: string): Said => ({ speaker, at, text })
 
-export const TURNS: Said[] = [
+const TURNS: Said[] = [
   said('ada', 'Shall we sail to the island in May? The boat needs a new sail first.'),
   said('bob', 'Yes. I will book the boat for 12 May, and the harbour has a sailmaker.'),
   said('ada', 'Good. Who brings food for the trip?'),

@@ -71,7 +71,7 @@ export function connect(url: string, actor: string) {
 
   /** The one answer to a query or mutation; throws what is wrong with it. */
   async function ask<T>(query: string, variables: Record<string, unknown>): Promise<T> {
-    for await (const { data, errors } of client.iterate<Record<string, unknown>>({ query, variables })) {
+    for await (const { data, errors } of client.iterate({ query, variables })) {
       if (errors?.length) throw new Error(errors[0]!.message)
       const [answer] = Object.values(data!) as (T & { code?: string; message?: string })[]
       if (answer?.code) throw new Error(`${answer.code}: ${answer.message}`)
@@ -86,7 +86,7 @@ export function connect(url: string, actor: string) {
     if (event.__typename !== 'TurnDelta') return event
     const known = texts.get(event.turnId!) ?? ''
     // Ranges may begin anew after a drop: what is known already is said once.
-    const text = known.slice(0, event.start!) + event.text!
+    const text = known.slice(0, event.start) + event.text!
     texts.set(event.turnId!, text)
     return { ...event, start: known.length, text: text.slice(known.length) }
   }

@@ -10,10 +10,8 @@ const COLOURS: Record<string, Style> = { ada: 'yellow', scout: 'cyan', scribe: '
 const NAME = 8
 const WIDEST = 88
 
-export type Screen = ReturnType<typeof createScreen>
-
 export function createScreen(out: NodeJS.WriteStream) {
-  const isTerminal = out.isTTY === true
+  const isTerminal = out.isTTY
   const hasColours = isTerminal && !process.env.NO_COLOR
   const width = Math.min(out.columns || WIDEST, WIDEST)
   const paint = (style: Style, text: string) => (hasColours ? styleText(style, text) : text)

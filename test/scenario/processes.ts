@@ -97,7 +97,7 @@ export async function createServerProcess(site: Site): Promise<Server> {
   }
 }
 
-export async function post<T>(server: Server, query: string, variables: object): Promise<T> {
+async function post<T>(server: Server, query: string, variables: object): Promise<T> {
   const response = await fetch(`http://${server.url}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-tenant': tenant },

@@ -1,6 +1,6 @@
 // What the contract cannot see: what is held in memory, and when it is not believed.
 
-import type { Pool, QueryConfig } from 'pg'
+import type { QueryConfig } from 'pg'
 import { describe, expect, it, vi } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
@@ -40,7 +40,7 @@ describe('vectors in memory', () => {
           return result
         }
       },
-    }) as Pool
+    })
     const vectors = createEmbeddedVectors(slow)
     const size = async () => (await vectors.scan(EMBEDDER, [conversationId], EAST)).get(conversationId)?.size ?? 0
     await vectors.write(EMBEDDER, places.slice(0, 1))

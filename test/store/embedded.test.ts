@@ -46,7 +46,7 @@ function run(dataDir: string, code: string): { child: ChildProcess; says: AsyncI
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   cleanups.push(() => kill(child))
-  return { child, says: createInterface({ input: child.stdout! })[Symbol.asyncIterator]() }
+  return { child, says: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
 }
 
 async function kill(child: ChildProcess): Promise<void> {

@@ -108,8 +108,9 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
   it('outlives a note on a job that cannot be written', async () => {
     let isLost = false
     const query = opened.pool.query.bind(opened.pool) as (...args: unknown[]) => Promise<unknown>
-    vi.spyOn(opened.pool, 'query').mockImplementation(((...args: unknown[]) =>
-      isLost ? Promise.reject(new Error('the database is away')) : query(...args)) as never)
+    vi.spyOn(opened.pool, 'query').mockImplementation((...args: unknown[]) =>
+      isLost ? Promise.reject(new Error('the database is away')) : query(...args),
+    )
     const told: string[] = []
     const jobs = createJobQueue(opened.pool, (error) => told.push(error.message))
     queues.push(jobs)

@@ -81,7 +81,7 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
   return reading
 }
 
-export const isJournal = (event: ConversationEvent): event is JournalEvent => event.seq !== null
+const isJournal = (event: ConversationEvent): event is JournalEvent => event.seq !== null
 export const seqsOf = ({ events }: Reading): number[] => events.filter(isJournal).map(({ seq }) => seq)
 /** Whether it has come as far as that entry. */
 export const sawSeq =

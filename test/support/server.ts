@@ -40,7 +40,7 @@ export function useServer(backend: Backend, env: Record<string, string> = {}): T
     port = await server.listen()
   })
   const close = async () => {
-    await Promise.all(clients.splice(0).map((client) => client.dispose()))
+    await Promise.all(clients.splice(0).map(async (client) => client.dispose()))
     await server.close()
   }
   afterAll(close)

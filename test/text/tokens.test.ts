@@ -48,13 +48,13 @@ describe('counting', () => {
 
   it('is the same inline and in the worker', async () => {
     const texts = [PROSE.repeat(400), 'x'.repeat(20_000), ' '.repeat(20_000), 'a\n'.repeat(10_000), '🎉'.repeat(10_000)]
-    const counted = await Promise.all(texts.map((text) => counter.count(text)))
+    const counted = await Promise.all(texts.map(async (text) => counter.count(text)))
     expect(counted).toEqual(texts.map(countInline))
   })
 
   it('answers many that ask at once each with their own', async () => {
     const texts = Array.from({ length: 20 }, (_, i) => 'one two three '.repeat(1_200 + i))
-    expect(await Promise.all(texts.map((text) => counter.count(text)))).toEqual(texts.map(plain))
+    expect(await Promise.all(texts.map(async (text) => counter.count(text)))).toEqual(texts.map(plain))
   })
 
   it.each([

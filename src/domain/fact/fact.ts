@@ -15,7 +15,7 @@ import { LONGEST, normaliseText } from './content-hash.ts'
 /** A fact as `viewer` sees it. */
 export type Fact = FactRow & { viewer: Viewer }
 
-export const seenBy =
+const seenBy =
   (viewer: Viewer) =>
   (row: FactRow): Fact => ({ ...row, viewer })
 

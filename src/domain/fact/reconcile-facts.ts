@@ -24,7 +24,7 @@ import { subjectFor } from './user.ts'
 import { factTerms, lockConversations, noteFacts } from './write.ts'
 
 /** Facts of one set that are looked at, unless another number is asked for, and at most. */
-export const FACTS = 50
+const FACTS = 50
 const MOST = 500
 /** Attempts where facts change while they are compared; the last one settles what did not. */
 const ATTEMPTS = 5

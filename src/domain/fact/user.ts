@@ -9,7 +9,7 @@ export type Person = { actor: string; displayName: string | null }
 const fold = (text: string) => normaliseText(text).toLowerCase()
 
 /** What somebody may be called: by id, whole name, or its first word. */
-export const namesOf = ({ actor, displayName }: Person): string[] => {
+const namesOf = ({ actor, displayName }: Person): string[] => {
   const whole = fold(displayName ?? '')
   const first = whole.split(' ')[0]!
   return [...new Set([fold(actor), whole, first].filter((each) => each !== ''))]

@@ -85,7 +85,7 @@ export function rank<T extends Candidate>(
 }
 
 /** Each signal of a candidate, 0 to 1 (similarity −1 to 1), before its weight. */
-export function signals(question: Question, candidate: Candidate): Record<Signal, number> {
+function signals(question: Question, candidate: Candidate): Record<Signal, number> {
   const { cues, beside } = candidate
   const meaning = beside.reduce((sum, each) => sum + BESIDE * each, candidate.similarity ?? 0)
   return {

@@ -41,7 +41,7 @@ export const parts = z.array(partInput).min(1, 'must not be empty').max(1000, 'm
 /** The stored form of parts that were parsed by `partInput`. */
 export function toParts(inputs: readonly z.output<typeof partInput>[]): ContentPart[] {
   return inputs.map((input): ContentPart => {
-    if (given(input.text)) return { type: 'text', text: input.text! }
+    if (given(input.text)) return { type: 'text', text: input.text }
     if (input.toolCall) return { type: 'toolCall', ...input.toolCall, arguments: input.toolCall.arguments ?? null }
     if (input.toolResult) return { type: 'toolResult', ...input.toolResult, result: input.toolResult.result ?? null }
     if (input.file) return { type: 'file', ...input.file }

@@ -119,6 +119,6 @@ function pauseOf(headers: Headers | undefined): number | null {
 /** The innermost cause: fetch says "fetch failed" and hides it. */
 function causeOf(error: unknown): string {
   let inner = error as { message?: string; code?: string; cause?: unknown }
-  while (inner?.cause instanceof Error) inner = inner.cause as typeof inner
+  while (inner?.cause instanceof Error) inner = inner.cause
   return inner?.message || inner?.code || String(error)
 }

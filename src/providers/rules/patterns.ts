@@ -233,7 +233,7 @@ export const RULES: Rule[] = [
   rule(`(?:i|we) (?:can )?(?:also |both )?speak (.+)$`, ([, what]) =>
     /\b(?:no|little|bit|not|some|broken|words?|learning)\b/i.test(what!)
       ? null
-      : [...what!.matchAll(languages)].map(([language]) => told('speaks', language!)),
+      : [...what!.matchAll(languages)].map(([language]) => told('speaks', language)),
   ),
   rule(`(?:i|we) ${NOT} (eat|drink) (.+)$`, ([, verb, what], { name }) =>
     told(`does not ${verb!.toLowerCase()}`, thing(what!.replace(/^any /i, ''), name)),

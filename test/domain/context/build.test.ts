@@ -140,14 +140,14 @@ describe.each(backends)('a context on $name', (backend) => {
     const summary = await summarize(world.deps, tenant.as('owner'), { conversationId })
     expect(texts(await build(tenant, conversationId)).slice(2)).toEqual(['This is what was said as number 20.'])
     const small = await build(tenant, conversationId, { tokenBudget: 180 })
-    expect(left(small).map(({ kind, sourceIds }) => [kind, sourceIds[0]])).toContainEqual(['SUMMARY', summary!.id])
+    expect(left(small).map(({ kind, sourceIds }) => [kind, sourceIds[0]])).toContainEqual(['SUMMARY', summary.id])
     expect(texts(small).slice(-2)).toEqual([19, 20].map((n) => `This is what was said as number ${n}.`))
     await fill(tenant, conversationId, 21, 24)
     for (const strategy of ['SUMMARIZATION', 'HYBRID'] as const) {
       const context = await build(tenant, conversationId, { strategy })
       const [prompt, front, ...rest] = context.messages
       expect([prompt!.kind, front!.kind, front!.role]).toEqual(['SYSTEM_PROMPT', 'SUMMARY', 'SYSTEM'])
-      expect(front).toMatchObject({ sources: [summary!.id], content: expect.stringContaining(summary!.content) })
+      expect(front).toMatchObject({ sources: [summary.id], content: expect.stringContaining(summary.content) })
       expect(rest.map(({ content }) => content)).toEqual(
         [21, 22, 23, 24].map((n) => `This is what was said as number ${n}.`),
       )

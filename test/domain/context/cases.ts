@@ -102,7 +102,7 @@ export const cases: fc.Arbitrary<Case> = fc
           text,
           tokenCount: 0,
           parts: typeof content === 'string' ? null : content,
-        } as Said & { pinned: boolean }
+        }
       })
       .filter(({ status, parts, text }) => status === 'ABORTED' || parts !== null || text.trim() !== '')
     return {

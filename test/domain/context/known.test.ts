@@ -143,7 +143,7 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
     const facts = await told(places)
     await tenant.say(conversationId, 'ada', 'Hello.')
     const context = await build({ tokenBudget: 1_500 })
-    const [message] = context.messages.filter(({ kind }) => kind === 'FACT')
+    const message = context.messages.find(({ kind }) => kind === 'FACT')
     expect(message!.tokens).toBeLessThanOrEqual((0.2 / 0.8) * 1_500)
     const shown = message!.sources.length
     expect(shown).toBeGreaterThan(5)

@@ -93,9 +93,9 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
 
     it.concurrent('finds within some seconds what was written, said and deleted', async () => {
       const [journal, open_, gone] = [await losing(), await losing(), await losing()]
-      const places = [journal, open_, gone].map(({ place }) => `conversation:${place}`)
+      const places = new Set([journal, open_, gone].map(({ place }) => `conversation:${place}`))
       const before = other.wire.lose
-      other.wire.lose = (message, topic) => places.includes(topic) || before(message, topic)
+      other.wire.lose = (message, topic) => places.has(topic) || before(message, topic)
       const { seq } = await say('unheard', {}, journal.place)
       const turnId = await open({}, open_.place)
       await write(turnId, 'unheard')
@@ -129,11 +129,11 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
       const { pool } = other.deps
       const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
       let failures = 0
-      const spy = vi.spyOn(pool, 'query').mockImplementation(((...args: unknown[]) => {
+      const spy = vi.spyOn(pool, 'query').mockImplementation((...args: unknown[]) => {
         const { name, values } = args[0] as { name?: string; values?: unknown[] }
         if (name !== 'read-journal' || !values?.includes(place) || failures++ > 0) return query(...args)
         return Promise.reject(new Error('the connection broke'))
-      }) as never)
+      })
       const { seq } = await say('unread', {}, place)
       await reading.until('the turn', sawSeq(seq))
       expect(failures).toBeGreaterThan(1)

@@ -225,7 +225,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       const results = await Promise.allSettled([commit(), abortTurn(other.deps, ada, { turnId })])
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
       expect(await head()).toBe(before! + 1)
-      expect((await stored()).status).toBe(results[0]!.status === 'fulfilled' ? 'COMMITTED' : 'ABORTED')
+      expect((await stored()).status).toBe(results[0].status === 'fulfilled' ? 'COMMITTED' : 'ABORTED')
     }
   })
 

@@ -136,7 +136,7 @@ describe('an answer', () => {
     ['something else', () => ({ error: 'model not loaded' }), /not with embeddings\. Check OPENAI_BASE_URL/, false],
     ['nothing', () => null, /not with embeddings/, false],
   ])('with %s is refused, and not asked for again', async (_, make, message, retryable) => {
-    server.next(replies(make as never))
+    server.next(replies(make))
     const failure = await failureOf(client().embed(texts))
     expect(failure.message).toMatch(message)
     expect(failure.message).toContain(`openai:some-model:8 at ${server.url} `)

@@ -50,7 +50,7 @@ export function toOpenAi(step: Step): OpenAiMessage[] {
     case 'user': {
       const { name } = step.message
       const content = blocks<Image>(step.parts, (part) =>
-        part.type === 'file' && /^image\//.test(part.mediaType) && /^(https?|data):/.test(part.url)
+        part.type === 'file' && part.mediaType.startsWith('image/') && /^(https?|data):/.test(part.url)
           ? { type: 'image_url', image_url: { url: part.url } }
           : inWords(part),
       )

@@ -110,5 +110,5 @@ export const blocks = <Block>(parts: readonly ContentPart[], block: (part: Conte
 /** A single text is said as such, without a list around it. */
 export function plainly<Block extends { type: string }>(content: (Block | Text)[]): string | (Block | Text)[] {
   const [first] = content
-  return content.length === 1 && first!.type === 'text' && 'text' in first! ? (first.text as string) : content
+  return content.length === 1 && first!.type === 'text' && 'text' in first! ? first.text : content
 }
