@@ -94,7 +94,9 @@ describe('docs/architecture.md', () => {
       const names = [...row.matchAll(/(?<=^| )[\w-]+(?:\/|\.(?:ts|prisma)\b)/g)].map(([name]) => name)
       const parent = row.startsWith(' ') ? 'src/' : ''
       // A row shows one folder and folders inside it, or a few files.
-      return names.map((name, index) => (index > 0 && names[0]!.endsWith('/') ? parent + names[0] + name : parent + name))
+      return names.map((name, index) =>
+        index > 0 && names[0]!.endsWith('/') ? parent + names[0] + name : parent + name,
+      )
     })
     expect(shown.length).toBeGreaterThan(20)
     expect(shown.filter((path) => !existsSync(join(root, path)))).toEqual([])
