@@ -7,6 +7,7 @@ import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { variables } from '../src/config/config.ts'
 import * as errors from '../src/errors.ts'
+import { innerImports, readSources } from './architecture/source.ts'
 import { anchors, blocks, documents, readDocument, root, table, unquoted, type Document } from './support/documents.ts'
 
 const { scripts, ...packageJson } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -104,11 +105,26 @@ describe('docs/architecture.md', () => {
     expect(entries.filter((path) => !shown.includes(path))).toEqual([])
   })
 
-  it('shows the folders of the domain, all of them', () => {
-    const shown = blocks(document('docs/architecture.md'), 'mermaid').map(({ text }) => text)
-    const picture = shown.find((text) => text.includes('background/'))!
-    const folders = namesIn('src/domain').filter((name) => !name.includes('.'))
-    expect(folders.filter((name) => !picture.includes(`${name}/`))).toEqual([])
+  it('shows every folder of the domain, above the folders that it imports', () => {
+    const pictures = blocks(document('docs/architecture.md'), 'mermaid').map(({ text }) => text)
+    const picture = pictures.find((text) => text.includes('background/'))!
+    const shown = [...new Set([...picture.matchAll(/([a-z-]+)\//g)].map(([, folder]) => folder!))]
+    expect(shown.toSorted()).toEqual(namesIn('src/domain').filter((name) => !name.includes('.')))
+
+    const folderOf = (path: string) => /^src\/domain\/([a-z-]+)\//.exec(path)?.[1]
+    const imports = readSources('src/domain').flatMap((file) => {
+      const from = folderOf(file.path)
+      return innerImports(file).flatMap(({ to }) => {
+        const folder = folderOf(to)
+        return from && folder && from !== folder ? [`${from} → ${folder}`] : []
+      })
+    })
+    expect(imports.length).toBeGreaterThan(10)
+    const upwards = [...new Set(imports)].filter((each) => {
+      const [from, to] = each.split(' → ').map((folder) => shown.indexOf(folder))
+      return from! >= to!
+    })
+    expect(upwards).toEqual([])
   })
 })
 
