@@ -12,6 +12,9 @@ import { backends, newDataDir } from './support/backend.ts'
 import { blocks, readDocument, root } from './support/documents.ts'
 import { createProxy } from './support/proxy.ts'
 
+// Each example starts a process or waits for background work.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
 let server: RunningServer
 beforeAll(async () => {
   server = await startServer(backends[0]!)
@@ -77,7 +80,7 @@ describe('the commands of README.md', () => {
           expect(events.slice(0, -1).map((line) => `data: ${line}`)).toEqual(streamed)
           expect(JSON.parse(events.at(-1)!).data.conversationEvents.turn.actor).toBe('helper')
         },
-        { timeout: 20_000, interval: 100 },
+        { timeout: 60_000, interval: 100 },
       )
     } finally {
       process.kill(-shell.pid!, 'SIGKILL')
@@ -104,7 +107,7 @@ describe('docs/recall.md', () => {
         }
         expect(got).toEqual(expected)
       },
-      { timeout: 20_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     )
   })
 })
