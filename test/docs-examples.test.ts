@@ -1,0 +1,180 @@
+// The documents' examples, run on a server as it starts by itself: the commands of README.md print the answers below
+// them, the recall example returns its hit, the client misses no event, and the library example runs.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startServer, type RunningServer } from './demo/server.ts'
+import { backends, newDataDir } from './support/backend.ts'
+import { blocks, readDocument, root } from './support/documents.ts'
+import { createProxy } from './support/proxy.ts'
+
+// Each example starts a process or waits for background work.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+let server: RunningServer
+beforeAll(async () => {
+  server = await startServer(backends[0]!)
+})
+afterAll(() => server.stop())
+
+async function ask(query: string, variables: object = {}) {
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  })
+  return (await response.json()) as { data: any }
+}
+
+async function createConversation(key: string): Promise<string> {
+  const query = 'mutation ($key: String!) { createConversation(input: { key: $key }) { ... on Conversation { id } } }'
+  return (await ask(query, { key })).data.createConversation.id
+}
+
+const append = (conversationId: string, actor: string, content: string) =>
+  ask('mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn { seq } } }', {
+    input: { conversationId, turn: { actor, role: 'USER', content } },
+  })
+
+/** Beside the packages that the code imports. */
+async function writeModule(name: string, code: string): Promise<string> {
+  const directory = join(root, 'node_modules/.cache')
+  const file = join(directory, `${process.pid}-${name}`)
+  await mkdir(directory, { recursive: true })
+  await writeFile(file, code)
+  return file
+}
+
+describe('the commands of README.md', () => {
+  it('print the answers below them when run as they stand', async () => {
+    const shown = blocks(readDocument('README.md'), 'sh', 'json', 'text')
+    const steps = shown.flatMap(({ language, text }, index) =>
+      language === 'sh' && /\bcurl\b/.test(text) ? [{ command: text, answer: shown[index + 1]! }] : [],
+    )
+    expect(steps.map(({ answer }) => answer.language)).toEqual(['text', 'json', 'text', 'json', 'json'])
+    const [first] = steps
+    expect(first!.command).toMatch(/^URL=http:\/\/127\.0\.0\.1:4000\/graphql\n/)
+    const commands = steps.map(({ command }) => command).join("printf '\\n'\n")
+    const script = commands.replace(/^URL=.*$/m, `URL=${server.url}`)
+
+    // In a process group of its own, so that the subscription in the background can be ended with it.
+    const shell = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+    let out = ''
+    shell.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+    try {
+      const streamed = steps[2]!.answer.text.match(/^data: .*$/gm)!
+      const answers = steps.filter(({ answer }) => answer.language === 'json').map(({ answer }) => answer.text)
+      expect([streamed.length, answers.length]).toEqual([3, 3])
+      await vi.waitFor(
+        () => {
+          expect(out).toMatch(/^conv_[0-9A-Z]{26}$/m)
+          const printed = out.match(/\{"data":.*\}/g) ?? []
+          const events = printed.filter((line) => line.includes('conversationEvents'))
+          const others = printed.filter((line) => !line.includes('conversationEvents'))
+          expect(others.map((line) => JSON.parse(line))).toEqual(answers.map((text) => JSON.parse(text)))
+          // The turn that is appended next follows the events that the page shows.
+          expect(events.slice(0, -1).map((line) => `data: ${line}`)).toEqual(streamed)
+          expect(JSON.parse(events.at(-1)!).data.conversationEvents.turn.actor).toBe('helper')
+        },
+        { timeout: 60_000, interval: 100 },
+      )
+    } finally {
+      process.kill(-shell.pid!, 'SIGKILL')
+    }
+  })
+})
+
+describe('docs/recall.md', () => {
+  it('shows the answer to its query, figures rounded', async () => {
+    const [query, answer] = blocks(readDocument('docs/recall.md'), 'graphql', 'json')
+    const expected = JSON.parse(answer!.text)
+    const [hit] = expected.data.recall.hits
+    const conversation = await createConversation('recalled')
+    for (const { actor, text } of [hit.neighbours[0], hit.memory, hit.neighbours[1]]) {
+      await append(conversation, actor, text)
+    }
+    // Until the vectors are computed, similarity is null.
+    await vi.waitFor(
+      async () => {
+        const got = await ask(query!.text, { conversation })
+        for (const figure of ['score', 'similarity', 'textScore']) {
+          expect(got.data.recall.hits[0][figure], figure).toBeCloseTo(hit[figure], 1)
+          got.data.recall.hits[0][figure] = hit[figure]
+        }
+        expect(got).toEqual(expected)
+      },
+      { timeout: 60_000, interval: 200 },
+    )
+  })
+})
+
+describe('the client of docs/streaming-and-subscriptions.md', () => {
+  it('resumes after every lost connection and receives each entry once', async () => {
+    const proxy = await createProxy(server.url)
+    const code = blocks(readDocument('docs/streaming-and-subscriptions.md'), 'js')[0]!.text
+    expect(code).toContain('ws://127.0.0.1:4000/graphql')
+    const own = code.replace('ws://127.0.0.1:4000/graphql', proxy.url.replace(/^http/, 'ws'))
+    const file = await writeModule('client.mjs', own)
+    const { follow } = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as {
+      follow(conversation: string): AsyncGenerator<{ __typename: string; seq: number | null }>
+    }
+    try {
+      const conversation = await createConversation('followed')
+      const seqs: number[] = []
+      const following = (async () => {
+        for await (const { seq } of follow(conversation)) if (seq !== null) seqs.push(seq)
+      })()
+      const received = async (seq: number) => {
+        while (seqs.at(-1) !== seq) await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+      // Entry 1 is the author's joining.
+      for (let turn = 2; turn <= 10; turn++) {
+        await append(conversation, 'ada', `turn ${turn}`)
+        if (turn % 3 !== 0) continue
+        await received(turn)
+        await proxy.cut()
+        await append(conversation, 'ada', 'appended while the client is away')
+        turn += 1
+        // As long as a server takes to start again: new connections are refused meanwhile.
+        await new Promise((resolve) => setTimeout(resolve, 1_200))
+        await proxy.mend()
+      }
+      await received(10)
+      expect(seqs).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+
+      await ask(`mutation { deleteConversation(id: "${conversation}") { ... on ErasureReceipt { conversations } } }`)
+      await following
+      await expect(follow(conversation).next()).rejects.toThrow(/no conversation/)
+    } finally {
+      await rm(file)
+      await proxy.close()
+    }
+  })
+})
+
+describe('the example of docs/library.md', () => {
+  it('appends a turn and prints the messages of its context', async () => {
+    const [example] = blocks(readDocument('docs/library.md'), 'ts')
+    const door = pathToFileURL(join(root, 'src/index.ts')).href
+    expect(example!.text).toContain("from 'colloquy'")
+    const file = await writeModule('library.mts', example!.text.replace("'colloquy'", `'${door}'`))
+    const dataDir = await newDataDir()
+    try {
+      const child = spawn(process.execPath, ['--import', 'tsx', file], {
+        cwd: root,
+        env: { ...process.env, DATA_DIR: dataDir, DATABASE_URL: '', REDIS_URL: '' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      let out = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+      const [code] = await once(child, 'close')
+      expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("[ 'Good morning.' ]") })
+    } finally {
+      await Promise.all([rm(file), rm(dataDir, { recursive: true })])
+    }
+  })
+})

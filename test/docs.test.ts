@@ -1,0 +1,195 @@
+// The documents agree with the repository: settings, scripts, errors, operations, links and paths. What they show in
+// action is run by docs-examples.test.ts.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { buildSchema, parse, validate } from 'graphql'
+import { describe, expect, it } from 'vitest'
+import { variables } from '../src/config/config.ts'
+import * as errors from '../src/errors.ts'
+import { innerImports, readSources } from './architecture/source.ts'
+import { anchors, blocks, documents, readDocument, root, table, unquoted, type Document } from './support/documents.ts'
+
+const { scripts, ...packageJson } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  version: string
+  scripts: Record<string, string>
+}
+const namesIn = (folder: string) => readdirSync(join(root, folder))
+const document = (path: string): Document => documents.find((each) => each.path === path)!
+
+/** Links to files of the repository, from its root. */
+const linksOf = ({ path, prose }: Document) =>
+  [...prose.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].map(([, to, anchor]) => ({
+    to: to === '' ? path : normalize(join(dirname(path), to!)),
+    anchor,
+  }))
+
+describe('README.md', () => {
+  it('is at most 200 lines long', () => {
+    expect(document('README.md').text.trimEnd().split('\n').length).toBeLessThanOrEqual(200)
+  })
+
+  it('links to every page of docs/ and to the other documents', () => {
+    const linked = new Set(linksOf(document('README.md')).map(({ to }) => to))
+    const others = documents.map(({ path }) => path).filter((path) => path !== 'README.md')
+    expect(others.filter((path) => !linked.has(path))).toEqual([])
+  })
+})
+
+describe('docs/configuration.md', () => {
+  it('lists every setting with its default and meaning, in the order of config.ts', () => {
+    const rows = table(document('docs/configuration.md'), '| Variable |').map(([name, value, meaning]) => ({
+      name: unquoted(name!),
+      default: unquoted(value!) || undefined,
+      meaning,
+    }))
+    expect(rows).toEqual(variables)
+  })
+})
+
+describe('docs/concepts.md', () => {
+  it('lists every error class with its code', () => {
+    const made: errors.DomainError[] = [
+      errors.InvalidInput.at('x', 'y'),
+      new errors.NotFound('x', 'y'),
+      new errors.NotAllowed('x'),
+      new errors.Conflict('x'),
+      new errors.StreamClosed('x', 'y'),
+      new errors.ProviderFailed('x', true),
+      new errors.BudgetTooSmall(1, 2),
+    ]
+    const classes = made.map((error) => error.constructor.name)
+    const exported = Object.keys(errors).filter((name) => name !== 'DomainError')
+    expect(classes.toSorted()).toEqual(exported.sort())
+    const rows = table(document('docs/concepts.md'), '| Code |').map(([code, type]) => [
+      unquoted(code!),
+      unquoted(type!),
+    ])
+    expect(rows).toEqual(made.map(({ code, constructor }) => [code, constructor.name]))
+  })
+})
+
+describe('docs/streaming-and-subscriptions.md', () => {
+  it('names a test for every rule of the protocol', () => {
+    const rules = table(document('docs/streaming-and-subscriptions.md'), '| Rule |')
+    expect(rules.length).toBeGreaterThan(7)
+    for (const [rule, tests] of rules) expect(tests, rule).toMatch(/\]\(\.\.\/test\/[\w/-]+\.test\.ts\)/)
+  })
+})
+
+describe('docs/operations.md', () => {
+  it('gives the default of every threshold', () => {
+    const rows = table(document('docs/operations.md'), '| Threshold |')
+    const expected = variables
+      .filter(({ name }) => name.endsWith('_EVERY_N'))
+      .map(({ name, default: value }) => [name, value])
+    expect(rows.map(([name, value]) => [unquoted(name!), value!.replace(/: off$/, '')])).toEqual(expected)
+  })
+})
+
+describe('docs/architecture.md', () => {
+  it('shows the layout as it is, with every folder and file of src', () => {
+    const layout = blocks(document('docs/architecture.md'), 'text').find(({ text }) => text.startsWith('prisma/'))!.text
+    const rows = layout.split('\n').filter((row) => row !== 'src/' && row !== '')
+    const shown = rows.flatMap((row) => {
+      const names = [...row.matchAll(/(?<=^| )[\w-]+(?:\/|\.(?:ts|prisma)\b)/g)].map(([name]) => name)
+      const parent = row.startsWith(' ') ? 'src/' : ''
+      // A row shows one folder and folders inside it, or a few files.
+      return names.map((name, index) =>
+        index > 0 && names[0]!.endsWith('/') ? parent + names[0] + name : parent + name,
+      )
+    })
+    expect(shown.length).toBeGreaterThan(20)
+    expect(shown.filter((path) => !existsSync(join(root, path)))).toEqual([])
+    const entries = namesIn('src').map((name) => (name.includes('.') ? `src/${name}` : `src/${name}/`))
+    expect(entries.filter((path) => !shown.includes(path))).toEqual([])
+  })
+
+  it('shows every folder of the domain, above the folders that it imports', () => {
+    const pictures = blocks(document('docs/architecture.md'), 'mermaid').map(({ text }) => text)
+    const picture = pictures.find((text) => text.includes('background/'))!
+    const shown = [...new Set([...picture.matchAll(/([a-z-]+)\//g)].map(([, folder]) => folder!))]
+    expect(shown.toSorted()).toEqual(namesIn('src/domain').filter((name) => !name.includes('.')))
+
+    const folderOf = (path: string) => /^src\/domain\/([a-z-]+)\//.exec(path)?.[1]
+    const imports = readSources('src/domain').flatMap((file) => {
+      const from = folderOf(file.path)
+      return innerImports(file).flatMap(({ to }) => {
+        const folder = folderOf(to)
+        return from && folder && from !== folder ? [`${from} → ${folder}`] : []
+      })
+    })
+    expect(imports.length).toBeGreaterThan(10)
+    const upwards = [...new Set(imports)].filter((each) => {
+      const [from, to] = each.split(' → ').map((folder) => shown.indexOf(folder))
+      return from! >= to!
+    })
+    expect(upwards).toEqual([])
+  })
+})
+
+describe('CHANGELOG.md', () => {
+  it('has a section for the version of package.json', () => {
+    expect(document('CHANGELOG.md').text).toContain(`\n## [${packageJson.version}]`)
+  })
+})
+
+describe('CONTRIBUTING.md', () => {
+  it('lists every script of package.json', () => {
+    const listed = table(document('CONTRIBUTING.md'), '| Script |').map(([script]) =>
+      unquoted(script!).replace(/^npm (run )?/, ''),
+    )
+    const internal = /^(pre|post)|^prepare$/
+    expect(listed.sort()).toEqual(
+      Object.keys(scripts)
+        .filter((name) => !internal.test(name))
+        .sort(),
+    )
+  })
+})
+
+describe.each(documents)('$path', (page) => {
+  it('links to what exists, headings included', () => {
+    const broken = linksOf(page).filter(({ to, anchor }) => {
+      if (!existsSync(join(root, to))) return true
+      return anchor !== undefined && to.endsWith('.md') && !anchors(readDocument(to)).includes(anchor)
+    })
+    expect(broken).toEqual([])
+  })
+
+  it('names paths that exist', () => {
+    const folders = /^(src|test|docs|prisma|scripts|\.github|\.ci)\//
+    const paths = [...page.prose.matchAll(/`([^`\s]+)`/g)]
+      .map(([, path]) => path!)
+      .filter((path) => folders.test(path) && !/[<*]/.test(path))
+    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
+  it('names npm scripts that exist', () => {
+    const named = [...page.text.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b(?!:))/g)].map(
+      ([, run, own]) => run ?? own!,
+    )
+    expect(named.filter((name) => !scripts[name])).toEqual([])
+  })
+
+  it('names settings that exist', () => {
+    const known = new Set(variables.map(({ name }) => name))
+    const outside = /^(NODE_ENV|TEST_DATABASE_URL|TEST_REDIS_URL)$/
+    const named = [...page.text.matchAll(/(?<![\w.])([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)=/g)].map(([, name]) => name!)
+    expect(named.filter((name) => !known.has(name) && !outside.test(name))).toEqual([])
+  })
+
+  it('shows operations that the schema has', () => {
+    const schema = buildSchema(readFileSync(join(root, 'schema.graphql'), 'utf8'))
+    for (const { text, line } of blocks(page, 'graphql')) {
+      expect(validate(schema, parse(text)), `line ${line}`).toEqual([])
+    }
+  })
+
+  it('calls a conversation a conversation', () => {
+    const rooms = page.text.match(/\brooms?\b/gi) ?? []
+    // The one definition: a conversation is a room that several agents and people share.
+    const definitions = page.text.match(/is a room that/g) ?? []
+    expect(rooms.length).toBe(definitions.length)
+  })
+})
