@@ -12,7 +12,7 @@ import { startServer, startWorker, type ServerProcess, type Worker } from './pro
 import { TEXT } from './raw-append.ts'
 import { openWorld, withDatabase, type Bench } from './services.ts'
 
-const SUBSCRIBERS = 1_000
+export const SUBSCRIBERS = 1_000
 const ROUNDS = 5
 const BURST_ROUNDS = 3
 /** Single turns of a round, one each 100 ms. */
@@ -43,7 +43,7 @@ const DELTA = `mutation Go($turn: ID!, $text: String!, $start: Int!) {
 }`
 
 /** A server with a full conversation, and its driver. */
-type Side = {
+export type Side = {
   server: ServerProcess
   conversationId: string
   subscribers: Worker<Asked, Found>
@@ -75,7 +75,7 @@ async function withConnections<T>(
 const arrived = async ({ subscribers }: Side) => (await subscribers.ask({ do: 'await', ms: PATIENCE_MS })) as Arrived
 
 /** Fills the conversation, and waits until every subscription is live: a turn appended by then reaches all. */
-async function enter(server: ServerProcess, conversationId: string, progress: Bench['progress']): Promise<Side> {
+export async function enter(server: ServerProcess, conversationId: string, progress: Bench['progress']): Promise<Side> {
   const subscribers = startWorker<Asked, Found>('./fan-out-subscribers.ts')
   const side: Side = { server, conversationId, subscribers, turns: [] }
   await subscribers.ask({
@@ -107,10 +107,10 @@ function check(
 }
 type Message = { type: string; payload: { data?: { conversationEvents: Record<string, unknown> } } }
 
-type Singles = Latencies & { cpu: number }
+export type Singles = Latencies & { cpu: number }
 
 /** Turns at 10 a second: latencies from sending one to each arrival; processor time of the server a delivery, in µs. */
-async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
+export async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
   const { server, subscribers, conversationId } = side
   await subscribers.ask({ do: 'expect', frames: SINGLES })
   const since: number[] = []
@@ -138,7 +138,7 @@ async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
 }
 
 /** Deltas a second that came to subscribers, from the first request to the last arrival. */
-async function burst(side: Side): Promise<number> {
+export async function burst(side: Side): Promise<number> {
   const { subscribers, turns } = side
   await subscribers.ask({ do: 'expect', frames: DELTAS })
   const sent = new Map<string, string>(turns.map(({ id }) => [id, '']))
@@ -172,7 +172,7 @@ async function burst(side: Side): Promise<number> {
 }
 type Delta = { turnId: string; start: number; end: number; text: string }
 
-async function openTurns(side: Side): Promise<void> {
+export async function openTurns(side: Side): Promise<void> {
   await withConnections(side, 1, async ([connection]) => {
     for (let index = 0; index < WRITERS; index++) {
       side.turns.push({

@@ -3,6 +3,7 @@
 
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
@@ -41,35 +42,49 @@ export type ServerProcess = {
 
 const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** What `npm start` gives to node, without the file: every server here is started so, the rivals too. */
-async function startOptions(): Promise<string[]> {
-  const { scripts } = JSON.parse(await readFile(fileOf('package.json'), 'utf8')) as { scripts: { start: string } }
-  const [node, ...options] = scripts.start.split(' ')
-  if (node !== 'node' || options.pop() !== 'src/bin.ts') throw new Error(`npm start is: ${scripts.start}`)
-  return options
+/** The arguments that `npm start` of a checkout gives to node, the file last. */
+async function startArguments(root: string): Promise<string[]> {
+  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
+  const [node, ...args] = scripts.start.split(' ')
+  if (node !== 'node') throw new Error(`npm start is: ${scripts.start}`)
+  return args
 }
 
 /**
- * Starts a server by its file in the repository, and resolves when it has printed its url. BENCH_PROFILE, a directory,
- * has node write a processor profile of each there.
+ * Starts a server by its file in this repository, with the options of `npm start` (the rivals too), and resolves when it
+ * has printed its URL. BENCH_PROFILE names a directory for a processor profile of each server.
  */
 export async function startServer(path: string, env: Record<string, string>): Promise<ServerProcess> {
+  const options = (await startArguments(fileOf('.'))).slice(0, -1)
+  return startProcess(path, fileOf('.'), [...options, fileOf(path)], env)
+}
+
+/** Starts the server of a checkout of this repository, this one or another, as its `npm start` does. */
+export const startCheckout = async (root: string, env: Record<string, string>): Promise<ServerProcess> =>
+  startProcess(root, root, await startArguments(root), env)
+
+async function startProcess(
+  name: string,
+  cwd: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<ServerProcess> {
   const directory = process.env.BENCH_PROFILE
   const profile = directory ? ['--cpu-prof', `--cpu-prof-dir=${directory}`] : []
   const child = watch(
-    spawn(process.execPath, [...profile, ...(await startOptions()), fileOf(path)], {
-      cwd: fileOf('.'),
-      env: { ...process.env, PORT: '0', ...env },
+    spawn(process.execPath, [...profile, ...args], {
+      cwd,
+      env: { ...process.env, NODE_ENV: 'production', PORT: '0', ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
   )
   const port = await new Promise<number>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`${path} ended with ${code} before it was ready`)))
+    child.once('exit', (code) => reject(new Error(`${name} exited with ${code} before it was ready`)))
     createInterface({ input: child.stdout! }).on('line', (line) => {
       const url = /"url":"([^"]+)"/.exec(line)?.[1]
       if (url) resolve(Number(new URL(url).port))
       // pino: 50 is an error.
-      if (/"level":[56]0/.test(line)) console.error(`${path}: ${line}`)
+      if (/"level":[56]0/.test(line)) console.error(`${name}: ${line}`)
     })
   })
   return {

@@ -1,0 +1,233 @@
+// `npm run bench:compare -- DIRECTORY [rounds]`: the verbs of this checkout against those of another, in one run. Both
+// servers run on databases of their own on the same services, are filled alike over HTTP, and take turns; a figure is the
+// median of the rounds' ratios, above 1 where this checkout is faster.
+
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { burst, enter, openTurns, singles, SUBSCRIBERS, type Side } from './fan-out.ts'
+import { format, median, table } from './figures.ts'
+import { openConnection } from './http-client.ts'
+import type { Load, LoadResult } from './http-load.ts'
+import { endProcesses, startCheckout, startWorker, type ServerProcess, type Worker } from './process.ts'
+import { dropDatabases, findServices, withDatabase, type Services } from './services.ts'
+
+const ROUND_MS = 1_500
+const LARGE_TURNS = 2_000
+const CONVERSATIONS = 50
+const TURNS = 40
+const BATCH = 500
+
+const ERROR = '... on Error { message }'
+const CREATE = `mutation ($key: String!) {
+  createConversation(input: { key: $key, participants: [{ actor: "ada" }, { actor: "scout", kind: AGENT }] }) {
+    ... on Conversation { id } ${ERROR}
+  }
+}`
+const FOLLOWED = `mutation ($readers: [ParticipantInput!]!) {
+  createConversation(input: { participants: $readers, compaction: { strategy: NEVER } }) {
+    ... on Conversation { id } ${ERROR}
+  }
+}`
+const JOIN = `mutation ($id: ID!) {
+  addParticipant(input: { conversationId: $id, participant: { actor: "speaker", kind: AGENT } }) {
+    ... on Participant { actor } ${ERROR}
+  }
+}`
+const APPEND_ALL = `mutation ($id: ID!, $turns: [TurnInput!]!) {
+  appendTurns(input: { conversationId: $id, turns: $turns }) { ... on AppendTurnsPayload { turns { seq } } ${ERROR} }
+}`
+const APPEND = `mutation ($id: ID!) {
+  appendTurn(input: { conversationId: $id, turn: { role: USER, content: "The launch moves to a later day." } }) {
+    ... on Turn { seq } ${ERROR}
+  }
+}`
+const NODE = 'edges { node { id seq actor role text createdAt } }'
+const PAGE = `query ($id: ID!) { conversation(id: $id) { turns(last: 50) { ${NODE} } } }`
+const NESTED = `{ conversations(first: ${CONVERSATIONS}) { edges { node { id title turns(last: 20) { ${NODE} } } } } }`
+const RECALL = `query ($id: ID!, $query: String!) {
+  recall(input: { conversationId: $id, query: $query, k: 10 }) {
+    ... on Recall { hits { score memory { ... on Turn { seq text } } } } ${ERROR}
+  }
+}`
+const RECALL_ALL = `query ($query: String!) {
+  recall(input: { scope: TENANT, query: $query, k: 10 }) {
+    ... on Recall { hits { score memory { ... on Turn { seq text } } } } ${ERROR}
+  }
+}`
+const CONTEXT = `query ($id: ID!, $query: String!) {
+  buildContext(input: {
+    conversationId: $id, tokenBudget: 8000, recentTurns: 20, semanticRecall: { k: 10 }, query: $query
+  }) { ... on Context { tokens messages { content } } ${ERROR} }
+}`
+
+const WORDS = (
+  'the launch moves to another day because its review was not done and nobody read what billing wants harbour rome '
+  + 'garden invoice piano winter bridge market ticket summer doctor window coffee letter mountain river'
+).split(' ')
+const textOf = (number: number) =>
+  Array.from({ length: 30 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 11))) % WORDS.length]).join(' ')
+const QUERIES = ['when does the launch move', 'who pays the invoice', 'coffee in rome', 'the piano by the window']
+
+type Contestant = { server: ServerProcess; large: string; written: string[]; side: Side }
+
+async function ask<T>(port: number, query: string, variables: object): Promise<T> {
+  const connection = await openConnection(port)
+  try {
+    const { body } = await connection.post('/graphql', JSON.stringify({ query, variables }))
+    const { data, errors } = JSON.parse(body.toString()) as { data?: Record<string, T>; errors?: unknown }
+    const [value] = Object.values(data ?? {})
+    if (errors || value === undefined || (value as { message?: string }).message) throw new Error(body.toString())
+    return value
+  } finally {
+    connection.close()
+  }
+}
+
+/** The same conversations on either server: one large, many small, and some to write to. */
+async function fill({ port }: ServerProcess): Promise<{ large: string; written: string[] }> {
+  const create = async (key: string) => (await ask<{ id: string }>(port, CREATE, { key })).id
+  const append = async (id: string, count: number, offset: number) => {
+    for (let from = 0; from < count; from += BATCH) {
+      const turns = Array.from({ length: Math.min(BATCH, count - from) }, (_, index) => ({
+        role: index % 2 ? 'ASSISTANT' : 'USER',
+        actor: index % 2 ? 'scout' : 'ada',
+        content: textOf(offset + from + index),
+      }))
+      await ask(port, APPEND_ALL, { id, turns })
+    }
+  }
+  const large = await create('large')
+  await append(large, LARGE_TURNS, 0)
+  for (let index = 0; index < CONVERSATIONS; index++) await append(await create(`small-${index}`), TURNS, index * TURNS)
+  const written = await Promise.all(Array.from({ length: 16 }, (_, index) => create(`written-${index}`)))
+  for (;;) {
+    const { remaining } = await ask<{ remaining: number }>(port, '{ embedding { remaining } }', {})
+    if (remaining === 0) return { large, written }
+    await new Promise((done) => setTimeout(done, 200))
+  }
+}
+
+type Measure = {
+  what: string
+  run(contestant: Contestant): Promise<number>
+  better: 'larger' | 'smaller'
+  unit: string
+}
+
+function measures(load: Worker<Load, LoadResult>): Measure[] {
+  const rate = (
+    what: string,
+    connections: number,
+    bodies: (contestant: Contestant) => { query: string; variables: object }[],
+    sign: string,
+  ): Measure => ({
+    what,
+    unit: '/s',
+    better: 'larger',
+    async run(contestant) {
+      const sent = bodies(contestant).map((body) => JSON.stringify(body))
+      const { port } = contestant.server
+      return (await load.ask({ port, path: '/graphql', bodies: sent, connections, ms: ROUND_MS, sign })).perSecond
+    },
+  })
+  const queries = (query: string) => (contestant: Contestant) =>
+    QUERIES.map((text) => ({ query, variables: { id: contestant.large, query: text } }))
+  const appends = (contestant: Contestant) => contestant.written.map((id) => ({ query: APPEND, variables: { id } }))
+  return [
+    rate('append, 1 caller', 1, appends, '"seq"'),
+    rate('append, 16 callers', 16, appends, '"seq"'),
+    rate('page of 50 turns, 16 callers', 16, ({ large }) => [{ query: PAGE, variables: { id: large } }], '"seq"'),
+    rate('50 conversations × 20 turns, 16 callers', 16, () => [{ query: NESTED, variables: {} }], '"seq"'),
+    rate('recall in 2,000 turns, 1 caller', 1, queries(RECALL), '"seq"'),
+    rate('recall in 2,000 turns, 16 callers', 16, queries(RECALL), '"seq"'),
+    rate('recall in the tenant, 1 caller', 1, queries(RECALL_ALL), '"seq"'),
+    rate('context of 20 turns and 10 recalled, 1 caller', 1, queries(CONTEXT), '"tokens"'),
+    rate('context of 20 turns and 10 recalled, 16 callers', 16, queries(CONTEXT), '"tokens"'),
+    {
+      what: 'fan-out of single turns, server CPU per delivery',
+      unit: 'µs',
+      better: 'smaller',
+      run: async ({ side }) => (await singles(side)).cpu,
+    },
+    { what: 'fan-out of deltas, deliveries', unit: '/s', better: 'larger', run: ({ side }) => burst(side) },
+  ]
+}
+
+/** Rounds of both in turn, every other round in reverse order; prints a line a measure. */
+async function compare(rounds: number, measured: Measure[], ours: Contestant, theirs: Contestant): Promise<void> {
+  const rows: string[][] = []
+  for (const { what, run, better, unit } of measured) {
+    const found: [ours: number, theirs: number][] = []
+    await run(ours)
+    await run(theirs)
+    for (let round = 0; round < rounds; round++) {
+      const pair: [number, number] = [0, 0]
+      for (const index of round % 2 ? ([1, 0] as const) : ([0, 1] as const)) {
+        pair[index] = await run(index === 0 ? ours : theirs)
+      }
+      found.push(pair)
+    }
+    const ratios = found.map(([one, other]) => (better === 'larger' ? one / other : other / one))
+    const middle = (index: 0 | 1) => format(median(found.map((pair) => pair[index])))
+    rows.push([
+      what,
+      middle(0),
+      middle(1),
+      unit,
+      `${median(ratios).toFixed(2)}×`,
+      `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
+    ])
+    console.error(rows.at(-1)!.join('  '))
+  }
+  const header = ['', 'this', 'other', 'unit', 'ratio', 'range']
+  console.log(table(header, rows, (column) => column > 0 && column !== 3).join('\n'))
+}
+
+/** Runs `use` with the server of a checkout on a database of its own. */
+async function withContestant<T>(
+  root: string,
+  { databaseUrl, redisUrl }: Services,
+  redisDatabase: number,
+  use: (contestant: Contestant) => Promise<T>,
+): Promise<T> {
+  return withDatabase(databaseUrl, async (url) => {
+    const redis = Object.assign(new URL(redisUrl), { pathname: `/${redisDatabase}` }).href
+    const server = await startCheckout(root, { DATABASE_URL: url, REDIS_URL: redis, STREAM_LEASE_SECONDS: '3600' })
+    try {
+      const filled = await fill(server)
+      const readers = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
+      const { id: followed } = await ask<{ id: string }>(server.port, FOLLOWED, { readers })
+      await ask(server.port, JOIN, { id: followed })
+      const side = await enter(server, followed, (message) => console.error(`${root}: ${message}`))
+      await openTurns(side)
+      try {
+        return await use({ server, side, ...filled })
+      } finally {
+        await side.subscribers.stop()
+      }
+    } finally {
+      await server.stop()
+    }
+  })
+}
+
+const [other, rounds = '5'] = process.argv.slice(2)
+const services = findServices(process.env)
+if (!other || Array.isArray(services)) {
+  console.error(
+    Array.isArray(services)
+      ? `The comparison needs Postgres with pgvector, and Redis: set ${services.join(', and ')}.`
+      : 'Usage: npm run bench:compare -- DIRECTORY [rounds], with another checkout, installed, as the directory.',
+  )
+  process.exit(2)
+}
+process.once('SIGINT', () => {
+  endProcesses()
+  void dropDatabases().finally(() => process.exit(130))
+})
+const load = startWorker<Load, LoadResult>('./http-load.ts')
+await withContestant(fileURLToPath(new URL('../..', import.meta.url)), services, 1, (ours) =>
+  withContestant(resolve(other), services, 2, (theirs) => compare(Number(rounds), measures(load), ours, theirs)),
+)
+await load.stop()
+process.exit(0)
