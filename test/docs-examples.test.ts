@@ -156,25 +156,36 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
   })
 })
 
-describe('the example of docs/library.md', () => {
-  it('appends a turn and prints the messages of its context', async () => {
-    const [example] = blocks(readDocument('docs/library.md'), 'ts')
-    const door = pathToFileURL(join(root, 'src/index.ts')).href
-    expect(example!.text).toContain("from 'colloquy'")
-    const file = await writeModule('library.mts', example!.text.replace("'colloquy'", `'${door}'`))
+describe('the examples of docs/library.md', () => {
+  const examples = blocks(readDocument('docs/library.md'), 'ts').map(({ text }) => text)
+  const door = pathToFileURL(join(root, 'src/index.ts')).href
+
+  /** Runs an example on a database of its own; what it prints. */
+  async function runExample(name: string, code: string): Promise<string> {
+    expect(code).toContain("from 'colloquy'")
+    const file = await writeModule(name, code.replace("'colloquy'", `'${door}'`))
     const dataDir = await newDataDir()
     try {
       const child = spawn(process.execPath, ['--import', 'tsx', file], {
         cwd: root,
-        env: { ...process.env, DATA_DIR: dataDir, DATABASE_URL: '', REDIS_URL: '' },
+        env: { ...process.env, PORT: '0', DATA_DIR: dataDir, DATABASE_URL: '', REDIS_URL: '' },
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       let out = ''
       child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
       const [code] = await once(child, 'close')
-      expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("[ 'Good morning.' ]") })
+      expect(code, out).toBe(0)
+      return out
     } finally {
       await Promise.all([rm(file), rm(dataDir, { recursive: true })])
     }
+  }
+
+  it('append a turn and print the messages of its context', async () => {
+    expect(await runExample('library.mts', examples[0]!)).toContain("[ 'Good morning.' ]")
+  })
+
+  it('start and stop a server', async () => {
+    expect(await runExample('server.mts', examples[1]!)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/m)
   })
 })
