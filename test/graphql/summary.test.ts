@@ -36,6 +36,21 @@ describe.each(backends)('summaries on $name', (backend) => {
   const shown = (entries: { __typename: string; seq?: number; fromSeq?: number; toSeq?: number }[]) =>
     entries.map(({ seq, fromSeq, toSeq }) => seq ?? `${fromSeq}-${toSeq}`)
 
+  it('that were superseded are readable by node(id); those made stale by an edit are null', async () => {
+    const { conversationId, turns } = await conversationOf(6)
+    const summarize = async (turn: Answer) =>
+      (await ada(SUMMARIZE, { input: { conversationId, through: turn.id } })).summarize.id
+    const readable = async (id: string) =>
+      (await bob(`query ($id: ID!) { node(id: $id) { id ... on Summary { content } } }`, { id })).node !== null
+    const [first, second] = [await summarize(turns[1]), await summarize(turns[4])]
+    expect([await readable(first), await readable(second)]).toEqual([true, true])
+    const edit = `mutation ($id: ID!) {
+      supersedeTurn(input: { turnId: $id, turn: { role: USER, content: "edited" } }) { __typename }
+    }`
+    expect(await ada(edit, { id: turns[3].id })).toEqual({ supersedeTurn: { __typename: 'Turn' } })
+    expect([await readable(first), await readable(second)]).toEqual([true, false])
+  })
+
   it('are written on demand, and read by id, in the conversation and in its history', async () => {
     const { conversationId, turns } = await conversationOf(6)
     const { summarize } = await ada(SUMMARIZE, { input: { conversationId, through: turns[3].id } })

@@ -48,7 +48,7 @@ export async function getCoveringSummaries(
   return (await coveringSummaries(deps, viewer, [conversationId])).get(conversationId) ?? []
 }
 
-/** Those of the summaries that the viewer may have, keyed by id; replaced ones too, as what was said once. */
+/** The summaries that the viewer may see, by id, superseded ones included. A stale summary, which an edit made untrue, has no key. */
 export async function getSummaries(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,

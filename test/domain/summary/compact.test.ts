@@ -208,20 +208,24 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(late.seq).toBeGreaterThan(0)
   })
 
-  it('takes back what an edit has made untrue, and what was said before it stands', async () => {
+  it('makes summaries that cover an edited turn stale and unreadable, and those they replaced current again', async () => {
     const turns = await say(12)
     const ada = tenant.as('ada')
     const first = await summarize(deps, ada, { conversationId, through: turns[3]!.id })
-    await summarize(deps, ada, { conversationId, through: turns[8]!.id })
+    const second = await summarize(deps, ada, { conversationId, through: turns[8]!.id })
+    const readable = async () => [...(await getSummaries(deps, ada, [first.id, second.id])).keys()].sort()
+    expect(await readable()).toEqual([first.id, second.id].sort())
     await supersedeTurn(deps, ada, { turnId: turns[10]!.id, turn: turn('not covered') })
     expect((await check()).through).toBe(turns[8]!.rootSeq)
     await supersedeTurn(deps, ada, { turnId: turns[6]!.id, turn: turn('edited') })
     expect((await check()).current.map(({ id }) => id)).toEqual([first.id])
+    expect(await readable()).toEqual([first.id])
     const again = await summarize(deps, ada, { conversationId, through: turns[8]!.id })
     expect(model.asked.at(-1)!.turns.map(({ text }) => text)).toContain('edited')
     expect(again.fromSeq).toBe(turns[0]!.seq)
     await supersedeTurn(deps, ada, { turnId: turns[0]!.id, turn: turn('edited, too') })
     expect((await check()).current).toEqual([])
+    expect(await readable()).toEqual([])
     await summarize(deps, ada, { conversationId })
     await check()
   })
@@ -237,6 +241,29 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(content).toBe('summary 2')
     expect(model.asked[1]!.turns.map(({ text }) => text)).toContain('edited meanwhile')
     await check()
+  })
+
+  it('summarises again where an edit makes the summary stale just before it is read', async () => {
+    const turns = await say(4)
+    let edits = 0
+    /** Edits a turn before the first statement that reads summaries by id. */
+    const editing = <T extends object>(client: T, method: keyof T): T =>
+      new Proxy(client, {
+        get(_, key) {
+          const value = client[key as keyof T]
+          if (key !== method || typeof value !== 'function') return value
+          return async (...args: unknown[]) => {
+            if (JSON.stringify(args[0]).includes('s.id = ANY') && edits++ === 0) {
+              await supersedeTurn(world.deps, tenant.as('ada'), { turnId: turns[1]!.id, turn: turn('edited') })
+            }
+            return value.apply(client, args)
+          }
+        },
+      })
+    const edited = { ...deps, pool: editing(deps.pool, 'query'), db: editing(deps.db, '$queryRaw') }
+    const summary = await summarize(edited, tenant.as('ada'), { conversationId, through: turns[3]!.id })
+    expect(summary.content).toBe('summary 2')
+    expect((await check()).current.map(({ id }) => id)).toEqual([summary.id])
   })
 
   it('covers each turn once, however many compact at once and append meanwhile', async () => {

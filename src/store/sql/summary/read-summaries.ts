@@ -48,7 +48,7 @@ export async function readCurrentSummaries(
   return rows
 }
 
-/** Those of the summaries, current or not, that are the tenant's, in no order. By primary key. */
+/** Those of the summaries that are the tenant's, superseded ones included, stale ones not; in no order. By primary key. */
 export async function readSummaries(pool: Pool, viewer: Viewer, ids: readonly string[]): Promise<SeenSummary[]> {
   const { rows } = await pool.query<SeenSummary>({
     name: 'read-summaries',
@@ -56,7 +56,7 @@ export async function readSummaries(pool: Pool, viewer: Viewer, ids: readonly st
       SELECT ${SUMMARY_COLUMNS}, v.windows
       FROM summary s
       CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = s.conversation_id')}) v
-      WHERE s.id = ANY ($3::text[])`,
+      WHERE s.id = ANY ($3::text[]) AND NOT s.stale`,
     values: [viewer.tenant, viewer.actor, ids],
   })
   return rows
