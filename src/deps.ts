@@ -11,6 +11,7 @@ import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalGrowth } from './domain/journal-growth.ts'
+import { takeBackEdit } from './domain/erasure/derivatives.ts'
 import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
@@ -151,6 +152,7 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     undo.push(() => feeds.close())
     const deps: Deps = {
       ...platform,
+      takeBackEdit,
       feeds,
       inboxes: createInboxes(platform),
       embedding,

@@ -1,22 +1,20 @@
-// Deletes a conversation with everything in it and everything derived from it, in one transaction.
+// Deletes a conversation in one transaction, with everything in it and, by the register of derivatives, everything
+// derived from it.
 
 import { NotFound } from '../../errors.ts'
-import {
-  deleteProfilesOfConversation,
-  lockFactsOfConversation,
-  readConversationsGivenWay,
-  reviveFacts,
-} from '../../store/sql/erasure/erase-facts.ts'
+import { readConversationsGivenWay } from '../../store/sql/erasure/erase-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { lockConversations, noteFacts } from '../fact/write.ts'
 import { kindOf } from '../id.ts'
 import type { Platform } from '../platform.ts'
 import { announceDeleted } from '../publisher.ts'
 import type { Viewer } from '../view.ts'
+import { deleteWithDerivatives, releaseDerivatives } from './derivatives.ts'
 
-/** What was erased, counted. */
+/** Counts of what was deleted. */
 export type ErasureReceipt = {
   conversations: number
+  /** All versions. */
   turns: number
   facts: number
   summaries: number
@@ -25,8 +23,8 @@ export type ErasureReceipt = {
 }
 
 /**
- * Deletes the conversation with all that is in it, and the profiles that tell of its facts, in one transaction; facts of other
- * conversations that gave way to its own hold again. Its readers are told, and end.
+ * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations that its
+ * facts superseded become active again, with a FactsChanged event there. Subscriptions to the conversation end.
  * @throws NotFound
  */
 export async function deleteConversation(
@@ -34,34 +32,34 @@ export async function deleteConversation(
   viewer: Viewer,
   conversationId: string,
 ): Promise<ErasureReceipt> {
+  const { tenant } = viewer
   if (kindOf(conversationId) !== 'conversation') throw new NotFound('conversation', conversationId)
   const others = await readConversationsGivenWay(deps.pool, conversationId)
   return withTransaction(deps.db, async (tx, afterCommit) => {
-    const heads = await lockConversations(tx, viewer.tenant, [conversationId, ...others])
+    const heads = await lockConversations(tx, tenant, [conversationId, ...others])
     if (!heads.has(conversationId)) throw new NotFound('conversation', conversationId)
-    const turns = await tx.turn.count({ where: { conversationId } })
-    const summaries = await tx.summary.count({ where: { conversationId } })
-    const { facts, gaveWay } = await lockFactsOfConversation(tx, conversationId)
-    const profiles = facts === 0 ? 0 : await deleteProfilesOfConversation(tx, viewer.tenant, conversationId)
     const participants = await tx.participant.findMany({ where: { conversationId }, select: { actor: true } })
-    await tx.conversation.delete({ where: { id: conversationId } })
-    const revived = await reviveFacts(tx, gaveWay)
-    await noteFacts(
-      deps,
-      tx,
-      afterCommit,
-      viewer.tenant,
-      revived.filter(({ conversationId }) => conversationId !== null && heads.has(conversationId)),
-    )
+    const { rows, changed } = await deleteWithDerivatives(tx, { tenant, conversationId })
+    // A conversation that was not among `others` is not locked, and gets no entry.
+    const noted = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
+    await noteFacts(deps, tx, afterCommit, tenant, noted)
     afterCommit(() => {
-      deps.vectors.forget(conversationId)
+      releaseDerivatives(deps, conversationId)
       announceDeleted(
         deps,
-        viewer.tenant,
+        tenant,
         conversationId,
         participants.map(({ actor }) => actor),
       )
     })
-    return { conversations: 1, turns, facts, summaries, profiles, completedAt: new Date() }
+    const count = (table: string) => rows.get(table) ?? 0
+    return {
+      conversations: 1,
+      turns: count('turn'),
+      facts: count('fact'),
+      summaries: count('summary'),
+      profiles: count('user_profile'),
+      completedAt: new Date(),
+    }
   })
 }

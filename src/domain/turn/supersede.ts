@@ -1,11 +1,10 @@
-// Edits and regenerations: a newer version in the place of an older one, which stays. One journal entry, on the newest
-// version only, with the audience unchanged: so every version of a turn is seen by the same actors.
+// Edits and regenerations: supersedeTurn writes a newer version at the place of the newest older one, which is kept. An
+// edit is one journal entry and keeps the audience, so that the same actors see every version.
 
 import { z } from 'zod'
-import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
+import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
+import type { Tx } from '../../store/db.ts'
 import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
-import { lockFactsOf, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
-import { takeBackSummaries } from '../../store/sql/summary/write-summary.ts'
 import type { Prisma } from '../../store/generated/client.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { announceEntries } from '../publisher.ts'
@@ -16,148 +15,194 @@ import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
 import { contentGiven, turnInput } from './append.ts'
-import { digest } from './content.ts'
+import { digest, type Content } from './content.ts'
+import { refusalOf, type OlderVersion } from './supersede-check.ts'
 import { getTurns, type Turn } from './turn.ts'
 
 const supersedeTurnInput = z.object({ turnId: id('turn'), turn: turnInput })
 export type SupersedeTurnInput = z.input<typeof supersedeTurnInput>
 
+/** An edit that was written: the part of both versions that their derivatives depend on. */
+export type WrittenEdit = {
+  conversationId: string
+  /** Whether the turn has no audience: only then it is counted and summarised. */
+  isPublic: boolean
+  older: { id: string; rootSeq: number; isCommitted: boolean; tokenCount: number }
+  /** Always committed. */
+  newer: { tokenCount: number }
+}
+
 /**
- * The new version, committed. The clientId counts as in appendTurn.
- * @throws InvalidInput @throws NotFound
- * @throws NotAllowed for anybody but the turn's author
- * @throws Conflict when the turn is still being written, was superseded already, or the clientId stands for other
- *   content
+ * Takes back everything derived from the older version, inside the transaction that wrote the newer one and under the
+ * conversation's lock. Returns the ids of the facts it superseded. src/deps.ts passes the register of derivatives
+ * (domain/erasure), which is above this folder.
  */
-export async function supersedeTurn(deps: Platform, viewer: Viewer, input: SupersedeTurnInput): Promise<Turn> {
+export type TakeBackEdit = (tx: Tx, edit: WrittenEdit) => Promise<string[]>
+
+export type SupersedeDeps = Platform & { takeBackEdit: TakeBackEdit }
+
+type Edit = {
+  turnId: string
+  actor: string
+  turn: z.output<typeof turnInput>
+  content: Content
+  /** Digest of the request; null without a clientId. */
+  clientHash: string | null
+}
+
+/** A conversation whose journal the transaction has locked. */
+type Locked = { conversationId: string; salt: number }
+
+/** Finds the turn's conversation and locks it. @throws NotFound */
+async function lockConversationOf(tx: Tx, tenant: string, turnId: string): Promise<Locked> {
+  const found = await tx.turn.findFirst({
+    where: { id: turnId, conversation: { tenant } },
+    select: { conversationId: true },
+  })
+  const head = found && (await lockJournal(tx, tenant, found.conversationId))
+  if (!head) throw new NotFound('turn', turnId)
+  return { conversationId: found.conversationId, salt: head.salt }
+}
+
+/** The id of the turn that an earlier call with this clientId wrote, or null. @throws Conflict for different content */
+async function findTwin(tx: Tx, { conversationId }: Locked, edit: Edit): Promise<string | null> {
+  const { clientId } = edit.turn
+  if (clientId == null) return null
+  const twin = await tx.turn.findFirst({ where: { conversationId, actor: edit.actor, clientId } })
+  if (twin && twin.clientHash !== edit.clientHash) {
+    throw new Conflict(
+      `clientId ${JSON.stringify(clientId)} was already used for a turn with different content. Use another clientId.`,
+    )
+  }
+  return twin?.id ?? null
+}
+
+type Older = OlderVersion & { rootSeq: number; tokenCount: number; pinned: boolean }
+
+/** The version as it is under the lock. */
+async function readOlder(tx: Tx, turnId: string): Promise<Older> {
+  const older = await tx.turn.findUniqueOrThrow({ where: { id: turnId } })
+  // Prisma reads a null audience as an empty list.
+  return { ...older, audience: older.audience.length > 0 ? older.audience : null }
+}
+
+/** @throws NotFound @throws NotAllowed @throws Conflict @throws InvalidInput */
+async function checkEdit(tx: Tx, { conversationId }: Locked, older: Older, edit: Edit): Promise<void> {
+  const { actor, content } = edit
+  const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId, actor } } })
+  const isPresent = author !== null && author.leftAt === null
+  const refusal = refusalOf(older, { actor, isPresent, audience: edit.turn.audience })
+  if (refusal) throw refusal
+  if (content.answers.length === 0) return
+  const known = await findVisibleCalls(tx, conversationId, actor, content.answers)
+  const stray = content.answers.find((call) => !known.has(call))
+  if (stray !== undefined) {
+    throw InvalidInput.at('turn.parts', `there is no tool call ${JSON.stringify(stray)} in the conversation to answer`)
+  }
+}
+
+/** The calls among `callIds` that are made by a turn whose audience includes the actor. */
+async function findVisibleCalls(
+  tx: Tx,
+  conversationId: string,
+  actor: string,
+  callIds: string[],
+): Promise<Set<string>> {
+  const calls = await tx.toolCall.findMany({ where: { conversationId, callId: { in: callIds } } })
+  const makers = await tx.turn.findMany({ where: { id: { in: calls.map((call) => call.turnId) } } })
+  const visible = new Set(
+    makers.filter(({ audience }) => audience.length === 0 || audience.includes(actor)).map((maker) => maker.id),
+  )
+  return new Set(calls.filter((call) => visible.has(call.turnId)).map((call) => call.callId))
+}
+
+/** Writes the newer version, its entry and its tool calls, and links the older version to it. */
+async function writeVersion(
+  tx: Tx,
+  { conversationId, salt }: Locked,
+  older: Older,
+  { turn, actor, content, clientHash }: Edit,
+): Promise<{ id: string; seq: number }> {
+  const newer = newId('turn')
+  const { terms, cues } = indexEntry(actor, content.text)
+  const seq = await writeEntry(tx, conversationId, 'SUPERSEDED', { turnId: newer })
+  await tx.turn.create({
+    data: {
+      id: newer,
+      conversationId,
+      seq,
+      rootSeq: older.rootSeq,
+      actor,
+      role: turn.role,
+      status: 'COMMITTED',
+      text: content.text,
+      parts: (content.parts as Prisma.InputJsonArray | null) ?? undefined,
+      audience: older.audience ? [...older.audience] : undefined,
+      tokenCount: content.tokens,
+      promptTokens: turn.tokens?.prompt,
+      completionTokens: turn.tokens?.completion,
+      model: turn.model,
+      adapter: turn.adapter,
+      traceId: turn.traceId,
+      sources: turn.sources?.length ? turn.sources : undefined,
+      pinned: turn.pinned ?? older.pinned,
+      metadata: (turn.metadata as object | null | undefined) ?? undefined,
+      clientId: turn.clientId,
+      clientHash,
+      supersedes: older.id,
+      createdAt: turn.createdAt ?? undefined,
+      terms: salted(terms, salt),
+      cues,
+    },
+  })
+  await tx.turn.update({ where: { id: older.id }, data: { supersededBy: newer } })
+  if (content.calls.length > 0) {
+    await tx.toolCall.createMany({ data: content.calls.map((callId) => ({ conversationId, callId, turnId: newer })) })
+  }
+  return { id: newer, seq }
+}
+
+/** Takes back the derivatives of the older version; the seq of the entry that says so, or null where no fact changed. */
+async function takeBack(
+  { takeBackEdit }: SupersedeDeps,
+  tx: Tx,
+  { conversationId }: Locked,
+  older: Older,
+  tokenCount: number,
+): Promise<number | null> {
+  const factIds = await takeBackEdit(tx, {
+    conversationId,
+    isPublic: older.audience === null,
+    older: { ...older, isCommitted: older.status === 'COMMITTED' },
+    newer: { tokenCount },
+  })
+  return factIds.length > 0 ? writeEntry(tx, conversationId, 'FACTS_CHANGED', { factIds }) : null
+}
+
+/**
+ * Writes the newer version, committed, and returns it. The clientId makes it idempotent as in appendTurn.
+ * @throws InvalidInput @throws NotFound
+ * @throws NotAllowed for an actor who is not the turn's author, or has left
+ * @throws Conflict when the turn is open, erased or already superseded, or the clientId was used for different content
+ */
+export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: SupersedeTurnInput): Promise<Turn> {
   const { turnId, turn } = parse(supersedeTurnInput, input)
   const actor = turn.actor ?? viewer.actor
   const content = await contentGiven(deps, turn, 'turn')
   const clientHash = turn.clientId == null ? null : digest({ ...turn, actor, supersedes: turnId })
+  const edit: Edit = { turnId, actor, turn, content, clientHash }
 
   const written = await withTransaction(deps.db, async (tx, afterCommit) => {
-    // The conversation is found by the turn, then locked, then the turn is read as it stands under the lock.
-    const found = await tx.turn.findFirst({
-      where: { id: turnId, conversation: { tenant: viewer.tenant } },
-      select: { conversationId: true },
-    })
-    const conversationId = found?.conversationId
-    const head = conversationId && (await lockJournal(tx, viewer.tenant, conversationId))
-    if (!head) throw new NotFound('turn', turnId)
-
-    if (turn.clientId != null) {
-      const twin = await tx.turn.findFirst({ where: { conversationId, actor, clientId: turn.clientId } })
-      if (twin && twin.clientHash !== clientHash) {
-        throw new Conflict(
-          `clientId ${JSON.stringify(turn.clientId)} was used for a turn with other content. Use another.`,
-        )
-      }
-      if (twin) return twin.id
-    }
-    const older = await tx.turn.findUniqueOrThrow({ where: { id: turnId } })
-    // A null audience is everybody; Prisma reads it as an empty list.
-    const audience = older.audience.length ? older.audience : null
-    if (audience && !audience.includes(actor)) throw new NotFound('turn', turnId)
-    if (older.actor !== actor) {
-      throw new NotAllowed(
-        `Turn ${turnId} is ${older.actor}'s: only they may supersede it. Give turn.actor to speak as them.`,
-      )
-    }
-    const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId, actor } } })
-    if (!author || author.leftAt) {
-      throw new NotAllowed(`${JSON.stringify(actor)} has left the conversation: add them again first.`)
-    }
-    if (older.status === 'STREAMING') {
-      throw new Conflict(`Turn ${turnId} is still being written: commit or abort it first.`)
-    }
-    if (older.status === 'ERASED') throw new Conflict(`Turn ${turnId} was erased: append a new turn.`)
-    if (older.supersededBy) {
-      throw new Conflict(
-        `Turn ${turnId} was superseded by ${older.supersededBy} already: supersede the newest version.`,
-      )
-    }
-    const asked = turn.audience && [...new Set([actor, ...turn.audience])].sort().join('\n')
-    if (asked != null && asked !== audience?.toSorted().join('\n')) {
-      throw InvalidInput.at('turn.audience', 'is that of the turn it supersedes: leave it out')
-    }
-    await checkAnswers(content.answers)
-
-    const newer = newId('turn')
-    const { terms, cues } = indexEntry(actor, content.text)
-    const seq = await writeEntry(tx, conversationId, 'SUPERSEDED', { turnId: newer })
-    await tx.turn.create({
-      data: {
-        id: newer,
-        conversationId,
-        seq,
-        rootSeq: older.rootSeq,
-        actor,
-        role: turn.role,
-        status: 'COMMITTED',
-        text: content.text,
-        parts: (content.parts as Prisma.InputJsonArray | null) ?? undefined,
-        audience: audience ?? undefined,
-        tokenCount: content.tokens,
-        promptTokens: turn.tokens?.prompt,
-        completionTokens: turn.tokens?.completion,
-        model: turn.model,
-        adapter: turn.adapter,
-        traceId: turn.traceId,
-        sources: turn.sources?.length ? turn.sources : undefined,
-        pinned: turn.pinned ?? older.pinned,
-        metadata: (turn.metadata as object | null | undefined) ?? undefined,
-        clientId: turn.clientId,
-        clientHash,
-        supersedes: turnId,
-        createdAt: turn.createdAt ?? undefined,
-        terms: salted(terms, head.salt),
-        cues,
-      },
-    })
-    await tx.turn.update({ where: { id: turnId }, data: { supersededBy: newer } })
-    if (content.calls.length) {
-      await tx.toolCall.createMany({ data: content.calls.map((callId) => ({ conversationId, callId, turnId: newer })) })
-    }
-    if (!audience) {
-      const counted = older.status === 'COMMITTED'
-      await tx.journal.update({
-        where: { conversationId },
-        data: {
-          turnCount: { increment: counted ? 0 : 1 },
-          tokenCount: { increment: content.tokens - (counted ? older.tokenCount : 0) },
-        },
-      })
-    }
-    // What was summarised from here on was of the older version: it stands verbatim until it is summarised anew.
-    if (!audience) await takeBackSummaries(tx, conversationId, older.rootSeq)
-    // What was learned from the older version does not hold any more; the newer one may say it again.
-    const told = await supersedeFacts(
-      tx,
-      (await lockFactsOf(tx, turnId)).map((fact) => ({ id: fact, by: null, reason: 'UPDATE' })),
-    )
-    const changed = told.length ? [await writeEntry(tx, conversationId, 'FACTS_CHANGED', { factIds: told })] : []
-    const last = changed[0] ?? seq
+    const locked = await lockConversationOf(tx, viewer.tenant, turnId)
+    const twin = await findTwin(tx, locked, edit)
+    if (twin !== null) return twin
+    const older = await readOlder(tx, turnId)
+    await checkEdit(tx, locked, older, edit)
+    const { id: newer, seq } = await writeVersion(tx, locked, older, edit)
+    const last = (await takeBack(deps, tx, locked, older, content.tokens)) ?? seq
+    const { conversationId } = locked
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last }]))
     return newer
-
-    async function checkAnswers(answers: string[]): Promise<void> {
-      if (answers.length === 0) return
-      const calls = await tx.toolCall.findMany({ where: { conversationId, callId: { in: answers } } })
-      const makers = await tx.turn.findMany({ where: { id: { in: calls.map((call) => call.turnId) } } })
-      const seen = new Set(
-        makers
-          .filter((maker) => maker.audience.length === 0 || maker.audience.includes(actor))
-          .map((maker) => maker.id),
-      )
-      const known = new Set(calls.filter((call) => seen.has(call.turnId)).map((call) => call.callId))
-      const stray = answers.find((call) => !known.has(call))
-      if (stray !== undefined) {
-        throw InvalidInput.at(
-          'turn.parts',
-          `there is no tool call ${JSON.stringify(stray)} in the conversation to answer`,
-        )
-      }
-    }
   })
   const author = actAs(viewer, actor)
   const newer = (await getTurns(deps, author, [written])).get(written)

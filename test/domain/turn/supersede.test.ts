@@ -79,7 +79,7 @@ describe.each(backends)('superseding on $name', (backend) => {
     const conversationId = await tenant.newConversation('ann')
     const open = await openTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'ASSISTANT' } })
     await appendDelta(world.deps, tenant.as('ann'), { turnId: open.id, text: 'half of' })
-    await expect(edit(tenant, 'ann', open.id, 'all of it')).rejects.toThrow('still being written')
+    await expect(edit(tenant, 'ann', open.id, 'all of it')).rejects.toThrow('still open')
     await abortTurn(world.deps, tenant.as('ann'), { turnId: open.id })
     const { tokenCount } = await edit(tenant, 'ann', open.id, 'all of it')
     expect((await countOfTurns(world.deps, tenant.as('ann'), [conversationId])).get(conversationId)).toEqual({
@@ -96,7 +96,7 @@ describe.each(backends)('superseding on $name', (backend) => {
     const lost = edits.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
     expect(lost).toHaveLength(7)
     for (const error of lost) expect(error).toBeInstanceOf(Conflict)
-    expect(lost[0].message).toContain('supersede the newest version')
+    expect(lost[0].message).toContain('Supersede the newest version')
     expect(await textsOf(tenant, conversationId, 'ann', true)).toHaveLength(2)
     expect(await tenant.lastSeq(conversationId)).toBe(3)
   })

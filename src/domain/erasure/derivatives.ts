@@ -1,0 +1,228 @@
+// Register of every table that holds something derived from a turn, with how it is taken back when a turn is edited,
+// erased, or deleted with its conversation. supersedeTurn and deleteConversation run the steps of DERIVATIVES in its
+// order, which is the order of locks: journals, facts, profiles. A test fails on a table that is in neither list.
+
+import type { Tx } from '../../store/db.ts'
+import type { VectorSearch } from '../../store/vector-search.ts'
+import type { TakeBackEdit } from '../turn/supersede.ts'
+import {
+  countSummaries,
+  countTurns,
+  deleteProfiles,
+  recount,
+  reviveSuperseded,
+  supersedeFactsOfTurn,
+  takeBackCoverage,
+  type ChangedFact,
+  type DeletedConversation,
+  type PrepareDelete,
+} from './take-back.ts'
+
+export type Derivative = {
+  table: string
+  /** The part of a turn that the table holds. */
+  holds: string
+  onEdit: { how: string; takeBack?: TakeBackEdit }
+  /** How erasing the content of a turn, in all its versions, has to take it back. */
+  onErase: string
+  onDelete: OnDelete
+}
+
+type OnDelete = {
+  how: string
+  /** Releases what this process holds in memory, after the commit. */
+  release?: (deps: { vectors: VectorSearch }, conversationId: string) => void
+} & (
+  | { by: 'STATEMENT'; prepare: PrepareDelete }
+  /** CASCADE: a chain of ON DELETE CASCADE keys from conversation. KEPT: nothing deletes the rows. */
+  | { by: 'CASCADE' | 'KEPT'; prepare?: PrepareDelete }
+)
+
+const CASCADE = { how: 'Deleted with the conversation.', by: 'CASCADE' } as const
+
+export const DERIVATIVES: readonly Derivative[] = [
+  {
+    table: 'journal',
+    holds: 'Totals over the turns: turn_count, token_count and the summarized_ columns.',
+    onEdit: { how: 'The newer version is counted in place of the older one.', takeBack: recount },
+    onErase: 'The turn is taken out of turn_count and token_count; count_summarized() recomputes the rest.',
+    onDelete: CASCADE,
+  },
+  {
+    table: 'entry',
+    holds: 'Ids of the turn, the summary or the facts that the entry is about, and no text.',
+    onEdit: { how: 'Kept: the journal is append-only, and readers get the present state of what an entry names.' },
+    onErase: 'Kept: the entry then names a turn without content.',
+    onDelete: CASCADE,
+  },
+  {
+    table: 'participant',
+    holds: 'Membership that began by appending, last_read_seq, and whether any audience ever named the participant.',
+    onEdit: { how: 'Kept: an edit changes neither author nor audience.' },
+    onErase: 'Kept: it says nothing about the content.',
+    onDelete: CASCADE,
+  },
+  {
+    table: 'turn',
+    holds: 'The text itself; computed from it: terms, cues, token_count and the digest client_hash.',
+    onEdit: { how: 'Kept for viewers whose history window closes before the edit; others find the newer version.' },
+    onErase:
+      'In every version text, parts, sources, metadata, abort_reason, client_hash and token_count are emptied, terms and '
+      + 'cues set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues do not come back.',
+    onDelete: { ...CASCADE, prepare: countTurns },
+  },
+  {
+    table: 'tool_call',
+    holds: 'Ids of the tool calls among the parts.',
+    onEdit: { how: 'Kept, so that results given to calls of the older version still have their call.' },
+    onErase: 'Rows of every version are deleted by turn_id.',
+    onDelete: CASCADE,
+  },
+  {
+    table: 'stream',
+    holds: "The lease of an open turn's writer.",
+    onEdit: { how: 'None to take back: an open turn cannot be superseded.' },
+    onErase: 'An open turn is aborted first, which deletes the row.',
+    onDelete: CASCADE,
+  },
+  {
+    table: 'chunk',
+    holds: 'The text of an open turn.',
+    onEdit: { how: 'None to take back: an open turn cannot be superseded.' },
+    onErase: 'An open turn is aborted first, which deletes the rows with those of stream.',
+    onDelete: CASCADE,
+  },
+  {
+    table: 'embedding_cursor',
+    holds: 'The seq up to which an embedder has read the journal.',
+    onEdit: { how: 'Kept: the SUPERSEDED entry comes after it, so the newer version is embedded next.' },
+    onErase: 'Kept: it is a seq.',
+    onDelete: CASCADE,
+  },
+  {
+    table: 'turn_vector',
+    holds: 'The vector of the text, by each embedder.',
+    onEdit: { how: 'Kept for viewers whose history window closes before the edit, as the turn is.' },
+    onErase:
+      'Vectors of every version are deleted by place, and the conversation is released as on delete. Only COMMITTED '
+      + 'turns are embedded, so they do not come back.',
+    onDelete: {
+      how: 'Deleted with the conversation; the embedded database also holds vectors in memory.',
+      by: 'CASCADE',
+      release: ({ vectors }, conversationId) => vectors.forget(conversationId),
+    },
+  },
+  {
+    table: 'summary',
+    holds: 'A text written from turns without audience, and their number and tokens.',
+    onEdit: {
+      how: 'Summaries that cover the turn become stale, and those they replaced before it current again.',
+      takeBack: takeBackCoverage,
+    },
+    onErase:
+      'As on edit; then all summaries that cover the turn are deleted, stale ones included, since they may quote it.',
+    onDelete: { ...CASCADE, prepare: countSummaries },
+  },
+  {
+    table: 'conversation_progress',
+    holds: 'The seqs up to which the journal was read for facts and counted.',
+    onEdit: { how: 'Kept: the SUPERSEDED entry comes after them, so facts are extracted from the newer version.' },
+    onErase: 'Kept: they are seqs.',
+    onDelete: CASCADE,
+  },
+  {
+    table: 'fact',
+    holds: 'Statements taken from the text, with their terms and the id of the turn.',
+    onEdit: {
+      how: 'Active facts whose source is the older version are superseded with reason UPDATE.',
+      takeBack: supersedeFactsOfTurn,
+    },
+    onErase:
+      'Facts whose source is any version are deleted, superseded ones included, and the facts that they superseded '
+      + 'become active again, as on delete.',
+    onDelete: {
+      how: 'Deleted with the conversation; facts of other conversations that they superseded become active again.',
+      by: 'CASCADE',
+      prepare: reviveSuperseded,
+    },
+  },
+  {
+    table: 'fact_vector',
+    holds: 'Vectors of the facts.',
+    onEdit: { how: 'Kept with the fact: recall searches active facts only.' },
+    onErase: 'Deleted with the facts, by ON DELETE CASCADE.',
+    onDelete: { how: 'Deleted with the facts.', by: 'CASCADE' },
+  },
+  {
+    table: 'user_profile',
+    holds: 'A text written from facts without audience, and the ids of these facts.',
+    onEdit: { how: 'Kept until refreshUserProfile next writes it, without the facts that were superseded.' },
+    onErase: 'Profiles that were made of a deleted fact are deleted; the next refresh writes them anew.',
+    onDelete: {
+      how: 'Profiles made of any fact of the conversation are deleted; the next refresh writes them anew.',
+      by: 'STATEMENT',
+      prepare: deleteProfiles,
+    },
+  },
+  {
+    table: 'user_progress',
+    holds: "The number of a user's turns in all conversations, and up to which of them background work was done.",
+    onEdit: { how: 'Kept: a newer version is not counted.' },
+    onErase: 'Kept: it is a number that names no turn.',
+    onDelete: { how: 'Kept: the numbers set when background work runs next, and name no conversation.', by: 'KEPT' },
+  },
+  {
+    table: 'fact_tally',
+    holds: "The number of a tenant's facts without audience that were not written because they were known.",
+    onEdit: { how: 'Kept: it counts what happened.' },
+    onErase: 'Kept: it is a number that names no turn.',
+    onDelete: { how: 'Kept: it is a number that names no conversation.', by: 'KEPT' },
+  },
+]
+
+/** The tables that hold nothing derived from a turn. A table outside the schema public has its schema in the name. */
+export const NOT_DERIVED: Readonly<Record<string, string>> = {
+  conversation: 'Settings given by participants.',
+  embedder: 'Names and dimensions of models.',
+  _prisma_migrations: 'The migrations that were applied.',
+  'pgboss.job':
+    'The tenant and the id of a conversation or user that a job is about, and why it failed, quoting no turn.',
+  'pgboss.archive': 'Jobs that ended over an hour ago; deleted after a day.',
+  'pgboss.queue': 'Names and settings of queues.',
+  'pgboss.schedule': 'Not used.',
+  'pgboss.subscription': 'Not used.',
+  'pgboss.version': "The version of pg-boss's tables.",
+}
+
+/** Takes back every derivative of an edited turn. Returns the ids of the facts that were superseded. */
+export const takeBackEdit: TakeBackEdit = async (tx, edit) => {
+  const factIds: string[] = []
+  for (const { onEdit } of DERIVATIVES) factIds.push(...((await onEdit.takeBack?.(tx, edit)) ?? []))
+  return factIds
+}
+
+/**
+ * Deletes the conversation's row and every derivative of its turns. Returns the number of rows by table, for tables whose
+ * rows are counted, and the facts of other conversations that became active again.
+ */
+export async function deleteWithDerivatives(
+  tx: Tx,
+  deleted: DeletedConversation,
+): Promise<{ rows: ReadonlyMap<string, number>; changed: ChangedFact[] }> {
+  const rows = new Map<string, number>()
+  const finishes: ((tx: Tx) => Promise<ChangedFact[]>)[] = []
+  for (const { table, onDelete } of DERIVATIVES) {
+    const prepared = await onDelete.prepare?.(tx, deleted)
+    if (prepared) rows.set(table, prepared.rows)
+    if (prepared?.finish) finishes.push(prepared.finish)
+  }
+  await tx.conversation.delete({ where: { id: deleted.conversationId } })
+  const changed: ChangedFact[] = []
+  for (const finish of finishes) changed.push(...(await finish(tx)))
+  return { rows, changed }
+}
+
+/** Releases what this process holds in memory of a deleted conversation. After the commit. */
+export function releaseDerivatives(deps: { vectors: VectorSearch }, conversationId: string): void {
+  for (const { onDelete } of DERIVATIVES) onDelete.release?.(deps, conversationId)
+}

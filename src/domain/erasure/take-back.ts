@@ -1,0 +1,76 @@
+// The steps by which the register (derivatives.ts) takes derivatives back. Each runs inside the transaction that edits
+// the turn or deletes the conversation, under the conversation's lock.
+
+import {
+  deleteProfilesOfConversation,
+  lockFactsOfConversation,
+  reviveFacts,
+} from '../../store/sql/erasure/erase-facts.ts'
+import { lockFactsOf, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
+import type { Tx } from '../../store/db.ts'
+import { takeBackSummaries } from '../../store/sql/summary/write-summary.ts'
+import type { TakeBackEdit } from '../turn/supersede.ts'
+
+/** A conversation to delete, with its journal locked. */
+export type DeletedConversation = { tenant: string; conversationId: string }
+
+/** A fact that deleting changed, and its conversation; null for a fact without one. */
+export type ChangedFact = { id: string; conversationId: string | null }
+
+/**
+ * Runs before the conversation's row is deleted. `rows` counts what the deletion removes, for the receipt; `finish` runs
+ * after the row is deleted, in the same transaction, and returns the facts of other conversations that it changed.
+ */
+export type PrepareDelete = (
+  tx: Tx,
+  deleted: DeletedConversation,
+) => Promise<{ rows: number; finish?: (tx: Tx) => Promise<ChangedFact[]> }>
+
+/** Counts the newer version in place of the older one. An aborted older version was not counted. */
+export const recount: TakeBackEdit = async (tx, { conversationId, isPublic, older, newer }) => {
+  if (isPublic) {
+    await tx.journal.update({
+      where: { conversationId },
+      data: {
+        turnCount: { increment: older.isCommitted ? 0 : 1 },
+        tokenCount: { increment: newer.tokenCount - (older.isCommitted ? older.tokenCount : 0) },
+      },
+    })
+  }
+  return []
+}
+
+/** Until it is summarised again, the newer version stays verbatim, with all turns after it. */
+export const takeBackCoverage: TakeBackEdit = async (tx, { conversationId, isPublic, older }) => {
+  if (isPublic) await takeBackSummaries(tx, conversationId, older.rootSeq)
+  return []
+}
+
+/** The newer version may state the same facts: extraction then writes them anew. */
+export const supersedeFactsOfTurn: TakeBackEdit = async (tx, { older }) => {
+  const facts = await lockFactsOf(tx, older.id)
+  return supersedeFacts(
+    tx,
+    facts.map((id) => ({ id, by: null, reason: 'UPDATE' })),
+  )
+}
+
+export const countTurns: PrepareDelete = async (tx, { conversationId }) => ({
+  rows: await tx.turn.count({ where: { conversationId } }),
+})
+
+export const countSummaries: PrepareDelete = async (tx, { conversationId }) => ({
+  rows: await tx.summary.count({ where: { conversationId } }),
+})
+
+/** The journals of the conversations whose facts become active again are locked already. */
+export const reviveSuperseded: PrepareDelete = async (tx, { conversationId }) => {
+  const { facts, gaveWay } = await lockFactsOfConversation(tx, conversationId)
+  return { rows: facts, finish: (after) => reviveFacts(after, gaveWay) }
+}
+
+/** Reads every profile of the tenant, so only where the conversation has facts. After `reviveSuperseded` locked these. */
+export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
+  const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })
+  return { rows: fact ? await deleteProfilesOfConversation(tx, tenant, conversationId) : 0 }
+}

@@ -1,0 +1,54 @@
+// Decides whether a turn may be superseded, as a pure function of the rows read under the conversation's lock.
+
+import { Conflict, InvalidInput, NotAllowed, NotFound, type DomainError } from '../../errors.ts'
+import type { TurnStatus } from '../../store/generated/enums.ts'
+
+/** The version to supersede. */
+export type OlderVersion = {
+  id: string
+  actor: string
+  status: TurnStatus
+  /** Sorted or not; null for everyone. */
+  audience: readonly string[] | null
+  supersededBy: string | null
+}
+
+/** The edit that is asked for. */
+export type RequestedEdit = {
+  actor: string
+  /** Whether the actor is a participant who has not left. */
+  isPresent: boolean
+  /** null and undefined keep the audience. */
+  audience: readonly string[] | null | undefined
+}
+
+const keyOf = (audience: Iterable<string>) => JSON.stringify([...new Set(audience)].sort())
+
+/**
+ * The error that refuses the edit, or null where it may be written. An actor outside the audience gets NotFound before
+ * anything else is checked, so that no other error reveals a private turn.
+ */
+export function refusalOf(older: OlderVersion, edit: RequestedEdit): DomainError | null {
+  const { id, actor: author, audience, status, supersededBy } = older
+  if (audience && !audience.includes(edit.actor)) return new NotFound('turn', id)
+  if (author !== edit.actor) {
+    return new NotAllowed(
+      `Turn ${id} was written by ${JSON.stringify(author)}. Only the author may supersede it; set turn.actor to act as the author.`,
+    )
+  }
+  if (!edit.isPresent) {
+    return new NotAllowed(`${JSON.stringify(author)} has left the conversation. Add the participant again first.`)
+  }
+  if (status === 'STREAMING') return new Conflict(`Turn ${id} is still open. Commit or abort it first.`)
+  if (status === 'ERASED') return new Conflict(`Turn ${id} was erased. Append a new turn.`)
+  if (supersededBy !== null) {
+    return new Conflict(`Turn ${id} was already superseded by ${supersededBy}. Supersede the newest version.`)
+  }
+  if (edit.audience && (!audience || keyOf([author, ...edit.audience]) !== keyOf(audience))) {
+    return InvalidInput.at(
+      'turn.audience',
+      'must be the audience of the superseded turn; omit it to keep that audience',
+    )
+  }
+  return null
+}

@@ -1,0 +1,46 @@
+// Which edits are refused, with which error, as a table over the version to supersede and the request.
+
+import { describe, expect, it } from 'vitest'
+import { refusalOf, type OlderVersion, type RequestedEdit } from '../../../src/domain/turn/supersede-check.ts'
+import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../src/errors.ts'
+
+const older: OlderVersion = { id: 'turn_1', actor: 'ann', status: 'COMMITTED', audience: null, supersededBy: null }
+const edit: RequestedEdit = { actor: 'ann', isPresent: true, audience: null }
+const PRIVATE = ['ann', 'bob']
+
+describe('an edit is allowed', () => {
+  it.each<[string, Partial<OlderVersion>, Partial<RequestedEdit>]>([
+    ['of a committed turn', {}, {}],
+    ['of an aborted turn', { status: 'ABORTED' }, {}],
+    ['of a private turn, keeping its audience', { audience: PRIVATE }, { audience: undefined }],
+    ['that repeats the audience in another order', { audience: PRIVATE }, { audience: ['bob', 'ann', 'bob'] }],
+    ['that repeats the audience without the author', { audience: PRIVATE }, { audience: ['bob'] }],
+  ])('%s', (_, turn, request) => {
+    expect(refusalOf({ ...older, ...turn }, { ...edit, ...request })).toBeNull()
+  })
+})
+
+describe('an edit is refused', () => {
+  it.each<[string, Partial<OlderVersion>, Partial<RequestedEdit>, new (...given: never[]) => Error, string]>([
+    ['by an actor outside the audience', { audience: PRIVATE }, { actor: 'eve' }, NotFound, 'no turn "turn_1"'],
+    ['by another actor', {}, { actor: 'bob' }, NotAllowed, 'written by "ann"'],
+    ['by an author who has left', {}, { isPresent: false }, NotAllowed, '"ann" has left'],
+    ['of an open turn', { status: 'STREAMING' }, {}, Conflict, 'still open'],
+    ['of an erased turn', { status: 'ERASED' }, {}, Conflict, 'was erased'],
+    ['of an older version', { supersededBy: 'turn_2' }, {}, Conflict, 'superseded by turn_2'],
+    ['that limits a public turn', {}, { audience: ['bob'] }, InvalidInput, 'turn.audience: '],
+    ['that widens the audience', { audience: PRIVATE }, { audience: ['bob', 'cyd'] }, InvalidInput, 'turn.audience: '],
+    ['that narrows the audience', { audience: PRIVATE }, { audience: ['ann'] }, InvalidInput, 'turn.audience: '],
+    // A name may contain any character that joins names.
+    ['that joins two names', { audience: ['a', 'ann', 'b'] }, { audience: ['a\nb'] }, InvalidInput, 'turn.audience: '],
+  ])('%s', (_, turn, request, type, says) => {
+    const refusal = refusalOf({ ...older, ...turn }, { ...edit, ...request })
+    expect(refusal).toBeInstanceOf(type)
+    expect(refusal!.message).toContain(says)
+  })
+
+  it('with NotFound before any other error, where the actor does not see the turn', () => {
+    const turn = { ...older, audience: PRIVATE, status: 'ERASED', supersededBy: 'turn_2' } as const
+    expect(refusalOf(turn, { actor: 'eve', isPresent: false, audience: ['eve'] })).toBeInstanceOf(NotFound)
+  })
+})
