@@ -1,4 +1,4 @@
-// Conversations: made once per key, changed, and deleted without a trace.
+// Conversations: created once per key, read and updated.
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -9,14 +9,8 @@ import {
   type CreateConversationInput,
 } from '../../src/domain/conversation.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
-import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { newId } from '../../src/domain/id.ts'
-import { addParticipant, getParticipants } from '../../src/domain/participant.ts'
-import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
-import { openTurn } from '../../src/domain/turn/append.ts'
-import { pageOfTurns } from '../../src/domain/turn/history.ts'
-import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
-import { getTurns } from '../../src/domain/turn/turn.ts'
+import { getParticipants } from '../../src/domain/participant.ts'
 import { InvalidInput, NotFound } from '../../src/errors.ts'
 import { readJournal } from '../../src/store/sql/event/read-journal.ts'
 import { backends } from '../support/backend.ts'
@@ -213,113 +207,6 @@ describe.each(backends)('a conversation on $name', (backend) => {
         ...given,
         lastSeq: 0,
       })
-    })
-  })
-
-  describe('is deleted', () => {
-    /** The tables that have a row in which one of the texts stands. */
-    async function tablesWith(texts: string[]): Promise<string[]> {
-      const { rows } = await world.deps.pool.query<{ name: string }>(
-        `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`,
-      )
-      const found: string[] = []
-      for (const { name } of rows) {
-        const { rowCount } = await world.deps.pool.query(
-          `SELECT FROM "${name}" x WHERE to_jsonb(x)::text LIKE ANY ($1::text[]) LIMIT 1`,
-          [texts.map((text) => `%${text}%`)],
-        )
-        if (rowCount) found.push(name)
-      }
-      return found
-    }
-
-    async function lively(tenant: Tenant): Promise<[conversation: string, texts: string[]]> {
-      const conversation = await tenant.newConversation('ann', 'bob')
-      const said = await tenant.say(conversation, 'ann', 'canary', { audience: ['bob'] })
-      const parts = [{ toolCall: { callId: 'k', name: 'n', arguments: {} } }]
-      const edited = await supersedeTurn(world.deps, tenant.as('ann'), {
-        turnId: said.id,
-        turn: { role: 'USER', parts },
-      })
-      const open = await openTurn(world.deps, tenant.as('bob'), {
-        conversationId: conversation,
-        turn: { role: 'ASSISTANT' },
-      })
-      await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'canary' })
-      return [conversation, [conversation, said.id, edited.id, open.id]]
-    }
-
-    it('with every row of every table that was its own, and nothing else', async () => {
-      const tenant = world.tenant()
-      const [conversation, texts] = await lively(tenant)
-      const [other, otherTexts] = await lively(tenant)
-      const tables = [
-        'chunk',
-        'conversation',
-        'embedding_cursor',
-        'entry',
-        'journal',
-        'participant',
-        'stream',
-        'tool_call',
-        'turn',
-        'turn_vector',
-      ]
-      // Vectors come by and by.
-      await expect.poll(() => tablesWith(texts), { timeout: 5_000 }).toEqual(tables)
-      await expect.poll(() => tablesWith(otherTexts), { timeout: 5_000 }).toEqual(tables)
-      const receipt = await deleteConversation(world.deps, tenant.as('ann'), conversation)
-      expect(receipt).toMatchObject({ conversations: 1, turns: 3, facts: 0, summaries: 0, profiles: 0 })
-      expect(Date.now() - receipt.completedAt.getTime()).toBeLessThan(10_000)
-      expect(await tablesWith(texts)).toEqual([])
-      expect(await tablesWith(otherTexts)).toEqual(tables)
-      expect((await pageOfTurns(world.deps, tenant.as('bob'), [other], {})).get(other)!.items).toHaveLength(2)
-    })
-
-    it('for everybody at once: readers are told, and verbs find nothing', async () => {
-      const tenant = world.tenant()
-      const [conversation, [, said]] = await lively(tenant)
-      const events = await readEventsOf(world.deps, tenant.as('ann'), { conversationId: conversation, after: 0 })
-      const types: string[] = []
-      const ended = (async () => {
-        for await (const { event } of events) types.push(event.type)
-      })()
-      await expect.poll(() => types.length).toBeGreaterThan(4)
-      await deleteConversation(world.deps, tenant.as('ann'), conversation)
-      await ended
-      expect(types.at(-1)).toBe('ConversationDeleted')
-      await expect(
-        readEventsOf(world.deps, tenant.as('ann'), { conversationId: conversation, after: 0 }),
-      ).rejects.toThrow(NotFound)
-      await expect(tenant.say(conversation, 'ann', 'x')).rejects.toThrow(NotFound)
-      const participant = { actor: 'x' }
-      await expect(
-        addParticipant(world.deps, tenant.as('x'), { conversationId: conversation, participant }),
-      ).rejects.toThrow(NotFound)
-      await expect(deleteConversation(world.deps, tenant.as('ann'), conversation)).rejects.toThrow(NotFound)
-      expect((await getTurns(world.deps, tenant.as('ann'), [said!])).size).toBe(0)
-    })
-
-    it('also while turns come in: each is answered, and none is left behind', async () => {
-      const tenant = world.tenant()
-      const conversation = await tenant.newConversation('ann')
-      const sent = Array.from({ length: 40 }, (_, n) => tenant.say(conversation, 'ann', `${n}`).catch((error) => error))
-      await sent[0]
-      const more = Array.from({ length: 20 }, (_, n) => tenant.say(conversation, 'ann', `${n}`).catch((error) => error))
-      await deleteConversation(world.deps, tenant.as('ann'), conversation)
-      for (const answer of await Promise.all([...sent, ...more])) {
-        if (answer instanceof Error) expect(answer).toBeInstanceOf(NotFound)
-      }
-      expect(await tablesWith([conversation])).toEqual([])
-    })
-
-    it('not by another tenant, nor under a name that is no id', async () => {
-      const [tenant, other] = [world.tenant(), world.tenant()]
-      const conversation = await tenant.newConversation('ann')
-      for (const id of [conversation, newId('conversation'), newId('turn'), '', 'conv_\0']) {
-        await expect(deleteConversation(world.deps, other.as('ann'), id)).rejects.toThrow(NotFound)
-      }
-      expect(await tenant.lastSeq(conversation)).toBe(1)
     })
   })
 })

@@ -1,0 +1,134 @@
+// Deleting a conversation: nothing of it, and nothing derived from it, remains in any table or reaches any reader.
+
+import { describe, expect, it } from 'vitest'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
+import { DERIVATIVES } from '../../../src/domain/erasure/derivatives.ts'
+import { readEventsOf } from '../../../src/domain/event/reader.ts'
+import { recordFacts } from '../../../src/domain/fact/record.ts'
+import { newId } from '../../../src/domain/id.ts'
+import { addParticipant } from '../../../src/domain/participant.ts'
+import { refreshUserProfile } from '../../../src/domain/profile/refresh.ts'
+import { appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
+import { summarize } from '../../../src/domain/summary/compact.ts'
+import { openTurn } from '../../../src/domain/turn/append.ts'
+import { pageOfTurns } from '../../../src/domain/turn/history.ts'
+import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import { getTurns } from '../../../src/domain/turn/turn.ts'
+import { NotFound } from '../../../src/errors.ts'
+import { countUserTurns } from '../../../src/store/sql/background/count-user-turns.ts'
+import { backends } from '../../support/backend.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
+
+describe.each(backends)('deleting a conversation on $name', (backend) => {
+  const world = useWorld(backend)
+
+  /** The tables with a row that contains one of the texts. */
+  async function tablesWith(texts: string[]): Promise<string[]> {
+    const { rows } = await world.deps.pool.query<{ name: string }>(
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`,
+    )
+    const found: string[] = []
+    for (const { name } of rows) {
+      const { rowCount } = await world.deps.pool.query(
+        `SELECT FROM "${name}" x WHERE to_jsonb(x)::text LIKE ANY ($1::text[]) LIMIT 1`,
+        [texts.map((text) => `%${text}%`)],
+      )
+      if (rowCount) found.push(name)
+    }
+    return found
+  }
+
+  /** A conversation of ann and bob with rows in every table that holds a derivative; its id, and all ids in it. */
+  async function fullConversation(tenant: Tenant, user: string): Promise<{ conversationId: string; ids: string[] }> {
+    const { deps } = world
+    const [ann, bob] = [tenant.as('ann'), tenant.as('bob')]
+    const conversationId = await tenant.newConversation('ann', 'bob')
+    const told = await tenant.say(conversationId, 'ann', `${user} likes tea`)
+    const said = await tenant.say(conversationId, 'ann', 'canary', { audience: ['bob'] })
+    const parts = [{ toolCall: { callId: 'k', name: 'n', arguments: {} } }]
+    const edited = await supersedeTurn(deps, ann, { turnId: said.id, turn: { role: 'USER', parts } })
+    const summary = await summarize(deps, ann, { conversationId, through: told.id })
+    const { facts } = await recordFacts(deps, ann, {
+      userId: user,
+      facts: [{ subject: user, predicate: 'likes', object: 'tea', sourceTurnId: told.id }],
+    })
+    await refreshUserProfile(deps, ann, { userId: user })
+    await countUserTurns(deps.pool, [conversationId])
+    const open = await openTurn(deps, bob, { conversationId, turn: { role: 'ASSISTANT' } })
+    await appendDelta(deps, bob, { turnId: open.id, text: 'canary' })
+    return {
+      conversationId,
+      ids: [conversationId, summary.id, ...[told, said, edited, open, ...facts].map(({ id }) => id)],
+    }
+  }
+
+  it('deletes its rows from every table of the register, and no other rows', async () => {
+    const tenant = world.tenant()
+    const { conversationId, ids } = await fullConversation(tenant, 'ann')
+    const other = await fullConversation(tenant, 'bob')
+    const derived = DERIVATIVES.filter(({ onDelete }) => onDelete.by !== 'KEPT').map(({ table }) => table)
+    const tables = ['conversation', ...derived].sort()
+    // Background work writes the vectors.
+    await expect.poll(() => tablesWith(ids), { timeout: 10_000 }).toEqual(tables)
+    await expect.poll(() => tablesWith(other.ids), { timeout: 10_000 }).toEqual(tables)
+    const receipt = await deleteConversation(world.deps, tenant.as('ann'), conversationId)
+    expect(receipt).toEqual({
+      conversations: 1,
+      turns: 4,
+      facts: 1,
+      summaries: 1,
+      profiles: 1,
+      completedAt: expect.any(Date),
+    })
+    expect(await tablesWith(ids)).toEqual([])
+    expect(await tablesWith(other.ids)).toEqual(tables)
+    const page = await pageOfTurns(world.deps, tenant.as('bob'), [other.conversationId], {})
+    expect(page.get(other.conversationId)!.items).toHaveLength(3)
+  })
+
+  it('ends its subscriptions; every verb then fails with NotFound', async () => {
+    const tenant = world.tenant()
+    const ann = tenant.as('ann')
+    const conversationId = await tenant.newConversation('ann')
+    const said = await tenant.say(conversationId, 'ann', 'one')
+    const events = await readEventsOf(world.deps, ann, { conversationId, after: 0 })
+    const types: string[] = []
+    const ended = (async () => {
+      for await (const { event } of events) types.push(event.type)
+    })()
+    await expect.poll(() => types.length).toBe(2)
+    await deleteConversation(world.deps, ann, conversationId)
+    await ended
+    expect(types.at(-1)).toBe('ConversationDeleted')
+    await expect(readEventsOf(world.deps, ann, { conversationId, after: 0 })).rejects.toThrow(NotFound)
+    await expect(tenant.say(conversationId, 'ann', 'x')).rejects.toThrow(NotFound)
+    const participant = { actor: 'x' }
+    await expect(addParticipant(world.deps, tenant.as('x'), { conversationId, participant })).rejects.toThrow(NotFound)
+    await expect(deleteConversation(world.deps, ann, conversationId)).rejects.toThrow(NotFound)
+    expect((await getTurns(world.deps, ann, [said.id])).size).toBe(0)
+  })
+
+  it('answers each append that arrives at the same time, and keeps none of them', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann')
+    const appendMany = (count: number) =>
+      Array.from({ length: count }, (_, n) => tenant.say(conversationId, 'ann', `${n}`).catch((error) => error))
+    const sent = appendMany(40)
+    await sent[0]
+    const more = appendMany(20)
+    await deleteConversation(world.deps, tenant.as('ann'), conversationId)
+    for (const answer of await Promise.all([...sent, ...more])) {
+      if (answer instanceof Error) expect(answer).toBeInstanceOf(NotFound)
+    }
+    expect(await tablesWith([conversationId])).toEqual([])
+  })
+
+  it('is refused to another tenant, and for an id of anything else', async () => {
+    const [tenant, other] = [world.tenant(), world.tenant()]
+    const conversationId = await tenant.newConversation('ann')
+    for (const id of [conversationId, newId('conversation'), newId('turn'), '', 'conv_\0']) {
+      await expect(deleteConversation(world.deps, other.as('ann'), id)).rejects.toThrow(NotFound)
+    }
+    expect(await tenant.lastSeq(conversationId)).toBe(1)
+  })
+})
