@@ -36,7 +36,7 @@ export async function countUserTurns(pool: Pool, conversationIds: readonly strin
     name: 'count-user-turns',
     text: `
       WITH mark AS MATERIALIZED (
-        SELECT p.conversation_id AS "conversationId", p.counted_through AS after
+        SELECT p.conversation_id, p.counted_through AS after
         FROM conversation_progress p WHERE p.conversation_id = ANY ($1::text[])
         ORDER BY p.conversation_id FOR NO KEY UPDATE SKIP LOCKED
       ), head AS MATERIALIZED (

@@ -25,7 +25,7 @@ export async function lockFactsOfConversation(
   conversationId: string,
 ): Promise<{ facts: number; gaveWay: string[] }> {
   const rows = await tx.$queryRaw<{ id: string; isOfConversation: boolean }[]>`
-    SELECT f.id, f.conversation_id IS NOT DISTINCT FROM ${conversationId}::text AS "isOfRoom"
+    SELECT f.id, f.conversation_id IS NOT DISTINCT FROM ${conversationId}::text AS "isOfConversation"
     FROM fact f
     WHERE f.id IN (
       SELECT o.id FROM fact o WHERE o.conversation_id = ${conversationId}::text

@@ -106,7 +106,7 @@ export async function deleteVectors(pool: Pool, name: string, after: string, lim
       WITH model AS MATERIALIZED (
         SELECT e.name FROM embedder e WHERE e.name = $1::text AND ${outdated('e')} FOR UPDATE
       ), gone AS MATERIALIZED (
-        SELECT k.conversation_id AS "conversationId" FROM embedding_cursor k, model m
+        SELECT k.conversation_id FROM embedding_cursor k, model m
         WHERE k.conversation_id > $2::text AND k.embedder = m.name ORDER BY k.conversation_id LIMIT $3::integer
       ), vectors AS (
         DELETE FROM turn_vector v USING gone g WHERE v.conversation_id = g.conversation_id AND v.embedder = $1::text

@@ -71,7 +71,7 @@ export async function advanceConversations(
     name: 'embed-advance-conversations',
     text: `
       WITH held AS MATERIALIZED (
-        SELECT k.conversation_id AS "conversationId" FROM embedding_cursor k
+        SELECT k.conversation_id FROM embedding_cursor k
         WHERE k.conversation_id = ANY ($2::text[]) AND k.embedder = $1::text
         ORDER BY k.conversation_id FOR UPDATE
       ), noted AS (
@@ -84,7 +84,7 @@ export async function advanceConversations(
         WHERE k.conversation_id = a.conversation_id AND k.embedder = $1::text
         RETURNING a.conversation_id, k.claimed_until
       )
-      SELECT a.conversation_id FROM unnest($2::text[]) AS a(conversation_id) LEFT JOIN noted n ON n.conversation_id = a.conversation_id
+      SELECT a.conversation_id AS "conversationId" FROM unnest($2::text[]) AS a(conversation_id) LEFT JOIN noted n ON n.conversation_id = a.conversation_id
       WHERE n.claimed_until IS NULL`,
     values: [
       embedder,
@@ -105,7 +105,7 @@ export async function releaseConversations(
     name: 'embed-release-conversations',
     text: `
       WITH held AS MATERIALIZED (
-        SELECT k.conversation_id AS "conversationId" FROM embedding_cursor k
+        SELECT k.conversation_id FROM embedding_cursor k
         WHERE k.conversation_id = ANY ($2::text[]) AND k.embedder = $1::text
         ORDER BY k.conversation_id FOR UPDATE
       )

@@ -34,7 +34,7 @@ export async function readUnembedded(
   const { rows } = await pool.query<Row>({
     name: 'embed-read-turns',
     text: `
-      SELECT a.conversation_id, j.last_seq AS head, e.at, e."rootSeq", e.seq, e.text
+      SELECT a.conversation_id AS "conversationId", j.last_seq AS head, e.at, e."rootSeq", e.seq, e.text
       FROM unnest($2::text[]) WITH ORDINALITY AS a(conversation_id, place)
       JOIN journal j ON j.conversation_id = a.conversation_id
       LEFT JOIN LATERAL (

@@ -42,7 +42,7 @@ export async function compareVectors(
   const { rows } = await pool.query<{ conversationId: string; seq: number; similarity: number }>({
     name: 'compare-vectors',
     text: `
-      SELECT a.conversation_id, a.seq, v.similarity
+      SELECT a.conversation_id AS "conversationId", a.seq, v.similarity
       FROM unnest($2::text[], $3::integer[], $4::integer[]) AS a(conversation_id, root_seq, seq)
       CROSS JOIN LATERAL (
         SELECT -(v.embedding <#> (SELECT $5::vector)) AS similarity FROM turn_vector v

@@ -40,7 +40,7 @@ export type ChunkRow = {
 export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: number): Promise<ChunkRow[]> {
   const { rows } = await pool.query<ChunkRow>({
     name: 'append-chunks',
-    text: 'SELECT place, outcome, conversation_id, start, text, "end", half, status FROM append_chunks($1::jsonb, $2::integer)',
+    text: 'SELECT place, outcome, conversation_id AS "conversationId", start, text, "end", half, status FROM append_chunks($1::jsonb, $2::integer)',
     values: [JSON.stringify(deltas), limit],
   })
   return rows

@@ -38,7 +38,7 @@ export type CloseRow = {
 export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow> {
   const { rows } = await pool.query<CloseRow>({
     name: 'close-turn',
-    text: `SELECT outcome, detail, conversation_id, actor, seq, status
+    text: `SELECT outcome, detail, conversation_id AS "conversationId", actor, seq, status
            FROM close_turn($1, $2, $3::turn_status, $4, $5, $6::jsonb, $7, $8, $9, $10, $11::jsonb, $12, $13::text[],
                            $14::text[], $15, $16::integer[], $17::smallint)`,
     values: [

@@ -49,7 +49,7 @@ export async function readCompaction(pool: Pool, conversationId: string): Promis
 export async function readDueAmong(pool: Pool, conversationIds: readonly string[], every: number): Promise<Subject[]> {
   const { rows } = await pool.query<Subject>({
     name: 'read-due-among',
-    text: `SELECT d.tenant, d.conversation_id AS key
+    text: `SELECT d.tenant, d."conversationId" AS key
            FROM (${SELECT} WHERE j.conversation_id = ANY ($1::text[]) AND ${due('$2')}) d`,
     values: [conversationIds, every],
   })
@@ -60,8 +60,8 @@ export async function readDueAmong(pool: Pool, conversationIds: readonly string[
 export async function readDue(pool: Pool, after: string, limit: number, every: number): Promise<Subject[]> {
   const { rows } = await pool.query<Subject>({
     name: 'read-due',
-    text: `SELECT d.tenant, d.conversation_id AS key FROM (${SELECT} WHERE j.conversation_id > $1::text AND ${due('$3')}) d
-           ORDER BY d.conversation_id LIMIT $2::integer`,
+    text: `SELECT d.tenant, d."conversationId" AS key FROM (${SELECT} WHERE j.conversation_id > $1::text AND ${due('$3')}) d
+           ORDER BY d."conversationId" LIMIT $2::integer`,
     values: [after, limit, every],
   })
   return rows
