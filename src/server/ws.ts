@@ -8,8 +8,10 @@ import { CloseCode, handleProtocols, makeServer, type SubscribePayload } from 'g
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
-import { readInto, type Sink, type Subscription } from '../domain/event/reader.ts'
+import type { Sink } from '../domain/event/follow.ts'
+import { readInto, type Subscription } from '../domain/event/reader.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
+import { createPushIterator } from '../domain/push-iterator.ts'
 import type { Viewer } from '../domain/view.ts'
 import { createRequestContext } from '../graphql/request.ts'
 import { viewerFrom } from './auth.ts'
@@ -31,20 +33,14 @@ type Prepared = { enveloped: Enveloped; id: string; extra: Extra }
 
 const preparedOf = (args: ExecutionArgs) => args.rootValue as Prepared
 
-export function attachWebSockets(http: Server, world: World): { close(): Promise<void> } {
-  const { config, deps } = world
-  const sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: config.limits.frameBytes,
-    perMessageDeflate: false,
-    handleProtocols,
-  })
-  let draining = false
+type ProtocolServer = ReturnType<typeof createProtocolServer>
 
-  const server = makeServer<Record<string, unknown>, Extra>({
+/** graphql-ws, wired to yoga's plugins and to the shared subscriptions. */
+function createProtocolServer(world: World) {
+  return makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: 5_000,
     onConnect({ connectionParams, extra }) {
-      // Throwing closes the socket with 4500; false closes it with 4403, and says no more.
+      // Throwing closes the socket with 4500; false closes it with 4403, without a reason.
       const parameters = new Map(
         Object.entries(connectionParams ?? {}).map(([key, value]) => [key.toLowerCase(), value]),
       )
@@ -62,6 +58,19 @@ export function attachWebSockets(http: Server, world: World): { close(): Promise
     execute: (args) => preparedOf(args).enveloped.execute(args),
     subscribe: (args) => subscribe(world, args),
   })
+}
+
+/** Accepts WebSockets on the server's /graphql; `close` refuses new ones and resolves once all are closed. */
+export function attachWebSockets(http: Server, world: World): { close(): Promise<void> } {
+  const { config, deps } = world
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: config.limits.frameBytes,
+    perMessageDeflate: false,
+    handleProtocols,
+  })
+  const server = createProtocolServer(world)
+  let draining = false
 
   http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const path = request.url?.split('?', 1)[0]
@@ -73,43 +82,8 @@ export function attachWebSockets(http: Server, world: World): { close(): Promise
           ? '403 Forbidden'
           : null
     if (reason) return socket.end(`HTTP/1.1 ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
-    sockets.handleUpgrade(request, socket, head, (client) => open(client, socket))
+    sockets.handleUpgrade(request, socket, head, (client) => openSocket(deps, server, client, socket))
   })
-
-  function open(client: WebSocket, socket: Duplex): void {
-    const outbox = createOutbox(socket)
-    const extra: Extra = { outbox, holder: createPresenceHolder(deps), viewer: null, operations: new Set() }
-    const closed = server.opened(
-      {
-        protocol: client.protocol,
-        // What graphql-ws says itself comes after the frames that are ready.
-        send(data) {
-          outbox.flush()
-          return new Promise((resolve, reject) => {
-            if (client.readyState !== client.OPEN) return resolve()
-            client.send(data, (error) => (error ? reject(error) : resolve()))
-          })
-        },
-        close: (code, reason) => client.close(code, reason),
-        onMessage: (receive) =>
-          void client.on('message', (data) => {
-            receive(String(data)).catch((error: unknown) => {
-              deps.log.error({ err: error }, 'a message could not be handled')
-              client.close(CloseCode.InternalServerError, 'Internal server error')
-            })
-          }),
-      },
-      extra,
-    )
-    const stopPinging = keepAlive(client)
-    // Frames over the limit and broken ones: ws closes the socket with the right code by itself.
-    client.on('error', (error) => deps.log.debug({ err: error }, 'a socket failed'))
-    client.once('close', (code, reason) => {
-      stopPinging()
-      void closed(code, String(reason))
-      extra.holder.end().catch((error) => deps.log.warn({ err: error }, 'presence cannot be ended'))
-    })
-  }
 
   return {
     async close() {
@@ -124,7 +98,43 @@ export function attachWebSockets(http: Server, world: World): { close(): Promise
   }
 }
 
-/** Ends a socket whose other side is gone without a word. */
+/** Connects a socket to the protocol. */
+function openSocket(deps: Deps, server: ProtocolServer, client: WebSocket, socket: Duplex): void {
+  const outbox = createOutbox(socket)
+  const extra: Extra = { outbox, holder: createPresenceHolder(deps), viewer: null, operations: new Set() }
+  const closed = server.opened(
+    {
+      protocol: client.protocol,
+      // Messages of graphql-ws itself come after the frames that are ready.
+      send(data) {
+        outbox.flush()
+        return new Promise((resolve, reject) => {
+          if (client.readyState !== client.OPEN) return resolve()
+          client.send(data, (error) => (error ? reject(error) : resolve()))
+        })
+      },
+      close: (code, reason) => client.close(code, reason),
+      onMessage: (receive) =>
+        void client.on('message', (data) => {
+          receive(String(data)).catch((error: unknown) => {
+            deps.log.error({ err: error }, 'a message could not be handled')
+            client.close(CloseCode.InternalServerError, 'Internal server error')
+          })
+        }),
+    },
+    extra,
+  )
+  const stopPinging = keepAlive(client)
+  // ws itself closes a socket with the right code after a broken frame or one over the limit.
+  client.on('error', (error) => deps.log.debug({ err: error }, 'a socket failed'))
+  client.once('close', (code, reason) => {
+    stopPinging()
+    void closed(code, String(reason))
+    extra.holder.end().catch((error) => deps.log.warn({ err: error }, 'presence cannot be ended'))
+  })
+}
+
+/** Terminates the socket when its other side no longer answers pings. */
 function keepAlive(client: WebSocket): () => void {
   let alive = true
   client.on('pong', () => (alive = true))
@@ -183,23 +193,16 @@ async function subscribe(world: World, args: ExecutionArgs): Promise<AsyncIterab
   }
 }
 
-/** Writes the conversation's events to the socket. The iterable ends with the subscription, and gives nothing itself. */
+/** Writes the conversation's events to the socket. The iterable yields nothing: it ends when the subscription does. */
 async function deliver(
   deps: Deps,
   { outbox, viewer }: Extra,
   id: string,
   input: Subscription,
   how: Rendering,
-): Promise<AsyncIterableIterator<ExecutionResult>> {
+): Promise<AsyncIterable<ExecutionResult>> {
   const prefix = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`)
-  let finish!: () => void
-  let fail!: (error: unknown) => void
-  const over = new Promise<void>((resolve, reject) => {
-    finish = resolve
-    fail = reject
-  })
-  over.catch(() => {})
-
+  const ending = createPushIterator<never>(1)
   const stop = await readInto(deps, viewer!, input, (reader): Sink => ({
     push(event, view) {
       outbox.add(prefix, payloadOf(event, view, reader, how))
@@ -207,18 +210,10 @@ async function deliver(
     },
     drained: () => outbox.drained(),
     end(error) {
-      if (error === undefined) void outbox.emptied().then(finish)
-      else fail(error)
+      // The protocol's 'complete' comes after the last event.
+      if (error === undefined) void outbox.emptied().then(() => ending.end())
+      else ending.end(error)
     },
   }))
-  const never: AsyncIterableIterator<ExecutionResult> = {
-    next: () => over.then(() => ({ done: true, value: undefined })),
-    async return() {
-      stop()
-      finish()
-      return { done: true, value: undefined }
-    },
-    [Symbol.asyncIterator]: () => never,
-  }
-  return never
+  return ending.iterate(stop)
 }

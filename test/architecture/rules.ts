@@ -47,6 +47,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'view',
     'presence-state',
     'publisher',
+    'push-iterator',
     'journal-growth',
     'automatic-thresholds',
     'platform',

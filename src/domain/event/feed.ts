@@ -1,260 +1,225 @@
-// One feed a conversation and process: it reads each new entry once, in order, and hands it to all who follow the conversation live.
-// It is woken by the bus and trusts it with nothing: after 5 s of silence, and whenever the bus was away, it looks for
-// itself. Readers who are behind read for themselves (reader.ts) until they stand where the feed stands.
+// One feed per conversation and process: it reads each new entry once, in order, and emits it to all live readers here.
+// The bus wakes it and may lose any message: after 5 s of silence, and whenever the bus was away, the feed looks for new
+// entries itself. Readers that are behind read the journal (follow.ts) until they are where the feed is.
 
 import { NotFound } from '../../errors.ts'
 import { readLastSeq } from '../../store/sql/event/read-journal.ts'
 import { readOpenTurns } from '../../store/sql/streaming-turn/read-open-turns.ts'
-import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
+import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { readTextSoFar } from '../../store/sql/turn/read-turns.ts'
-import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { Platform } from '../platform.ts'
-import { OPEN_VIEW, type View } from '../view.ts'
+import type { View } from '../view.ts'
 import { conversationTopic, type ConversationMessage } from '../publisher.ts'
-import { readEvents, type ConversationEvent, type JournalEvent } from './event.ts'
+import { readEvents, type ConversationEvent } from './event.ts'
+import {
+  changedView,
+  changesViews,
+  missingFor,
+  reduceFeed,
+  startFeedState,
+  viewIn,
+  type FeedInput,
+  type FeedState,
+  type OpenTurn,
+} from './feed-state.ts'
+import { createFeedTasks, type FeedTask, type FeedTasks } from './feed-tasks.ts'
 
-/** Silence after which a feed looks for what the bus may have lost, in ms. */
+/** Silence after which a feed looks for entries and texts that the bus may have lost, in ms. */
 const SILENCE = 5_000
 /** Entries read at once. */
 const PAGE = 500
 
-/** A reader that stands where the feed stands. */
+/** A reader that is where the feed is. */
 export type Follower = {
   actor: string
   tell(event: ConversationEvent): void
-  /** The actor's view has changed; `open` are the turns being written. */
+  /** The actor's view has changed; `open` are the open turns. */
   changeView(view: View, open: Iterable<OpenTurn>): void
-  /** The conversation is gone. */
+  /** The conversation is deleted. */
   end(): void
 }
-
-/** A turn being written, as far as the feed has told it. */
-export type OpenTurn = { turn: TurnRow; text: string }
 
 export type Feed = {
   readonly conversationId: string
   readonly tenant: string
-  /** The newest entry that was handed out. */
+  /** Seq of the newest entry that was emitted. */
   readonly head: number
   readonly open: ReadonlyMap<string, OpenTurn>
   readonly deleted: boolean
   viewOf(actor: string): View
-  /** Resolves once the feed stands at that entry, or the conversation is gone. */
+  /** Resolves once the feed is at that entry, or ends. */
   reach(seq: number): Promise<void>
   follow(follower: Follower): void
   unfollow(follower: Follower): void
 }
 
-/** 'reach' resolves once the feed stands at `seq` at least. */
-type Task = ConversationMessage | { type: 'look' } | { type: 'reach'; seq: number; resolve(): void }
+/** A feed while it runs. */
+type FeedRun = {
+  readonly deps: Platform
+  readonly tenant: string
+  readonly conversationId: string
+  state: FeedState
+  readonly followers: Set<Follower>
+  readonly tasks: FeedTasks
+  readonly silence: NodeJS.Timeout
+}
 
-/** Starts the feed of a conversation. @throws NotFound */
-async function startFeed(deps: Platform, tenant: string, conversationId: string) {
-  const followers = new Set<Follower>()
-  const open = new Map<string, OpenTurn>()
-  let participants = new Map<string, ParticipantRow>()
-  let head = 0
-  let deleted = false
-  let closed = false
-  let busy = true
-  const tasks: Task[] = []
-  /** Those that failed, until the next look. */
-  const unreached: Task[] = []
+/** Takes the input into the state first: followers read the state during an event. */
+function apply(run: FeedRun, input: FeedInput): void {
+  const { state, events } = reduceFeed(run.state, input)
+  run.state = state
+  for (const event of events) for (const follower of run.followers) follower.tell(event)
+}
 
-  const emit = (event: ConversationEvent) => {
-    for (const follower of followers) follower.tell(event)
+async function loadParticipants(run: FeedRun): Promise<void> {
+  const participants = await readParticipants(run.deps.pool, run.tenant, [run.conversationId])
+  const before = run.state
+  apply(run, { type: 'participants', participants })
+  for (const follower of run.followers) {
+    const view = changedView(before, run.state, follower.actor)
+    if (view) follower.changeView(view, run.state.open.values())
   }
-  const viewOf = (actor: string): View => participants.get(actor) ?? OPEN_VIEW
+}
 
-  /** Tells the rest of an open turn's text, given all of it. */
-  function grow(known: OpenTurn, text: string): void {
-    const start = known.text.length
-    if (text.length <= start) return
-    known.text = text
-    emit({
-      type: 'TurnDelta',
-      conversationId,
-      seq: null,
-      at: new Date(),
-      turnId: known.turn.id,
-      start,
-      end: text.length,
-      text: text.slice(start),
-      of: known.turn,
-    })
+/** Emits the entries after the head. */
+async function readOn(run: FeedRun): Promise<void> {
+  for (;;) {
+    const { events, last, complete } = await readEvents(run.deps, run.tenant, run.conversationId, run.state.head, PAGE)
+    if (events.some((event) => changesViews(run.state, event))) await loadParticipants(run)
+    const at = new Date()
+    for (const event of events) apply(run, { type: 'entry', event, at })
+    apply(run, { type: 'pageEnd', seq: last })
+    if (complete) return
   }
+}
 
-  async function loadParticipants(): Promise<void> {
-    const before = participants
-    const rows = await readParticipants(deps.pool, tenant, [conversationId])
-    participants = new Map(rows.map((row) => [row.actor, row]))
-    for (const follower of followers) {
-      const [was, is] = [before.get(follower.actor), participants.get(follower.actor)]
-      if (is && (was?.windows.join() !== is.windows.join() || was.addressed !== is.addressed)) {
-        follower.changeView(is, open.values())
-      }
+/** Emits the text that the open turns have by now. */
+async function readTexts(run: FeedRun, turnIds: readonly string[]): Promise<void> {
+  if (turnIds.length === 0) return
+  const texts = await readTextSoFar(run.deps.pool, run.tenant, [...turnIds])
+  for (const [turnId, text] of texts) apply(run, { type: 'text', turnId, text, at: new Date() })
+}
+
+async function takeDelta(run: FeedRun, delta: Extract<FeedTask, { type: 'delta' }>): Promise<void> {
+  if (missingFor(run.state, delta) === 'entries') await readOn(run)
+  if (missingFor(run.state, delta) === 'text') return readTexts(run, [delta.turnId])
+  apply(run, { ...delta, at: new Date() })
+}
+
+async function look(run: FeedRun): Promise<void> {
+  run.silence.refresh()
+  if ((await readLastSeq(run.deps.pool, run.tenant, run.conversationId)) === null) return end(run)
+  await readOn(run)
+  await readTexts(run, [...run.state.open.keys()])
+}
+
+function end(run: FeedRun): void {
+  run.tasks.stop()
+  apply(run, { type: 'deleted', at: new Date() })
+  for (const follower of run.followers) follower.end()
+}
+
+async function handle(run: FeedRun, task: FeedTask): Promise<void> {
+  switch (task.type) {
+    case 'entries':
+      if (task.seq > run.state.head) await readOn(run)
+      run.silence.refresh()
+      return
+    case 'reach':
+      if (task.seq > run.state.head) await readOn(run)
+      return task.resolve()
+    case 'delta':
+      return takeDelta(run, task)
+    case 'read':
+    case 'presence': {
+      const at = new Date()
+      const [participant] = await readParticipants(run.deps.pool, run.tenant, [run.conversationId], [task.actor])
+      if (participant) apply(run, { ...task, participant, at })
+      return
     }
+    case 'deleted':
+      return end(run)
+    case 'look':
+      return look(run)
   }
+}
 
-  function apply(event: JournalEvent): void {
-    head = event.seq
-    if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') {
-      open.set(event.turn.id, { turn: event.turn, text: '' })
-    }
-    if (event.type === 'TurnCommitted' || event.type === 'TurnAborted') {
-      const known = open.get(event.turn.id)
-      if (known) grow(known, event.turn.text)
-      open.delete(event.turn.id)
-    }
-    emit(event)
-  }
+async function loadState({ deps, tenant, conversationId }: FeedRun): Promise<FeedState> {
+  const head = await readLastSeq(deps.pool, tenant, conversationId)
+  if (head === null) throw new NotFound('conversation', conversationId)
+  const open = await readOpenTurns(deps.pool, conversationId)
+  return startFeedState(conversationId, head, open, await readParticipants(deps.pool, tenant, [conversationId]))
+}
 
-  const changesViews = (event: JournalEvent) =>
-    event.type === 'ParticipantJoined'
-    || event.type === 'ParticipantLeft'
-    || ('turn' in event && event.turn.audience?.some((actor) => !participants.get(actor)?.addressed))
-
-  async function readOn(): Promise<void> {
-    for (;;) {
-      const { events, last, complete } = await readEvents(deps, tenant, conversationId, head, PAGE)
-      if (events.some(changesViews)) await loadParticipants()
-      for (const event of events) apply(event)
-      head = last
-      if (complete) return
-    }
-  }
-
-  async function handle(task: Task): Promise<void> {
-    const passing = { conversationId, seq: null, at: new Date() }
-    switch (task.type) {
-      case 'entries':
-        if (task.seq > head) await readOn()
-        silence.refresh()
-        return
-      case 'reach':
-        if (task.seq > head) await readOn()
-        return task.resolve()
-      case 'delta': {
-        if (!open.has(task.turnId)) await readOn()
-        const known = open.get(task.turnId)
-        if (!known) return
-        if (task.start <= known.text.length) grow(known, known.text.slice(0, task.start) + task.text)
-        else grow(known, (await readTextSoFar(deps.pool, tenant, [task.turnId])).get(task.turnId) ?? '')
-        return
-      }
-      case 'read':
-      case 'presence': {
-        const [participant] = await readParticipants(deps.pool, tenant, [conversationId], [task.actor])
-        if (!participant) return
-        if (task.type === 'read') emit({ ...passing, type: 'ParticipantRead', participant })
-        else emit({ ...passing, type: 'PresenceChanged', participant, state: task.state })
-        return
-      }
-      case 'deleted':
-        return end()
-      case 'look': {
-        silence.refresh()
-        if ((await readLastSeq(deps.pool, tenant, conversationId)) === null) return end()
-        await readOn()
-        const texts = open.size ? await readTextSoFar(deps.pool, tenant, [...open.keys()]) : new Map<string, string>()
-        for (const [id, text] of texts) {
-          const known = open.get(id)
-          if (known) grow(known, text)
-        }
-      }
-    }
-  }
-
-  function end(): void {
-    deleted = true
-    giveUp()
-    emit({ type: 'ConversationDeleted', conversationId, seq: null, at: new Date() })
-    for (const follower of followers) follower.end()
-  }
-
-  /** Nobody waits for a feed that is over. */
-  function giveUp(): void {
-    for (const task of [...tasks, ...unreached]) if (task.type === 'reach') task.resolve()
-  }
-
-  /** Handles tasks one after the other; a failure is repaired by the next look. */
-  async function run(): Promise<void> {
-    busy = true
-    for (let task = tasks.shift(); task && !closed && !deleted; task = tasks.shift()) {
-      try {
-        await handle(task)
-      } catch (error) {
-        deps.log.warn({ err: error, conversationId }, 'could not read the journal; trying again in 5 s')
-        silence.refresh()
-        if (task.type === 'reach') closed ? task.resolve() : unreached.push(task)
-      }
-    }
-    busy = false
-  }
-
-  function wake(task: Task): void {
-    if (closed || deleted) return
-    tasks.push(task)
-    if (!busy) void run()
-  }
-
+function createFeedRun(deps: Platform, tenant: string, conversationId: string): FeedRun {
+  const tasks = createFeedTasks(
+    (task) => handle(run, task),
+    (error) => {
+      deps.log.warn({ err: error, conversationId }, 'could not read the journal; trying again in 5 s')
+      run.silence.refresh()
+    },
+  )
   const silence = setTimeout(() => {
-    wake({ type: 'look' })
-    for (const task of unreached.splice(0)) wake(task)
+    tasks.add({ type: 'look' })
+    tasks.retry()
   }, SILENCE)
   silence.unref()
+  const state = startFeedState(conversationId, 0, [], [])
+  const run: FeedRun = { deps, tenant, conversationId, state, followers: new Set(), tasks, silence }
+  return run
+}
+
+const feedOf = (run: FeedRun): Feed => ({
+  conversationId: run.conversationId,
+  tenant: run.tenant,
+  get head() {
+    return run.state.head
+  },
+  get open() {
+    return run.state.open
+  },
+  get deleted() {
+    return run.state.deleted
+  },
+  viewOf: (actor) => viewIn(run.state, actor),
+  reach: (seq) =>
+    new Promise((resolve) => {
+      if (seq <= run.state.head || run.tasks.stopped) resolve()
+      else run.tasks.add({ type: 'reach', seq, resolve })
+    }),
+  follow: (follower) => void run.followers.add(follower),
+  unfollow: (follower) => void run.followers.delete(follower),
+})
+
+type StartedFeed = { feed: Feed; close(): Promise<void> }
+
+/** Starts the feed of a conversation. @throws NotFound */
+async function startFeed(deps: Platform, tenant: string, conversationId: string): Promise<StartedFeed> {
+  const run = createFeedRun(deps, tenant, conversationId)
+  // Subscribe before the state is read: messages that come meanwhile wait as tasks, so none is missed.
   const unsubscribe = await deps.bus.subscribe(conversationTopic(conversationId), (message) =>
-    wake(JSON.parse(message) as ConversationMessage),
+    run.tasks.add(JSON.parse(message) as ConversationMessage),
   )
-  const stopListening = deps.bus.onRestored(() => wake({ type: 'look' }))
+  const stopListening = deps.bus.onRestored(() => run.tasks.add({ type: 'look' }))
   async function close(): Promise<void> {
-    closed = true
-    giveUp()
-    clearTimeout(silence)
+    run.tasks.stop()
+    clearTimeout(run.silence)
     stopListening()
     await unsubscribe()
   }
   try {
-    // What happens from here on waits in `tasks`.
-    const last = await readLastSeq(deps.pool, tenant, conversationId)
-    if (last === null) throw new NotFound('conversation', conversationId)
-    for (const { turn, text } of await readOpenTurns(deps.pool, conversationId)) {
-      // One that was opened in between is told of when its entry is read.
-      if (turn.seq <= last) open.set(turn.id, { turn, text })
-    }
-    await loadParticipants()
-    head = last
-    void run()
+    run.state = await loadState(run)
+    run.tasks.start()
   } catch (error) {
     await close()
     throw error
   }
-
-  const feed: Feed = {
-    conversationId,
-    tenant,
-    open,
-    viewOf,
-    reach: (seq) =>
-      new Promise((resolve) => {
-        if (seq <= head || deleted || closed) return resolve()
-        wake({ type: 'reach', seq, resolve })
-      }),
-    get head() {
-      return head
-    },
-    get deleted() {
-      return deleted
-    },
-    follow: (follower) => void followers.add(follower),
-    unfollow: (follower) => void followers.delete(follower),
-  }
-  return { feed, close }
+  return { feed: feedOf(run), close }
 }
 
 export type Feeds = {
   /**
-   * The feed of a conversation, started if nobody uses it. It goes on until `release` was called as often as this.
+   * The feed of a conversation, started for its first user. It runs until `release` was called as often as this.
    * @throws NotFound
    */
   acquire(tenant: string, conversationId: string): Promise<Feed>
@@ -263,11 +228,11 @@ export type Feeds = {
 }
 
 export function createFeeds(deps: Platform): Feeds {
-  type Used = { users: number; started: ReturnType<typeof startFeed> }
-  const used = new Map<string, Used>()
+  type UsedFeed = { users: number; started: Promise<StartedFeed> }
+  const used = new Map<string, UsedFeed>()
   const keyOf = (tenant: string, conversationId: string) => `${conversationId} ${tenant}`
 
-  function drop(key: string, entry: Used): void {
+  function drop(key: string, entry: UsedFeed): void {
     entry.users -= 1
     if (entry.users > 0) return
     if (used.get(key) === entry) used.delete(key)

@@ -1,10 +1,11 @@
-// What changes in somebody's list of conversations: one subscription for all of them, live only. One listener a tenant and
-// process; what comes in within 20 ms is looked up in one statement for all who listen here.
+// The inbox: which conversations of an actor's list have changed, and why. One subscription for all conversations, live
+// only. One listener per tenant and process; what comes in within 20 ms is looked up in one statement for all inboxes.
 
 import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
 import type { Platform } from '../platform.ts'
 import { name, parse } from '../input.ts'
+import { createPushIterator } from '../push-iterator.ts'
 import { actAs, isOpenAt, sees, type Viewer } from '../view.ts'
 import { tenantTopic, type TenantMessage } from '../publisher.ts'
 import { readEvents, type JournalEvent } from './event.ts'
@@ -13,113 +14,144 @@ export type InboxReason = 'ADDED' | 'REMOVED' | 'TURN' | 'READ' | 'UPDATED' | 'D
 /** `viewer` is whose inbox it is. */
 export type InboxEvent = { conversationId: string; reason: InboxReason; at: Date; viewer: Viewer }
 
-type Listener = { actor: string; tell(conversationId: string, reason: InboxReason, at: Date): void }
+type InboxListener = { actor: string; tell(conversationId: string, reason: InboxReason, at: Date): void }
 
-/** How long what comes in is gathered, in ms. */
+/** How long messages are gathered before they are looked up, in ms. */
 const GATHER = 20
-/** Entries of one conversation looked at once; what a reader was told of before it is enough to look at the conversation. */
+/** Newest entries read of one conversation at once; older ones of the same 20 ms add no reason that matters. */
 const PAGE = 500
+/** Events that wait for one consumer, at most; the oldest are dropped first, since a list needs only the newest. */
+const BUFFER = 1_000
 
-export type Inboxes = { listen(tenant: string, listener: Listener): Promise<() => void> }
+export type Inboxes = {
+  /** Calls the listener with what changes from now on. The result ends that. */
+  listen(tenant: string, listener: InboxListener): Promise<() => void>
+}
 
-/** What an entry means to a participant's list, or null. */
-function reasonFor(
-  event: JournalEvent,
-  actor: string,
-  view: { actor: string; windows: readonly number[]; addressed: boolean },
-): InboxReason | null {
+type Participation = { actor: string; windows: readonly number[]; addressed: boolean }
+
+/** What an entry changes in the participant's list, or null. */
+function reasonFor(event: JournalEvent, participant: Participation): InboxReason | null {
   switch (event.type) {
     case 'ParticipantJoined':
-      return event.participant.actor === actor ? 'ADDED' : null
+      return event.participant.actor === participant.actor ? 'ADDED' : null
     case 'ParticipantLeft':
-      return event.participant.actor === actor ? 'REMOVED' : null
+      return event.participant.actor === participant.actor ? 'REMOVED' : null
     case 'ConversationUpdated':
-      return isOpenAt(view.windows, event.seq) ? 'UPDATED' : null
+      return isOpenAt(participant.windows, event.seq) ? 'UPDATED' : null
     case 'TurnAppended':
     case 'TurnCommitted':
-      return isOpenAt(view.windows, event.seq) && sees(view, event.turn) ? 'TURN' : null
+      return isOpenAt(participant.windows, event.seq) && sees(participant, event.turn) ? 'TURN' : null
     case 'TurnSuperseded':
-      return sees(view, event.by) ? 'UPDATED' : null
+      return sees(participant, event.by) ? 'UPDATED' : null
     default:
       return null
   }
 }
 
-export function createInboxes(deps: Platform): Inboxes {
-  const tenants = new Map<string, Promise<ReturnType<typeof startTenant> extends Promise<infer T> ? T : never>>()
+/**
+ * What the entries change in the participant's list: each reason once, with the time of its newest entry, in the order
+ * of their first entries. A list needs to know that something changed, not how often.
+ */
+export function reasonsFor(events: readonly JournalEvent[], participant: Participation): Map<InboxReason, Date> {
+  const newest = new Map<InboxReason, Date>()
+  for (const event of events) {
+    const reason = reasonFor(event, participant)
+    if (reason) newest.set(reason, event.at)
+  }
+  return newest
+}
 
-  async function startTenant(tenant: string) {
-    const listeners = new Map<string, Set<Listener>>()
-    const grown = new Map<string, { first: number; last: number }>()
-    let gathering: NodeJS.Timeout | null = null
+/** The inboxes of one tenant that are open in this process. */
+type TenantInboxes = {
+  add(listener: InboxListener): void
+  /** Whether any listener is left. */
+  remove(listener: InboxListener): boolean
+  unsubscribe(): Promise<void>
+}
 
-    const tell = (actor: string, conversationId: string, reason: InboxReason, at: Date) => {
-      for (const listener of listeners.get(actor) ?? []) listener.tell(conversationId, reason, at)
-    }
+/** Journal entries that were announced and are not looked up yet, by conversation. */
+type Announced = Map<string, { first: number; last: number }>
 
-    async function look(): Promise<void> {
-      gathering = null
-      const conversationIds = new Map(grown)
-      grown.clear()
-      const found = await readParticipations(deps.pool, tenant, [...conversationIds.keys()], [...listeners.keys()])
-      for (const [conversationId, participants] of found) {
-        const { first, last } = conversationIds.get(conversationId)!
-        const from = Math.max(first - 1, last - PAGE)
-        const { events } = await readEvents(deps, tenant, conversationId, from, last - from)
-        for (const participant of participants) {
-          // The newest of each reason: a list needs to know that something came, not how often.
-          const newest = new Map<InboxReason, Date>()
-          for (const event of events) {
-            const reason = reasonFor(event, participant.actor, participant)
-            if (reason) newest.set(reason, event.at)
-          }
-          for (const [reason, at] of newest) tell(participant.actor, conversationId, reason, at)
-        }
-      }
-    }
-
-    function receive(message: TenantMessage): void {
-      if (message.type === 'read') return tell(message.actor, message.conversationId, 'READ', new Date())
-      if (message.type === 'deleted') {
-        for (const actor of message.actors) tell(actor, message.conversationId, 'DELETED', new Date())
-        return
-      }
-      for (const [conversationId, first, last] of message.conversationIds) {
-        const known = grown.get(conversationId)
-        grown.set(conversationId, {
-          first: Math.min(first, known?.first ?? first),
-          last: Math.max(last, known?.last ?? last),
-        })
-      }
-      gathering ??= setTimeout(() => {
-        look().catch((error) => deps.log.warn({ err: error, tenant }, 'could not look up what changed for the inboxes'))
-      }, GATHER)
-    }
-
-    const unsubscribe = await deps.bus.subscribe(tenantTopic(tenant), (text) =>
-      receive(JSON.parse(text) as TenantMessage),
-    )
-    return {
-      add(listener: Listener) {
-        const known = listeners.get(listener.actor)
-        if (known) known.add(listener)
-        else listeners.set(listener.actor, new Set([listener]))
-      },
-      /** Whether somebody still listens. */
-      remove(listener: Listener): boolean {
-        const known = listeners.get(listener.actor)
-        known?.delete(listener)
-        if (known?.size === 0) listeners.delete(listener.actor)
-        return listeners.size > 0
-      },
-      unsubscribe,
+/** Reads the announced entries and tells each of the actors what they change in its list. */
+async function lookUp(
+  deps: Platform,
+  tenant: string,
+  announced: Announced,
+  actors: readonly string[],
+  tell: (actor: string, conversationId: string, reason: InboxReason, at: Date) => void,
+): Promise<void> {
+  const found = await readParticipations(deps.pool, tenant, [...announced.keys()], actors)
+  for (const [conversationId, participants] of found) {
+    const { first, last } = announced.get(conversationId)!
+    const from = Math.max(first - 1, last - PAGE)
+    const { events } = await readEvents(deps, tenant, conversationId, from, last - from)
+    for (const participant of participants) {
+      for (const [reason, at] of reasonsFor(events, participant)) tell(participant.actor, conversationId, reason, at)
     }
   }
+}
+
+async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxes> {
+  const listeners = new Map<string, Set<InboxListener>>()
+  let announced: Announced = new Map()
+  let gathering: NodeJS.Timeout | null = null
+
+  const tell = (actor: string, conversationId: string, reason: InboxReason, at: Date) => {
+    for (const listener of listeners.get(actor) ?? []) listener.tell(conversationId, reason, at)
+  }
+
+  function look(): void {
+    gathering = null
+    const due = announced
+    announced = new Map()
+    lookUp(deps, tenant, due, [...listeners.keys()], tell).catch((error) =>
+      deps.log.warn({ err: error, tenant }, 'could not look up what changed for the inboxes'),
+    )
+  }
+
+  function receive(message: TenantMessage): void {
+    if (message.type === 'read') return tell(message.actor, message.conversationId, 'READ', new Date())
+    if (message.type === 'deleted') {
+      for (const actor of message.actors) tell(actor, message.conversationId, 'DELETED', new Date())
+      return
+    }
+    for (const [conversationId, first, last] of message.conversationIds) {
+      const known = announced.get(conversationId)
+      announced.set(conversationId, {
+        first: Math.min(first, known?.first ?? first),
+        last: Math.max(last, known?.last ?? last),
+      })
+    }
+    gathering ??= setTimeout(look, GATHER)
+  }
+
+  const unsubscribe = await deps.bus.subscribe(tenantTopic(tenant), (text) =>
+    receive(JSON.parse(text) as TenantMessage),
+  )
+  return {
+    add(listener) {
+      const known = listeners.get(listener.actor)
+      if (known) known.add(listener)
+      else listeners.set(listener.actor, new Set([listener]))
+    },
+    remove(listener) {
+      const known = listeners.get(listener.actor)
+      known?.delete(listener)
+      if (known?.size === 0) listeners.delete(listener.actor)
+      return listeners.size > 0
+    },
+    unsubscribe,
+  }
+}
+
+export function createInboxes(deps: Platform): Inboxes {
+  const tenants = new Map<string, Promise<TenantInboxes>>()
 
   return {
     async listen(tenant, listener) {
       let starting = tenants.get(tenant)
-      if (!starting) tenants.set(tenant, (starting = startTenant(tenant)))
+      if (!starting) tenants.set(tenant, (starting = startTenant(deps, tenant)))
       const started = await starting.catch((error) => {
         tenants.delete(tenant)
         throw error
@@ -134,10 +166,10 @@ export function createInboxes(deps: Platform): Inboxes {
   }
 }
 
-/** Events waiting for one consumer, at most; older ones give way, a list only needs the newest. */
-const BUFFER = 1_000
-
-/** What changes in the conversations of the viewer, or of `as`, from now on. @throws InvalidInput */
+/**
+ * What changes in the list of the viewer, or of `as`, from now on. Ending the iteration ends the subscription.
+ * @throws InvalidInput
+ */
 export async function readInbox(
   deps: Platform & { inboxes: Inboxes },
   viewer: Viewer,
@@ -145,29 +177,10 @@ export async function readInbox(
 ): Promise<AsyncIterableIterator<InboxEvent>> {
   const { as } = parse(z.object({ as: name.nullish() }), input)
   const reader = actAs(viewer, as)
-  const waiting: InboxEvent[] = []
-  let ended = false
-  let wake: (() => void) | null = null
+  const waiting = createPushIterator<InboxEvent>(BUFFER, 'drop-oldest')
   const stop = await deps.inboxes.listen(viewer.tenant, {
     actor: reader.actor,
-    tell(conversationId, reason, at) {
-      if (waiting.length >= BUFFER) waiting.shift()
-      waiting.push({ conversationId, reason, at, viewer: reader })
-      wake?.()
-    },
+    tell: (conversationId, reason, at) => void waiting.push({ conversationId, reason, at, viewer: reader }),
   })
-  const events: AsyncIterableIterator<InboxEvent> = {
-    async next() {
-      while (waiting.length === 0 && !ended) await new Promise<void>((resolve) => (wake = resolve))
-      return ended ? { done: true, value: undefined } : { done: false, value: waiting.shift()! }
-    },
-    async return() {
-      stop()
-      ended = true
-      wake?.()
-      return { done: true, value: undefined }
-    },
-    [Symbol.asyncIterator]: () => events,
-  }
-  return events
+  return waiting.iterate(stop)
 }

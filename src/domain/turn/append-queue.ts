@@ -1,178 +1,171 @@
-// Appends that wait while a statement runs leave together as the next one. Within a process a conversation is in one statement
-// at a time, so its appends keep the order they came in; between processes the conversation's lock decides.
+// Appends that wait while a statement runs are written together by the next one. Within a process a conversation is in
+// one statement at a time, so its appends keep the order they came in; between processes its lock decides.
 
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
 import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
+import { chooseBatch, rowsByCall, type WaitingAppend } from './append-batch.ts'
 
 export type AppendQueue = {
   /** The rows of this call, after the commit; none for an unknown conversation. Rejects when the outcome is unknown. */
   append(call: AppendCall): Promise<AppendRow[]>
 }
 
-/** What one statement takes at most: turns, and UTF-16 units of text. One call may be larger, and goes alone. */
-const BATCH_TURNS = 512
-const BATCH_TEXT = 4 * 1024 * 1024
-/** Statements that wait for a conversation which somebody else has locked. */
+/** Maximum number of statements that wait for a conversation which another process has locked. */
 const WAITERS = 2
-/** While so many wait, further locked conversations are tried again after this. */
-const RETRY_MS = 20
+/** Time before a locked conversation is tried again while that many wait, in ms. */
+const RETRY = 20
 
-type Job = { call: AppendCall; text: number; resolve(rows: AppendRow[]): void; reject(error: unknown): void }
+type QueuedAppend = WaitingAppend & { resolve(rows: AppendRow[]): void; reject(error: unknown): void }
 
-/** Whether the database said no, so that nothing was written; a broken connection leaves that open. */
-const wasRefused = (error: unknown): boolean =>
-  error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Error & { code?: string }).code ?? '')
+/** Called after the commit with every conversation that grew. */
+type OnWritten = (calls: readonly { call: AppendCall; rows: AppendRow[] }[]) => void
 
-/** Calls that must not share a statement: both have turns with the same idempotency key, or one minds the head. */
-function excludes(a: AppendCall, b: AppendCall): boolean {
-  if (a.expected != null || b.expected != null) return true
-  return a.turns.some(
-    (x) => x.clientId != null && b.turns.some((y) => y.clientId === x.clientId && y.actor === x.actor),
-  )
+type QueueState = {
+  readonly pool: Pool
+  readonly lanes: number
+  readonly written: OnWritten
+  /** Waiting calls by conversation, in the order of arrival; conversations in the order of their oldest. */
+  readonly waiting: Map<string, QueuedAppend[]>
+  /** Conversations in a statement, or set aside after one. */
+  readonly busy: Set<string>
+  /** Statements that run in lanes, and beside them those that wait for a lock. */
+  running: number
+  waiters: number
+  isScheduled: boolean
 }
 
 /**
- * @param lanes statements that run at once
+ * @param lanes number of statements that run at once
  * @param written called after the commit with every conversation that grew
  */
-export function createAppendQueue(
-  pool: Pool,
-  lanes: number,
-  written: (calls: readonly { call: AppendCall; rows: AppendRow[] }[]) => void,
-): AppendQueue {
-  /** Waiting calls by conversation, in the order of arrival; conversations in the order of their oldest. */
-  const waiting = new Map<string, Job[]>()
-  const busy = new Set<string>()
-  let running = 0
-  let waiters = 0
-  let scheduled = false
-
-  function schedule(): void {
-    if (scheduled || waiting.size === 0) return
-    scheduled = true
-    // After the events of this turn of the loop, so that requests that came together leave together.
-    setImmediate(() => {
-      scheduled = false
-      while (running < lanes) {
-        const batch = take()
-        if (batch.length === 0) return
-        running += 1
-        void run(batch, false).finally(() => {
-          running -= 1
-          schedule()
-        })
-      }
-    })
+export function createAppendQueue(pool: Pool, lanes: number, written: OnWritten): AppendQueue {
+  const queue: QueueState = {
+    pool,
+    lanes,
+    written,
+    waiting: new Map(),
+    busy: new Set(),
+    running: 0,
+    waiters: 0,
+    isScheduled: false,
   }
-
-  function take(): Job[] {
-    const batch: Job[] = []
-    let turns = 0
-    let text = 0
-    for (const [conversationId, jobs] of waiting) {
-      if (busy.has(conversationId)) continue
-      const taken: Job[] = []
-      while (jobs.length > 0) {
-        const job = jobs[0]!
-        const fits = turns + job.call.turns.length <= BATCH_TURNS && text + job.text <= BATCH_TEXT
-        if (batch.length + taken.length > 0 && !fits) break
-        if (taken.some((other) => excludes(other.call, job.call))) break
-        taken.push(jobs.shift()!)
-        turns += job.call.turns.length
-        text += job.text
-      }
-      if (taken.length > 0) {
-        batch.push(...taken)
-        busy.add(conversationId)
-      }
-      if (jobs.length === 0) waiting.delete(conversationId)
-      if (turns >= BATCH_TURNS || text >= BATCH_TEXT) break
-    }
-    return batch
-  }
-
-  const free = (jobs: readonly Job[]) => {
-    for (const { call } of jobs) busy.delete(call.conversationId)
-  }
-
-  async function run(batch: Job[], wait: boolean): Promise<void> {
-    const passedOver = await execute(batch, wait)
-    free(batch.filter((job) => !passedOver.includes(job)))
-    setAside(passedOver)
-  }
-
-  /** Writes the calls and answers them, but for those whose conversations were passed over: they are returned. */
-  async function execute(batch: Job[], wait: boolean): Promise<Job[]> {
-    let rows: AppendRow[]
-    try {
-      rows = await appendTurns(
-        pool,
-        batch.map(({ call }) => call),
-        wait,
-      )
-    } catch (error) {
-      if (batch.length > 1 && wasRefused(error)) {
-        // One call's fault is not the others': each on its own, in their order.
-        for (const job of batch) await execute([job], true)
-      } else {
-        for (const job of batch) job.reject(error)
-      }
-      return []
-    }
-    const byCall = new Map<number, AppendRow[]>()
-    for (const row of rows) {
-      const list = byCall.get(row.call)
-      if (list) list.push(row)
-      else byCall.set(row.call, [row])
-    }
-    const answered = batch.flatMap((job, index) => {
-      const found = byCall.get(index)
-      return found ? [{ job, call: job.call, rows: found.sort((a, b) => a.place - b.place) }] : []
-    })
-    written(answered)
-    for (const { job, rows } of answered) job.resolve(rows)
-    const unanswered = batch.filter((_, index) => !byCall.has(index))
-    if (!wait) return unanswered
-    for (const job of unanswered) job.resolve([]) // an unknown conversation
-    return []
-  }
-
-  /** Conversations that were passed over, locked or unknown, go on in a statement of their own that waits. They stay busy. */
-  function setAside(passedOver: readonly Job[]): void {
-    const conversationIds = new Map<string, Job[]>()
-    for (const job of passedOver)
-      conversationIds.set(job.call.conversationId, [...(conversationIds.get(job.call.conversationId) ?? []), job])
-    for (const [conversationId, jobs] of conversationIds) {
-      if (waiters < WAITERS) {
-        waiters += 1
-        void run(jobs, true).finally(() => {
-          waiters -= 1
-          schedule()
-        })
-        continue
-      }
-      // Conversations that stay locked must not hold up one that is free again soon; nor is the database asked all the time.
-      setTimeout(() => {
-        busy.delete(conversationId)
-        waiting.set(conversationId, [...jobs, ...(waiting.get(conversationId) ?? [])])
-        schedule()
-      }, RETRY_MS)
-    }
-  }
-
   return {
     append(call) {
       return new Promise((resolve, reject) => {
         const text = call.turns.reduce((sum, turn) => sum + turn.text.length, 0)
-        const job = { call, text, resolve, reject }
-        const jobs = waiting.get(call.conversationId)
-        if (jobs) jobs.push(job)
-        else waiting.set(call.conversationId, [job])
-        schedule()
+        const append = { call, text, resolve, reject }
+        const appends = queue.waiting.get(call.conversationId)
+        if (appends) appends.push(append)
+        else queue.waiting.set(call.conversationId, [append])
+        schedule(queue)
       })
     },
   }
+}
+
+function schedule(queue: QueueState): void {
+  if (queue.isScheduled || queue.waiting.size === 0) return
+  queue.isScheduled = true
+  // After the I/O events of this turn of the event loop, so that requests that came together are written together.
+  setImmediate(() => {
+    queue.isScheduled = false
+    while (queue.running < queue.lanes) {
+      const batch = take(queue)
+      if (batch.length === 0) return
+      queue.running += 1
+      void run(queue, batch, false).finally(() => {
+        queue.running -= 1
+        schedule(queue)
+      })
+    }
+  })
+}
+
+/** Removes the next batch from the waiting calls and marks its conversations busy. */
+function take({ waiting, busy }: QueueState): QueuedAppend[] {
+  const batch = chooseBatch(waiting, busy)
+  for (const { call } of batch) {
+    const appends = waiting.get(call.conversationId)!
+    appends.shift()
+    if (appends.length === 0) waiting.delete(call.conversationId)
+    busy.add(call.conversationId)
+  }
+  return batch
+}
+
+async function run(queue: QueueState, batch: QueuedAppend[], wait: boolean): Promise<void> {
+  const passedOver = await execute(queue, batch, wait)
+  for (const append of batch) if (!passedOver.includes(append)) queue.busy.delete(append.call.conversationId)
+  setAside(queue, passedOver)
+}
+
+/** Whether the database refused the statement, so that nothing was written; a broken connection leaves that open. */
+const wasRefused = (error: unknown): boolean =>
+  error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Error & { code?: string }).code ?? '')
+
+/**
+ * Writes the calls and answers them. Returns those whose conversations were passed over, locked or unknown, unless `wait`.
+ */
+async function execute(
+  queue: Pick<QueueState, 'pool' | 'written'>,
+  batch: QueuedAppend[],
+  wait: boolean,
+): Promise<QueuedAppend[]> {
+  let rows: AppendRow[]
+  try {
+    const calls = batch.map(({ call }) => call)
+    rows = await appendTurns(queue.pool, calls, wait)
+  } catch (error) {
+    if (batch.length > 1 && wasRefused(error)) {
+      // One call's fault must not fail the others: send each alone, in their order.
+      for (const append of batch) await execute(queue, [append], true)
+    } else {
+      for (const append of batch) append.reject(error)
+    }
+    return []
+  }
+  const byCall = rowsByCall(rows)
+  const answered = batch.flatMap((append, index) => {
+    const found = byCall.get(index)
+    return found ? [{ append, call: append.call, rows: found }] : []
+  })
+  queue.written(answered)
+  for (const { append, rows } of answered) append.resolve(rows)
+  const unanswered = batch.filter((_, index) => !byCall.has(index))
+  if (!wait) return unanswered
+  for (const append of unanswered) append.resolve([]) // an unknown conversation
+  return []
+}
+
+/** Sends each conversation that was passed over in a statement of its own that waits for the lock. It stays busy. */
+function setAside(queue: QueueState, passedOver: readonly QueuedAppend[]): void {
+  const byConversation = new Map<string, QueuedAppend[]>()
+  for (const append of passedOver) {
+    const appends = byConversation.get(append.call.conversationId)
+    if (appends) appends.push(append)
+    else byConversation.set(append.call.conversationId, [append])
+  }
+  for (const [conversationId, appends] of byConversation) {
+    if (queue.waiters < WAITERS) sendWaiting(queue, appends)
+    // Conversations that stay locked must neither delay one that is free again soon, nor query the database in a loop.
+    else setTimeout(() => putBack(queue, conversationId, appends), RETRY)
+  }
+}
+
+function sendWaiting(queue: QueueState, appends: QueuedAppend[]): void {
+  queue.waiters += 1
+  void run(queue, appends, true).finally(() => {
+    queue.waiters -= 1
+    schedule(queue)
+  })
+}
+
+/** Queues the calls again, before those of their conversation that came later. */
+function putBack(queue: QueueState, conversationId: string, appends: QueuedAppend[]): void {
+  queue.busy.delete(conversationId)
+  queue.waiting.set(conversationId, [...appends, ...(queue.waiting.get(conversationId) ?? [])])
+  schedule(queue)
 }
 
 /** What appending needs. */

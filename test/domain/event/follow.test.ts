@@ -1,0 +1,260 @@
+// The runner of a reader against a feed and a journal in memory: whatever comes while a read or a slow sink is waited for,
+// the reader is told every entry once and in order, and deltas that join to each text.
+
+import fc from 'fast-check'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { ConversationEvent, JournalEvent, TurnEvent } from '../../../src/domain/event/event.ts'
+import type { Follower } from '../../../src/domain/event/feed.ts'
+import { reduceFeed, startFeedState, viewIn, type FeedInput } from '../../../src/domain/event/feed-state.ts'
+import { follow, type FollowedFeed, type ReaderSource } from '../../../src/domain/event/follow.ts'
+import { lines, range } from '../../support/reading.ts'
+import { AT, CONVERSATION, entry, turnRow } from '../../support/entries.ts'
+
+type Model = ReturnType<typeof createModel>
+
+/** A conversation in memory: its journal, and its feed, which has always read all of it. */
+function createModel() {
+  const journal: TurnEvent[] = []
+  /** The turns as they are now. */
+  const turns = new Map<string, TurnEvent['turn']>()
+  const followers = new Set<Follower>()
+  let state = startFeedState(CONVERSATION, 0, [], [])
+
+  function apply(input: FeedInput): void {
+    const step = reduceFeed(state, input)
+    state = step.state
+    for (const event of step.events) for (const follower of followers) follower.tell(event)
+  }
+  function write(type: TurnEvent['type'], turn: TurnEvent['turn']): void {
+    turns.set(turn.id, turn)
+    journal.push(entry(type, journal.length + 1, turn))
+    apply({ type: 'entry', event: journal.at(-1)!, at: AT })
+  }
+  const feed: FollowedFeed = {
+    conversationId: CONVERSATION,
+    get head() {
+      return state.head
+    },
+    get open() {
+      return state.open
+    },
+    get deleted() {
+      return state.deleted
+    },
+    viewOf: (actor) => viewIn(state, actor),
+    follow: (follower) => void followers.add(follower),
+    unfollow: (follower) => void followers.delete(follower),
+  }
+  return {
+    feed,
+    followers,
+    turns,
+    append: () => write('TurnAppended', turnRow(`t${journal.length + 1}`, journal.length + 1)),
+    open: () => write('TurnOpened', turnRow(`t${journal.length + 1}`, journal.length + 1, { status: 'STREAMING' })),
+    /** Adds text to the open turn with that number among the open ones. */
+    extend(which: number): void {
+      const known = [...state.open.values()][which % Math.max(1, state.open.size)]
+      if (!known) return
+      apply({ type: 'text', turnId: known.turn.id, text: `${known.text}${known.text.length} `, at: AT })
+    },
+    /** Closes an open turn, with text that no delta has brought. */
+    close(which: number): void {
+      const known = [...state.open.values()][which % Math.max(1, state.open.size)]
+      if (!known) return
+      const status = which % 2 ? 'COMMITTED' : 'ABORTED'
+      const turn = { ...known.turn, status, text: `${known.text}end` } as const
+      write(which % 2 ? 'TurnCommitted' : 'TurnAborted', turn)
+    },
+    erase(): void {
+      apply({ type: 'deleted', at: AT })
+      for (const follower of followers) follower.end()
+    },
+    /** Entries as the journal gives them: with their turns as they are now. */
+    read: (after: number, limit: number): { events: JournalEvent[]; last: number } => {
+      const events = journal.slice(after, after + limit).map((event) => ({ ...event, turn: turns.get(event.turn.id)! }))
+      return { events, last: events.at(-1)?.seq ?? after }
+    },
+  }
+}
+
+/** A reader whose reads and whose sink wait until `release`. */
+function startReader(model: Model, after: number, capacity: number) {
+  const told: ConversationEvent[] = []
+  const pending: (() => void)[] = []
+  let buffered = 0
+  const later = <T>(result: () => T) => new Promise<T>((resolve) => pending.push(() => resolve(result())))
+  const ended = vi.fn()
+  const release = vi.fn()
+  const source: ReaderSource = {
+    read: (from, limit) => later(() => model.read(from, Math.min(limit, 3))),
+    onFailure: () => {},
+    release,
+  }
+  const stop = follow(model.feed, source, 'eve', after, {
+    push(event) {
+      told.push(event)
+      buffered += 1
+      return buffered < capacity
+    },
+    drained: () => later(() => void (buffered = 0)),
+    end: ended,
+  })
+  return { told, after, stop, ended, release, pending }
+}
+type Reader = ReturnType<typeof startReader>
+
+const ticks = async (count: number) => {
+  for (let n = 0; n < count; n++) await Promise.resolve()
+}
+
+/** Lets the reader have all it waits for, until it waits for nothing but the feed. */
+async function settle({ pending }: Reader): Promise<void> {
+  let quiet = 0
+  for (let round = 0; quiet < 5; round++) {
+    expect(round, 'rounds until the reader waits for nothing').toBeLessThan(2_000)
+    await ticks(10)
+    quiet = pending.length > 0 ? 0 : quiet + 1
+    for (const resolve of pending.splice(0)) resolve()
+  }
+}
+
+/** What must hold of all that a reader was told, once it is where the feed is. */
+function check({ told, after }: Reader, model: Model): void {
+  const entries = told.filter((event) => event.seq !== null) as TurnEvent[]
+  expect(entries.map(({ seq }) => seq)).toEqual(range(after + 1, model.feed.head))
+  for (const [turnId, turn] of model.turns) {
+    let text = ''
+    let mustBeWhole = false
+    for (const event of told) {
+      if (event.type === 'TurnDelta' && event.turnId === turnId) {
+        expect(event.start).toBe(text.length)
+        text += event.text
+        mustBeWhole = true
+      } else if (event.type === 'TurnOpened' && event.turn.id === turnId) {
+        expect(text).toBe('')
+        mustBeWhole = event.turn.status === 'STREAMING'
+      } else if ((event.type === 'TurnCommitted' || event.type === 'TurnAborted') && event.turn.id === turnId) {
+        if (mustBeWhole) expect(text).toBe(event.turn.text)
+        mustBeWhole = false
+      }
+    }
+    if (turn.status === 'STREAMING') expect(text).toBe(model.feed.open.get(turnId)!.text)
+    else expect(['', turn.text]).toContain(text)
+  }
+}
+
+const step = fc.record({
+  action: fc.constantFrom('append', 'append', 'open', 'extend', 'extend', 'extend', 'close', 'release', 'release'),
+  which: fc.nat(5),
+  ticks: fc.nat(6),
+})
+const schedule = fc.record({
+  before: fc.array(step, { maxLength: 15 }),
+  after: fc.nat(15),
+  capacity: fc.integer({ min: 1, max: 4 }),
+  during: fc.array(step, { maxLength: 40 }),
+})
+
+async function perform(
+  model: Model,
+  steps: readonly { action: string; which: number; ticks: number }[],
+  reader?: Reader,
+) {
+  for (const { action, which, ticks: count } of steps) {
+    if (action === 'append') model.append()
+    if (action === 'open') model.open()
+    if (action === 'extend') model.extend(which)
+    if (action === 'close') model.close(which)
+    if (action === 'release') reader?.pending.shift()?.()
+    await ticks(count)
+  }
+}
+
+describe('a reader of a feed', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('is told every entry once and in order, and every text, however slow its sink and its reads are', async () => {
+    await fc.assert(
+      fc.asyncProperty(schedule, async ({ before, after, capacity, during }) => {
+        const model = createModel()
+        await perform(model, before)
+        const reader = startReader(model, Math.min(after, model.feed.head), capacity)
+        await perform(model, during, reader)
+        await settle(reader)
+        expect(reader.told.filter(({ type }) => type === 'Gap')).toEqual([])
+        check(reader, model)
+        expect(model.followers.size).toBe(1)
+        reader.stop()
+        expect(model.followers.size).toBe(0)
+        expect(reader.release).toHaveBeenCalledTimes(1)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('is told of the deletion once and last, and ends', async () => {
+    await fc.assert(
+      fc.asyncProperty(schedule, async ({ before, after, capacity, during }) => {
+        const model = createModel()
+        await perform(model, before)
+        const reader = startReader(model, Math.min(after, model.feed.head), capacity)
+        await perform(model, during, reader)
+        model.erase()
+        await settle(reader)
+        const deletions = reader.told.flatMap(({ type }, index) => (type === 'ConversationDeleted' ? [index] : []))
+        expect(deletions).toEqual([reader.told.length - 1])
+        expect(reader.ended.mock.calls).toEqual([[undefined]])
+        expect(reader.release).toHaveBeenCalledTimes(1)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('tells of the deletion when the journal is gone before the feed notices', async () => {
+    const model = createModel()
+    for (let n = 0; n < 5; n++) model.append()
+    model.read = (after) => ({ events: [], last: after })
+    const reader = startReader(model, 2, 10)
+    await settle(reader)
+    expect(reader.told).toEqual([])
+    model.erase()
+    expect(lines(reader.told)).toEqual(['ConversationDeleted'])
+  })
+
+  it('repeats a failed read after a second', async () => {
+    vi.useFakeTimers()
+    const model = createModel()
+    model.append()
+    const told: ConversationEvent[] = []
+    const onFailure = vi.fn()
+    const read = vi.fn(async (after: number, limit: number) => model.read(after, limit))
+    const error = new Error('the connection broke')
+    read.mockRejectedValueOnce(error)
+    const sink = { push: (event: ConversationEvent) => told.push(event) > 0, drained: async () => {}, end: vi.fn() }
+    const stop = follow(model.feed, { read, onFailure, release: () => {} }, 'eve', 0, sink)
+    await vi.advanceTimersByTimeAsync(999)
+    expect(onFailure.mock.calls).toEqual([[error]])
+    expect(told).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(lines(told)).toEqual(['1 TurnAppended'])
+    stop()
+    expect(sink.end.mock.calls).toEqual([[undefined]])
+  })
+
+  it('repeats no failed read once it is stopped', async () => {
+    vi.useFakeTimers()
+    const model = createModel()
+    model.append()
+    const read = vi.fn(async (): Promise<never> => Promise.reject(new Error('the connection broke')))
+    const end = vi.fn()
+    const sink = { push: () => true, drained: async () => {}, end }
+    const stop = follow(model.feed, { read, onFailure: () => {}, release: () => {} }, 'eve', 0, sink)
+    await vi.advanceTimersByTimeAsync(1)
+    stop()
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(read.mock.calls.length).toBeLessThanOrEqual(2)
+    expect(end).toHaveBeenCalledTimes(1)
+  })
+})

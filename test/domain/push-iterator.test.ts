@@ -1,0 +1,123 @@
+// Pushed values come out in order, each once; the buffer is bounded; the end comes after the values.
+
+import { describe, expect, it, vi } from 'vitest'
+import { createPushIterator } from '../../src/domain/push-iterator.ts'
+
+const DONE = { done: true, value: undefined }
+const value = (value: number) => ({ done: false, value })
+
+describe('a push iterator', () => {
+  it('yields values in the order they were pushed, whether the consumer waits or not', async () => {
+    const values = createPushIterator<number>(10)
+    const iterator = values.iterate(() => {})
+    const early = [iterator.next(), iterator.next()]
+    for (const n of [1, 2, 3, 4]) values.push(n)
+    expect(await Promise.all(early)).toEqual([value(1), value(2)])
+    expect(await iterator.next()).toEqual(value(3))
+    expect(await iterator.next()).toEqual(value(4))
+  })
+
+  it('reports that it is full once `limit` values wait, and keeps values beyond that', async () => {
+    const values = createPushIterator<number>(2)
+    const iterator = values.iterate(() => {})
+    expect([1, 2, 3].map((n) => values.push(n))).toEqual([true, false, false])
+    for (const n of [1, 2, 3]) expect(await iterator.next()).toEqual(value(n))
+  })
+
+  it('does not count a value that a waiting consumer takes', () => {
+    const values = createPushIterator<number>(1)
+    void values.iterate(() => {}).next()
+    expect([values.push(1), values.push(2)]).toEqual([true, false])
+  })
+
+  it('drops the oldest values when it is told to', async () => {
+    const values = createPushIterator<number>(2, 'drop-oldest')
+    const iterator = values.iterate(() => {})
+    for (const n of [1, 2, 3, 4]) values.push(n)
+    values.end()
+    const left: number[] = []
+    for await (const n of iterator) left.push(n)
+    expect(left).toEqual([3, 4])
+  })
+
+  it('is drained when the last waiting value is taken, and not before', async () => {
+    const values = createPushIterator<number>(2)
+    const iterator = values.iterate(() => {})
+    await values.drained()
+    for (const n of [1, 2]) values.push(n)
+    const drained = vi.fn()
+    const both = Promise.all([values.drained().then(drained), values.drained().then(drained)])
+    await iterator.next()
+    expect(drained).not.toHaveBeenCalled()
+    await iterator.next()
+    await both
+    expect(drained).toHaveBeenCalledTimes(2)
+  })
+
+  it('is drained when the iteration ends, whatever waits', async () => {
+    const values = createPushIterator<number>(1)
+    values.push(1)
+    const drained = values.drained()
+    values.end()
+    await drained
+    await values.drained()
+  })
+
+  it('ends after the values that wait', async () => {
+    const values = createPushIterator<number>(10)
+    const iterator = values.iterate(() => {})
+    values.push(1)
+    values.end()
+    values.push(2)
+    expect(await iterator.next()).toEqual(value(1))
+    expect([await iterator.next(), await iterator.next()]).toEqual([DONE, DONE])
+  })
+
+  it('ends every waiting call of next', async () => {
+    const values = createPushIterator<number>(10)
+    const iterator = values.iterate(() => {})
+    const waiting = [iterator.next(), iterator.next()]
+    values.end()
+    expect(await Promise.all(waiting)).toEqual([DONE, DONE])
+  })
+
+  it.each(['before', 'after'])('throws the error it ends with, when next is called %s', async (when) => {
+    const values = createPushIterator<number>(10)
+    const iterator = values.iterate(() => {})
+    const error = new Error('lost')
+    const waiting = when === 'before' ? iterator.next() : null
+    values.end(error)
+    values.end()
+    await expect(waiting ?? iterator.next()).rejects.toBe(error)
+    await expect(iterator.next()).rejects.toBe(error)
+  })
+
+  it('stops its producer when the consumer ends the iteration, and drops the values that wait', async () => {
+    const values = createPushIterator<number>(10)
+    const stop = vi.fn()
+    for (const n of [1, 2, 3]) values.push(n)
+    for await (const n of values.iterate(stop)) {
+      expect(n).toBe(1)
+      break
+    }
+    expect(stop).toHaveBeenCalledTimes(1)
+    expect(values.push(4)).toBe(true)
+    expect(await values.iterate(stop).next()).toEqual(DONE)
+  })
+
+  it('ends a waiting call of next when the consumer ends the iteration', async () => {
+    const values = createPushIterator<number>(10)
+    const iterator = values.iterate(() => {})
+    const waiting = iterator.next()
+    expect(await iterator.return!()).toEqual(DONE)
+    expect(await waiting).toEqual(DONE)
+  })
+
+  it('may be ended by the function that stops its producer', async () => {
+    const values = createPushIterator<number>(10)
+    const iterator = values.iterate(values.end)
+    values.push(1)
+    await iterator.return!()
+    expect(await iterator.next()).toEqual(DONE)
+  })
+})

@@ -1,0 +1,66 @@
+// Journal events of one conversation, made by hand for tests without a database.
+
+import type { JournalEvent, TurnEvent } from '../../src/domain/event/event.ts'
+import type { ParticipantRow } from '../../src/store/sql/participant/read-participants.ts'
+import type { TurnRow } from '../../src/store/sql/turn/turn-columns.ts'
+
+export const CONVERSATION = 'conv_1'
+export const AT = new Date('2026-01-01T00:00:00Z')
+
+/** A turn created by entry `seq`, committed and for everybody unless said otherwise. */
+export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): TurnRow => ({
+  id,
+  conversationId: CONVERSATION,
+  seq,
+  rootSeq: seq,
+  actor: 'ann',
+  role: 'ASSISTANT',
+  status: 'COMMITTED',
+  text: '',
+  parts: null,
+  audience: null,
+  tokenCount: 0,
+  promptTokens: null,
+  completionTokens: null,
+  model: null,
+  adapter: null,
+  traceId: null,
+  sources: null,
+  pinned: false,
+  metadata: null,
+  supersededBy: null,
+  abortReason: null,
+  createdAt: AT,
+  ...more,
+})
+
+/** A participant who sees everything without an audience, unless said otherwise. */
+export const participantRow = (actor: string, more: Partial<ParticipantRow> = {}): ParticipantRow => ({
+  conversationId: CONVERSATION,
+  actor,
+  kind: 'HUMAN',
+  displayName: null,
+  history: 'ALL',
+  joinedAt: AT,
+  leftAt: null,
+  lastReadSeq: 0,
+  windows: [1],
+  addressed: false,
+  ...more,
+})
+
+export const entry = (type: TurnEvent['type'], seq: number, turn: TurnRow): TurnEvent => ({
+  type,
+  conversationId: CONVERSATION,
+  seq,
+  at: AT,
+  turn,
+})
+
+export const joined = (seq: number, actor: string): JournalEvent => ({
+  type: 'ParticipantJoined',
+  conversationId: CONVERSATION,
+  seq,
+  at: AT,
+  participant: participantRow(actor),
+})
