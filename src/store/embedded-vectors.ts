@@ -2,12 +2,12 @@
 // flat scan here, in JavaScript, over conversations' vectors in memory. Always exact. It rests on being the only process: what
 // is held in memory is kept right by `write` and `forget` alone.
 
-import { setImmediate as nextRound } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { compareVectors } from './sql/recall/compare-vectors.ts'
 import { findablePlaces } from './sql/recall/findable-places.ts'
 import { readHeads, readVectors, type ConversationVectors } from './sql/recall/read-vectors.ts'
 import { writeVectors } from './sql/indexing/write-vectors.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import { createVectorCache } from './vector-cache.ts'
 import { dotAt } from './vector.ts'
 import { placeKey, type Found, type VectorSearch } from './vector-search.ts'
@@ -85,7 +85,7 @@ export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {
         similarities[i] = dotAt(query, vectors, at)
         work += query.length
         if (work > HOLD) {
-          await nextRound()
+          await yieldToEventLoop()
           work = 0
         }
       }

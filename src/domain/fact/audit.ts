@@ -1,9 +1,9 @@
 // How well what is known is kept, without asking a model: what is known twice, what cannot both hold, what is never
 // found again, and whether the work that looks after it keeps up. Nothing is changed by it.
 
-import { setImmediate as breathe } from 'node:timers/promises'
 import { countFacts, readAudited, readKnownUsers, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
+import { yieldToEventLoop } from '../../yield.ts'
 import type { FactDeps } from './deps.ts'
 import { QUEUES } from '../job/worker.ts'
 import type { Viewer } from '../view.ts'
@@ -67,8 +67,8 @@ export async function auditMemory(
       const found = compareFacts(set)
       for (const key of ['facts', 'nearDuplicates', 'contradictions'] as const) sum[key] += found[key]
     }
-    // Others are served in between.
-    await breathe()
+    // Comparing one user's facts takes milliseconds: requests are served in between.
+    await yieldToEventLoop()
   }
   const { active, superseded, neverRecalled, forEveryone, exactDuplicatesSkipped: skipped } = counts
   return {

@@ -3,8 +3,8 @@
 // written twice. Said by somebody less to be believed, it changes nothing.
 
 import { createHash } from 'node:crypto'
-import { setImmediate as breathe } from 'node:timers/promises'
 import { terms } from '../../text/words.ts'
+import { createYield } from '../../yield.ts'
 import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
@@ -51,9 +51,6 @@ export type Candidate = Statement & {
 /** One of which is known what it comes to. */
 export type Weighed = Candidate & { tokenCount: number; contentHash: string; terms: number[] }
 
-/** How long requests may have to wait for facts to be weighed, in ms. */
-const SHARE_MS = 10
-
 /** Before any conversation is locked: a thousand facts take the processor for seconds. */
 export async function weigh(
   { tokens }: Pick<Platform, 'tokens'>,
@@ -61,7 +58,7 @@ export async function weigh(
   candidates: readonly Candidate[],
 ): Promise<Weighed[]> {
   const weighed: Weighed[] = []
-  let began = performance.now()
+  const yieldIfDue = createYield()
   for (const candidate of candidates) {
     weighed.push({
       ...candidate,
@@ -69,9 +66,7 @@ export async function weigh(
       contentHash: contentHash(candidate),
       terms: factTerms(tenant, candidate),
     })
-    if (performance.now() - began < SHARE_MS) continue
-    await breathe()
-    began = performance.now()
+    await yieldIfDue()
   }
   return weighed
 }
