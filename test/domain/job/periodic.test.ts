@@ -19,6 +19,15 @@ describe('a periodic task', () => {
     expect(task).toHaveBeenCalledTimes(3)
   })
 
+  it('may run at once too', async () => {
+    const task = vi.fn(async () => {})
+    const stop = startPeriodic(100, task, { atOnce: true })
+    expect(task).toHaveBeenCalledTimes(1)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(task).toHaveBeenCalledTimes(2)
+    await stop()
+  })
+
   it('never runs twice at once', async () => {
     const task = vi.fn(() => new Promise<void>((resolve) => setTimeout(resolve, 250)))
     const stop = startPeriodic(100, task)
