@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
+import type { Halt } from '../job/worker.ts'
 import type { Platform } from '../platform.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
@@ -22,14 +23,6 @@ const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, left: { turns: num
 type Step = { measure: Measure; policy: StoredPolicy }
 /** What is wanted, the first of it that can be done. */
 type Wanted = (standing: Standing) => Step[]
-
-/** When to leave off. */
-export type Halt = {
-  /** At once, and what a model is working on is given up. */
-  stop?: AbortSignal
-  /** Before the next step. */
-  enough?: () => boolean
-}
 
 /** The oldest half, at most a pass of it at once, and never the newest turn. */
 const oldestHalf = ({ turns }: Standing): Measure => ({
@@ -62,7 +55,12 @@ async function firstPossible(deps: Platform, standing: Standing, steps: readonly
  * Steps until none is wanted, it is to halt, or there is nothing to be covered yet. The ids of what it wrote, in order.
  * @throws ProviderFailed, or the reason of `stop`; what was written before stays
  */
-async function run(deps: Platform, conversationId: string, wanted: Wanted, halt: Halt = {}): Promise<string[]> {
+async function run(
+  deps: Platform,
+  conversationId: string,
+  wanted: Wanted,
+  halt: Partial<Halt> = {},
+): Promise<string[]> {
   const written: string[] = []
   let attempts = 0
   const goesOn = () => !halt.stop?.aborted && !halt.enough?.()
@@ -96,7 +94,7 @@ async function run(deps: Platform, conversationId: string, wanted: Wanted, halt:
  * summarised at a time, the oldest of them are. Then the conversation is brought within its own policy, as far as it goes.
  * @throws ProviderFailed
  */
-export async function compactDue(deps: Platform, conversationId: string, halt: Halt = {}): Promise<number> {
+export async function compactDue(deps: Platform, conversationId: string, halt: Partial<Halt> = {}): Promise<number> {
   const { threadSummaryEvery: every } = deps.automatic
   const written = await run(
     deps,
