@@ -1,10 +1,10 @@
-// The recalled turns that fit, as one message: the best of them, in the order in which they were said.
+// Recalled turns as one message: the best that fit, in the order in which they were written.
 
 import type { Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
 import { fenceFor, quote, recallMessage, type Quotable } from './quote.ts'
-import { quoteThatFit } from './remembered.ts'
-import type { Tokens, Weighed } from './weigh.ts'
+import { quoteThatFit, type QuotedSection } from './remembered.ts'
+import type { Tokens } from './weigh.ts'
 
 /** A recalled turn. */
 export type Found = Quotable
@@ -25,7 +25,7 @@ export async function weighRecalled(
   k: number,
   standing: ReadonlySet<string>,
   space: Size,
-): Promise<{ message: Weighed | null; left: ContextItem[] }> {
+): Promise<QuotedSection> {
   const left: ContextItem[] = []
   const leaveOut = (some: readonly Found[], cost: number, reason: string) => {
     if (some.length === 0) return
@@ -46,5 +46,5 @@ export async function weighRecalled(
     space,
   )
   leaveOut(passed, passedTokens, 'no space for more of what was recalled')
-  return { message, left }
+  return { messages: message ? [message] : [], left }
 }

@@ -60,14 +60,15 @@ export async function quoteThatFit<T>(
   return { message: null, passed, passedTokens }
 }
 
-type WithLeft = { message: Weighed | null; left: ContextItem[] }
+/** At most one message, and lines of the manifest for what does not fit. */
+export type QuotedSection = { messages: Weighed[]; left: ContextItem[] }
 
 /** @param profiles the most wanted first, in which order they stand too */
 export async function weighProfiles(
   tokens: Tokens,
   profiles: readonly QuotedProfile[],
   space: Size,
-): Promise<WithLeft> {
+): Promise<QuotedSection> {
   const fence = fenceFor(profiles.flatMap(({ name, text }) => [name, text]))
   const { message, passed, passedTokens } = await quoteThatFit(
     tokens,
@@ -76,7 +77,7 @@ export async function weighProfiles(
     space,
   )
   return {
-    message,
+    messages: message ? [message] : [],
     left:
       passed.length === 0
         ? []
@@ -101,7 +102,7 @@ export async function weighFacts(
   facts: readonly QuotedFact[],
   areAll: boolean,
   space: Size,
-): Promise<WithLeft> {
+): Promise<QuotedSection> {
   const fence = fenceFor(facts.map(({ text }) => text))
   const { message, passed, passedTokens } = await quoteThatFit(
     tokens,
@@ -111,7 +112,7 @@ export async function weighFacts(
   )
   const why = passed.length > 0 ? 'no space for more facts' : `only the newest ${facts.length} facts are looked at`
   return {
-    message,
+    messages: message ? [message] : [],
     left:
       passed.length === 0 && areAll
         ? []

@@ -1,8 +1,8 @@
-// The material as messages, each with what it takes; and which of them stand or fall together.
+// Turns as messages, each with its size; and which of them a context must keep or leave out together.
 
 import type { TokenCounter } from '../../text/tokens.ts'
-import { sizeOf, sum, type Size } from './budget.ts'
-import type { Message } from './message.ts'
+import { fits, plus, sizeOf, sum, tokensOf, NOTHING, type Size } from './budget.ts'
+import type { ContextItem, Message } from './message.ts'
 import { isStray, seenFrom, tie, type Perspective, type Said, type Ties } from './perspective.ts'
 
 export type Weighed = Message & { size: Size }
@@ -16,6 +16,23 @@ export const weigh = async (tokens: Tokens, message: Message, unanswered?: Reado
 
 export const sizesOf = (weighed: readonly Weighed[]) => sum(weighed.map(({ size }) => size))
 export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sources }) => sources)
+
+/** The line of the manifest for messages that are left out together. */
+export const leftOut = (kind: ContextItem['kind'], weighed: readonly Weighed[], reason: string): ContextItem => ({
+  kind,
+  sourceIds: idsOf(weighed),
+  tokens: tokensOf(sizesOf(weighed)),
+  included: false,
+  reason,
+})
+
+/** Takes messages from the end, where the newer ones are, until one does not fit. */
+export function newestThatFit<T extends Weighed>(weighed: readonly T[], space: Size): { taken: T[]; left: T[] } {
+  let from = weighed.length
+  let taken = NOTHING
+  while (from > 0 && fits(plus(taken, weighed[from - 1]!.size), space)) taken = plus(taken, weighed[--from]!.size)
+  return { taken: weighed.slice(from), left: weighed.slice(0, from) }
+}
 
 /** Ids of the calls of each turn that no result belongs to, by the turn's place in the list. */
 function unansweredIn(turns: readonly Said[], { callers }: Ties): Map<number, Set<string>> {
@@ -37,23 +54,23 @@ function unansweredIn(turns: readonly Said[], { callers }: Ties): Map<number, Se
   return open
 }
 
-/** A turn that stands however old it is. */
+/** A turn that stays verbatim at any age. */
 export type Kept = Weighed & { place: number; isInstruction: boolean }
 
 export type Weighing = {
   /** The recent turns, by place. */
   turns: Weighed[]
-  /** Those that stand however old they are, told as they stand alone; less the newest turn. */
+  /** The kept turns but the newest turn, rendered without reference to other turns. */
   standing: Kept[]
   /** The newest turn, and the call and the results that belong to it: indices of `turns`, ascending. */
   newest: number[]
-  /** Indices of the turns that stand or fall with that one, itself among them. */
+  /** Indices of the turns that are kept or left out together with that one, itself included. */
   groupOf(index: number): number[]
-  /** Whether that turn is nothing but results of calls that are not there. */
+  /** Whether that turn has only results of calls that are not among the turns. */
   isStray(index: number): boolean
 }
 
-/** @param kept those that stand however old they are; some may be recent too */
+/** @param kept turns that stay verbatim at any age; some may be recent too */
 export async function weighTurns(
   tokens: Tokens,
   perspective: Perspective,
