@@ -9,16 +9,25 @@ import { allot } from './allotment.ts'
 import { openingSize, minus, plus, spaceOf, sum, tokensOf, NOTHING, type Shares, type Size } from './budget.ts'
 import { chooseKept, chooseTurns, isInstruction } from './choose-turns.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
-import type { Perspective, Said } from './perspective.ts'
-import type { QuotedFact, QuotedProfile } from './quote.ts'
-import { STANDS_ANYWAY, weighRecalled, type Found } from './recalled.ts'
+import type { Perspective, ContextTurn } from './perspective.ts'
+import type { RecalledTurn, QuotedFact, QuotedProfile } from './quote.ts'
+import { STANDS_ANYWAY, weighRecalled } from './recalled.ts'
 import { weighFacts, weighProfiles } from './remembered.ts'
-import { idsOf, leftOut, newestThatFit, sizesOf, weigh, weighTurns, type Tokens, type Weighed } from './weigh.ts'
+import {
+  idsOf,
+  leftOut,
+  newestThatFit,
+  sizesOf,
+  weighMessage,
+  weighTurns,
+  type Tokens,
+  type WeighedMessage,
+} from './weigh.ts'
 
 /** A summary as a context needs it. */
-type Covering = { id: string; content: string; fromSeq: number; toSeq: number }
+type CoveringSummary = { id: string; content: string; fromSeq: number; toSeq: number }
 
-export type Material = {
+export type ContextMaterial = {
   systemPrompt: string | null
   /** Of people in the conversation, the most important first. */
   profiles: QuotedProfile[]
@@ -27,19 +36,19 @@ export type Material = {
   /** Whether there are no other facts. */
   areAllFacts: boolean
   /** Of the oldest turns, oldest first. */
-  summaries: Covering[]
+  summaries: CoveringSummary[]
   /** Summaries too long for the budget, so that the turns they cover were read unless a newer summary covers them. */
-  tooLong: Covering[]
+  tooLong: CoveringSummary[]
   /** Turns of any age that stay verbatim: instructions, pinned turns, turns that no summary may cover. By place. */
-  kept: (Said & { pinned: boolean })[]
+  kept: (ContextTurn & { pinned: boolean })[]
   /** The newest turns that no summary covers, by place; some of them may be kept turns too. */
-  recent: Said[]
+  recent: ContextTurn[]
   /** Whether `recent` goes back to the first such turn. */
   complete: boolean
   perspective: Perspective
 }
 
-export type Asked = {
+export type AssemblyRequest = {
   tokenBudget: number
   maxMessages: number | null
   maxChars: number | null
@@ -51,16 +60,16 @@ export type Asked = {
    * Finds turns to quote, of which at most `k` are; null for no recall. It gets the text of the newest turn addressed to
    * the model, and the ids of the sources that are in the context already.
    */
-  recall: { k: number; find(newest: string | null, standing: ReadonlySet<string>): Promise<Found[]> } | null
+  recall: { k: number; find(newest: string | null, standing: ReadonlySet<string>): Promise<RecalledTurn[]> } | null
 }
 
 /**
  * @throws BudgetTooSmall where not even instructions and the newest turn fit
  * @throws InvalidInput where these are more messages or characters than the request allows
  */
-export async function assemble(tokens: Tokens, material: Material, asked: Asked): Promise<Context> {
-  const { shares, recall } = asked
-  const all = spaceOf(asked.tokenBudget, asked.maxMessages ?? Infinity, asked.maxChars ?? Infinity)
+export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
+  const { shares, recall } = request
+  const all = spaceOf(request.tokenBudget, request.maxMessages ?? Infinity, request.maxChars ?? Infinity)
   const weighing = await weighTurns(tokens, material.perspective, material.recent, material.kept)
   const { turns, standing } = weighing
   const newest = weighing.newest.map((index) => turns[index]!)
@@ -69,11 +78,11 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const systemPrompt = await weighSystemPrompt(tokens, material.systemPrompt)
   const opening = [...turns, ...standing].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
   const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(standing.filter(isInstruction))])
-  checkRequired(asked, plus(fixed, newestSize), all)
+  checkRequired(request, plus(fixed, newestSize), all)
 
   const limits = allot({ all, fixed, newest: newestSize, shares, withRecall: recall !== null })
   let spent = NOTHING
-  const spend = (weighed: readonly Weighed[]) => {
+  const spend = (weighed: readonly WeighedMessage[]) => {
     spent = plus(spent, sizesOf(weighed))
   }
   const profiles = await weighProfiles(tokens, material.profiles, minus(limits.profile, spent))
@@ -87,7 +96,7 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const chosen = chooseTurns(
     weighing,
     kept,
-    { ...asked, places: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
+    { ...request, places: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
     minus(limits.window, spent),
   )
 
@@ -104,7 +113,7 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
   const recalled = recall
     ? await weighRecalled(tokens, await recall.find(newestWords(turns), standingIds), recall.k, standingIds, space)
     : { messages: [], left: [] }
-  return toContext(asked.tokenBudget, { front, recalled: recalled.messages, newest }, opening, [
+  return toContext(request.tokenBudget, { front, recalled: recalled.messages, newest }, opening, [
     ...profiles.left,
     ...facts.left,
     ...summaries.left,
@@ -114,15 +123,15 @@ export async function assemble(tokens: Tokens, material: Material, asked: Asked)
 }
 
 /** The message of the system prompt, if there is one. */
-async function weighSystemPrompt(tokens: Tokens, systemPrompt: string | null): Promise<Weighed[]> {
+async function weighSystemPrompt(tokens: Tokens, systemPrompt: string | null): Promise<WeighedMessage[]> {
   if (!systemPrompt?.trim()) return []
   const reason = "the conversation's system prompt"
   const about = { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason } as const
-  return [await weigh(tokens, textMessage({ ...about, sources: [] }, systemPrompt))]
+  return [await weighMessage(tokens, textMessage({ ...about, sources: [] }, systemPrompt))]
 }
 
 /** Checks that instructions and the newest turn fit. */
-function checkRequired({ tokenBudget }: Asked, required: Size, all: Size): void {
+function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Size): void {
   if (tokensOf(required) > tokenBudget) throw new BudgetTooSmall(tokenBudget, tokensOf(required))
   for (const [measure, path] of [
     ['messages', 'maxMessages'],
@@ -136,11 +145,11 @@ function checkRequired({ tokenBudget }: Asked, required: Size, all: Size): void 
 /** The newest summaries that fit. */
 async function weighSummaries(
   tokens: Tokens,
-  { summaries, tooLong }: Material,
+  { summaries, tooLong }: ContextMaterial,
   space: Size,
-): Promise<{ messages: Weighed[]; left: ContextItem[] }> {
-  const toMessage = (summary: Covering) =>
-    weigh(
+): Promise<{ messages: WeighedMessage[]; left: ContextItem[] }> {
+  const toMessage = (summary: CoveringSummary) =>
+    weighMessage(
       tokens,
       textMessage(
         { kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'stands for the oldest turns' },
@@ -161,7 +170,7 @@ function newestWords(turns: readonly Message[]): string | null {
 
 function toContext(
   tokenBudget: number,
-  { front, recalled, newest }: Record<'front' | 'recalled' | 'newest', Weighed[]>,
+  { front, recalled, newest }: Record<'front' | 'recalled' | 'newest', WeighedMessage[]>,
   opening: Size,
   left: ContextItem[],
 ): Context {
@@ -172,7 +181,7 @@ function toContext(
     content: contentOf(message.parts),
     tokens: tokensOf(size),
   }))
-  const total = (some: readonly Weighed[]) => tokensOf(plus(sizesOf(some), opens ? opening : NOTHING))
+  const total = (some: readonly WeighedMessage[]) => tokensOf(plus(sizesOf(some), opens ? opening : NOTHING))
   return {
     messages,
     tokenBudget,

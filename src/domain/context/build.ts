@@ -10,7 +10,7 @@ import { assemble } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
 import { readMaterial } from './material.ts'
 import type { Context } from './message.ts'
-import type { Found } from './recalled.ts'
+import type { RecalledTurn } from './quote.ts'
 
 const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
@@ -90,7 +90,7 @@ export async function buildContext(deps: RecallDeps, asker: Viewer, input: Build
   })
   const asked = given.semanticRecall
 
-  async function find(newest: string | null, standing: ReadonlySet<string>): Promise<Found[]> {
+  async function find(newest: string | null, standing: ReadonlySet<string>): Promise<RecalledTurn[]> {
     const query = given.query ?? newest?.slice(0, QUERY).toWellFormed()
     if (!query?.trim()) return []
     const wanted = asked!.k ?? 5

@@ -3,11 +3,19 @@
 
 import { fullness, plus, type Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
-import { idsOf, leftOut, newestThatFit, sizesOf, type Kept, type Weighed, type Weighing } from './weigh.ts'
+import {
+  idsOf,
+  leftOut,
+  newestThatFit,
+  sizesOf,
+  type KeptTurn,
+  type WeighedMessage,
+  type WeighedTurns,
+} from './weigh.ts'
 import { windowStart } from './window.ts'
 
 /** Kept turns: instructions, which every context has, and those of the others that fit. */
-type KeptTurns = { instructions: Kept[]; taken: Kept[]; left: Kept[] }
+type ChosenKeptTurns = { instructions: KeptTurn[]; taken: KeptTurn[]; left: KeptTurn[] }
 
 /** Reasons of kept turns that do not fit. */
 const NO_SPACE = {
@@ -15,10 +23,10 @@ const NO_SPACE = {
   RECENT: 'no space for older turns that no summary covers',
 }
 
-export const isInstruction = (turn: Kept) => turn.isInstruction
+export const isInstruction = (turn: KeptTurn) => turn.isInstruction
 
 /** Chooses among the kept turns, the newest first. */
-export const chooseKept = (standing: readonly Kept[], space: Size): KeptTurns => ({
+export const chooseKept = (standing: readonly KeptTurn[], space: Size): ChosenKeptTurns => ({
   instructions: standing.filter(isInstruction),
   ...newestThatFit(
     standing.filter((turn) => !isInstruction(turn)),
@@ -26,7 +34,7 @@ export const chooseKept = (standing: readonly Kept[], space: Size): KeptTurns =>
   ),
 })
 
-type WindowRequest = {
+type RecentTurns = {
   /** Places of the recent turns, ascending. */
   places: readonly number[]
   /** Whether no turn lies before the first of them. */
@@ -37,9 +45,9 @@ type WindowRequest = {
 
 export type ChosenTurns = {
   /** Kept turns before the window, by place. */
-  before: Kept[]
+  before: KeptTurn[]
   /** The window, by place, the newest turn aside. Kept turns within it are in it as they are kept. */
-  window: Weighed[]
+  window: WeighedMessage[]
   /** The size of the window, the newest turn included, kept ones not. */
   size: Size
   /** Lines of the manifest for turns that are left out. */
@@ -47,7 +55,12 @@ export type ChosenTurns = {
 }
 
 /** Chooses the window, given the kept turns: those are paid for already, so they take no space of it. */
-export function chooseTurns(weighing: Weighing, kept: KeptTurns, request: WindowRequest, space: Size): ChosenTurns {
+export function chooseTurns(
+  weighing: WeighedTurns,
+  kept: ChosenKeptTurns,
+  request: RecentTurns,
+  space: Size,
+): ChosenTurns {
   const { turns, newest, groupOf, isStray } = weighing
   const isNewest = new Set(newest)
   const paid = new Map([...kept.instructions, ...kept.taken].map((each) => [each.sources[0]!, each]))
@@ -60,8 +73,8 @@ export function chooseTurns(weighing: Weighing, kept: KeptTurns, request: Window
     inSteps: request.inSteps,
     fill: (from) => fullness(sizes[from]!, space),
   })
-  const window: Weighed[] = []
-  const strays: Weighed[] = []
+  const window: WeighedMessage[] = []
+  const strays: WeighedMessage[] = []
   for (let index = start; index < turns.length; index++) {
     if (isNewest.has(index)) continue
     const keptTurn = paidFor(index)
@@ -84,7 +97,7 @@ export function chooseTurns(weighing: Weighing, kept: KeptTurns, request: Window
 }
 
 /** For each index, the size of the window from that turn on, and of the newest turn. Paid turns take nothing. */
-function sizesFrom({ turns, newest, groupOf, isStray }: Weighing, isPaid: (index: number) => boolean): Size[] {
+function sizesFrom({ turns, newest, groupOf, isStray }: WeighedTurns, isPaid: (index: number) => boolean): Size[] {
   const isNewest = new Set(newest)
   const sizes: Size[] = new Array(turns.length + 1).fill(sizesOf(newest.map((index) => turns[index]!)))
   for (let index = turns.length - 1; index >= 0; index--) {
@@ -96,13 +109,17 @@ function sizesFrom({ turns, newest, groupOf, isStray }: Weighing, isPaid: (index
   return sizes
 }
 
-const unkeptItems = (unkept: readonly Kept[]): ContextItem[] =>
+const unkeptItems = (unkept: readonly KeptTurn[]): ContextItem[] =>
   (['PINNED', 'RECENT'] as const).flatMap((kind) => {
     const left = unkept.filter((each) => each.kind === kind)
     return left.length ? [leftOut(kind, left, NO_SPACE[kind])] : []
   })
 
-function olderItems(older: readonly Weighed[], taken: number, { complete, recentTurns }: WindowRequest): ContextItem[] {
+function olderItems(
+  older: readonly WeighedMessage[],
+  taken: number,
+  { complete, recentTurns }: RecentTurns,
+): ContextItem[] {
   if (older.length === 0 && complete) return []
   const why =
     recentTurns !== null && taken >= recentTurns
@@ -111,5 +128,5 @@ function olderItems(older: readonly Weighed[], taken: number, { complete, recent
   return [leftOut('RECENT', older, complete ? why : `${why}; neither for all before them`)]
 }
 
-const strayItems = (strays: readonly Weighed[]): ContextItem[] =>
+const strayItems = (strays: readonly WeighedMessage[]): ContextItem[] =>
   strays.length ? [leftOut('RECENT', strays, 'results of tool calls that are not in the context')] : []

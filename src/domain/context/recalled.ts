@@ -2,17 +2,14 @@
 
 import type { Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
-import { fenceFor, quote, recallMessage, type Quotable } from './quote.ts'
+import { fenceFor, quote, recallMessage, type RecalledTurn } from './quote.ts'
 import { quoteThatFit, type QuotedSection } from './remembered.ts'
 import type { Tokens } from './weigh.ts'
-
-/** A recalled turn. */
-export type Found = Quotable
 
 /** Why a recalled turn is not quoted. */
 export const STANDS_ANYWAY = 'stands in the context anyway'
 
-const inOrder = (found: readonly Found[]) =>
+const inOrder = (found: readonly RecalledTurn[]) =>
   found.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1))
 
 /**
@@ -21,13 +18,13 @@ const inOrder = (found: readonly Found[]) =>
  */
 export async function weighRecalled(
   tokens: Tokens,
-  found: readonly Found[],
+  found: readonly RecalledTurn[],
   k: number,
   standing: ReadonlySet<string>,
   space: Size,
 ): Promise<QuotedSection> {
   const left: ContextItem[] = []
-  const leaveOut = (some: readonly Found[], cost: number, reason: string) => {
+  const leaveOut = (some: readonly RecalledTurn[], cost: number, reason: string) => {
     if (some.length === 0) return
     left.push({ kind: 'RECALLED', sourceIds: some.map(({ id }) => id), tokens: cost, included: false, reason })
   }

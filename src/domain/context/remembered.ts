@@ -4,7 +4,7 @@
 import { fits, plus, sizeOf, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'
 import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, type QuotedProfile } from './quote.ts'
-import type { Tokens, Weighed } from './weigh.ts'
+import type { Tokens, WeighedMessage } from './weigh.ts'
 
 type Quoting<T> = {
   /** What one adds to the message, whatever stands beside it. */
@@ -15,7 +15,7 @@ type Quoting<T> = {
 
 type Quoted<T> = {
   /** null where nothing fits. */
-  message: Weighed | null
+  message: WeighedMessage | null
   passed: T[]
   /** Of what was passed over. */
   passedTokens: number
@@ -61,7 +61,7 @@ export async function quoteThatFit<T>(
 }
 
 /** At most one message, and lines of the manifest for what does not fit. */
-export type QuotedSection = { messages: Weighed[]; left: ContextItem[] }
+export type QuotedSection = { messages: WeighedMessage[]; left: ContextItem[] }
 
 /** @param profiles the most wanted first, in which order they stand too */
 export async function weighProfiles(

@@ -8,7 +8,7 @@ import type { FactDeps } from './deps.ts'
 import { QUEUES } from '../job/worker.ts'
 import type { Viewer } from '../view.ts'
 import { reconcile } from './reconcile.ts'
-import { isSame, toCompared, type Compared } from './same.ts'
+import { isSame, toComparedFact, type ComparedFact } from './same.ts'
 import { TRUST } from './trust.ts'
 
 /** Facts are compared for so many users, those of whom something was learned last. */
@@ -37,9 +37,9 @@ type Comparison = { facts: number; nearDuplicates: number; contradictions: numbe
 
 /** Facts of which another says the same, and pairs of what reconciling would settle or leave in dispute. Pure. */
 function compareFacts(facts: readonly AuditedFact[]): Comparison {
-  const slots = new Map<string, Compared[]>()
+  const slots = new Map<string, ComparedFact[]>()
   for (const fact of facts) {
-    const compared = toCompared(fact)
+    const compared = toComparedFact(fact)
     const slot = `${compared.subject}\n${compared.predicate.name}`
     slots.set(slot, [...(slots.get(slot) ?? []), compared])
   }

@@ -6,13 +6,13 @@ import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import type { RecallDeps } from './deps.ts'
 import { coveringSummaries, type Summary } from '../summary/summary.ts'
 import type { Viewer } from '../view.ts'
-import { countsOf, rankAlone } from './alone.ts'
+import { countsOf, rankStandalone } from './standalone.ts'
 import { cuesOf } from '../indexing/cues.ts'
-import type { Asked } from './gather.ts'
+import type { SearchRequest } from './gather.ts'
 import { READ } from '../indexing/index-entry.ts'
 import { hashTerm } from '../../text/term-hash.ts'
 import { createYield } from '../../yield.ts'
-import type { Found } from './memory.ts'
+import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 
 /** The newest so many of the scope are searched. */
@@ -45,8 +45,8 @@ export async function recallSummaries(
   viewer: Viewer,
   conversationIds: readonly ScopeConversation[],
   query: string,
-  { terms, filter }: Asked,
-): Promise<Found[]> {
+  { terms, filter }: SearchRequest,
+): Promise<RankedMemory[]> {
   const { actors, roles, metadata, since, until } = filter
   if (terms.size === 0 || actors || roles || metadata) return []
   const summaries = await newestOf(
@@ -70,7 +70,7 @@ export async function recallSummaries(
   }
   // When it was written says nothing of when what it tells of was said.
   const question = { ...readQuestion(query, []), periods: [] }
-  return rankAlone(
+  return rankStandalone(
     question,
     terms,
     statistics,
