@@ -12,6 +12,7 @@ import {
 } from '../store/sql/conversation/read-conversations.ts'
 import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
+import { cursorFormat, type CursorFormat } from './cursor.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries } from './publisher.ts'
 import { kindOf, newId } from './id.ts'
@@ -144,20 +145,24 @@ export type ConversationFilter = z.input<typeof conversationFilter>
 
 export type ConversationsArgs = Paging & { filter?: ConversationFilter | null; orderBy?: ConversationOrder | null }
 
-const CURSOR = /^(CREATED|ACTIVE):(\d{1,15}):(conv_\w{26})$/
+type Place = { at: Date; id: string }
+
+const cursorIn = (order: ConversationOrder) =>
+  cursorFormat<Place>(
+    ({ at, id: conversationId }) => `${order}:${at.getTime()}:${conversationId}`,
+    new RegExp(`^${order}:(\\d{1,15}):(conv_\\w{26})$`),
+    (at, conversationId) => ({ at: new Date(Number(at)), id: conversationId }),
+    'this list in this order',
+  )
+const CURSORS: Record<ConversationOrder, CursorFormat<Place>> = {
+  CREATED: cursorIn('CREATED'),
+  ACTIVE: cursorIn('ACTIVE'),
+}
 
 /** A conversation's place in a list in that order, as an opaque cursor. */
 export function conversationCursor(conversation: Conversation, order: ConversationOrder): string {
   const at = order === 'CREATED' ? conversation.createdAt : conversation.updatedAt
-  return Buffer.from(`${order}:${at.getTime()}:${conversation.id}`).toString('base64url')
-}
-
-function toPlace(cursor: string, order: ConversationOrder, argument: string): { at: Date; id: string } {
-  const match = CURSOR.exec(Buffer.from(cursor, 'base64url').toString())
-  if (match?.[1] !== order) {
-    throw InvalidInput.at(argument, `${JSON.stringify(cursor)} is not a cursor of this list in this order`)
-  }
-  return { at: new Date(Number(match[2])), id: match[3]! }
+  return CURSORS[order].encode({ at, id: conversation.id })
 }
 
 /**
@@ -178,8 +183,8 @@ export async function getConversationPage(
     order,
     limit: page.size + 1,
     from: page.backwards ? 'oldest' : 'newest',
-    after: page.after == null ? null : toPlace(page.after, order, 'after'),
-    before: page.before == null ? null : toPlace(page.before, order, 'before'),
+    after: page.after == null ? null : CURSORS[order].decode(page.after, 'after'),
+    before: page.before == null ? null : CURSORS[order].decode(page.before, 'before'),
   })
   return slice(rows.map(seenBy(viewer)), page)
 }

@@ -8,13 +8,13 @@ export type Paging = { first?: number | null; after?: string | null; last?: numb
 /** Items of a page if neither `first` nor `last` is given. */
 const DEFAULT_SIZE = 50
 
-export type Asked = { size: number; backwards: boolean; after: string | null; before: string | null }
+export type PageRequest = { size: number; backwards: boolean; after: string | null; before: string | null }
 
 /**
  * Reads the paging arguments; at most `most` items.
  * @throws InvalidInput if both `first` and `last` are given, or if one is negative or above `most`
  */
-export function paging(args: Paging, most: number): Asked {
+export function paging(args: Paging, most: number): PageRequest {
   if (args.first != null && args.last != null) throw InvalidInput.at('last', 'give first or last, not both')
   const backwards = args.last != null
   const size = args.last ?? args.first ?? Math.min(DEFAULT_SIZE, most)
@@ -30,7 +30,7 @@ export type Page<T> = { items: T[]; hasNextPage: boolean; hasPreviousPage: boole
  * Cuts a page out of `read`, which has one item more than the page if there are more, in the direction of reading. On the
  * other side there is more if a cursor was given.
  */
-export function slice<T>(read: T[], { size, backwards, after, before }: Asked): Page<T> {
+export function slice<T>(read: T[], { size, backwards, after, before }: PageRequest): Page<T> {
   const more = read.length > size
   const items = more ? read.slice(0, size) : read
   return backwards

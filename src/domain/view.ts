@@ -1,8 +1,9 @@
 // Who may see what. A participant's view is its history windows, minus turns limited to other participants. The same rule
 // is written in SQL in store/sql/visible.ts; a property test keeps the two equal.
 
-/** The actor whose view a read is made in. The transport determines it; every domain function takes it. */
-export type Viewer = { tenant: string; actor: string }
+import type { Viewer } from '../store/viewer.ts'
+
+export type { Viewer } from '../store/viewer.ts'
 
 export type View = {
   /** Null for an actor who was never a participant: such an actor sees all turns without an audience. */

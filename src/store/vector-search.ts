@@ -3,6 +3,7 @@
 // those of different embedders are never compared.
 
 import type { Role } from './generated/enums.ts'
+import type { Viewer } from './viewer.ts'
 
 /** A turn's place: its conversation, that of its first version, its own. */
 export type Place = { conversationId: string; rootSeq: number; seq: number }
@@ -42,7 +43,7 @@ export type VectorSearch = {
    */
   nearest(
     embedder: string,
-    viewer: { tenant: string; actor: string },
+    viewer: Viewer,
     conversationIds: readonly string[],
     query: Float32Array,
     limit: number,

@@ -7,18 +7,19 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** Layers that any other may import. */
-const LEAVES = ['errors', 'thread', 'text']
+const LEAVES = ['errors', 'thread', 'yield', 'text']
 
 /** What each layer may import; `types`: only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   errors: { all: [] },
   thread: { all: [] },
+  yield: { all: [] },
   text: { all: ['text', 'thread'] },
   config: { all: ['config'] },
   store: { all: ['store', ...LEAVES] },
   providers: { all: ['providers', ...LEAVES] },
   bus: { all: ['bus', ...LEAVES] },
-  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors'] },
+  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'errors'] },
   graphql: { all: ['graphql', 'domain', 'errors'], types: ['store'] },
   server: { all: ['server', 'graphql', 'domain', 'errors'], types: ['config'] },
   bin: { all: ['main', 'config'] },

@@ -2,12 +2,12 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { paging, slice, type Asked, type Paging } from '../../src/domain/page.ts'
+import { paging, slice, type PageRequest, type Paging } from '../../src/domain/page.ts'
 import { InvalidInput } from '../../src/errors.ts'
 
 describe('paging', () => {
   const none = { after: null, before: null }
-  it.each<[Paging, most: number, Asked]>([
+  it.each<[Paging, most: number, PageRequest]>([
     [{}, 200, { size: 50, backwards: false, ...none }],
     [{}, 10, { size: 10, backwards: false, ...none }],
     [{ first: null, last: null, after: null, before: undefined }, 200, { size: 50, backwards: false, ...none }],

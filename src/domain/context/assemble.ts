@@ -1,256 +1,168 @@
-// From what was read to the context: what fits is chosen section by section, the rest is listed with the reason. It
-// reads nothing itself; recalling is handed in, because what to recall depends on what stands there anyway.
+// Makes a context of the material read for it, section by section; what does not fit is listed with the reason. Reads
+// nothing itself: recalling is passed in, because it depends on which turns are in the context without it.
 //
-// Invariants: the budget is kept, instructions and the newest turn stay, a tool's call and its results stay together,
-// and the same material gives the same context.
+// Invariants: the budget is never exceeded; instructions and the newest turn are always in; a tool call and its results
+// stay together; the same material gives the same context.
 
 import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
-import {
-  fits,
-  fullness,
-  minus,
-  openingSize,
-  partOf,
-  plus,
-  spaceOf,
-  sum,
-  tokensOf,
-  NOTHING,
-  type Shares,
-  type Size,
-} from './budget.ts'
+import { allot } from './allotment.ts'
+import { openingSize, minus, plus, spaceOf, sum, tokensOf, NOTHING, type Shares, type Size } from './budget.ts'
+import { chooseKept, chooseTurns, isInstruction } from './choose-turns.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
-import type { Perspective, Said } from './perspective.ts'
-import type { QuotedFact, QuotedProfile } from './quote.ts'
-import { STANDS_ANYWAY, weighRecalled, type Found } from './recalled.ts'
+import type { Perspective, ContextTurn } from './perspective.ts'
+import type { RecalledTurn, QuotedFact, QuotedProfile } from './quote.ts'
+import { STANDS_ANYWAY, weighRecalled } from './recalled.ts'
 import { weighFacts, weighProfiles } from './remembered.ts'
-import { idsOf, sizesOf, weigh, weighTurns, type Kept, type Tokens, type Weighed, type Weighing } from './weigh.ts'
-import { windowStart } from './window.ts'
+import {
+  idsOf,
+  leftOut,
+  newestThatFit,
+  sizesOf,
+  weighMessage,
+  weighTurns,
+  type Tokens,
+  type WeighedMessage,
+} from './weigh.ts'
 
 /** A summary as a context needs it. */
-type Covering = { id: string; content: string; fromSeq: number; toSeq: number }
+type CoveringSummary = { id: string; content: string; fromSeq: number; toSeq: number }
 
-export type Material = {
+export type ContextMaterial = {
   systemPrompt: string | null
-  /** What is known of people, the most wanted first. */
+  /** Of people in the conversation, the most important first. */
   profiles: QuotedProfile[]
-  /** What is known of the conversation and its people, the last observed first. */
+  /** Of the conversation and its people, the last observed first. */
   facts: QuotedFact[]
   /** Whether there are no other facts. */
   areAllFacts: boolean
   /** Of the oldest turns, oldest first. */
-  summaries: Covering[]
-  /** Summaries that are too long for the budget, so that the turns they cover were read, where nothing newer covers. */
-  tooLong: Covering[]
-  /** Turns that stand however old they are: instructions, pinned ones, those that no summary may cover. By place. */
-  kept: (Said & { pinned: boolean })[]
-  /** The newest turns that no summary covers, by place; some of them may be kept ones. */
-  recent: Said[]
-  /** Whether `recent` goes back to the first of them. */
+  summaries: CoveringSummary[]
+  /** Summaries too long for the budget, so that the turns they cover were read unless a newer summary covers them. */
+  tooLong: CoveringSummary[]
+  /** Turns of any age that stay verbatim: instructions, pinned turns, turns that no summary may cover. By place. */
+  kept: (ContextTurn & { pinned: boolean })[]
+  /** The newest turns that no summary covers, by place; some of them may be kept turns too. */
+  recent: ContextTurn[]
+  /** Whether `recent` goes back to the first such turn. */
   complete: boolean
   perspective: Perspective
 }
 
-export type Asked = {
+export type AssemblyRequest = {
   tokenBudget: number
   maxMessages: number | null
   maxChars: number | null
   recentTurns: number | null
-  /** Whether the window is trimmed in steps; else the newest turns that fit are in it. */
+  /** Whether the window is trimmed in steps (window.ts). Otherwise it has the newest turns that fit. */
   inSteps: boolean
   shares: Shares
   /**
-   * What to recall, at most `k`; null for nothing. It is given the words of the newest turn said to the model, and the
-   * ids of what stands in the context anyway.
+   * Finds turns to quote, of which at most `k` are; null for no recall. It gets the text of the newest turn addressed to
+   * the model, and the ids of the sources that are in the context already.
    */
-  recall: { k: number; find(newest: string | null, standing: ReadonlySet<string>): Promise<Found[]> } | null
+  recall: { k: number; find(newest: string | null, standing: ReadonlySet<string>): Promise<RecalledTurn[]> } | null
 }
-
-const leftOut = (kind: ContextItem['kind'], weighed: readonly Weighed[], reason: string): ContextItem => ({
-  kind,
-  sourceIds: idsOf(weighed),
-  tokens: tokensOf(sizesOf(weighed)),
-  included: false,
-  reason,
-})
-
-/** Why kept turns are not. */
-const NO_SPACE = {
-  PINNED: 'no space for older pinned turns',
-  RECENT: 'no space for older turns that no summary covers',
-}
-
-/** Takes from the back, where the newer ones are, until one does not fit. */
-function newestThatFit<T extends Weighed>(weighed: readonly T[], space: Size): { taken: T[]; left: T[] } {
-  let from = weighed.length
-  let taken = NOTHING
-  while (from > 0 && fits(plus(taken, weighed[from - 1]!.size), space)) taken = plus(taken, weighed[--from]!.size)
-  return { taken: weighed.slice(from), left: weighed.slice(0, from) }
-}
-
-/** The smaller of two spaces, measure by measure. */
-const within = (a: Size, b: Size): Size =>
-  Object.fromEntries(Object.keys(a).map((key) => [key, Math.min(a[key as keyof Size], b[key as keyof Size])])) as Size
 
 /**
  * @throws BudgetTooSmall where not even instructions and the newest turn fit
- * @throws InvalidInput where they are more messages, or longer, than asked for
+ * @throws InvalidInput where these are more messages or characters than the request allows
  */
-export async function assemble(tokens: Tokens, material: Material, asked: Asked): Promise<Context> {
-  const { shares, recall } = asked
-  const items: ContextItem[] = []
-  const all = spaceOf(asked.tokenBudget, asked.maxMessages ?? Infinity, asked.maxChars ?? Infinity)
+export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
+  const { shares, recall } = request
+  const all = spaceOf(request.tokenBudget, request.maxMessages ?? Infinity, request.maxChars ?? Infinity)
   const weighing = await weighTurns(tokens, material.perspective, material.recent, material.kept)
   const { turns, standing } = weighing
   const newest = weighing.newest.map((index) => turns[index]!)
-  const systemPrompt = material.systemPrompt?.trim()
-    ? [
-        await weigh(
-          tokens,
-          textMessage(
-            { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason: "the conversation's system prompt" },
-            material.systemPrompt,
-          ),
-        ),
-      ]
-    : []
-
-  // What must be there.
-  const instructions = standing.filter(({ isInstruction }) => isInstruction)
-  const opening = [...turns, ...standing].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
-  const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(instructions)])
   const newestSize = sizesOf(newest)
-  const required = plus(fixed, newestSize)
-  if (tokensOf(required) > asked.tokenBudget) throw new BudgetTooSmall(asked.tokenBudget, tokensOf(required))
+
+  const systemPrompt = await weighSystemPrompt(tokens, material.systemPrompt)
+  const opening = [...turns, ...standing].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
+  const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(standing.filter(isInstruction))])
+  checkRequired(request, plus(fixed, newestSize), all)
+
+  const limits = allot({ all, fixed, newest: newestSize, shares, withRecall: recall !== null })
+  let spent = NOTHING
+  const spend = (weighed: readonly WeighedMessage[]) => {
+    spent = plus(spent, sizesOf(weighed))
+  }
+  const profiles = await weighProfiles(tokens, material.profiles, minus(limits.profile, spent))
+  spend(profiles.messages)
+  const facts = await weighFacts(tokens, material.facts, material.areAllFacts, minus(limits.facts, spent))
+  spend(facts.messages)
+  const summaries = await weighSummaries(tokens, material, minus(limits.summary, spent))
+  spend(summaries.messages)
+  const kept = chooseKept(standing, minus(limits.pinned, spent))
+  spend(kept.taken)
+  const chosen = chooseTurns(
+    weighing,
+    kept,
+    { ...request, places: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
+    minus(limits.window, spent),
+  )
+
+  const front = [
+    ...systemPrompt,
+    ...profiles.messages,
+    ...facts.messages,
+    ...summaries.messages,
+    ...chosen.before,
+    ...chosen.window,
+  ]
+  const standingIds = new Set(idsOf([...front, ...newest]))
+  const space = minus(all, sum([fixed, spent, chosen.size]))
+  const recalled = recall
+    ? await weighRecalled(tokens, await recall.find(newestWords(turns), standingIds), recall.k, standingIds, space)
+    : { messages: [], left: [] }
+  return toContext(request.tokenBudget, { front, recalled: recalled.messages, newest }, opening, [
+    ...profiles.left,
+    ...facts.left,
+    ...summaries.left,
+    ...chosen.left,
+    ...recalled.left,
+  ])
+}
+
+/** The message of the system prompt, if there is one. */
+async function weighSystemPrompt(tokens: Tokens, systemPrompt: string | null): Promise<WeighedMessage[]> {
+  if (!systemPrompt?.trim()) return []
+  const reason = "the conversation's system prompt"
+  const about = { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason } as const
+  return [await weighMessage(tokens, textMessage({ ...about, sources: [] }, systemPrompt))]
+}
+
+/** Checks that instructions and the newest turn fit. */
+function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Size): void {
+  if (tokensOf(required) > tokenBudget) throw new BudgetTooSmall(tokenBudget, tokensOf(required))
   for (const [measure, path] of [
     ['messages', 'maxMessages'],
     ['chars', 'maxChars'],
   ] as const) {
-    if (required[measure] > all[measure]) {
-      throw InvalidInput.at(path, `is ${all[measure]}; instructions and the newest turn take ${required[measure]}`)
-    }
+    if (required[measure] <= all[measure]) continue
+    throw InvalidInput.at(path, `is ${all[measure]}; instructions and the newest turn take ${required[measure]}`)
   }
+}
 
-  // What may be, each section from its share and what those before it left.
-  const space = minus(all, fixed)
-  const upTo = (part: number) => partOf(recall ? minus(space, { ...NOTHING, messages: 1 }) : space, part)
-  const besideNewest = minus(space, newestSize)
-  const recalledShare = recall ? shares.recalled : 0
-  const total = 1 - shares.recalled + recalledShare
-  let spent = NOTHING
-  /** What is left of that part for a section beside the newest turn. */
-  const spaceUpTo = (part: number) => minus(within(upTo(part / total), besideNewest), spent)
-
-  const profiles = await weighProfiles(tokens, material.profiles, spaceUpTo(shares.profile))
-  spent = plus(spent, profiles.message?.size ?? NOTHING)
-  const facts = await weighFacts(tokens, material.facts, material.areAllFacts, spaceUpTo(shares.profile + shares.facts))
-  spent = plus(spent, facts.message?.size ?? NOTHING)
-  const known = [profiles.message, facts.message].filter((each) => each !== null)
-  items.push(...profiles.left, ...facts.left)
-
-  const toMessage = (summary: Covering) =>
-    weigh(
+/** The newest summaries that fit. */
+async function weighSummaries(
+  tokens: Tokens,
+  { summaries, tooLong }: ContextMaterial,
+  space: Size,
+): Promise<{ messages: WeighedMessage[]; left: ContextItem[] }> {
+  const toMessage = (summary: CoveringSummary) =>
+    weighMessage(
       tokens,
       textMessage(
         { kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'stands for the oldest turns' },
         `Summary of what was said before:\n${summary.content}`,
       ),
     )
-  const summaries = await Promise.all(material.summaries.map(toMessage))
-  const summarised = newestThatFit(summaries, minus(besideNewest, spent))
-  const unsummarised = [...(await Promise.all(material.tooLong.map(toMessage))), ...summarised.left]
-  if (unsummarised.length) items.push(leftOut('SUMMARY', unsummarised, 'no space for what the oldest turns come to'))
-  spent = plus(spent, sizesOf(summarised.taken))
-
-  const { taken: pinned, left: unpinned } = newestThatFit(
-    standing.filter(({ isInstruction }) => !isInstruction),
-    spaceUpTo(shares.profile + shares.facts + shares.summary + shares.pinned),
-  )
-  spent = plus(spent, sizesOf(pinned))
-  const paid = new Map([...instructions, ...pinned].map((each) => [each.sources[0]!, each]))
-
-  const windowSpace = minus(within(upTo((total - recalledShare) / total), space), spent)
-  const { start, window, strays, taken } = chooseWindow(weighing, paid, material, asked, windowSpace)
-  const inWindow = new Set(idsOf(window))
-  const before = [...paid.values()]
-    .filter(({ sources }) => !inWindow.has(sources[0]!))
-    .sort((a, b) => a.place - b.place)
-  const unkept = unpinned.filter(({ sources }) => !inWindow.has(sources[0]!))
-  for (const kind of ['PINNED', 'RECENT'] as const) {
-    const left = unkept.filter((each) => each.kind === kind)
-    if (left.length) items.push(leftOut(kind, left, NO_SPACE[kind]))
-  }
-  const unkeptIds = new Set(idsOf(unkept))
-  const older = turns.filter(
-    (each, index) =>
-      index < start
-      && !weighing.newest.includes(index)
-      && !paid.has(each.sources[0]!)
-      && !unkeptIds.has(each.sources[0]!),
-  )
-  if (older.length || !material.complete) {
-    const why =
-      asked.recentTurns !== null && turns.length - start >= asked.recentTurns
-        ? `before the recent turns that were asked for (${asked.recentTurns} at least)`
-        : 'no space for older turns'
-    items.push(leftOut('RECENT', older, material.complete ? why : `${why}; neither for all before them`))
-  }
-  if (strays.length) items.push(leftOut('RECENT', strays, 'results of tool calls that are not in the context'))
-
-  const front = [...systemPrompt, ...known, ...summarised.taken, ...before, ...window]
-  const used = sum([fixed, spent, taken])
-  const standingIds = new Set(idsOf([...front, ...newest]))
-  const recalled = recall
-    ? await weighRecalled(
-        tokens,
-        await recall.find(newestWords(turns), standingIds),
-        recall.k,
-        standingIds,
-        minus(all, used),
-      )
-    : null
-  items.push(...(recalled?.left ?? []))
-  return toContext(asked.tokenBudget, front, recalled?.message ?? null, newest, opening, items)
+  const { taken, left } = newestThatFit(await Promise.all(summaries.map(toMessage)), space)
+  const all = [...(await Promise.all(tooLong.map(toMessage))), ...left]
+  const reason = 'no space for what the oldest turns come to'
+  return { messages: taken, left: all.length ? [leftOut('SUMMARY', all, reason)] : [] }
 }
 
-/** The window, the newest turn aside. What is paid already, or cannot stand, takes nothing there. */
-function chooseWindow(
-  { turns, newest, groupOf, isStray }: Weighing,
-  paid: ReadonlyMap<string, Kept>,
-  { recent, complete }: Material,
-  { recentTurns, inSteps }: Asked,
-  space: Size,
-): { start: number; window: Weighed[]; strays: Weighed[]; taken: Size } {
-  const isNewest = new Set(newest)
-  const paidFor = (index: number) => paid.get(turns[index]!.sources[0]!)
-  /** What the turns from that index on take, and the newest one. */
-  const taking: Size[] = new Array(turns.length + 1).fill(sizesOf(newest.map((index) => turns[index]!)))
-  for (let index = turns.length - 1; index >= 0; index--) {
-    const group = groupOf(index)
-    const isFree = isNewest.has(index) || paidFor(index) || isStray(index) || group[0] !== index
-    const after = taking[index + 1]!
-    taking[index] = isFree ? after : plus(after, sizesOf(group.map((member) => turns[member]!)))
-  }
-  const start = windowStart({
-    places: recent.map(({ rootSeq }) => rootSeq),
-    complete,
-    turns: recentTurns,
-    inSteps,
-    fill: (from) => fullness(taking[from]!, space),
-  })
-  const window: Weighed[] = []
-  const strays: Weighed[] = []
-  for (let index = start; index < turns.length; index++) {
-    if (isNewest.has(index)) continue
-    const standsAnyway = paidFor(index)
-    if (standsAnyway) window.push(standsAnyway)
-    else if (isStray(index) || groupOf(index)[0]! < start) strays.push(turns[index]!)
-    else window.push(turns[index]!)
-  }
-  return { start, window, strays, taken: taking[start]! }
-}
-
-/** What was last said to the model; null where nothing was. */
+/** The text of the newest turn addressed to the model; null if there is none. */
 function newestWords(turns: readonly Message[]): string | null {
   const last = turns.findLast(({ role, parts }) => role === 'USER' && contentOf(parts).trim() !== '')
   return last ? contentOf(last.parts) : null
@@ -258,20 +170,18 @@ function newestWords(turns: readonly Message[]): string | null {
 
 function toContext(
   tokenBudget: number,
-  front: Weighed[],
-  recalled: Weighed | null,
-  newest: Weighed[],
+  { front, recalled, newest }: Record<'front' | 'recalled' | 'newest', WeighedMessage[]>,
   opening: Size,
   left: ContextItem[],
 ): Context {
-  const weighed = [...front, ...(recalled ? [recalled] : []), ...newest]
+  const weighed = [...front, ...recalled, ...newest]
   const opens = weighed.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
   const messages = weighed.map(({ size, ...message }) => ({
     ...message,
     content: contentOf(message.parts),
     tokens: tokensOf(size),
   }))
-  const total = (some: readonly Weighed[]) => tokensOf(plus(sizesOf(some), opens ? opening : NOTHING))
+  const total = (some: readonly WeighedMessage[]) => tokensOf(plus(sizesOf(some), opens ? opening : NOTHING))
   return {
     messages,
     tokenBudget,
@@ -287,6 +197,6 @@ function toContext(
       })),
       ...left,
     ],
-    stablePrefixTokens: total(recalled ? front : weighed),
+    stablePrefixTokens: total(recalled.length > 0 ? front : weighed),
   }
 }

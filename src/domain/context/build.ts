@@ -10,7 +10,7 @@ import { assemble } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
 import { readMaterial } from './material.ts'
 import type { Context } from './message.ts'
-import type { Found } from './recalled.ts'
+import type { RecalledTurn } from './quote.ts'
 
 const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
@@ -90,7 +90,7 @@ export async function buildContext(deps: RecallDeps, asker: Viewer, input: Build
   })
   const asked = given.semanticRecall
 
-  async function find(newest: string | null, standing: ReadonlySet<string>): Promise<Found[]> {
+  async function find(newest: string | null, standing: ReadonlySet<string>): Promise<RecalledTurn[]> {
     const query = given.query ?? newest?.slice(0, QUERY).toWellFormed()
     if (!query?.trim()) return []
     const wanted = asked!.k ?? 5
@@ -111,11 +111,11 @@ export async function buildContext(deps: RecallDeps, asker: Viewer, input: Build
     if (isShort && found.length === wanted + SPARE_HITS) found = await ask(wanted + standing.size)
     const turns = found.filter(({ text }) => text.trim() !== '')
     const names = await namesOf(deps, viewer, material.names, conversationId, turns)
-    return turns.map(({ id, actor, conversationId, createdAt, text }) => ({
-      id,
-      createdAt,
-      text,
-      name: (conversationId === conversationId && names.get(actor)) || actor,
+    return turns.map((turn) => ({
+      id: turn.id,
+      createdAt: turn.createdAt,
+      text: turn.text,
+      name: (turn.conversationId === conversationId && names.get(turn.actor)) || turn.actor,
     }))
   }
 
@@ -140,7 +140,7 @@ async function namesOf(
   conversationId: string,
   turns: readonly { actor: string; conversationId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
-  const here = turns.filter(({ conversationId }) => conversationId === conversationId).map(({ actor }) => actor)
+  const here = turns.filter((turn) => turn.conversationId === conversationId).map(({ actor }) => actor)
   const strangers = new Set(here.filter((actor) => !known.has(actor)))
   if (strangers.size === 0) return known
   const found = await readParticipants(pool, tenant, [conversationId], [...strangers])

@@ -9,12 +9,12 @@ import type { RecallDeps } from '../recall/deps.ts'
 import { getCoveringSummaries } from '../summary/summary.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
-import type { Material } from './assemble.ts'
+import type { ContextMaterial } from './assemble.ts'
 import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from './budget.ts'
-import { readKnown } from './known.ts'
+import { readProfilesAndFacts } from './profiles-and-facts.ts'
 import { saysSomething, tie } from './perspective.ts'
 
-export type Wanted = {
+export type MaterialRequest = {
   conversationId: string
   /** Whose eyes; null tells each turn in its own role. */
   as: string | null
@@ -47,7 +47,7 @@ async function readRecent(
   viewer: Viewer,
   conversation: Conversation,
   after: number,
-  { tokenBudget, windowTurns, actors }: Wanted,
+  { tokenBudget, windowTurns, actors }: MaterialRequest,
 ): Promise<{ recent: Turn[]; complete: boolean }> {
   const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
   const guess = Math.min((windowTurns ?? MOST) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.least)) + 1)
@@ -107,12 +107,12 @@ function lacksCall(recent: readonly Turn[], read: number): boolean {
 export async function readMaterial(
   deps: RecallDeps,
   viewer: Viewer,
-  wanted: Wanted,
-): Promise<Material & { recent: Turn[]; names: Map<string, string> }> {
-  const { conversationId, as, actors, sinceSeq } = wanted
+  request: MaterialRequest,
+): Promise<ContextMaterial & { recent: Turn[]; names: Map<string, string> }> {
+  const { conversationId, as, actors, sinceSeq } = request
   const [conversations, summaries] = await Promise.all([
     getConversations(deps, viewer, [conversationId]),
-    wanted.withSummaries && sinceSeq === null && actors === null
+    request.withSummaries && sinceSeq === null && actors === null
       ? getCoveringSummaries(deps, viewer, conversationId)
       : [],
   ])
@@ -120,11 +120,11 @@ export async function readMaterial(
   if (!conversation) throw new NotFound('conversation', conversationId)
   if (as !== null && conversation.view.actor === null) throw InvalidInput.at('as', stranger(as))
 
-  const known = await readKnown(deps, viewer, conversation, wanted)
-  const fitting = summariesThatFit(summaries, wanted.tokenBudget, DEFAULT_SHARES, wanted.withRecall, known.tokens)
+  const known = await readProfilesAndFacts(deps, viewer, conversation, request)
+  const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, known.tokens)
   const covered = fitting.taken.at(-1)?.toSeq ?? 0
   const [{ recent, complete }, standing] = await Promise.all([
-    readRecent(deps, viewer, conversation, sinceSeq ?? covered, wanted),
+    readRecent(deps, viewer, conversation, sinceSeq ?? covered, request),
     readKeptTurns(deps.pool, viewer, conversation.id, covered),
   ])
   // The newest turn stands even where a summary covers it.

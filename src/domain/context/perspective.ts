@@ -8,7 +8,7 @@ import { partsOf, type ContentPart } from '../turn/content.ts'
 import type { Message } from './message.ts'
 
 /** What of a turn its message is made of. */
-export type Said = {
+export type ContextTurn = {
   id: string
   rootSeq: number
   actor: string
@@ -41,17 +41,17 @@ const asWords = {
 }
 
 /** The role a turn has in these eyes, before it is known whether its tools' results belong to a call. */
-function roleOf({ as }: Perspective, turn: Said): Role {
+function roleOf({ as }: Perspective, turn: ContextTurn): Role {
   if (as === null || turn.role === 'SYSTEM') return turn.role
   if (turn.actor === as) return 'ASSISTANT'
   return turn.role === 'TOOL' ? 'TOOL' : 'USER'
 }
 
 const isBlank = (part: ContentPart) => part.type === 'text' && part.text.trim() === ''
-const partsIn = (turn: Said) => partsOf(turn as { text: string; parts: ContentPart[] | null })
+const partsIn = (turn: ContextTurn) => partsOf(turn as { text: string; parts: ContentPart[] | null })
 
 /** Whether the turn says anything; erased ones and empty streams do not. */
-export const saysSomething = (turn: Said) =>
+export const saysSomething = (turn: ContextTurn) =>
   turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part)))
 
 /** Turns by their places in a list: those of each call with its results, and which results answer nothing there. */
@@ -63,7 +63,7 @@ export type Ties = {
 }
 
 /** Each result belongs to the latest call of that id before it that has none yet; instructions answer no calls. */
-export function tie(turns: readonly Said[]): Ties {
+export function tie(turns: readonly ContextTurn[]): Ties {
   const open = new Map<string, number[]>()
   const parent = turns.map((_, place) => place)
   const find = (place: number): number => (parent[place] === place ? place : (parent[place] = find(parent[place]!)))
@@ -94,7 +94,7 @@ export function tie(turns: readonly Said[]): Ties {
 }
 
 /** Whether a turn is nothing but results of calls that are not there: without them it means nothing to a model. */
-export const isStray = (turns: readonly Said[], place: number, { callers }: Ties) => {
+export const isStray = (turns: readonly ContextTurn[], place: number, { callers }: Ties) => {
   const parts = partsIn(turns[place]!)
   return (
     parts.length > 0 && parts.every((part, index) => part.type === 'toolResult' && !callers.has(`${place}:${index}`))
@@ -111,7 +111,7 @@ const BROKEN_OFF = '[broken off]'
  */
 export function seenFrom(
   perspective: Perspective,
-  turns: readonly Said[],
+  turns: readonly ContextTurn[],
   { ties = tie(turns), tools = true }: { ties?: Ties; tools?: boolean } = {},
 ): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sources'>[] {
   const isOwn = (key: string) => {

@@ -6,7 +6,7 @@ import { textMessage, type ItemKind, type Message } from './message.ts'
 import { oneLine } from './perspective.ts'
 
 /** A recalled turn. */
-export type Quotable = { id: string; name: string; createdAt: Date; text: string }
+export type RecalledTurn = { id: string; name: string; createdAt: Date; text: string }
 
 /** A profile, by its user. */
 export type QuotedProfile = { id: string; name: string; text: string }
@@ -24,7 +24,7 @@ export function fenceFor(texts: readonly string[]): string {
 const fenced = (text: string, fence: string) => `${fence}\n${text}\n${fence}`
 
 /** One turn between its fences, headed by who said it and when, to the minute. */
-export const quote = ({ name, createdAt, text }: Quotable, fence: string) =>
+export const quote = ({ name, createdAt, text }: RecalledTurn, fence: string) =>
   `${oneLine(name)}, ${createdAt.toISOString().slice(0, 16).replace('T', ' ')} UTC:\n${fenced(text, fence)}`
 
 /** One profile between its fences, headed by whose it is. */
@@ -61,7 +61,7 @@ const remembered = (
 ): Message => textMessage({ kind, role: 'USER', name, sources, reason }, body.join('\n'))
 
 /** The message of the quotes, in the order given. */
-export const recallMessage = (quotes: readonly Quotable[], fence: string): Message =>
+export const recallMessage = (quotes: readonly RecalledTurn[], fence: string): Message =>
   remembered(
     'RECALLED',
     'recall',

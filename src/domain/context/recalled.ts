@@ -1,18 +1,15 @@
-// The recalled turns that fit, as one message: the best of them, in the order in which they were said.
+// Recalled turns as one message: the best that fit, in the order in which they were written.
 
 import type { Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
-import { fenceFor, quote, recallMessage, type Quotable } from './quote.ts'
-import { quoteThatFit } from './remembered.ts'
-import type { Tokens, Weighed } from './weigh.ts'
-
-/** A recalled turn. */
-export type Found = Quotable
+import { fenceFor, quote, recallMessage, type RecalledTurn } from './quote.ts'
+import { quoteThatFit, type QuotedSection } from './remembered.ts'
+import type { Tokens } from './weigh.ts'
 
 /** Why a recalled turn is not quoted. */
 export const STANDS_ANYWAY = 'stands in the context anyway'
 
-const inOrder = (found: readonly Found[]) =>
+const inOrder = (found: readonly RecalledTurn[]) =>
   found.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1))
 
 /**
@@ -21,13 +18,13 @@ const inOrder = (found: readonly Found[]) =>
  */
 export async function weighRecalled(
   tokens: Tokens,
-  found: readonly Found[],
+  found: readonly RecalledTurn[],
   k: number,
   standing: ReadonlySet<string>,
   space: Size,
-): Promise<{ message: Weighed | null; left: ContextItem[] }> {
+): Promise<QuotedSection> {
   const left: ContextItem[] = []
-  const leaveOut = (some: readonly Found[], cost: number, reason: string) => {
+  const leaveOut = (some: readonly RecalledTurn[], cost: number, reason: string) => {
     if (some.length === 0) return
     left.push({ kind: 'RECALLED', sourceIds: some.map(({ id }) => id), tokens: cost, included: false, reason })
   }
@@ -46,5 +43,5 @@ export async function weighRecalled(
     space,
   )
   leaveOut(passed, passedTokens, 'no space for more of what was recalled')
-  return { message, left }
+  return { messages: message ? [message] : [], left }
 }

@@ -4,7 +4,7 @@
 import { fits, plus, sizeOf, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'
 import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, type QuotedProfile } from './quote.ts'
-import type { Tokens, Weighed } from './weigh.ts'
+import type { Tokens, WeighedMessage } from './weigh.ts'
 
 type Quoting<T> = {
   /** What one adds to the message, whatever stands beside it. */
@@ -15,7 +15,7 @@ type Quoting<T> = {
 
 type Quoted<T> = {
   /** null where nothing fits. */
-  message: Weighed | null
+  message: WeighedMessage | null
   passed: T[]
   /** Of what was passed over. */
   passedTokens: number
@@ -60,14 +60,15 @@ export async function quoteThatFit<T>(
   return { message: null, passed, passedTokens }
 }
 
-type WithLeft = { message: Weighed | null; left: ContextItem[] }
+/** At most one message, and lines of the manifest for what does not fit. */
+export type QuotedSection = { messages: WeighedMessage[]; left: ContextItem[] }
 
 /** @param profiles the most wanted first, in which order they stand too */
 export async function weighProfiles(
   tokens: Tokens,
   profiles: readonly QuotedProfile[],
   space: Size,
-): Promise<WithLeft> {
+): Promise<QuotedSection> {
   const fence = fenceFor(profiles.flatMap(({ name, text }) => [name, text]))
   const { message, passed, passedTokens } = await quoteThatFit(
     tokens,
@@ -76,7 +77,7 @@ export async function weighProfiles(
     space,
   )
   return {
-    message,
+    messages: message ? [message] : [],
     left:
       passed.length === 0
         ? []
@@ -101,7 +102,7 @@ export async function weighFacts(
   facts: readonly QuotedFact[],
   areAll: boolean,
   space: Size,
-): Promise<WithLeft> {
+): Promise<QuotedSection> {
   const fence = fenceFor(facts.map(({ text }) => text))
   const { message, passed, passedTokens } = await quoteThatFit(
     tokens,
@@ -111,7 +112,7 @@ export async function weighFacts(
   )
   const why = passed.length > 0 ? 'no space for more facts' : `only the newest ${facts.length} facts are looked at`
   return {
-    message,
+    messages: message ? [message] : [],
     left:
       passed.length === 0 && areAll
         ? []

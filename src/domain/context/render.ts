@@ -4,7 +4,7 @@
 import { toAiSdk, type AiSdkMessage } from './render/ai-sdk.ts'
 import { toAnthropic, toAnthropicPrompt, OPENING, type AnthropicPrompt } from './render/anthropic.ts'
 import { toOpenAi, type OpenAiMessage } from './render/openai.ts'
-import { answered, callsOf, noResult, stepsOf, type Step } from './render/step.ts'
+import { answered, callsOf, noResult, stepsOf, type RenderStep } from './render/step.ts'
 import type { Message } from './message.ts'
 
 export const FORMATS = ['OPENAI', 'ANTHROPIC', 'AI_SDK'] as const
@@ -12,7 +12,7 @@ export type Format = (typeof FORMATS)[number]
 
 export type Rendered = { OPENAI: OpenAiMessage[]; ANTHROPIC: AnthropicPrompt; AI_SDK: AiSdkMessage[] }
 
-const RENDER: { [F in Format]: (steps: readonly Step[]) => Rendered[F] } = {
+const RENDER: { [F in Format]: (steps: readonly RenderStep[]) => Rendered[F] } = {
   OPENAI: (steps) => steps.flatMap(toOpenAi),
   ANTHROPIC: toAnthropicPrompt,
   AI_SDK: (steps) => steps.flatMap(toAiSdk),
@@ -37,14 +37,14 @@ export function render<F extends Format>(messages: readonly Message[], format: F
  * `unanswered`: those of its calls that nobody answered; the other results are counted with the messages they are of.
  */
 export function piecesOf(message: Message, format: Format, unanswered: ReadonlySet<string>): string[] {
-  const steps = stepsOf(message).flatMap((step): Step[] => {
+  const steps = stepsOf(message).flatMap((step): RenderStep[] => {
     const results =
       step.role === 'tool'
         ? step.results
         : callsOf(step)
             .filter(({ callId }) => unanswered.has(callId))
             .map(noResult)
-    const alone = results.map((result): Step => ({ role: 'tool', results: [result] }))
+    const alone = results.map((result): RenderStep => ({ role: 'tool', results: [result] }))
     return step.role === 'tool' ? alone : [step, ...alone]
   })
   const made: unknown[] =

@@ -6,7 +6,7 @@
 /** How much of its space the window keeps, at least, when it is trimmed in steps. */
 export const LEAST = 1 / 3
 
-type Walk = {
+type WindowRequest = {
   /** Places of the turns in the transcript, ascending. */
   places: readonly number[]
   /** Whether there is nothing before the first of them. */
@@ -23,7 +23,7 @@ type Walk = {
 const roundness = (before: number, place: number) => 31 - Math.clz32(before ^ place)
 
 /** Index of the first turn of the window; the number of turns where not one fits. */
-export function windowStart({ places, complete, fill, turns, inSteps }: Walk): number {
+export function windowStart({ places, complete, fill, turns, inSteps }: WindowRequest): number {
   const end = places.length
   const most = turns === null ? end : Math.min(end, inSteps ? Math.max(0, 2 * turns - 1) : turns)
   let earliest = end

@@ -1,14 +1,14 @@
 // How well what is known is kept, without asking a model: what is known twice, what cannot both hold, what is never
 // found again, and whether the work that looks after it keeps up. Nothing is changed by it.
 
-import { setImmediate as breathe } from 'node:timers/promises'
 import { countFacts, readAudited, readKnownUsers, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
+import { yieldToEventLoop } from '../../yield.ts'
 import type { FactDeps } from './deps.ts'
 import { QUEUES } from '../job/worker.ts'
 import type { Viewer } from '../view.ts'
 import { reconcile } from './reconcile.ts'
-import { isSame, toCompared, type Compared } from './same.ts'
+import { isSame, toComparedFact, type ComparedFact } from './same.ts'
 import { TRUST } from './trust.ts'
 
 /** Facts are compared for so many users, those of whom something was learned last. */
@@ -37,9 +37,9 @@ type Comparison = { facts: number; nearDuplicates: number; contradictions: numbe
 
 /** Facts of which another says the same, and pairs of what reconciling would settle or leave in dispute. Pure. */
 function compareFacts(facts: readonly AuditedFact[]): Comparison {
-  const slots = new Map<string, Compared[]>()
+  const slots = new Map<string, ComparedFact[]>()
   for (const fact of facts) {
-    const compared = toCompared(fact)
+    const compared = toComparedFact(fact)
     const slot = `${compared.subject}\n${compared.predicate.name}`
     slots.set(slot, [...(slots.get(slot) ?? []), compared])
   }
@@ -67,8 +67,8 @@ export async function auditMemory(
       const found = compareFacts(set)
       for (const key of ['facts', 'nearDuplicates', 'contradictions'] as const) sum[key] += found[key]
     }
-    // Others are served in between.
-    await breathe()
+    // Comparing one user's facts takes milliseconds: requests are served in between.
+    await yieldToEventLoop()
   }
   const { active, superseded, neverRecalled, forEveryone, exactDuplicatesSkipped: skipped } = counts
   return {

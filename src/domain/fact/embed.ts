@@ -1,6 +1,6 @@
-// Gives facts their vectors, after they were written and never in the way of it: of the object, by which facts are
-// compared, and of the whole sentence, by which they are found. What is to be done is found by query, and doing it
-// twice changes nothing, so any number of processes may do it. A text that cannot be embedded holds up nobody.
+// Embeds facts in the background, after they are written: the object, by which facts are compared, and the whole
+// sentence, by which they are found. The facts to embed are found by query and embedding one twice changes nothing, so
+// any number of processes may do it. A text that cannot be embedded does not delay the others.
 
 import { EmbedderFailed, type Embedder } from '../../providers/ports/embedder.ts'
 import {
@@ -13,31 +13,29 @@ import {
 import type { Platform } from '../platform.ts'
 import { embedTexts } from '../indexing/embed-texts.ts'
 import type { Embedding } from '../indexing/embedding.ts'
+import { startLoop, type Loop } from '../job/loop.ts'
 import { sentenceOf } from './write.ts'
 
 export type FactEmbedding = {
   /** Facts may have been written. */
   nudge(): void
   start(): void
-  /** Ends what runs; nothing is lost by it. */
+  /** Aborts the batch that runs, which is then done after the next start. */
   stop(): Promise<void>
 }
 
 type EmbeddingPlatform = Pick<Platform, 'pool' | 'log'> & { embedding: Pick<Embedding, 'searched'> }
 
-/** Milliseconds in which nudges are gathered. */
+/** Milliseconds for which nudges are collected before the next look. */
 const GATHER_MS = 100
-/** How often is looked for what others wrote. */
+/** Milliseconds between looks for facts that other processes wrote. */
 const SWEEP_MS = 10_000
-const BACKOFF_MS = { least: 1_000, most: 60_000 }
-/** After a batch, others have the processor for as long as it took, but not longer than this. */
-const PAUSE_MS = 50
-/** How long `embedFacts` may take over a batch, ms. */
+/** Milliseconds that `embedFacts` may take over a batch. */
 const PATIENCE_MS = 10_000
 
 /**
- * Embeds what is wanting among the facts, and notes of all that the embedder has read them: how many are noted, and the
- * vectors of objects that were made, be they noted or not.
+ * Embeds those of the facts that want it, and notes for all of them that the embedder has read them. Returns how many
+ * were noted, and the vectors of the objects, noted or not.
  */
 async function embedBatch(
   { pool, log }: EmbeddingPlatform,
@@ -67,83 +65,39 @@ async function embedBatch(
   return { noted, objects: vectors.map(({ id, object }) => [id, object]) }
 }
 
-/** Looks after all facts of all tenants, with the embedder that searches use at the time. */
+/** Embeds the facts of all tenants, with the embedder that searches use at the time. Starts when told to. */
 export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWEEP_MS } = {}): FactEmbedding {
-  const { pool, log, embedding } = platform
-  const stopping = new AbortController()
-  let running: Promise<void> | null = null
-  let isNudged = false
-  let failures = 0
-  let wake = () => {}
+  const { pool, embedding } = platform
+  let loop: Loop | null = null
 
-  const sleep = (ms: number) =>
-    new Promise<void>((resolve) => {
-      if (stopping.signal.aborted) return resolve()
-      const timer = setTimeout(resolve, ms)
-      timer.unref()
-      wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-
-  /** However often it is woken. */
-  async function pause(ms: number): Promise<void> {
-    const until = performance.now() + ms
-    while (performance.now() < until && !stopping.signal.aborted) await sleep(until - performance.now())
-  }
-
-  /** One batch; whether there may be more. Where nothing could be noted, others are at it: the sweep comes by again. */
-  async function step(): Promise<boolean> {
+  /** One batch. Where no fact was noted, another process has embedded them; the next sweep looks for the rest. */
+  async function step(signal: AbortSignal): Promise<boolean> {
     const embedder = embedding.searched()
     const facts = await findUnembeddedFacts(pool, embedder.name, embedder.batch)
     if (facts.length === 0) return false
-    const { noted } = await embedBatch(platform, embedder, facts, stopping.signal)
+    const { noted } = await embedBatch(platform, embedder, facts, signal)
     return noted > 0 && facts.length >= embedder.batch
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        isNudged = false
-        for (let isMore = true; isMore && !stopping.signal.aborted;) {
-          const began = performance.now()
-          isMore = await step()
-          if (failures > 0) log.info({}, 'embedding of facts goes on')
-          failures = 0
-          if (isMore) await pause(Math.min(performance.now() - began, PAUSE_MS))
-        }
-        if (!isNudged) await sleep(sweepMs)
-        await pause(GATHER_MS)
-      } catch (error) {
-        if (stopping.signal.aborted) return
-        if (failures++ === 0) log.warn({ err: error }, 'embedding of facts fails: it is tried again and again')
-        const most = Math.min(BACKOFF_MS.least * 2 ** (failures - 1), BACKOFF_MS.most)
-        await pause(most * (0.5 + Math.random() / 2))
-      }
-    }
-  }
-
   return {
-    nudge() {
-      isNudged = true
-      wake()
-    },
+    nudge: () => loop?.nudge(),
     start() {
-      running ??= run()
+      loop ??= startLoop(platform, {
+        step,
+        gatherMs: GATHER_MS,
+        sweepMs,
+        messages: { failing: 'embedding facts fails; retrying', recovered: 'embedding facts succeeds again' },
+        details: {},
+      })
     },
-    async stop() {
-      stopping.abort(new Error('embedding of facts stops'))
-      wake()
-      await running
-    },
+    stop: async () => loop?.stop(),
   }
 }
 
 /**
- * Makes sure that those facts have vectors now, as far as that can be had: the vectors of their objects by id, zeros
- * where the object alone has no direction. A fact has no key where it is gone, superseded or says nothing, or where the
- * embedder cannot be reached. Not inside a transaction: it asks the pool.
+ * Embeds those facts now, where they have no vectors yet. The vectors of their objects by id; zeros where the object
+ * alone has no direction. A fact has no key if it is deleted, superseded or without words, or if the embedder cannot be
+ * reached. Must not be called inside a transaction: it uses the pool.
  */
 export async function embedFacts(
   platform: EmbeddingPlatform,
@@ -152,7 +106,7 @@ export async function embedFacts(
   const { pool, log } = platform
   const embedder = platform.embedding.searched()
   const unread = await readUnembeddedFacts(pool, embedder.name, ids)
-  // What somebody else writes at this moment is not written here, but it is known.
+  // A vector that another process writes at this moment is not written here, but it is known.
   const made: [string, Float32Array][] = []
   try {
     for (let from = 0; from < unread.length; from += embedder.batch) {
@@ -161,7 +115,7 @@ export async function embedFacts(
     }
   } catch (err) {
     if (!(err instanceof EmbedderFailed) && (err as Error).name !== 'TimeoutError') throw err
-    log.warn({ err, embedder: embedder.name }, 'facts could not be embedded: they are compared by their words')
+    log.warn({ err, embedder: embedder.name }, 'facts could not be embedded; comparing them by their words')
   }
   return new Map([...made, ...(await readObjectVectors(pool, embedder.name, ids))])
 }

@@ -25,10 +25,18 @@ import { contentHash, statementShape, type Statement } from './content-hash.ts'
 import { getFacts } from './fact.ts'
 import type { FactExtraction } from './record.ts'
 import { redactStatement } from './redact-statement.ts'
-import { isSame, toCompared } from './same.ts'
+import { isSame, toComparedFact } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
-import { lockConversations, noteFacts, visibilityOf, weigh, writeFacts, type Candidate, type Written } from './write.ts'
+import {
+  lockConversations,
+  noteFacts,
+  visibilityOf,
+  weighFacts,
+  writeFacts,
+  type FactCandidate,
+  type WrittenFacts,
+} from './write.ts'
 
 /** Turns that one reading on demand takes on. */
 const TURNS = 50
@@ -67,7 +75,7 @@ async function find(
 }
 
 /** What was found in a turn, with the actor whose turn it was. */
-type Told = Candidate & { speaker: string }
+type SpokenFact = FactCandidate & { speaker: string }
 
 /** What an extractor says, checked and, where that is asked for, redacted; null where nothing is left of it. */
 function toCandidate(
@@ -76,7 +84,7 @@ function toCandidate(
   turn: UnreadTurn,
   people: readonly Person[],
   fact: ExtractedFact,
-): Told | null {
+): SpokenFact | null {
   const { data: parsed } = found.safeParse(fact)
   if (!parsed) return null
   // As it would be kept: before, characters that show nothing may hide what is to be found.
@@ -107,8 +115,8 @@ async function withoutEchoes(
   tenant: string,
   conversationId: string,
   people: readonly Person[],
-  candidates: readonly Told[],
-): Promise<Candidate[]> {
+  candidates: readonly SpokenFact[],
+): Promise<FactCandidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
   const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
   const [known, names] = await Promise.all([
@@ -116,7 +124,7 @@ async function withoutEchoes(
     readNames(pool, tenant, users),
   ])
   const compare = (fact: Statement & { userId: string | null }) =>
-    toCompared({ ...fact, subject: subjectFor(fact, names), vector: null })
+    toComparedFact({ ...fact, subject: subjectFor(fact, names), vector: null })
   const compared = known.map((fact) => ({ fact, own: compare(fact) }))
   return candidates.filter((candidate) => {
     if (candidate.saidBy === 'HUMAN') return true
@@ -153,7 +161,7 @@ async function learn(
   from: number,
   to: number,
   signal?: AbortSignal,
-): Promise<Written | null> {
+): Promise<WrittenFacts | null> {
   const [turns, people] = await Promise.all([
     readUnreadTurns(deps.pool, conversationId, from, to),
     readParticipants(deps.pool, tenant, [conversationId]),
@@ -172,7 +180,7 @@ async function learn(
       return (turn && toCandidate(deps, conversationId, turn, people, fact)) ?? []
     }),
   )
-  const weighed = await weigh(deps, tenant, candidates)
+  const weighed = await weighFacts(deps, tenant, candidates)
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId])
     if (heads.size === 0 || !(await advanceExtraction(tx, conversationId, from, to))) return null
@@ -184,7 +192,7 @@ async function learn(
 }
 
 /** Less those whose turn was edited while the extractor worked: the newer version is read in its turn. */
-async function stillSaid<C extends Candidate>(tx: Tx, candidates: readonly C[]): Promise<C[]> {
+async function stillSaid<C extends FactCandidate>(tx: Tx, candidates: readonly C[]): Promise<C[]> {
   const ids = [...new Set(candidates.map(({ origin }) => origin!.turn!.id))]
   const turns = await tx.turn.findMany({
     where: { id: { in: ids }, status: 'COMMITTED', supersededBy: null },
@@ -215,7 +223,7 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
     end = (await findCompletion(deps.pool, conversationId, through, turn.seq)) ?? turn.seq
   }
   const ids: string[] = []
-  const repeated: Candidate[] = []
+  const repeated: FactCandidate[] = []
   for (;;) {
     const now = await readExtractionProgress(deps.pool, conversationId)
     if (!now || now.through >= end) break

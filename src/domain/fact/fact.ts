@@ -2,9 +2,9 @@
 // stays, with the reason. Who sees the turn it was taken from sees it; who does not must not.
 
 import { z } from 'zod'
-import { InvalidInput } from '../../errors.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { listFacts, listFactsOfConversations, readFacts, type FactPlace } from '../../store/sql/fact/read-facts.ts'
+import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import { id, name, parse, text } from '../input.ts'
@@ -46,17 +46,14 @@ const factFilter = z.object({
 export type FactFilter = z.input<typeof factFilter>
 type FactsArgs = { filter?: FactFilter | null; first?: number | null; after?: string | null }
 
-const CURSOR = /^(\d{1,15}):(fact_\w{26})$/
+const CURSOR = cursorFormat<FactPlace>(
+  ({ createdAt, id: fact }) => `${createdAt.getTime()}:${fact}`,
+  /^(\d{1,15}):(fact_\w{26})$/,
+  (createdAt, fact) => ({ createdAt: new Date(Number(createdAt)), id: fact }),
+)
 
 /** A fact's place in a list, as an opaque cursor. */
-export const factCursor = ({ createdAt, id: fact }: FactRow): string =>
-  Buffer.from(`${createdAt.getTime()}:${fact}`).toString('base64url')
-
-function toPlace(cursor: string): FactPlace {
-  const match = CURSOR.exec(Buffer.from(cursor, 'base64url').toString())
-  if (!match) throw InvalidInput.at('after', `${JSON.stringify(cursor)} is not a cursor of this list`)
-  return { createdAt: new Date(Number(match[1])), id: match[2]! }
-}
+export const factCursor = (fact: FactRow): string => CURSOR.encode(fact)
 
 /**
  * The viewer's facts that match, newest first by when they were written down. No page repeats or misses one, whatever
@@ -70,7 +67,7 @@ export async function getFactPage(
 ): Promise<Page<Fact>> {
   const page = paging(args, limits.pageSize)
   const { includeSuperseded, ...given } = parse(factFilter, filter ?? {})
-  const after = page.after === null ? null : toPlace(page.after)
+  const after = page.after === null ? null : CURSOR.decode(page.after, 'after')
   const rows = await listFacts(pool, viewer, {
     ...given,
     includeSuperseded: includeSuperseded ?? false,
@@ -100,7 +97,7 @@ export async function getFactPages(
   const page = paging(args, limits.pageSize)
   const rows = await listFactsOfConversations(pool, viewer, conversationIds, {
     includeSuperseded: args.includeSuperseded ?? false,
-    after: page.after === null ? null : toPlace(page.after),
+    after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
     limit: page.size + 1,
   })
   const found = new Map<string, Fact[]>(conversationIds.map((conversationId) => [conversationId, []]))

@@ -18,7 +18,7 @@ import { newId } from '../id.ts'
 import { between, id, name, parse } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { embedFacts } from './embed.ts'
-import { openPairs, reconcile, type ActiveFact, type Plan } from './reconcile.ts'
+import { openPairs, reconcile, type ActiveFact, type ReconciliationPlan } from './reconcile.ts'
 import { TRUST } from './trust.ts'
 import { subjectFor } from './user.ts'
 import { factTerms, lockConversations, noteFacts } from './write.ts'
@@ -40,7 +40,7 @@ export type Reconciliation = {
 }
 
 /** Facts that are compared with one another, and what becomes of them. */
-type Outcome = { facts: FactRow[]; plan: Plan }
+type ReconciliationOutcome = { facts: FactRow[]; plan: ReconciliationPlan }
 
 const setOf = ({ userId, conversationId, visibility }: FactRow) => `${userId ?? conversationId} ${visibility}`
 
@@ -71,7 +71,12 @@ async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: Abor
 }
 
 /** What is to become of the facts in scope, set by set. @throws ProviderFailed */
-async function decide(deps: FactDeps, scope: FactScope, n: number, signal?: AbortSignal): Promise<Outcome[]> {
+async function decide(
+  deps: FactDeps,
+  scope: FactScope,
+  n: number,
+  signal?: AbortSignal,
+): Promise<ReconciliationOutcome[]> {
   const rows = await readActiveFacts(deps.pool, scope, n)
   const users = [...new Set(rows.flatMap(({ userId }) => userId ?? []))]
   const [vectors, names] = await Promise.all([
@@ -83,7 +88,7 @@ async function decide(deps: FactDeps, scope: FactScope, n: number, signal?: Abor
   ])
   const sets = new Map<string, FactRow[]>()
   for (const row of rows) sets.set(setOf(row), [...(sets.get(setOf(row)) ?? []), row])
-  const outcomes: Outcome[] = []
+  const outcomes: ReconciliationOutcome[] = []
   for (const facts of sets.values()) {
     const active = facts.map((fact): ActiveFact => ({
       ...fact,
@@ -97,7 +102,7 @@ async function decide(deps: FactDeps, scope: FactScope, n: number, signal?: Abor
 }
 
 /** Writes what becomes of one set; the changed facts. Those it supersedes are locked, and active. */
-async function write(tx: Tx, tenant: string, { facts, plan }: Outcome): Promise<FactRow[]> {
+async function write(tx: Tx, tenant: string, { facts, plan }: ReconciliationOutcome): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
   // In the words, and in the place, of the one it has them from: so it is seen by those alone who saw these.
@@ -135,7 +140,7 @@ async function write(tx: Tx, tenant: string, { facts, plan }: Outcome): Promise<
 }
 
 /** Of the plan, what rests on facts that are as they were read; the rest is for the next time. */
-function resting({ facts, plan }: Outcome, locked: ReadonlySet<string>): Outcome {
+function resting({ facts, plan }: ReconciliationOutcome, locked: ReadonlySet<string>): ReconciliationOutcome {
   const merged = plan.merged.filter(({ originals }) => originals.every((original) => locked.has(original)))
   const keys = new Set(merged.map(({ into }) => into.key))
   const contradicted = plan.contradicted.filter(
@@ -144,10 +149,10 @@ function resting({ facts, plan }: Outcome, locked: ReadonlySet<string>): Outcome
   return { facts, plan: { ...plan, merged, contradicted } }
 }
 
-const changes = ({ plan }: Outcome) => plan.merged.length + plan.contradicted.length > 0
+const changes = ({ plan }: ReconciliationOutcome) => plan.merged.length + plan.contradicted.length > 0
 
 /** What the plan rests on: what it changes, and what wins by it. */
-const touched = ({ plan }: Outcome): string[] => {
+const touched = ({ plan }: ReconciliationOutcome): string[] => {
   const keys = new Set(plan.merged.map(({ into }) => into.key))
   return [
     ...plan.merged.flatMap(({ originals }) => originals),
@@ -197,8 +202,9 @@ async function settle(
   }
 }
 
-const summed = (outcomes: readonly Outcome[]): Reconciliation => {
-  const sum = (count: (plan: Plan) => number) => outcomes.reduce((total, { plan }) => total + count(plan), 0)
+const summed = (outcomes: readonly ReconciliationOutcome[]): Reconciliation => {
+  const sum = (count: (plan: ReconciliationPlan) => number) =>
+    outcomes.reduce((total, { plan }) => total + count(plan), 0)
   return {
     kept: sum(({ kept }) => kept.length),
     merged: sum(({ merged }) => merged.length),

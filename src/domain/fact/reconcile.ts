@@ -9,7 +9,7 @@
 
 import type { Verdict } from '../../providers/ports/fact-judge.ts'
 import { contentHash, type Statement } from './content-hash.ts'
-import { contradicts, isOpen, isSame, NEARNESS, toCompared, type Compared, type Nearness } from './same.ts'
+import { contradicts, isOpen, isSame, NEARNESS, toComparedFact, type ComparedFact, type Nearness } from './same.ts'
 
 export type ActiveFact = Statement & {
   id: string
@@ -35,29 +35,35 @@ type MergedFact = Statement & {
   from: string
 }
 
-type Pair = { a: string; b: string }
+type FactPair = { a: string; b: string }
 
 /** `kept`, `originals` and `loser` together name each fact exactly once. Lists are in the order of ids. */
-export type Plan = {
+export type ReconciliationPlan = {
   merged: { into: MergedFact; originals: string[] }[]
   /** `winner`: the id of one that is kept, or the key of a merged one. */
   contradicted: { loser: string; winner: string }[]
   kept: string[]
   /** Pairs that cannot both hold and both stay, since the newer (a) is less trusted than the older (b). Ids or keys. */
-  disputed: Pair[]
+  disputed: FactPair[]
   /** Verdicts that were not followed, and why. */
   rejected: { verdict: Verdict; why: 'UNKNOWN_ID' | 'NOT_ASKED' | 'AMBIGUOUS' }[]
 }
 
-type Known = ActiveFact & { compared: Compared }
+type ComparedActiveFact = ActiveFact & { compared: ComparedFact }
 /** Facts that say the same. */
-type Cluster = { lead: Known; members: Known[]; observedAt: Date; confidence: number; key: string }
+type FactCluster = {
+  lead: ComparedActiveFact
+  members: ComparedActiveFact[]
+  observedAt: Date
+  confidence: number
+  key: string
+}
 
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
-const pairKey = ({ a, b }: Pair) => (a < b ? `${a} ${b}` : `${b} ${a}`)
+const pairKey = ({ a, b }: FactPair) => (a < b ? `${a} ${b}` : `${b} ${a}`)
 
 /** A total order: who comes first is believed where two cannot both hold. */
-const byWinning = (a: Cluster, b: Cluster) =>
+const byWinning = (a: FactCluster, b: FactCluster) =>
   b.observedAt.getTime() - a.observedAt.getTime()
   || b.confidence - a.confidence
   || byText(a.lead.contentHash, b.lead.contentHash)
@@ -67,7 +73,7 @@ const byWinning = (a: Cluster, b: Cluster) =>
 const CLEAR_WORDS = 12
 
 /** The clearest first: more trusted, then more words up to 12, then shorter, more confident, lower hash, lower id. */
-const byClarity = (a: Known, b: Known) =>
+const byClarity = (a: ComparedActiveFact, b: ComparedActiveFact) =>
   b.trust - a.trust
   || Math.min(CLEAR_WORDS, b.compared.words.length) - Math.min(CLEAR_WORDS, a.compared.words.length)
   || a.object.length - b.object.length
@@ -75,16 +81,16 @@ const byClarity = (a: Known, b: Known) =>
   || byText(a.contentHash, b.contentHash)
   || byText(a.id, b.id)
 
-const prepare = (facts: readonly ActiveFact[]): Known[] =>
-  facts.map((fact) => ({ ...fact, compared: toCompared(fact) })).sort(byClarity)
+const prepare = (facts: readonly ActiveFact[]): ComparedActiveFact[] =>
+  facts.map((fact) => ({ ...fact, compared: toComparedFact(fact) })).sort(byClarity)
 
 /**
  * Pairs that rules leave open, nearest subject matter only, at most `most`: what a model may be asked about. The same
  * for every order of the list.
  */
-export function openPairs(facts: readonly ActiveFact[], most = 100, nearness: Nearness = NEARNESS): Pair[] {
+export function openPairs(facts: readonly ActiveFact[], most = 100, nearness: Nearness = NEARNESS): FactPair[] {
   const known = prepare(facts).sort((a, b) => byText(a.id, b.id))
-  const pairs: Pair[] = []
+  const pairs: FactPair[] = []
   for (const [i, a] of known.entries()) {
     for (const b of known.slice(i + 1)) {
       if (pairs.length >= most) return pairs
@@ -95,7 +101,7 @@ export function openPairs(facts: readonly ActiveFact[], most = 100, nearness: Ne
 }
 
 /** The verdicts to follow, by pair, and those that are not: of unknown facts, of pairs not open, or two of one pair. */
-function check(known: readonly Known[], verdicts: readonly Verdict[], nearness: Nearness) {
+function check(known: readonly ComparedActiveFact[], verdicts: readonly Verdict[], nearness: Nearness) {
   const byId = new Map(known.map((fact) => [fact.id, fact]))
   const said = new Map<string, Set<Verdict['says']>>()
   for (const verdict of verdicts) {
@@ -103,7 +109,7 @@ function check(known: readonly Known[], verdicts: readonly Verdict[], nearness: 
     said.set(key, (said.get(key) ?? new Set()).add(verdict.says))
   }
   const followed = new Map<string, Verdict['says']>()
-  const rejected: Plan['rejected'] = []
+  const rejected: ReconciliationPlan['rejected'] = []
   for (const verdict of verdicts) {
     const [a, b] = [byId.get(verdict.a), byId.get(verdict.b)]
     const key = pairKey(verdict)
@@ -115,7 +121,7 @@ function check(known: readonly Known[], verdicts: readonly Verdict[], nearness: 
   return { followed, rejected }
 }
 
-function toCluster(members: Known[]): Cluster {
+function toFactCluster(members: ComparedActiveFact[]): FactCluster {
   const lead = members[0]!
   const trusted = members.filter(({ trust }) => trust === lead.trust)
   return {
@@ -132,13 +138,13 @@ export function reconcile(
   facts: readonly ActiveFact[],
   verdicts: readonly Verdict[] = [],
   nearness: Nearness = NEARNESS,
-): Plan {
+): ReconciliationPlan {
   const known = prepare(facts)
   const { followed, rejected } = check(known, verdicts, nearness)
-  const verdictOn = (a: Known, b: Known) => followed.get(pairKey({ a: a.id, b: b.id }))
+  const verdictOn = (a: ComparedActiveFact, b: ComparedActiveFact) => followed.get(pairKey({ a: a.id, b: b.id }))
 
   // Each joins the first lead it says the same as. So no two leads are the same: a second pass finds nothing to merge.
-  const groups: Known[][] = []
+  const groups: ComparedActiveFact[][] = []
   for (const fact of known) {
     const group = groups.find(
       ([lead]) => isSame(lead!.compared, fact.compared, nearness) || verdictOn(lead!, fact) === 'SAME',
@@ -146,14 +152,14 @@ export function reconcile(
     if (group) group.push(fact)
     else groups.push([fact])
   }
-  const clusters = groups.map(toCluster).sort(byWinning)
+  const clusters = groups.map(toFactCluster).sort(byWinning)
 
-  const clash = (a: Cluster, b: Cluster) =>
+  const clash = (a: FactCluster, b: FactCluster) =>
     contradicts(a.lead.compared, b.lead.compared, nearness)
     || a.members.some((one) => b.members.some((other) => verdictOn(one, other) === 'CONTRADICTORY'))
 
-  const plan: Plan = { merged: [], contradicted: [], kept: [], disputed: [], rejected }
-  const staying: Cluster[] = []
+  const plan: ReconciliationPlan = { merged: [], contradicted: [], kept: [], disputed: [], rejected }
+  const staying: FactCluster[] = []
   for (const cluster of clusters) {
     const rivals = staying.filter((other) => clash(other, cluster))
     const winner = rivals.find((rival) => rival.lead.trust >= cluster.lead.trust)
@@ -174,7 +180,7 @@ export function reconcile(
   return plan
 }
 
-function toMerged({ lead, observedAt, confidence, key }: Cluster): MergedFact {
+function toMerged({ lead, observedAt, confidence, key }: FactCluster): MergedFact {
   const { id, subject, predicate, object, trust } = lead
   const statement = { subject, predicate, object }
   return { ...statement, key, from: id, confidence, observedAt, trust, contentHash: contentHash(statement) }

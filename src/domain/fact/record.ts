@@ -17,7 +17,7 @@ import { getFacts, type Fact } from './fact.ts'
 import { redactStatement } from './redact-statement.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
-import { lockConversations, noteFacts, weigh, writeFacts, type Candidate, type Origin } from './write.ts'
+import { lockConversations, noteFacts, weighFacts, writeFacts, type FactCandidate, type FactOrigin } from './write.ts'
 
 /** Facts of one call. */
 const FACTS = 1000
@@ -44,7 +44,7 @@ export type FactExtraction = {
 }
 
 /** A turn that a fact names: where that puts the fact, when it was said, and whose word it is. */
-type Source = Origin & { at: Date; saidBy: ParticipantKind | null }
+type Source = FactOrigin & { at: Date; saidBy: ParticipantKind | null }
 
 /** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another conversation */
 async function findSources(
@@ -111,7 +111,7 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
   const elsewhere = await knownAs(deps, viewer)
   const now = new Date()
 
-  const candidates = given.facts.map((fact): Candidate => {
+  const candidates = given.facts.map((fact): FactCandidate => {
     const source = fact.sourceTurnId == null ? null : sources.get(fact.sourceTurnId)!
     const origin = source ?? (conversationId === null ? null : { conversationId, turn: null })
     const known = people.filter(({ conversationId }) => conversationId === origin?.conversationId)
@@ -135,7 +135,7 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
  * facts of what it replaces, and must not miss one.
  * @throws InvalidInput
  */
-async function checkSources(tx: Tx, candidates: readonly Candidate[]): Promise<void> {
+async function checkSources(tx: Tx, candidates: readonly FactCandidate[]): Promise<void> {
   const ids = candidates.flatMap(({ origin }) => origin?.turn?.id ?? [])
   const unfit = await tx.turn.findFirst({
     where: { id: { in: ids }, OR: [{ status: { not: 'COMMITTED' } }, { supersededBy: { not: null } }] },
@@ -155,10 +155,10 @@ async function keep(
   deps: FactDeps,
   viewer: Viewer,
   conversationIds: readonly string[],
-  candidates: readonly Candidate[],
+  candidates: readonly FactCandidate[],
 ): Promise<FactExtraction> {
   const { tenant } = viewer
-  const weighed = await weigh(deps, tenant, candidates)
+  const weighed = await weighFacts(deps, tenant, candidates)
   const { ids, repeated } = await withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, conversationIds)
     const gone = conversationIds.find((each) => !heads.has(each))

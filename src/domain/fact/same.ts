@@ -18,7 +18,7 @@ export type Nearness = {
 export const NEARNESS: Nearness = { same: 0.92, kin: 0.6 }
 
 /** What a fact is compared by, worked out once. */
-export type Compared = {
+export type ComparedFact = {
   subject: string
   predicate: PredicateClass
   /** The object's words, lower case, without articles. */
@@ -37,7 +37,7 @@ const ARTICLES = new Set(['a', 'an', 'the', 'my', 'his', 'her', 'their'])
 const NAME = /(?<=\S\s+)\p{Lu}[\p{L}\p{N}'’-]*/gu
 const NEGATIVE = /\b(?:no|not|never|without|non|except)\b|n['’]t\b/i
 
-export function toCompared(fact: Statement & { vector: Float32Array | null }): Compared {
+export function toComparedFact(fact: Statement & { vector: Float32Array | null }): ComparedFact {
   const { subject, predicate, object, vector } = fact
   const folded = normaliseText(object).toLowerCase()
   const all = words(object)
@@ -64,11 +64,11 @@ const isWithin = (few: Iterable<string>, many: readonly string[] | ReadonlySet<s
 }
 
 /** The cosine of the objects; 0 where one has no vector, or they are of different embedders. */
-function cosine(a: Compared, b: Compared): number {
+function cosine(a: ComparedFact, b: ComparedFact): number {
   return a.vector && b.vector && a.vector.length === b.vector.length ? dot(a.vector, b.vector) : 0
 }
 
-function sameObject(a: Compared, b: Compared, { same }: Nearness): boolean {
+function sameObject(a: ComparedFact, b: ComparedFact, { same }: Nearness): boolean {
   if (a.object === b.object) return true
   const alike = a.words.length > 0 && a.words.join(' ') === b.words.join(' ')
   if (alike) return true
@@ -78,28 +78,28 @@ function sameObject(a: Compared, b: Compared, { same }: Nearness): boolean {
 }
 
 /** Whether one says more precisely what the other says: "Berlin" and "Berlin, Germany", "3 May" and "3 May 1990". */
-function refines(a: Compared, b: Compared): boolean {
+function refines(a: ComparedFact, b: ComparedFact): boolean {
   if (a.words.length === 0 || b.words.length === 0) return false
   return a.words.length < b.words.length ? isWithin(a.words, b.words) : isWithin(b.words, a.words)
 }
 
-const sameSlot = (a: Compared, b: Compared) => a.subject === b.subject && a.predicate.name === b.predicate.name
+const sameSlot = (a: ComparedFact, b: ComparedFact) => a.subject === b.subject && a.predicate.name === b.predicate.name
 
 /** Whether the two say the same. Symmetrical, not transitive. */
-export function isSame(a: Compared, b: Compared, nearness: Nearness = NEARNESS): boolean {
+export function isSame(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
   if (!sameSlot(a, b) || a.predicate.isDenied !== b.predicate.isDenied) return false
   if (sameObject(a, b, nearness)) return true
   return a.predicate.many === 'ONE' && a.isNegative === b.isNegative && refines(a, b)
 }
 
 /** Whether objects are alternatives: near each other, or of the same last word, or one chosen over the other. */
-function isKin(a: Compared, b: Compared, { kin }: Nearness): boolean {
+function isKin(a: ComparedFact, b: ComparedFact, { kin }: Nearness): boolean {
   const last = a.words.at(-1)
   return (last !== undefined && last === b.words.at(-1)) || cosine(a, b) >= kin
 }
 
 /** Whether the two cannot both hold, of all that rules can tell. Symmetrical; never of two that are the same. */
-export function contradicts(a: Compared, b: Compared, nearness: Nearness = NEARNESS): boolean {
+export function contradicts(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
   if (!sameSlot(a, b) || isSame(a, b, nearness)) return false
   if (a.predicate.isDenied !== b.predicate.isDenied) {
     const many = a.predicate.isDenied ? b.predicate.many : a.predicate.many
@@ -110,7 +110,7 @@ export function contradicts(a: Compared, b: Compared, nearness: Nearness = NEARN
 }
 
 /** Whether the rules leave it open, and it is worth a model's judgement: about one subject, and of related objects. */
-export function isOpen(a: Compared, b: Compared, nearness: Nearness = NEARNESS): boolean {
+export function isOpen(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
   if (a.subject !== b.subject || isSame(a, b, nearness) || contradicts(a, b, nearness)) return false
   return a.predicate.name === b.predicate.name || cosine(a, b) >= nearness.kin
 }

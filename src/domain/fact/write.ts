@@ -3,8 +3,8 @@
 // written twice. Said by somebody less to be believed, it changes nothing.
 
 import { createHash } from 'node:crypto'
-import { setImmediate as breathe } from 'node:timers/promises'
 import { terms } from '../../text/words.ts'
+import { createYield } from '../../yield.ts'
 import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
@@ -30,14 +30,14 @@ import { contentHash, type Statement } from './content-hash.ts'
 import { TRUST } from './trust.ts'
 
 /** Where a fact comes from, and so who sees it: a turn, or no more than a conversation that was told of it. */
-export type Origin = {
+export type FactOrigin = {
   conversationId: string
   /** null where no turn says it. */
   turn: { id: string; rootSeq: number; seq: number; audience: readonly string[] | null } | null
 }
 
-/** A statement that may become a fact; its texts are normalised, and redacted where that is asked for. */
-export type Candidate = Statement & {
+/** A statement that may become a fact, with its texts normalised, and redacted if configured. */
+export type FactCandidate = Statement & {
   /** Whom it is about. */
   userId: string | null
   saidBy: ParticipantKind
@@ -45,23 +45,20 @@ export type Candidate = Statement & {
   confidence: number
   observedAt: Date
   /** null where it is of no conversation. */
-  origin: Origin | null
+  origin: FactOrigin | null
 }
 
-/** One of which is known what it comes to. */
-export type Weighed = Candidate & { tokenCount: number; contentHash: string; terms: number[] }
+/** A candidate with its token count, hash and index terms. */
+export type WeighedFact = FactCandidate & { tokenCount: number; contentHash: string; terms: number[] }
 
-/** How long requests may have to wait for facts to be weighed, in ms. */
-const SHARE_MS = 10
-
-/** Before any conversation is locked: a thousand facts take the processor for seconds. */
-export async function weigh(
+/** Must be called before a conversation is locked: for a thousand facts it takes seconds of processor time. */
+export async function weighFacts(
   { tokens }: Pick<Platform, 'tokens'>,
   tenant: string,
-  candidates: readonly Candidate[],
-): Promise<Weighed[]> {
-  const weighed: Weighed[] = []
-  let began = performance.now()
+  candidates: readonly FactCandidate[],
+): Promise<WeighedFact[]> {
+  const weighed: WeighedFact[] = []
+  const yieldIfDue = createYield()
   for (const candidate of candidates) {
     weighed.push({
       ...candidate,
@@ -69,18 +66,20 @@ export async function weigh(
       contentHash: contentHash(candidate),
       terms: factTerms(tenant, candidate),
     })
-    if (performance.now() - began < SHARE_MS) continue
-    await breathe()
-    began = performance.now()
+    await yieldIfDue()
   }
   return weighed
 }
 
-/** The heads of conversations whose journals are locked. */
-type Heads = ReadonlyMap<string, number>
+/** The last seq of each conversation whose journal is locked. */
+type JournalHeads = ReadonlyMap<string, number>
 
 /** Locks the journals of those conversations, in the order of their ids; a conversation that the tenant has not has no head. */
-export async function lockConversations(tx: Tx, tenant: string, conversationIds: Iterable<string>): Promise<Heads> {
+export async function lockConversations(
+  tx: Tx,
+  tenant: string,
+  conversationIds: Iterable<string>,
+): Promise<JournalHeads> {
   const heads = new Map<string, number>()
   for (const conversationId of [...new Set(conversationIds)].sort()) {
     const head = await lockJournal(tx, tenant, conversationId)
@@ -104,7 +103,7 @@ export const sentenceOf = ({ subject, predicate, object }: Statement): string =>
 export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashTerm), saltOf(tenant, ''))
 
-function toNewFact(heads: Heads, candidate: Weighed): NewFact {
+function toNewFact(heads: JournalHeads, candidate: WeighedFact): NewFact {
   const { origin, userId, saidBy, subject, predicate, object, confidence, observedAt, tokenCount } = candidate
   const turn = origin?.turn ?? null
   // What no turn says stands where its entry will: it is the next, for the journal is locked. A renewal has one too:
@@ -145,13 +144,13 @@ function renewal(active: ActiveRow, { id: _, ...again }: NewFact): Renewal | nul
   return { ...again, id: active.id, confidence: better > 0 ? again.confidence : active.confidence }
 }
 
-export type Written = {
+export type WrittenFacts = {
   /** The new facts, in the order of the candidates. */
   facts: NewFact[]
   /** Those that were there and are known from elsewhere, or from somebody else, now. */
   renewed: Renewal[]
   /** Those that were known to the letter. */
-  repeated: Candidate[]
+  repeated: FactCandidate[]
 }
 
 /** Writes those of the facts that are new, and locks what is known of the others, by their keys. */
@@ -175,9 +174,9 @@ async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
 export async function writeFacts(
   tx: Tx,
   tenant: string,
-  heads: Heads,
-  candidates: readonly Weighed[],
-): Promise<Written> {
+  heads: JournalHeads,
+  candidates: readonly WeighedFact[],
+): Promise<WrittenFacts> {
   const facts = candidates.map((candidate) => toNewFact(heads, candidate))
   const { inserted, known, active } = await insertOrLock(tx, tenant, facts)
   const renewals = new Map<string, Renewal>()

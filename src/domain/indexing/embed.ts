@@ -1,6 +1,6 @@
-// Gives turns their vectors, after they were written and never in the way of it. What is to be done is found by
-// comparing journals with cursors; vectors are kept before the cursor moves on, and keeping them twice changes nothing:
-// a crash repeats one batch and loses none. Any number of processes share the conversations by claims.
+// Embeds turns in the background, after they are written. Conversations to read are found by comparing journals with
+// cursors; vectors are written before the cursor moves on, and writing them twice changes nothing, so a crash repeats
+// one batch and loses none. Any number of processes share the conversations by claims.
 
 import type { Embedder } from '../../providers/ports/embedder.ts'
 import {
@@ -10,179 +10,150 @@ import {
   releaseConversations,
 } from '../../store/sql/indexing/embedding-conversations.ts'
 import { readUnembedded, type Unembedded } from '../../store/sql/indexing/read-unembedded.ts'
+import type { Place } from '../../store/vector-search.ts'
+import { startLoop } from '../job/loop.ts'
 import type { Platform } from '../platform.ts'
 import { embedTexts } from './embed-texts.ts'
 
 export type EmbeddingWorker = {
   readonly embedder: Embedder
-  /** These conversations have grown. */
+  /** These conversations have new entries. */
   nudge(conversationIds: Iterable<string>): void
-  /** Looks for conversations that nobody spoke of: left by other processes, by crashes, from before. */
+  /** Looks for conversations that no nudge named: left by other processes or crashes, or older than the embedder. */
   sweep(): void
-  /** Ends once what it holds is given free. */
+  /** Resolves once its claims are released. */
   stop(): Promise<void>
 }
 
-/** Milliseconds in which nudges are gathered. */
+type EmbedPlatform = Pick<Platform, 'pool' | 'vectors' | 'log'>
+
+/** Milliseconds for which nudges are collected. */
 const GATHER_MS = 20
 /** Conversations claimed at once. */
 const CLAIM = 64
 /** Conversations that one look finds. */
 const FIND = 10_000
-/** When a conversation that somebody else holds is tried again. They may have missed what was said last. */
+/** Milliseconds until a conversation that another process holds is tried again: it may have missed the newest turns. */
 const BUSY_MS = 300
-const BACKOFF_MS = { least: 1_000, most: 60_000 }
-/** Of the time, the share that reading, keeping and (in this process) making vectors may take from all others. */
-const SHARE = 0.5
-/** Yet an embedder that works elsewhere is not kept waiting for longer. */
-const PAUSE_MS = 50
 
-/** @param idle called whenever there is nothing more to do */
-export function startEmbeddingWorker(
-  { pool, vectors, log }: Pick<Platform, 'pool' | 'vectors' | 'log'>,
-  embedder: Embedder,
-  idle: () => void,
-): EmbeddingWorker {
-  const { name } = embedder
+/** The conversations that a worker knows to be behind: nudged, found by a look, and claimed. */
+function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge: (ids: Iterable<string>) => void) {
   const nudged = new Set<string>()
-  /** Found by a look, not claimed yet. */
   let found: string[] = []
   /** Claimed, in the order in which they are read. */
-  let held: string[] = []
+  let claimed: string[] = []
   let mustLook = true
-  let failures = 0
-  const stopping = new AbortController()
-  const timers = new Set<NodeJS.Timeout>()
-  let wake = () => {}
 
-  /** Wakes the loop, or lets it go on, after that time. */
-  function after(ms: number, task: () => void): void {
-    const timer = setTimeout(() => {
-      timers.delete(timer)
-      task()
-    }, ms)
-    timer.unref()
-    timers.add(timer)
-  }
-
-  const take = (): string[] => {
-    if (nudged.size === 0) return held.length > 0 ? [] : found.splice(0, CLAIM)
+  /** The next conversations to claim: nudged ones at once, found ones when nothing is claimed. */
+  function take(): string[] {
+    if (nudged.size === 0) return claimed.length > 0 ? [] : found.splice(0, CLAIM)
     const conversationIds = [...nudged].slice(0, CLAIM)
     for (const conversationId of conversationIds) nudged.delete(conversationId)
-    return conversationIds.filter((conversationId) => !held.includes(conversationId))
+    return conversationIds.filter((conversationId) => !claimed.includes(conversationId))
   }
 
-  /** One batch, or one look for conversations; false when there is nothing to do. */
-  async function step(): Promise<boolean> {
-    if (mustLook && nudged.size + held.length + found.length === 0) {
-      found = await findConversationsBehind(pool, name, FIND)
-      mustLook = found.length === FIND
-    }
-    const conversationIds = take()
-    if (conversationIds.length > 0) {
-      const { claimed, busy } = await claimConversations(pool, name, conversationIds)
-      held = [...claimed, ...held]
-      if (busy.length > 0) {
-        after(BUSY_MS, () => {
-          for (const conversationId of busy) nudged.add(conversationId)
-          wake()
-        })
+  return {
+    add(conversationIds: Iterable<string>) {
+      for (const conversationId of conversationIds) nudged.add(conversationId)
+    },
+    lookAgain() {
+      mustLook = true
+    },
+    isEmpty: () => nudged.size + found.length + claimed.length === 0 && !mustLook,
+    /** The conversations to read next, claimed. Those that another process holds are nudged again a moment later. */
+    async claim(): Promise<readonly string[]> {
+      if (mustLook && nudged.size + claimed.length + found.length === 0) {
+        found = await findConversationsBehind(pool, embedder, FIND)
+        mustLook = found.length === FIND
       }
-    }
-    if (held.length === 0) return nudged.size + found.length > 0 || mustLook
-    const read = await readUnembedded(pool, name, held, embedder.batch)
-    await vectors.write(name, await embed(read))
-    const through = new Map(read.map((each) => [each.conversationId, each.through]))
-    const free = await advanceConversations(
-      pool,
-      name,
-      held.map((conversationId) => ({ conversationId, through: through.get(conversationId) ?? 0 })),
-    )
-    held = held.filter((conversationId) => !free.includes(conversationId))
+      const conversationIds = take()
+      if (conversationIds.length > 0) {
+        const answer = await claimConversations(pool, embedder, conversationIds)
+        claimed = [...answer.claimed, ...claimed]
+        if (answer.busy.length > 0) setTimeout(nudge, BUSY_MS, answer.busy).unref()
+      }
+      return claimed
+    },
+    /** Moves the cursors of the claimed conversations; those that are read to their ends are released. */
+    async advance(read: readonly Unembedded[]): Promise<void> {
+      const through = new Map(read.map((each) => [each.conversationId, each.through]))
+      const cursors = claimed.map((conversationId) => ({ conversationId, through: through.get(conversationId) ?? 0 }))
+      const free = await advanceConversations(pool, embedder, cursors)
+      claimed = claimed.filter((conversationId) => !free.includes(conversationId))
+    },
+    /** Releases all claims; their conversations are claimed again later. */
+    async release(): Promise<void> {
+      const conversationIds = claimed
+      claimed = []
+      found = [...conversationIds, ...found]
+      // Where that fails too, the claims expire.
+      if (conversationIds.length > 0) await releaseConversations(pool, embedder, conversationIds).catch(() => {})
+    },
+  }
+}
+
+async function embedTurns(
+  { log }: Pick<Platform, 'log'>,
+  embedder: Embedder,
+  read: readonly Unembedded[],
+  signal: AbortSignal,
+): Promise<(Place & { vector: Float32Array })[]> {
+  const turns = read.flatMap(({ conversationId, turns }) => turns.map((turn) => ({ conversationId, ...turn })))
+  const made = await embedTexts(
+    embedder,
+    turns.map(({ text }) => text),
+    signal,
+    (place, error) => {
+      const { conversationId, seq } = turns[place]!
+      log.warn(
+        { embedder: embedder.name, conversationId, seq, cause: error.message },
+        'a turn cannot be embedded: it gets no vector',
+      )
+    },
+  )
+  return turns.flatMap(({ conversationId, rootSeq, seq }, place) => {
+    const vector = made[place]
+    return vector ? [{ conversationId, rootSeq, seq, vector }] : []
+  })
+}
+
+/** @param idle called each time that no conversation is left to read */
+export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder, idle: () => void): EmbeddingWorker {
+  const { pool, vectors } = platform
+  const { name } = embedder
+  const backlog = createBacklog(platform, name, nudge)
+  const loop = startLoop(platform, {
+    step,
+    idle,
+    release: backlog.release,
+    gatherMs: GATHER_MS,
+    sweepMs: null,
+    messages: { failing: 'embedding turns fails; retrying', recovered: 'embedding turns succeeds again' },
+    details: { embedder: name },
+  })
+
+  function nudge(conversationIds: Iterable<string>): void {
+    backlog.add(conversationIds)
+    loop.nudge()
+  }
+
+  /** One batch, or one look for conversations. */
+  async function step(signal: AbortSignal): Promise<boolean> {
+    const claimed = await backlog.claim()
+    if (claimed.length === 0) return !backlog.isEmpty()
+    const read = await readUnembedded(pool, name, claimed, embedder.batch)
+    await vectors.write(name, await embedTurns(platform, embedder, read, signal))
+    await backlog.advance(read)
     return true
   }
 
-  async function embed(read: readonly Unembedded[]) {
-    const turns = read.flatMap(({ conversationId, turns }) => turns.map((turn) => ({ conversationId, ...turn })))
-    const made = await embedTexts(
-      embedder,
-      turns.map(({ text }) => text),
-      stopping.signal,
-      (place, error) => {
-        const { conversationId, seq } = turns[place]!
-        log.warn(
-          { embedder: name, conversationId, seq, cause: error.message },
-          'a turn cannot be embedded: it gets no vector',
-        )
-      },
-    )
-    return turns.flatMap(({ conversationId, rootSeq, seq }, place) => {
-      const vector = made[place]
-      return vector ? [{ conversationId, rootSeq, seq, vector }] : []
-    })
-  }
-
-  async function release(): Promise<void> {
-    const conversationIds = held
-    held = []
-    found = [...conversationIds, ...found]
-    // Where that fails, too, the claims run out by themselves.
-    if (conversationIds.length > 0) await releaseConversations(pool, name, conversationIds).catch(() => {})
-  }
-
-  const sleep = (ms: number | null) =>
-    new Promise<void>((resolve) => {
-      wake = resolve
-      if (ms !== null) after(ms, resolve)
-      if (stopping.signal.aborted) resolve()
-    })
-
-  /** However often it is woken: a nudge is no reason to hurry. */
-  async function pause(ms: number): Promise<void> {
-    const until = performance.now() + ms
-    while (performance.now() < until && !stopping.signal.aborted) await sleep(until - performance.now())
-  }
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const began = performance.now()
-      try {
-        const isMore = await step()
-        if (failures > 0) log.info({ embedder: name }, 'embedding goes on')
-        failures = 0
-        if (isMore) await pause(Math.min((performance.now() - began) * (1 / SHARE - 1), PAUSE_MS))
-        else {
-          idle()
-          if (nudged.size === 0 && !mustLook) await sleep(null)
-        }
-      } catch (error) {
-        if (stopping.signal.aborted) break
-        await release()
-        if (failures++ === 0) log.warn({ embedder: name, err: error }, 'embedding fails: it is tried again and again')
-        const most = Math.min(BACKOFF_MS.least * 2 ** (failures - 1), BACKOFF_MS.most)
-        await pause(most * (0.5 + Math.random() / 2))
-      }
-    }
-    await release()
-  }
-
-  const running = run()
   return {
     embedder,
-    nudge(conversationIds) {
-      const isFirst = nudged.size === 0
-      for (const conversationId of conversationIds) nudged.add(conversationId)
-      if (isFirst) after(GATHER_MS, () => wake())
-    },
+    nudge,
     sweep() {
-      mustLook = true
-      wake()
+      backlog.lookAgain()
+      loop.nudge()
     },
-    async stop() {
-      stopping.abort(new Error('embedding stops'))
-      for (const timer of timers) clearTimeout(timer)
-      wake()
-      await running
-    },
+    stop: loop.stop,
   }
 }

@@ -1,12 +1,9 @@
-// Which embedders are at work, and which one serves searches. One that is newly chosen reads every conversation first; until it
-// has, searches use the newest that has, and turns are embedded by both. Then the index of the new one is made, and
-// what the old ones made is deleted. The tables say how far all that is, so any process goes on where another ended.
+// Which embedders are at work, and which one serves searches. A newly chosen embedder reads every conversation first;
+// until it has, searches use the newest embedder that has, and both embed new turns. Then the vectors of older ones are
+// deleted. The tables say how far each embedder is, so any process continues where another stopped.
 
 import { EmbedderFailed, type Embedder } from '../../providers/ports/embedder.ts'
 import {
-  deleteEmbedder,
-  deleteVectors,
-  giveUpEmbedder,
   markFilled,
   readEmbedders,
   readReading,
@@ -14,61 +11,88 @@ import {
   type EmbedderRow,
 } from '../../store/sql/indexing/embedders.ts'
 import type { VectorIndexes } from '../../store/vector-index.ts'
+import { startPeriodic } from '../job/periodic.ts'
 import type { Platform } from '../platform.ts'
-import { startEmbeddingWorker, type EmbeddingWorker } from './embed.ts'
 import { createPace, type EmbeddingProgress } from './embedding-progress.ts'
+import { createEmbeddingWorkers } from './embedding-workers.ts'
+import { keepVectors } from './vector-upkeep.ts'
 
 export type Embedding = {
-  /**
-   * The embedder whose vectors searches use now: with it the query is to be embedded, by its name vectors are found.
-   */
+  /** The embedder whose vectors searches use now: embed the query with it, look vectors up by its name. */
   searched(): Embedder
-  /** These conversations have grown: their turns have vectors soon. */
+  /** These conversations have new entries: their turns get vectors soon. */
   nudge(conversationIds: Iterable<string>): void
   /** How far the chosen embedder is. */
   progress(): Promise<EmbeddingProgress>
-  /** Once, before anything is searched. @throws EmbedderFailed where its vectors would not go with those there are */
+  /** Once, before the first search. @throws EmbedderFailed where its vectors do not match the stored ones */
   start(): Promise<void>
-  /** Ends what runs; nothing is lost by it. */
+  /** Stops the work under way, which the next start continues. */
   stop(): Promise<void>
 }
 
 type EmbeddingOptions = {
-  /** Makes an embedder of before, if this process can. It is asked once for each. */
+  /** Makes an embedder that was chosen earlier, or null if this process cannot. Called once for each. */
   find(known: { name: string; dimension: number }): Promise<Embedder | null>
-  /** null where there are none. */
+  /** null where the database has none. */
   indexes: VectorIndexes | null
-  /** How often is looked for what others left or changed, in ms. */
+  /** Milliseconds between looks for what other processes left or changed. */
   sweepMs?: number
 }
 
 type EmbeddingPlatform = Pick<Platform, 'pool' | 'vectors' | 'embedder' | 'log'>
 
 const SWEEP_MS = 10_000
-/** Turns from which on an index is worth making: below, searches would not use it. */
-const INDEXED_TURNS = 10_000
-/** Conversations whose vectors one statement deletes. */
-const DELETED_CONVERSATIONS = 50
+
+/** The chosen embedder and earlier ones, each made at most once. */
+function createMakers(chosen: Embedder, find: EmbeddingOptions['find']) {
+  /** null for an embedder that this process cannot make. */
+  const made = new Map<string, Embedder | null>()
+  return {
+    async of({ name, dimension }: EmbedderRow): Promise<Embedder | null> {
+      if (name === chosen.name) return chosen
+      if (!made.has(name)) made.set(name, await find({ name, dimension }))
+      return made.get(name)!
+    },
+    async close(name: string): Promise<void> {
+      await made.get(name)?.close()
+      made.delete(name)
+    },
+    async closeAll(): Promise<void> {
+      for (const embedder of made.values()) await embedder?.close()
+    },
+  }
+}
+
+/** The first of the rows, newest first, that has read every conversation and can be made here; with its index. */
+async function newestComplete(
+  rows: readonly EmbedderRow[],
+  embedderOf: (row: EmbedderRow) => Promise<Embedder | null>,
+): Promise<{ embedder: Embedder; at: number } | null> {
+  for (const [at, row] of rows.entries()) {
+    const embedder = row.filledAt ? await embedderOf(row) : null
+    if (embedder) return { embedder, at }
+  }
+  return null
+}
 
 export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingOptions): Embedding {
   const { pool, embedder: chosen, log } = platform
   const { indexes, sweepMs = SWEEP_MS } = options
-  /** Embedders of before that this process can make, or null for those that it cannot. */
-  const found = new Map<string, Embedder | null>()
-  const workers = new Map<string, EmbeddingWorker>()
-  const stopping = new AbortController()
+  const makers = createMakers(chosen, options.find)
+  const workers = createEmbeddingWorkers(platform, (embedder) => {
+    if (embedder === chosen && !isFilled && !signal.aborted) fill().catch(complain)
+  })
   const pace = createPace(log, () => readReading(pool, chosen.name))
+  const stopping = new AbortController()
+  const { signal } = stopping
   let serving = chosen
   let isFilled = false
-  let timer: NodeJS.Timeout | undefined
-  let sweeping = Promise.resolve()
-  /** What takes long and is not waited for. */
-  let keeping: Promise<void> | null = null
+  let stopSweeping = async () => {}
+  /** Takes long, so sweeps do not wait for it. */
+  let upkeep: Promise<void> | null = null
 
-  async function embedderOf({ name, dimension }: EmbedderRow): Promise<Embedder | null> {
-    if (name === chosen.name) return chosen
-    if (!found.has(name)) found.set(name, await options.find({ name, dimension }))
-    return found.get(name)!
+  const complain = (err: unknown) => {
+    if (!signal.aborted) log.warn({ err }, 'could not look after the embedders; retrying')
   }
 
   /** Decides anew which embedder serves, and which ones are at work. */
@@ -76,32 +100,18 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
     const rows = await readEmbedders(pool)
     const own = rows.findIndex(({ name }) => name === chosen.name)
     isFilled = rows[own]?.filledAt != null
-    let next: Embedder | null = null
-    let at = 0
-    for (; at < rows.length && !next; at++) if (rows[at]!.filledAt) next = await embedderOf(rows[at]!)
-    if (stopping.signal.aborted) return []
-    if ((next ?? chosen).name !== serving.name) {
-      serving = next ?? chosen
-      log.info({ embedder: serving.name }, 'searches use the vectors of another embedder now')
+    const complete = await newestComplete(rows, makers.of)
+    if (signal.aborted) return []
+    const next = complete?.embedder ?? chosen
+    if (next.name !== serving.name) {
+      serving = next
+      log.info({ embedder: serving.name }, 'searches now use the vectors of another embedder')
     }
     const atWork = new Set<Embedder>()
-    if (next) atWork.add(next)
-    // One that was chosen before another that is complete is not needed any more.
-    if (own >= 0 && (!next || own < at)) atWork.add(chosen)
-    for (const [name, worker] of workers) {
-      if ([...atWork].includes(worker.embedder)) continue
-      workers.delete(name)
-      await worker.stop()
-    }
-    for (const embedder of atWork) {
-      if (workers.has(embedder.name)) continue
-      workers.set(
-        embedder.name,
-        startEmbeddingWorker(platform, embedder, () => {
-          if (embedder === chosen && !isFilled && !stopping.signal.aborted) fill().catch(complain)
-        }),
-      )
-    }
+    if (complete) atWork.add(complete.embedder)
+    // A chosen embedder is superseded once one that was chosen after it is complete.
+    if (own >= 0 && (!complete || own <= complete.at)) atWork.add(chosen)
+    await workers.keep(atWork)
     return rows
   }
 
@@ -113,80 +123,45 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
   }
 
   async function sweep(): Promise<void> {
-    for (const worker of workers.values()) worker.sweep()
+    workers.sweep()
     if (!isFilled) await fill()
     const rows = await refresh()
     await pace.tell(chosen.name, 4 * chosen.batch)
-    keeping ??= keepHouse(rows)
+    upkeep ??= keepVectors({ pool, log, indexes }, rows, serving.name, makers.close, signal)
       .catch(complain)
       .finally(() => {
-        keeping = null
+        upkeep = null
       })
   }
 
-  /** Makes the index of what serves, where it is missing, and deletes what is outdated. */
-  async function keepHouse(rows: readonly EmbedderRow[]): Promise<void> {
-    const { name, dimension } = serving
-    const isComplete = rows.some((row) => row.name === name && row.filledAt)
-    if (!isComplete) return
-    if (indexes && !(await indexes.read(name))?.valid) {
-      const { turns } = await readReading(pool, name)
-      if (turns >= INDEXED_TURNS && (await indexes.make({ name, dimension }, turns, stopping.signal))) {
-        log.info({ embedder: name, turns }, 'the index of vectors is made')
-      }
-    }
-    for (const row of rows) if (row.isOutdated && row.name !== name) await giveUp(row.name)
-  }
-
-  async function giveUp(name: string): Promise<void> {
-    if (!(await giveUpEmbedder(pool, name))) return
-    await indexes?.drop(name)
-    for (let last: string | null = ''; last !== null && !stopping.signal.aborted;) {
-      last = await deleteVectors(pool, name, last, DELETED_CONVERSATIONS)
-    }
-    if (stopping.signal.aborted) return
-    await deleteEmbedder(pool, name)
-    await found.get(name)?.close()
-    found.delete(name)
-    log.info({ embedder: name }, 'the vectors of an embedder that is not used any more are deleted')
-  }
-
-  const complain = (error: unknown) => {
-    if (!stopping.signal.aborted) log.warn({ err: error }, 'could not look after the embedders: it is tried again')
+  async function register(): Promise<void> {
+    const { name, dimension } = chosen
+    const known = await registerEmbedder(pool, name, dimension)
+    if (known === dimension) return
+    throw new EmbedderFailed(
+      `The database has vectors of ${name} with ${known} components, and it now makes ${dimension}. `
+        + `Set EMBEDDING_DIMENSIONS to ${known}, or choose another model.`,
+      false,
+    )
   }
 
   return {
     searched: () => serving,
-    nudge(conversationIds) {
-      const list = [...conversationIds]
-      for (const worker of workers.values()) worker.nudge(list)
-    },
+    nudge: workers.nudge,
     progress: async () => ({ ...(await pace.now()), embedder: chosen.name, serving: serving.name }),
     async start() {
-      const { name, dimension } = chosen
-      const known = await registerEmbedder(pool, name, dimension)
-      if (known !== dimension) {
-        throw new EmbedderFailed(
-          `The database has vectors of ${name} with ${known} components, and it now makes ${dimension}. `
-            + `Set EMBEDDING_DIMENSIONS to ${known}, or choose another model.`,
-          false,
-        )
-      }
-      // A database without turns is read at once: nothing has to be put off for it.
-      await markFilled(pool, name)
+      await register()
+      // In a database without turns, the chosen embedder is complete at once.
+      await markFilled(pool, chosen.name)
       await refresh()
-      timer = setInterval(() => {
-        sweeping = sweeping.then(sweep).catch(complain)
-      }, sweepMs)
-      timer.unref()
+      stopSweeping = startPeriodic(sweepMs, () => sweep().catch(complain))
     },
     async stop() {
       stopping.abort(new Error('embedding stops'))
-      clearInterval(timer)
-      await sweeping
-      await Promise.all([...workers.values()].map((worker) => worker.stop()))
-      await keeping
-      for (const embedder of found.values()) await embedder?.close()
+      await stopSweeping()
+      await workers.stop()
+      await upkeep
+      await makers.closeAll()
     },
   }
 }

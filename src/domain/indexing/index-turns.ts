@@ -1,17 +1,14 @@
 // Indexes by their words the turns that were written before there was such an index. New ones are indexed when they are
 // written (turn/append.ts), so this soon has nothing to do.
 
-import { setImmediate } from 'node:timers/promises'
 import { readUnindexedTurns, writeTerms, type TurnTerms } from '../../store/sql/indexing/index-turns.ts'
 import type { Platform } from '../platform.ts'
 import { indexEntry, READ } from './index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
+import { createYield } from '../../yield.ts'
 
 /** Turns that are read and written at once. */
 const BATCH = 500
-
-/** How long requests may have to wait for words to be taken, in ms. */
-const SHARE_MS = 10
 
 /**
  * Indexes what is not indexed yet, in any tenant; how many turns. Several processes may do so at once, and it may be
@@ -23,13 +20,11 @@ export async function indexTurns({ pool }: Pick<Platform, 'pool'>): Promise<numb
     const found = await readUnindexedTurns(pool, BATCH, READ)
     if (found.length === 0) return count
     const turns: TurnTerms[] = []
-    let since = performance.now()
+    const yieldIfDue = createYield()
     for (const { id, actor, text, salt } of found) {
       const { terms, cues } = indexEntry(actor, text)
       turns.push({ id, terms: salted(terms, salt), cues })
-      if (performance.now() - since < SHARE_MS) continue
-      await setImmediate()
-      since = performance.now()
+      await yieldIfDue()
     }
     const written = await writeTerms(pool, turns)
     count += written

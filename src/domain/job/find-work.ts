@@ -1,15 +1,17 @@
-// Finding work: conversations that grow are looked at a moment later, and everything once a minute, in case that moment was
-// lost. What is due becomes a job. Looking twice, by however many processes, does no harm.
+// Finds due work and queues a job for it: conversations are checked a moment after they grow, and everything once a
+// minute, in case that moment was missed. Several processes may queue the same job: it is queued once.
 
-import type { Subject } from '../../store/job-queue.ts'
+import type { JobQueue, Subject } from '../../store/job-queue.ts'
 import type { Platform } from '../platform.ts'
+import { startLoop, type Loop } from './loop.ts'
+import { startPeriodic } from './periodic.ts'
 import { QUEUES, startWorker, type Work } from './worker.ts'
 
-/** Counts what people have said: how far users come forward. */
+/** Counts the turns of people, by which work about users becomes due. */
 type Counter = {
-  /** Conversations of which something is not counted, after that one in the order of ids. */
+  /** Conversations with uncounted turns, after that id, by id. */
   uncounted(after: string, limit: number): Promise<string[]>
-  /** Counts what those conversations have; of whom, and which of the conversations somebody else was at. */
+  /** Counts the turns of those conversations. Their users, and the conversations that another process was counting. */
   count(conversationIds: readonly string[]): Promise<{ users: Subject[]; taken: string[] }>
 }
 
@@ -20,122 +22,131 @@ export type Works = {
   counter: Counter | null
 }
 
-/** How long growth waits for more of it, to be looked at together. */
-const SOON_MS = 250
+/** Milliseconds for which growth is collected before it is checked. */
+const GATHER_MS = 250
 const SWEEP_MS = 60_000
-/** Looked at in one statement. */
+/** Conversations or users of one statement. */
 const BATCH = 500
 
 function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let from = 0; from < all.length; from += BATCH) yield all.slice(from, from + BATCH)
 }
 
-/** Starts finding and doing it; the result stops both, once what runs has ended. */
-export async function startWorks(deps: Platform, works: Works): Promise<() => Promise<void>> {
-  const { jobs, log, journalGrowth } = deps
+/** Conversations and users to check. */
+function createUnchecked() {
   const conversationIds = new Set<string>()
   const users = new Map<string, Subject>()
-  const running = new Set<Promise<void>>()
-  let soon: NodeJS.Timeout | null = null
-  let isSweeping = false
-  /** Not before there is a worker for everything. */
-  let isOn = false
-  let stopped = false
-
-  function track(work: Promise<void>): void {
-    const done = work
-      .catch((err) => {
-        if (!stopped) log.warn({ err }, 'could not look for work')
-      })
-      .finally(() => running.delete(done))
-    running.add(done)
+  return {
+    addConversations(ids: Iterable<string>) {
+      for (const id of ids) conversationIds.add(id)
+    },
+    addUsers(subjects: Iterable<Subject>) {
+      for (const user of subjects) users.set(JSON.stringify(user), user)
+    },
+    takeConversations(): string[] {
+      const taken = [...conversationIds]
+      conversationIds.clear()
+      return taken
+    },
+    takeUsers(): Subject[] {
+      const taken = [...users.values()]
+      users.clear()
+      return taken
+    },
+    hasConversations: () => conversationIds.size > 0,
   }
+}
+type Unchecked = ReturnType<typeof createUnchecked>
 
-  const addUsers = (more: readonly Subject[]) => {
-    for (const user of more) users.set(JSON.stringify(user), user)
+/** Queues what is due among the unchecked conversations and users. What fails is left to the next sweep. */
+async function queueDueAmong(jobs: JobQueue, works: Works, unchecked: Unchecked): Promise<void> {
+  for (const batch of batches(unchecked.takeConversations())) {
+    for (const { name, dueAmong } of works.conversationIds) await jobs.send(QUEUES[name], await dueAmong(batch))
+    const counted = await works.counter?.count(batch)
+    unchecked.addUsers(counted?.users ?? [])
+    unchecked.addConversations(counted?.taken ?? [])
   }
-
-  async function look(): Promise<void> {
-    for (const batch of batches([...conversationIds])) {
-      for (const conversationId of batch) conversationIds.delete(conversationId)
-      for (const { name, dueAmong } of works.conversationIds) await jobs.send(QUEUES[name], await dueAmong(batch))
-      const counted = await works.counter?.count(batch)
-      addUsers(counted?.users ?? [])
-      for (const conversationId of counted?.taken ?? []) conversationIds.add(conversationId)
-    }
-    const forward = [...users.values()]
-    users.clear()
-    for (const batch of batches(forward)) {
-      for (const { name, dueAmong } of works.users) await jobs.send(QUEUES[name], await dueAmong(batch))
-    }
-    if (conversationIds.size > 0) lookSoon()
+  for (const batch of batches(unchecked.takeUsers())) {
+    for (const { name, dueAmong } of works.users) await jobs.send(QUEUES[name], await dueAmong(batch))
   }
+}
 
-  function lookSoon(): void {
-    if (stopped || !isOn) return
-    soon ??= setTimeout(() => {
-      soon = null
-      track(look())
-    }, SOON_MS)
+/** Handles pages, each after the last item of the one before, until one is not full or the signal aborts. */
+async function forEachPage<T>(
+  read: (after: T | null) => Promise<T[]>,
+  handle: (page: T[]) => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let after: T | null = null; !signal.aborted;) {
+    const page: T[] = await read(after)
+    await handle(page)
+    if (page.length < BATCH) return
+    after = page.at(-1)!
   }
+}
 
-  const addConversation = (conversationId: string) => {
-    conversationIds.add(conversationId)
-    lookSoon()
-  }
+/** Counts what is uncounted, and queues all that is due. */
+async function queueAllDue(jobs: JobQueue, { conversationIds, users, counter }: Works, signal: AbortSignal) {
+  const queueDue = ({ name, due }: Pick<Work<never>, 'name' | 'due'>) =>
+    forEachPage<Subject>(
+      (after) => due(after, BATCH),
+      (subjects) => jobs.send(QUEUES[name], subjects),
+      signal,
+    )
+  for (const work of conversationIds) await queueDue(work)
+  if (counter) await forEachPage<string>((after) => counter.uncounted(after ?? '', BATCH), counter.count, signal)
+  for (const work of users) await queueDue(work)
+}
 
-  async function sweepOver({ name, due }: Pick<Work<never>, 'name' | 'due'>): Promise<void> {
-    let after: Subject | null = null
-    while (!stopped) {
-      const found: Subject[] = await due(after, BATCH)
-      await jobs.send(QUEUES[name], found)
-      if (found.length < BATCH) return
-      after = found.at(-1)!
-    }
-  }
-
-  async function count({ uncounted, count: countIn }: Counter): Promise<void> {
-    let after = ''
-    while (!stopped) {
-      const found = await uncounted(after, BATCH)
-      await countIn(found)
-      if (found.length < BATCH) return
-      after = found.at(-1)!
-    }
-  }
-
-  async function sweep(): Promise<void> {
-    if (isSweeping) return
-    isSweeping = true
-    try {
-      for (const work of works.conversationIds) await sweepOver(work)
-      if (works.counter) await count(works.counter)
-      for (const work of works.users) await sweepOver(work)
-    } finally {
-      isSweeping = false
-    }
-  }
-
+/** Starts finding and doing the work; the result stops both, once the jobs that run have ended. */
+export async function startWorks(deps: Platform, works: Works): Promise<() => Promise<void>> {
+  const { jobs, log } = deps
+  const unchecked = createUnchecked()
+  const stopping = new AbortController()
+  const { signal } = stopping
+  /** None before there are workers: jobs cannot be queued until then. */
+  let checking: Loop | null = null
+  let stopSweeping = async () => {}
   const stops: (() => Promise<void>)[] = []
-  const unlisten = journalGrowth.listen(addConversation)
-  const sweeping = setInterval(() => track(sweep()), SWEEP_MS)
-  sweeping.unref()
-  const stop = async () => {
-    stopped = true
+
+  const unlisten = deps.journalGrowth.listen((conversationId) => {
+    unchecked.addConversations([conversationId])
+    checking?.nudge()
+  })
+
+  async function check(): Promise<boolean> {
+    await queueDueAmong(jobs, works, unchecked)
+    // Another process is counting these: not at once again.
+    if (unchecked.hasConversations()) checking?.nudge()
+    return false
+  }
+
+  const sweep = () =>
+    queueAllDue(jobs, works, signal).catch((err) => {
+      if (!signal.aborted) log.warn({ err }, 'could not look for due work')
+    })
+
+  async function stop(): Promise<void> {
+    stopping.abort()
     unlisten()
-    clearInterval(sweeping)
-    if (soon) clearTimeout(soon)
-    await Promise.all(running)
+    await Promise.all([stopSweeping(), checking?.stop()])
     await Promise.all(stops.map((each) => each()))
   }
+
   try {
-    for (const work of works.conversationIds)
-      stops.push(await startWorker(deps, work, ({ key }) => addConversation(key)))
+    for (const work of works.conversationIds) {
+      stops.push(
+        await startWorker(deps, work, ({ key }) => {
+          unchecked.addConversations([key])
+          checking?.nudge()
+        }),
+      )
+    }
     for (const work of works.users) {
       stops.push(
         await startWorker(deps, work, (user) => {
-          addUsers([user])
-          lookSoon()
+          unchecked.addUsers([user])
+          checking?.nudge()
         }),
       )
     }
@@ -143,7 +154,13 @@ export async function startWorks(deps: Platform, works: Works): Promise<() => Pr
     await stop()
     throw error
   }
-  isOn = true
-  track(sweep())
+  checking = startLoop(deps, {
+    step: check,
+    gatherMs: GATHER_MS,
+    sweepMs: null,
+    messages: { failing: 'could not look for due work; retrying', recovered: 'looking for due work succeeds again' },
+    details: {},
+  })
+  stopSweeping = startPeriodic(SWEEP_MS, sweep, { atOnce: true })
   return stop
 }

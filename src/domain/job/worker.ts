@@ -17,11 +17,11 @@ export const QUEUES: Readonly<Record<JobName, string>> = {
   RECONCILE_FACTS: 'reconcile-facts',
 }
 
-/** When to leave off. */
+/** When work ends early. */
 export type Halt = {
-  /** At once; what a model is working on is given up. */
+  /** Ends it at once, with the call to a model that is under way. */
   stop: AbortSignal
-  /** Before the next step. */
+  /** Whether to end before the next step. */
   enough: () => boolean
 }
 

@@ -4,7 +4,7 @@
 import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
 import { averageSurrounded, bm25, coverage, REACH, weightAt, type Statistics } from './bm25.ts'
 import { Cue } from '../indexing/cues.ts'
-import type { Candidate } from './rank.ts'
+import type { RankCandidate } from './rank.ts'
 
 /** Turns with less than this between them are of one sitting, ms. */
 const SITTING_GAP_MS = 60 * 60 * 1000
@@ -52,8 +52,8 @@ export function withNeighbours(stretch: readonly IndexedTurn[], isFound: (turn: 
   return [...chosen]
 }
 
-/** What is known of the whole search. */
-export type Search = {
+/** What scoring a turn needs of the whole search. */
+export type TurnSearch = {
   /** Of each of the query's terms (bm25.ts). */
   rarity: readonly number[]
   averageLength: number
@@ -63,10 +63,10 @@ export type Search = {
   similarity(turn: IndexedTurn): number | null
 }
 
-export type TurnCandidate = Candidate & { turn: IndexedTurn; stretch: readonly IndexedTurn[]; index: number }
+export type TurnCandidate = RankCandidate & { turn: IndexedTurn; stretch: readonly IndexedTurn[]; index: number }
 
 /** A turn of a stretch, with its surroundings. */
-export function toCandidate(search: Search, stretch: readonly IndexedTurn[], index: number): TurnCandidate {
+export function toTurnCandidate(search: TurnSearch, stretch: readonly IndexedTurn[], index: number): TurnCandidate {
   const turn = stretch[index]!
   const { first, last } = sittingAround(stretch, index, SITTING_REACH)
   const near = stretch.slice(Math.max(first, index - REACH), Math.min(last, index + REACH) + 1)

@@ -7,11 +7,11 @@ import type { RecallDeps } from './deps.ts'
 import { getFacts } from '../fact/fact.ts'
 import { sentenceOf } from '../fact/write.ts'
 import type { Viewer } from '../view.ts'
-import { rankAlone, scoresOf } from './alone.ts'
+import { rankStandalone, scoresOf } from './standalone.ts'
 import { cuesOf } from '../indexing/cues.ts'
-import { SIDE, type Asked } from './gather.ts'
+import { SIDE, type SearchRequest } from './gather.ts'
 import { saltOf, salted } from '../../text/term-hash.ts'
-import type { Found } from './memory.ts'
+import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 import { namesOf } from './turns.ts'
 
@@ -40,8 +40,8 @@ export async function recallFacts(
   viewer: Viewer,
   { scope, conversationId }: { scope: Scope; conversationId: string | null },
   query: string,
-  { terms, vector, filter, k }: Asked,
-): Promise<Found[]> {
+  { terms, vector, filter, k }: SearchRequest,
+): Promise<RankedMemory[]> {
   const salt = saltOf(viewer.tenant, '')
   const side = Math.max(SIDE, k)
   const {
@@ -86,7 +86,7 @@ export async function recallFacts(
     query,
     [...subjects.values()].flat().filter((each) => each !== ''),
   )
-  return rankAlone(
+  return rankStandalone(
     question,
     terms,
     statistics,

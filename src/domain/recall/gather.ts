@@ -29,17 +29,17 @@ const END = 2 ** 31 - 1
 /** A query's terms as hashes (index-entry.ts), each with its number. */
 export type QueryTerms = ReadonlyMap<number, number>
 
-/** What is asked, as the two sides of the search need it. */
-export type Asked = {
+/** A search, by words and by vectors. */
+export type SearchRequest = {
   terms: QueryTerms
-  /** The query's direction and whose it is; null where it has none, or none can be had. */
+  /** The query's vector and its embedder; null if the query has no direction or the embedder is unavailable. */
   vector: { embedder: string; query: Float32Array } | null
   filter: SearchFilter
   /** Hits wanted. */
   k: number
 }
 
-export type Gathered = {
+export type GatheredTurns = {
   stretches: IndexedTurn[][]
   /** By stretch, places of the candidates. */
   candidates: number[][]
@@ -55,21 +55,21 @@ export const gather = (
   deps: Platform,
   viewer: Viewer,
   conversationIds: readonly ScopeConversation[],
-  asked: Asked,
+  request: SearchRequest,
   whole = WHOLE,
-): Promise<Gathered> =>
+): Promise<GatheredTurns> =>
   conversationIds.reduce((sum, { lastSeq }) => sum + lastSeq, 0) <= whole
     ? gatherWhole(
         deps,
         viewer,
         conversationIds.map(({ id }) => id),
-        asked,
+        request,
       )
     : gatherWide(
         deps,
         viewer,
         conversationIds.map(({ id }) => id),
-        asked,
+        request,
       )
 
 /** The first so many of the best, of those that score at all. */
@@ -85,8 +85,8 @@ async function gatherWhole(
   { pool, vectors }: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
-  { terms, vector, filter, k }: Asked,
-): Promise<Gathered> {
+  { terms, vector, filter, k }: SearchRequest,
+): Promise<GatheredTurns> {
   const side = Math.max(SIDE, k)
   const [stretches, similarities, participants] = await Promise.all([
     readIndex(
@@ -124,8 +124,8 @@ async function gatherWide(
   deps: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
-  { terms, vector, filter, k }: Asked,
-): Promise<Gathered> {
+  { terms, vector, filter, k }: SearchRequest,
+): Promise<GatheredTurns> {
   const { pool, vectors } = deps
   const side = Math.max(SIDE, k)
   const [words, near] = await Promise.all([

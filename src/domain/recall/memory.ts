@@ -1,4 +1,4 @@
-// What can be recalled, of whatever kind, and which of it is taken. Pure.
+// Merges ranked memories of all kinds and chooses the hits that fit. Pure.
 
 import { placeKey } from '../../store/vector-search.ts'
 import type { Fact } from '../fact/fact.ts'
@@ -12,18 +12,18 @@ export type MemoryKind = (typeof KINDS)[number]
 
 export type Memory = { kind: 'TURN'; turn: Turn } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary }
 
-/** What was ranked: facts and summaries as they are, turns as the index knows them. */
-export type Found = Ranked<{ at: number; similarity: number | null }>
+/** A ranked memory: facts and summaries as they are, turns as rows of the index. */
+export type RankedMemory = Ranked<{ at: number; similarity: number | null }>
   & ({ kind: 'TURN'; candidate: TurnCandidate } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary })
 
-export type Chosen = {
-  hit: Found
-  /** Of a turn, those before and after it. */
+export type ChosenMemory = {
+  hit: RankedMemory
+  /** The turns before and after a turn; none for other kinds. */
   neighbours: TurnCandidate['turn'][]
 }
 
-/** All kinds, each in this order, in one: best first; of equal ones the newer first. */
-export function merge(...kinds: readonly Found[][]): Found[] {
+/** Merges lists in this order: best first; of equal scores, the newer first. */
+export function merge(...kinds: readonly RankedMemory[][]): RankedMemory[] {
   const found = kinds.filter(({ length }) => length > 0)
   if (found.length < 2) return found[0] ?? []
   return found.flat().sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
@@ -31,7 +31,7 @@ export function merge(...kinds: readonly Found[][]): Found[] {
 
 /** A hit and the turns around it, up to `reach` on each side; each by a key, with its tokens. */
 function shownWith(
-  hit: Found,
+  hit: RankedMemory,
   reach: number,
 ): { around: TurnCandidate['turn'][]; costs: [key: string, tokens: number][] } {
   if (hit.kind === 'FACT') return { around: [], costs: [[hit.fact.id, hit.fact.tokenCount]] }
@@ -44,9 +44,9 @@ function shownWith(
   }
 }
 
-/** The best that fit. What a hit brings along counts with it, once. */
-export function choose(ranked: readonly Found[], k: number, reach: number, maxTokens: number): Chosen[] {
-  const chosen: Chosen[] = []
+/** The best that fit. The tokens of a hit's neighbours count with it, but no turn's count twice. */
+export function choose(ranked: readonly RankedMemory[], k: number, reach: number, maxTokens: number): ChosenMemory[] {
+  const chosen: ChosenMemory[] = []
   const paid = new Set<string>()
   let left = maxTokens
   for (const hit of ranked) {

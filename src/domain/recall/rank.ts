@@ -4,7 +4,7 @@
 import { Cue } from '../indexing/cues.ts'
 import { toldAbout, type Question } from './question.ts'
 
-export type Candidate = {
+export type RankCandidate = {
   /** Whether the query names who said it. */
   named: boolean
   /** When it was said, ms. */
@@ -67,7 +67,7 @@ const BESIDE = 0.5
  * The candidates with their scores, best first; of equal ones the newer first. Weights are given to measure them.
  * `best`: the match by words that is worth 1.
  */
-export function rank<T extends Candidate>(
+export function rank<T extends RankCandidate>(
   question: Question,
   candidates: readonly T[],
   weights: Record<Signal, number> = WEIGHTS,
@@ -85,7 +85,7 @@ export function rank<T extends Candidate>(
 }
 
 /** Each signal of a candidate, 0 to 1 (similarity −1 to 1), before its weight. */
-function signals(question: Question, candidate: Candidate): Record<Signal, number> {
+function signals(question: Question, candidate: RankCandidate): Record<Signal, number> {
   const { cues, beside } = candidate
   const meaning = beside.reduce((sum, each) => sum + BESIDE * each, candidate.similarity ?? 0)
   return {

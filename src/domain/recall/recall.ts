@@ -14,9 +14,9 @@ import { between, id, metadata, name, parse, share, storable, time } from '../in
 import { seenBy, type Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
-import type { Asked, Gathered, QueryTerms } from './gather.ts'
+import type { SearchRequest, GatheredTurns, QueryTerms } from './gather.ts'
 import { hashTerm } from '../../text/term-hash.ts'
-import { choose, KINDS, merge, type Chosen, type Memory, type MemoryKind } from './memory.ts'
+import { choose, KINDS, merge, type ChosenMemory, type Memory, type MemoryKind } from './memory.ts'
 import { recallSummaries } from './summaries.ts'
 import { recallTurns } from './turns.ts'
 
@@ -72,7 +72,7 @@ export type RecallHit = {
   /** Turns before and after it as the viewer sees them, oldest first; none of what is no turn. */
   neighbours: Turn[]
 }
-export type Recall = { hits: RecallHit[]; plan: { vectorSearch: Gathered['vectorSearch']; candidates: number } }
+export type Recall = { hits: RecallHit[]; plan: { vectorSearch: GatheredTurns['vectorSearch']; candidates: number } }
 
 /**
  * The `k` (10) memories that the query is about, best first; turns and facts unless `kinds` says otherwise. Superseded,
@@ -100,7 +100,7 @@ export async function recall(deps: RecallDeps, asker: Viewer, input: RecallInput
   // Most conversations have none: then nothing is looked for. Of other scopes, users have facts without conversations.
   const mayHaveFacts = scope !== 'CONVERSATION' || conversationIds.some(({ hasFacts }) => hasFacts)
   const k = given.k ?? 10
-  const asked: Asked = {
+  const request: SearchRequest = {
     terms: termsOf(query),
     vector,
     k,
@@ -112,13 +112,13 @@ export async function recall(deps: RecallDeps, asker: Viewer, input: RecallInput
       metadata: given.metadata,
     },
   }
-  if (asked.terms.size === 0 && vector === null) return { hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } }
+  if (request.terms.size === 0 && vector === null) return { hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } }
   const [turns, facts, summaries] = await Promise.all([
     kinds.has('TURN')
-      ? recallTurns(deps, viewer, conversationIds, query, asked)
+      ? recallTurns(deps, viewer, conversationIds, query, request)
       : { found: [], vectorSearch: 'NONE' as const },
-    kinds.has('FACT') && mayHaveFacts ? recallFacts(deps, viewer, { scope, conversationId }, query, asked) : [],
-    kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversationIds, query, asked) : [],
+    kinds.has('FACT') && mayHaveFacts ? recallFacts(deps, viewer, { scope, conversationId }, query, request) : [],
+    kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversationIds, query, request) : [],
   ])
   const ranked = merge(turns.found, facts, summaries)
   const good = ranked.filter(
@@ -147,7 +147,7 @@ async function findConversations(
 }
 
 /** The query's direction; null where it has none, or where the provider cannot be had: then the words must do. */
-async function directionOf(deps: RecallDeps, text: string): Promise<Asked['vector']> {
+async function directionOf(deps: RecallDeps, text: string): Promise<SearchRequest['vector']> {
   const embedder = deps.embedding.searched()
   try {
     const [query] = await embedder.embed([text], AbortSignal.timeout(PATIENCE_MS))
@@ -166,7 +166,7 @@ function termsOf(query: string): QueryTerms {
 }
 
 /** The hits as they are handed out: turns are read only now. */
-async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly Chosen[]): Promise<RecallHit[]> {
+async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly ChosenMemory[]): Promise<RecallHit[]> {
   const places = new Map(
     chosen
       .flatMap(({ hit, neighbours }) => (hit.kind === 'TURN' ? [hit.candidate.turn, ...neighbours] : []))
@@ -176,7 +176,7 @@ async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly Cho
   const turns = new Map(
     rows.map((row) => [placeKey({ conversationId: row.conversationId, seq: row.seq }), seenBy(viewer)(row)]),
   )
-  const memoryOf = (hit: Chosen['hit']): Memory | null => {
+  const memoryOf = (hit: ChosenMemory['hit']): Memory | null => {
     if (hit.kind === 'FACT') return { kind: 'FACT', fact: hit.fact }
     if (hit.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: hit.summary }
     // A turn may have been deleted since it was found.

@@ -1,26 +1,24 @@
 // Summaries that a query is about, by their words alone: no vectors are kept of them. Of each conversation those are looked at
 // that stand for the viewer's oldest turns, and so nothing that the viewer may not have.
 
-import { setImmediate as nextRound } from 'node:timers/promises'
 import { terms as termsOf } from '../../text/words.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import type { RecallDeps } from './deps.ts'
 import { coveringSummaries, type Summary } from '../summary/summary.ts'
 import type { Viewer } from '../view.ts'
-import { countsOf, rankAlone } from './alone.ts'
+import { countsOf, rankStandalone } from './standalone.ts'
 import { cuesOf } from '../indexing/cues.ts'
-import type { Asked } from './gather.ts'
+import type { SearchRequest } from './gather.ts'
 import { READ } from '../indexing/index-entry.ts'
 import { hashTerm } from '../../text/term-hash.ts'
-import type { Found } from './memory.ts'
+import { createYield } from '../../yield.ts'
+import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 
 /** The newest so many of the scope are searched. */
 const NEWEST = 1_000
 /** Conversations whose summaries are read at once. */
 const CONVERSATIONS = 500
-/** How long requests may have to wait for words to be taken, in ms. */
-const SHARE_MS = 10
 
 async function newestOf(
   deps: RecallDeps,
@@ -47,8 +45,8 @@ export async function recallSummaries(
   viewer: Viewer,
   conversationIds: readonly ScopeConversation[],
   query: string,
-  { terms, filter }: Asked,
-): Promise<Found[]> {
+  { terms, filter }: SearchRequest,
+): Promise<RankedMemory[]> {
   const { actors, roles, metadata, since, until } = filter
   if (terms.size === 0 || actors || roles || metadata) return []
   const summaries = await newestOf(
@@ -58,12 +56,10 @@ export async function recallSummaries(
     ({ createdAt }) => (!since || createdAt >= since) && (!until || createdAt < until),
   )
   const read: { summary: Summary; terms: number[] }[] = []
-  let began = performance.now()
+  const yieldIfDue = createYield()
   for (const summary of summaries) {
     read.push({ summary, terms: termsOf(summary.content.slice(0, READ)).map(hashTerm) })
-    if (performance.now() - began < SHARE_MS) continue
-    await nextRound()
-    began = performance.now()
+    await yieldIfDue()
   }
   const counted = read.map((each) => ({ ...each, counts: countsOf(terms, each.terms) }))
   const matching = counted.filter(({ counts }) => counts.size > 0)
@@ -74,7 +70,7 @@ export async function recallSummaries(
   }
   // When it was written says nothing of when what it tells of was said.
   const question = { ...readQuestion(query, []), periods: [] }
-  return rankAlone(
+  return rankStandalone(
     question,
     terms,
     statistics,

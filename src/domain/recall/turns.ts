@@ -6,9 +6,9 @@ import { placeKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
 import type { Viewer } from '../view.ts'
 import { rarities } from './bm25.ts'
-import { toCandidate, type TurnCandidate } from './candidate.ts'
-import { gather, type Asked, type Gathered } from './gather.ts'
-import type { Found } from './memory.ts'
+import { toTurnCandidate, type TurnCandidate } from './candidate.ts'
+import { gather, type SearchRequest, type GatheredTurns } from './gather.ts'
+import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 import { rank, type Ranked } from './rank.ts'
 
@@ -18,10 +18,10 @@ export async function recallTurns(
   viewer: Viewer,
   conversationIds: readonly ScopeConversation[],
   query: string,
-  asked: Asked,
-): Promise<{ found: Found[]; vectorSearch: Gathered['vectorSearch'] }> {
+  request: SearchRequest,
+): Promise<{ found: RankedMemory[]; vectorSearch: GatheredTurns['vectorSearch'] }> {
   if (conversationIds.length === 0) return { found: [], vectorSearch: 'NONE' }
-  const gathered = await gather(deps, viewer, conversationIds, asked)
+  const gathered = await gather(deps, viewer, conversationIds, request)
   return {
     found: rankGathered(query, gathered).map((ranked) => ({ kind: 'TURN', ...ranked })),
     vectorSearch: gathered.vectorSearch,
@@ -37,7 +37,7 @@ export function namesOf(name: string): string[] {
 
 function rankGathered(
   query: string,
-  { stretches, candidates, participants, statistics, similarity }: Gathered,
+  { stretches, candidates, participants, statistics, similarity }: GatheredTurns,
 ): Ranked<TurnCandidate>[] {
   // A turn may lie near two stretches; each knows enough of it.
   const chosen = new Map(
@@ -62,6 +62,6 @@ function rankGathered(
   }
   return rank(
     question,
-    [...chosen.values()].map(({ stretch, index }) => toCandidate(search, stretch, index)),
+    [...chosen.values()].map(({ stretch, index }) => toTurnCandidate(search, stretch, index)),
   )
 }

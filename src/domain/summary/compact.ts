@@ -3,14 +3,15 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
+import type { Halt } from '../job/worker.ts'
 import type { Platform } from '../platform.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { policyColumns, policyInput, summarizerFor, type StoredPolicy } from '../compaction-policy.ts'
-import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readStanding, type Standing } from './step.ts'
+import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readCompactionState, type CompactionState } from './step.ts'
 import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
-import type { Measure } from './span.ts'
+import type { SpanMeasure } from './span.ts'
 
 /** Attempts of a step in a conversation that keeps moving. */
 const ATTEMPTS = 4
@@ -19,20 +20,12 @@ const ATTEMPTS = 4
 const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, left: { turns: number; tokens: number }): boolean =>
   left.turns > 1 && (left.turns > triggerTurns || left.tokens > triggerTokens)
 
-type Step = { measure: Measure; policy: StoredPolicy }
+type CompactionStep = { measure: SpanMeasure; policy: StoredPolicy }
 /** What is wanted, the first of it that can be done. */
-type Wanted = (standing: Standing) => Step[]
-
-/** When to leave off. */
-export type Halt = {
-  /** At once, and what a model is working on is given up. */
-  stop?: AbortSignal
-  /** Before the next step. */
-  enough?: () => boolean
-}
+type StepsWanted = (state: CompactionState) => CompactionStep[]
 
 /** The oldest half, at most a pass of it at once, and never the newest turn. */
-const oldestHalf = ({ turns }: Standing): Measure => ({
+const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   least: 1,
   most: Math.floor(turns / 2),
   limit: turns - 1,
@@ -41,7 +34,7 @@ const oldestHalf = ({ turns }: Standing): Measure => ({
 })
 
 /** The oldest `count`, all of them; more only where a call would be parted from its result. */
-const oldest = (count: number): Measure => ({
+const oldest = (count: number): SpanMeasure => ({
   least: count,
   most: count,
   limit: Infinity,
@@ -49,10 +42,10 @@ const oldest = (count: number): Measure => ({
   tokens: Infinity,
 })
 
-async function firstPossible(deps: Platform, standing: Standing, steps: readonly Step[]) {
+async function firstPossible(deps: Platform, state: CompactionState, steps: readonly CompactionStep[]) {
   for (const { measure, policy } of steps) {
     const { strategy, summarizerModel } = policy
-    const span = strategy === 'NEVER' ? [] : await findSpan(deps, standing, measure)
+    const span = strategy === 'NEVER' ? [] : await findSpan(deps, state, measure)
     if (strategy !== 'NEVER' && span.length > 0) return { span, policy: { strategy, summarizerModel } }
   }
   return null
@@ -62,26 +55,31 @@ async function firstPossible(deps: Platform, standing: Standing, steps: readonly
  * Steps until none is wanted, it is to halt, or there is nothing to be covered yet. The ids of what it wrote, in order.
  * @throws ProviderFailed, or the reason of `stop`; what was written before stays
  */
-async function run(deps: Platform, conversationId: string, wanted: Wanted, halt: Halt = {}): Promise<string[]> {
+async function run(
+  deps: Platform,
+  conversationId: string,
+  wanted: StepsWanted,
+  halt: Partial<Halt> = {},
+): Promise<string[]> {
   const written: string[] = []
   let attempts = 0
   const goesOn = () => !halt.stop?.aborted && !halt.enough?.()
   while (goesOn()) {
-    const standing = await readStanding(deps, conversationId)
-    if (!standing) return written
-    const found = await firstPossible(deps, standing, wanted(standing))
+    const state = await readCompactionState(deps, conversationId)
+    if (!state) return written
+    const found = await firstPossible(deps, state, wanted(state))
     if (!found) return written
     const {
       span,
       policy: { strategy, summarizerModel },
     } = found
     const summarizer = summarizerFor(deps, summarizerModel)
-    const made = await coverSpan(deps, standing, strategy, summarizer, span, halt.stop)
+    const made = await coverSpan(deps, state, strategy, summarizer, span, halt.stop)
     if (made) written.push(made)
     else if (++attempts >= ATTEMPTS) return written
     if (made && strategy === 'HIERARCHICAL') {
       for (let folding = true; folding && goesOn();) {
-        const now = await readStanding(deps, conversationId)
+        const now = await readCompactionState(deps, conversationId)
         const folded = now && (await foldLevel(deps, now, summarizer, halt.stop))
         if (folded) written.push(folded)
         folding = folded !== null
@@ -96,15 +94,15 @@ async function run(deps: Platform, conversationId: string, wanted: Wanted, halt:
  * summarised at a time, the oldest of them are. Then the conversation is brought within its own policy, as far as it goes.
  * @throws ProviderFailed
  */
-export async function compactDue(deps: Platform, conversationId: string, halt: Halt = {}): Promise<number> {
+export async function compactDue(deps: Platform, conversationId: string, halt: Partial<Halt> = {}): Promise<number> {
   const { threadSummaryEvery: every } = deps.automatic
   const written = await run(
     deps,
     conversationId,
-    (standing) => {
-      const steps: Step[] = []
-      if (every > 0 && standing.turns >= every) steps.push({ measure: oldest(every), policy: standing })
-      if (isDue(standing, standing)) steps.push({ measure: oldestHalf(standing), policy: standing })
+    (state) => {
+      const steps: CompactionStep[] = []
+      if (every > 0 && state.turns >= every) steps.push({ measure: oldest(every), policy: state })
+      if (isDue(state, state)) steps.push({ measure: oldestHalf(state), policy: state })
       return steps
     },
     halt,
@@ -125,12 +123,12 @@ export type Compaction = {
   tokensAfter: number
 }
 
-const costOf = ({ tokens, current }: Standing) => current.reduce((sum, each) => sum + each.tokenCount, tokens)
+const costOf = ({ tokens, current }: CompactionState) => current.reduce((sum, each) => sum + each.tokenCount, tokens)
 
-async function standingOf(deps: Platform, viewer: Viewer, conversationId: string): Promise<Standing> {
-  const standing = await readStanding(deps, conversationId)
-  if (standing?.tenant !== viewer.tenant) throw new NotFound('conversation', conversationId)
-  return standing
+async function stateOf(deps: Platform, viewer: Viewer, conversationId: string): Promise<CompactionState> {
+  const state = await readCompactionState(deps, conversationId)
+  if (state?.tenant !== viewer.tenant) throw new NotFound('conversation', conversationId)
+  return state
 }
 
 /**
@@ -141,7 +139,7 @@ async function standingOf(deps: Platform, viewer: Viewer, conversationId: string
 export async function compact(deps: Platform, viewer: Viewer, input: CompactInput): Promise<Compaction> {
   const { conversationId, policy: given } = parse(compactInput, input)
   policyColumns(deps, given, 'policy')
-  const before = await standingOf(deps, viewer, conversationId)
+  const before = await stateOf(deps, viewer, conversationId)
   const policy: StoredPolicy = {
     triggerTurns: given?.triggerTurns ?? before.triggerTurns,
     triggerTokens: given?.triggerTokens ?? before.triggerTokens,
@@ -152,16 +150,16 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
   // The first half is covered step by step too, so it is counted down.
   let owed = given ? 0 : Math.floor(before.turns / 2)
   let uncovered = before.turns
-  const written = await run(deps, conversationId, (standing) => {
-    owed -= Math.max(0, uncovered - standing.turns)
-    uncovered = standing.turns
-    if (isDue(policy, standing)) return [{ measure: oldestHalf(standing), policy }]
-    return owed > 0 && standing.turns > 1 ? [{ measure: { ...oldestHalf(standing), most: owed }, policy }] : []
+  const written = await run(deps, conversationId, (state) => {
+    owed -= Math.max(0, uncovered - state.turns)
+    uncovered = state.turns
+    if (isDue(policy, state)) return [{ measure: oldestHalf(state), policy }]
+    return owed > 0 && state.turns > 1 ? [{ measure: { ...oldestHalf(state), most: owed }, policy }] : []
   })
-  const after = await standingOf(deps, viewer, conversationId)
+  const after = await stateOf(deps, viewer, conversationId)
   const made = new Set(written)
   const summaries = (await getCoveringSummaries(deps, viewer, conversationId)).filter((each) => made.has(each.id))
-  const covered = (standing: Standing) => standing.current.reduce((sum, each) => sum + each.turns, 0)
+  const covered = (state: CompactionState) => state.current.reduce((sum, each) => sum + each.turns, 0)
   return {
     summaries,
     turnsCovered: Math.max(0, covered(after) - covered(before)),
@@ -182,20 +180,20 @@ export type SummarizeInput = z.input<typeof summarizeInput>
  */
 export async function summarize(deps: Platform, viewer: Viewer, input: SummarizeInput): Promise<Summary> {
   const { conversationId, through } = parse(summarizeInput, input)
-  await standingOf(deps, viewer, conversationId)
+  await stateOf(deps, viewer, conversationId)
   let place = Infinity
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
     place = turn.rootSeq
   }
-  await run(deps, conversationId, (standing) => {
-    if (standing.through >= place || standing.turns === 0) return []
-    const strategy = standing.strategy === 'NEVER' ? 'ROLLING' : standing.strategy
+  await run(deps, conversationId, (state) => {
+    if (state.through >= place || state.turns === 0) return []
+    const strategy = state.strategy === 'NEVER' ? 'ROLLING' : state.strategy
     const measure = { least: 1, most: Infinity, limit: Infinity, through: place, tokens: PASS_TOKENS }
-    return [{ measure, policy: { ...standing, strategy } }]
+    return [{ measure, policy: { ...state, strategy } }]
   })
-  const { current } = await standingOf(deps, viewer, conversationId)
+  const { current } = await stateOf(deps, viewer, conversationId)
   const covering = current.findLast(({ fromSeq }) => fromSeq <= place)
   if (!covering) {
     throw InvalidInput.at(

@@ -5,7 +5,7 @@ import type { Said } from '../../providers/ports/summarizer.ts'
 import type { UncoveredTurn } from '../../store/sql/summary/read-uncovered-turns.ts'
 import type { ContentPart } from '../turn/content.ts'
 import { partsOf } from '../turn/content.ts'
-import type { Candidate } from './span.ts'
+import type { SpanCandidate } from './span.ts'
 
 /** Characters of the arguments or the result of one call that are told. */
 const DETAIL = 4_000
@@ -41,7 +41,7 @@ export const saidIn = (turn: UncoveredTurn): Said => ({
 /** A call without a result for this long is taken for abandoned: it must not stop summaries for ever. */
 const ABANDONED_MS = 60 * 60 * 1000
 
-export function toCandidate(turn: UncoveredTurn, now: number): Candidate {
+export function toSpanCandidate(turn: UncoveredTurn, now: number): SpanCandidate {
   const calls: string[] = []
   const answers: string[] = []
   for (const part of contentOf(turn)) {

@@ -1,8 +1,8 @@
 // Which of the oldest uncovered turns a next summary covers. Pure. A tool call and its results are on one side of every
 // boundary, and nothing that is still being written is covered, nor anything after it.
 
-/** A turn that could be covered. */
-export type Candidate = {
+/** A turn that a summary may cover. */
+export type SpanCandidate = {
   rootSeq: number
   tokenCount: number
   isOpen: boolean
@@ -13,7 +13,7 @@ export type Candidate = {
   isWaiting: boolean
 }
 
-export type Measure = {
+export type SpanMeasure = {
   /** Fewer turns are not covered. */
   least: number
   /** Turns to cover at most; more only where less would split a call from its result. */
@@ -26,7 +26,7 @@ export type Measure = {
 }
 
 /** The last place in the list that must stay together with each one: that of the last answer to its calls. */
-function reaches(turns: readonly Candidate[], answeredLater: ReadonlySet<string>): number[] {
+function reaches(turns: readonly SpanCandidate[], answeredLater: ReadonlySet<string>): number[] {
   const reach = turns.map((_, i) => i)
   /** For each call's id, the turn that made it last: models use ids again. */
   const makers = new Map<string, number>()
@@ -50,7 +50,7 @@ function reaches(turns: readonly Candidate[], answeredLater: ReadonlySet<string>
 }
 
 /** Calls of the turns that none of these turns answers. */
-export function unanswered(turns: readonly Candidate[]): string[] {
+export function unanswered(turns: readonly SpanCandidate[]): string[] {
   const answers = new Set(turns.flatMap((turn) => turn.answers))
   return [...new Set(turns.flatMap((turn) => turn.calls))].filter((call) => !answers.has(call))
 }
@@ -60,7 +60,11 @@ export function unanswered(turns: readonly Candidate[]): string[] {
  * @param turns the oldest uncovered ones, in order
  * @param answeredLater calls that are answered by later turns than these
  */
-export function spanOf(turns: readonly Candidate[], answeredLater: ReadonlySet<string>, measure: Measure): number {
+export function spanOf(
+  turns: readonly SpanCandidate[],
+  answeredLater: ReadonlySet<string>,
+  measure: SpanMeasure,
+): number {
   const reach = reaches(turns, answeredLater)
   let best = 0
   let tokens = 0

@@ -15,8 +15,8 @@ import { writeSummary } from '../../store/sql/summary/write-summary.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries } from '../publisher.ts'
 import { newId } from '../id.ts'
-import { saidIn, toCandidate } from './said.ts'
-import { passes, spanOf, unanswered, type Measure } from './span.ts'
+import { saidIn, toSpanCandidate } from './said.ts'
+import { passes, spanOf, unanswered, type SpanMeasure } from './span.ts'
 
 /** Tokens of turns that a summarizer is given at once, at most. */
 export const PASS_TOKENS = 8_000
@@ -34,10 +34,13 @@ const WIDER = [1, 4, 16]
 const BEYOND = 100
 
 /** The conversation as it is when a step begins. */
-export type Standing = CompactionRow & { current: SummaryRow[] }
+export type CompactionState = CompactionRow & { current: SummaryRow[] }
 
 /** Null where the conversation is gone. */
-export async function readStanding({ pool }: Pick<Platform, 'pool'>, conversationId: string): Promise<Standing | null> {
+export async function readCompactionState(
+  { pool }: Pick<Platform, 'pool'>,
+  conversationId: string,
+): Promise<CompactionState | null> {
   const current = await readCurrentOf(pool, conversationId)
   const row = await readCompaction(pool, conversationId)
   return row && { ...row, current }
@@ -46,8 +49,8 @@ export async function readStanding({ pool }: Pick<Platform, 'pool'>, conversatio
 /** The turns that the next summary covers, as `measure` allows; none where there are none, or it has to wait. */
 export async function findSpan(
   { pool }: Pick<Platform, 'pool'>,
-  { conversationId, through }: Standing,
-  measure: Measure,
+  { conversationId, through }: CompactionState,
+  measure: SpanMeasure,
 ): Promise<UncoveredTurn[]> {
   const now = Date.now()
   // A number of turns is a number of turns, however long they are.
@@ -56,7 +59,7 @@ export async function findSpan(
   for (const wider of WIDER) {
     const tokens = isCounted ? Number.MAX_SAFE_INTEGER : wider * LOOK_TOKENS
     const turns = await readUncoveredTurns(pool, conversationId, through, wider * most, tokens)
-    const candidates = turns.map((turn) => toCandidate(turn, now))
+    const candidates = turns.map((turn) => toSpanCandidate(turn, now))
     const open = unanswered(candidates)
     const later = open.length ? await readLaterAnswers(pool, conversationId, turns.at(-1)!.rootSeq, open) : []
     const length = spanOf(candidates, new Set(later), measure)
@@ -110,7 +113,7 @@ const joined = (summaries: readonly SummaryRow[]) =>
 /** A written summary's id; null where the conversation has moved on, or is gone. */
 async function write(
   deps: Platform,
-  { conversationId, tenant, current }: Standing,
+  { conversationId, tenant, current }: CompactionState,
   level: number,
   to: number,
   { content, model }: { content: string; model: string },
@@ -144,7 +147,7 @@ async function write(
  */
 export async function coverSpan(
   deps: Platform,
-  standing: Standing,
+  state: CompactionState,
   strategy: 'ROLLING' | 'HIERARCHICAL',
   summarizer: Summarizer,
   span: UncoveredTurn[],
@@ -152,11 +155,11 @@ export async function coverSpan(
 ): Promise<string | null> {
   const to = span.at(-1)!.rootSeq
   if (strategy === 'HIERARCHICAL') {
-    return write(deps, standing, 0, to, await condense(deps, summarizer, null, span, SPAN_TOKENS, stop), [], span)
+    return write(deps, state, 0, to, await condense(deps, summarizer, null, span, SPAN_TOKENS, stop), [], span)
   }
-  const { current } = standing
+  const { current } = state
   const made = await condense(deps, summarizer, joined(current), span, SUMMARY_TOKENS, stop)
-  return write(deps, standing, 0, to, made, current, span)
+  return write(deps, state, 0, to, made, current, span)
 }
 
 /**
@@ -166,21 +169,21 @@ export async function coverSpan(
  */
 export async function foldLevel(
   deps: Platform,
-  standing: Standing,
+  state: CompactionState,
   summarizer: Summarizer,
   stop?: AbortSignal,
 ): Promise<string | null> {
   const levels = new Map<number, SummaryRow[]>()
-  for (const each of standing.current) levels.set(each.level, [...(levels.get(each.level) ?? []), each])
+  for (const each of state.current) levels.set(each.level, [...(levels.get(each.level) ?? []), each])
   for (const [level, all] of levels) {
     if (all.length < FAN) continue
     const oldest = all.slice(0, FAN / 2)
-    const places = oldest.map((each) => standing.current.indexOf(each))
+    const places = oldest.map((each) => state.current.indexOf(each))
     // Levels fall from the oldest summary to the newest, so they stand side by side; but strategies may have changed.
     if (places.at(-1)! - places[0]! !== oldest.length - 1) continue
     const most = Math.min(SUMMARY_TOKENS, SPAN_TOKENS * 2 ** (level + 1))
     const made = await make(deps, summarizer, joined(oldest), [], most, stop)
-    return write(deps, standing, level + 1, oldest.at(-1)!.toSeq, made, oldest, [])
+    return write(deps, state, level + 1, oldest.at(-1)!.toSeq, made, oldest, [])
   }
   return null
 }

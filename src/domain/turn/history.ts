@@ -5,6 +5,7 @@ import { InvalidInput } from '../../errors.ts'
 import { Role } from '../../store/generated/enums.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
 import { pageTurns } from '../../store/sql/turn/page-turns.ts'
+import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
@@ -25,19 +26,18 @@ export type TurnsArgs = Paging & { filter?: TurnFilter | null; includeSuperseded
 type Place = { rootSeq: number; seq: number }
 /** Beyond every version of a place. */
 const END = 2 ** 31 - 1
-const CURSOR = /^turn:(\d{1,10}):(\d{1,10})$/
 
-/** A turn's place as an opaque cursor. It stays good whatever is written. */
-export const turnCursor = (turn: Place) => Buffer.from(`turn:${turn.rootSeq}:${turn.seq}`).toString('base64url')
+const CURSOR = cursorFormat<Place>(
+  ({ rootSeq, seq }) => `turn:${rootSeq}:${seq}`,
+  /^turn:(\d{1,10}):(\d{1,10})$/,
+  (...groups) => {
+    const [rootSeq, seq] = groups.map(Number) as [number, number]
+    return rootSeq < 2 ** 31 && seq < 2 ** 31 ? { rootSeq, seq } : null
+  },
+)
 
-function toPlace(cursor: string, argument: string): Place {
-  const match = CURSOR.exec(Buffer.from(cursor, 'base64url').toString())
-  const [rootSeq, seq] = [Number(match?.[1]), Number(match?.[2])]
-  if (!(rootSeq < 2 ** 31 && seq < 2 ** 31)) {
-    throw InvalidInput.at(argument, `${JSON.stringify(cursor)} is not a cursor of this list`)
-  }
-  return { rootSeq, seq }
-}
+/** A turn's place as an opaque cursor. It stays valid whatever is written later. */
+export const turnCursor = (turn: Place): string => CURSOR.encode(turn)
 
 /**
  * A page of each conversation's turns in the viewer's view, oldest first: one statement for the whole list. A conversation that has
@@ -58,8 +58,8 @@ export async function pageOfTurns(
   const found = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: page.size + 1,
     from: page.backwards ? 'newest' : 'oldest',
-    after: page.after == null ? null : edge(toPlace(page.after, 'after'), END),
-    before: page.before == null ? null : edge(toPlace(page.before, 'before'), 0),
+    after: page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), END),
+    before: page.before == null ? null : edge(CURSOR.decode(page.before, 'before'), 0),
     includeSuperseded,
     actors: filter.actors,
     roles: filter.roles,

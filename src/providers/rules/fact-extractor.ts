@@ -1,7 +1,6 @@
 // The offline extractor: rules over clauses, in English, no model and no network. It would rather miss a fact than make
 // one up; what it says of a clause it says of that clause alone, so the same turn gives the same facts, always.
 
-import { setImmediate as nextRound } from 'node:timers/promises'
 import {
   acceptable,
   closedExtractor,
@@ -15,12 +14,10 @@ import { eventOf } from './events.ts'
 import { properName, thing } from './objects.ts'
 import { OF_KIN, RELATIVE_NAMED, RULES, type Rule, type Told } from './patterns.ts'
 import { VALUES } from './values.ts'
+import { createYield } from '../../yield.ts'
 
 /** A new number whenever other facts are found. */
 const NAME = 'rules-2'
-
-/** Milliseconds of a call after which others get their turn on the event loop. */
-const HOLD_MS = 5
 
 /** Of what is said of somebody else, less is sure. */
 const HEARSAY = 0.7
@@ -79,12 +76,9 @@ export function createRulesExtractor(): FactExtractor {
       const speakers = turns.map(({ displayName }) => displayName)
       const names = [...new Set([...people, ...speakers].map((name) => name.trim()).filter(Boolean))]
       const facts: ExtractedFact[] = []
-      let began = performance.now()
+      const yieldIfDue = createYield()
       for (const turn of turns) {
-        if (performance.now() - began > HOLD_MS) {
-          await nextRound()
-          began = performance.now()
-        }
+        await yieldIfDue()
         signal?.throwIfAborted()
         if (closed) throw closedExtractor(NAME)
         facts.push(...factsOf(turn, names))

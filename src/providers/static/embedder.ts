@@ -3,9 +3,9 @@
 // No network, no key, no native code. The words' vectors lie beside this file, made by pack-word-vectors.ts.
 
 import { readFile } from 'node:fs/promises'
-import { setImmediate as nextRound } from 'node:timers/promises'
 import { closedEmbedder, dot, unit, type Embedder } from '../ports/embedder.ts'
 import { STOP_WORDS, words } from '../../text/words.ts'
+import { createYield } from '../../yield.ts'
 
 /** A new number whenever other vectors are made: by another file, tokeniser, stop list, weight or cap. */
 const NAME = 'static-1'
@@ -24,9 +24,6 @@ export const SIF_A = 1e-3
 
 /** Of a longer text only so many UTF-16 units are read: some 4,000 words, in some 3 ms. A mean of more says no more. */
 const READ_UNITS = 24 * 1024
-
-/** Milliseconds of a call after which others get their turn on the event loop. */
-const HOLD_MS = 5
 
 type WordVectors = {
   dimension: number
@@ -49,12 +46,9 @@ export async function createStaticEmbedder(): Promise<Embedder> {
     batch: 64,
     async embed(texts, signal) {
       const made: Float32Array[] = []
-      let began = performance.now()
+      const yieldIfDue = createYield()
       for (const text of texts) {
-        if (performance.now() - began > HOLD_MS) {
-          await nextRound()
-          began = performance.now()
-        }
+        await yieldIfDue()
         signal?.throwIfAborted()
         if (!vectors) throw closedEmbedder(NAME)
         made.push(embedWords(vectors, words(text.slice(0, READ_UNITS))))

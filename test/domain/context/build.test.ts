@@ -315,6 +315,19 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(all.truncated).toBe(false)
   })
 
+  it('calls the speakers of other conversations by their actors', async () => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant, null)
+    await tenant.say(conversationId, 'ada', 'Hello.')
+    await tenant.say(await tenant.newConversation('ada'), 'ada', 'The tulips stand by the fence.')
+    const context = await build(tenant, conversationId, {
+      recentTurns: 1,
+      query: 'tulips',
+      semanticRecall: { k: 1, scope: 'TENANT' },
+    })
+    expect(context.messages[0]!.content).toMatch(/\nada, .* UTC:\n~~~\nThe tulips stand by the fence\./)
+  })
+
   it('is the same twice', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)

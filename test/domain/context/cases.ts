@@ -2,17 +2,20 @@
 // 100,000.
 
 import fc from 'fast-check'
-import { assemble, type Asked, type Material } from '../../../src/domain/context/assemble.ts'
+import { assemble, type AssemblyRequest, type ContextMaterial } from '../../../src/domain/context/assemble.ts'
 import { DEFAULT_SHARES, PER_MESSAGE } from '../../../src/domain/context/budget.ts'
 import { ITEM_KINDS, type Context, type ItemKind } from '../../../src/domain/context/message.ts'
-import type { Said } from '../../../src/domain/context/perspective.ts'
+import type { ContextTurn } from '../../../src/domain/context/perspective.ts'
 import { factLine } from '../../../src/domain/context/quote.ts'
 import { FORMATS, render, type Format } from '../../../src/domain/context/render.ts'
 import type { ContentPart } from '../../../src/domain/turn/content.ts'
 import { BudgetTooSmall, InvalidInput } from '../../../src/errors.ts'
 import { countInline } from '../../../src/text/tokens.ts'
 
-export type Case = { material: Material; asked: Omit<Asked, 'recall' | 'shares'> & { k: number | null } }
+export type Case = {
+  material: ContextMaterial
+  asked: Omit<AssemblyRequest, 'recall' | 'shares'> & { k: number | null }
+}
 
 /** Words of many kinds: prose, code, other scripts, runs, and what looks like a fence or a control token. */
 const words = fc
@@ -90,7 +93,7 @@ export const cases: fc.Arbitrary<Case> = fc
   .map(({ turns, unread, as, several, systemPrompt, summaries, profiles, facts, areAllFacts, k, ...asked }) => {
     let seq = 10
     const said = turns
-      .map(({ content, gap, ...rest }, index): Said & { pinned: boolean } => {
+      .map(({ content, gap, ...rest }, index): ContextTurn & { pinned: boolean } => {
         const text =
           typeof content === 'string'
             ? content || 'x'

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fenceFor, recallMessage, type Quotable } from '../../../src/domain/context/quote.ts'
+import { fenceFor, recallMessage, type RecalledTurn } from '../../../src/domain/context/quote.ts'
 
 const said = fc.record({
   id: fc.constant('turn_1'),
@@ -16,7 +16,7 @@ const said = fc.record({
 describe('a quote', () => {
   it('stands between fences that occur nowhere in it', () => {
     fc.assert(
-      fc.property(fc.array(said, { minLength: 1, maxLength: 4 }), (quotes: Quotable[]) => {
+      fc.property(fc.array(said, { minLength: 1, maxLength: 4 }), (quotes: RecalledTurn[]) => {
         const fence = fenceFor(quotes.flatMap(({ name, text }) => [name, text]))
         const {
           parts: [part],

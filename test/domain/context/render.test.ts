@@ -6,7 +6,7 @@ import { modelMessageSchema, type ModelMessage } from 'ai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { seenFrom, type Said } from '../../../src/domain/context/perspective.ts'
+import { seenFrom, type ContextTurn } from '../../../src/domain/context/perspective.ts'
 import { piecesOf, render, type Rendered } from '../../../src/domain/context/render.ts'
 import { openAiName } from '../../../src/domain/context/render/openai.ts'
 import type { Message } from '../../../src/domain/context/message.ts'
@@ -14,7 +14,7 @@ import type { ContentPart } from '../../../src/domain/turn/content.ts'
 import { cases, contextOf } from './cases.ts'
 
 let seq = 0
-const said = (actor: string, role: Said['role'], content: string | ContentPart[]): Said => ({
+const said = (actor: string, role: ContextTurn['role'], content: string | ContentPart[]): ContextTurn => ({
   id: `turn_${++seq}`,
   rootSeq: seq,
   actor,
@@ -24,7 +24,7 @@ const said = (actor: string, role: Said['role'], content: string | ContentPart[]
   text: typeof content === 'string' ? content : '',
   parts: typeof content === 'string' ? null : content,
 })
-const seen = (turns: Said[], as: string | null = 'bot'): Message[] =>
+const seen = (turns: ContextTurn[], as: string | null = 'bot'): Message[] =>
   seenFrom({ as, several: true, names: new Map() }, turns).map((message) => ({
     kind: 'RECENT',
     reason: '',

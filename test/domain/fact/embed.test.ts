@@ -19,7 +19,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     const facts = objects.map((object) => ({ subject: 'Ada', predicate: 'knows', object }))
     return (await recordFacts(world.deps, tenant.as('ada'), { facts })).facts.map(({ id }) => id)
   }
-  async function groundOf(embedder: FakeEmbedder) {
+  async function platformWith(embedder: FakeEmbedder) {
     await addEmbedder(world.deps.pool, embedder.name, embedder.dimension)
     return { ...world.deps, embedding: { ...world.deps.embedding, searched: () => embedder } }
   }
@@ -49,7 +49,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
 
   it('or at once, when asked: zeros for an object that says nothing, no key for a fact that does', async () => {
     const embedder = fakeEmbedder()
-    const platform = await groundOf(embedder)
+    const platform = await platformWith(embedder)
     const [one, two] = (await tell(world.tenant(), 'kittens', 'nothing')) as [string, string]
     const found = await embedFacts(platform, [one, two, 'fact_gone'])
     expect([...found.keys()]).toEqual([one])
@@ -63,7 +63,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   // The embedded database has one connection: there is nobody else.
   if (backend.name === 'postgres') {
     it('or at once, also while somebody else writes the fact', async () => {
-      const platform = await groundOf(fakeEmbedder())
+      const platform = await platformWith(fakeEmbedder())
       const [id] = (await tell(world.tenant(), 'kittens')) as [string]
       const client = await world.deps.pool.connect()
       try {
@@ -82,12 +82,12 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     const tenant = world.tenant()
     const ids = await tell(tenant, 'kittens', 'puppies')
     await retractFact(world.deps, tenant.as('ada'), { factId: ids[0]! })
-    expect([...(await embedFacts(await groundOf(embedder), ids)).keys()]).toEqual([ids[1]])
+    expect([...(await embedFacts(await platformWith(embedder), ids)).keys()]).toEqual([ids[1]])
     expect(await readBy(embedder.name, ids)).toBe(2)
   })
 
   it('done twice at the same time, it is done once', async () => {
-    const platform = await groundOf(fakeEmbedder())
+    const platform = await platformWith(fakeEmbedder())
     const ids = await tell(world.tenant(), ...Array.from({ length: 20 }, (_, n) => `a thing of number ${n}`))
     await Promise.all([embedFacts(platform, ids), embedFacts(platform, ids), embedFacts(platform, ids.toReversed())])
     expect((await embedFacts(platform, ids)).size).toBe(20)
@@ -100,7 +100,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
       if (texts.some((text) => text.includes('poison'))) throw refusal()
     }
     const ids = await tell(world.tenant(), 'kittens', 'poison', 'puppies')
-    expect([...(await embedFacts(await groundOf(embedder), ids)).keys()].sort()).toEqual([ids[0], ids[2]].sort())
+    expect([...(await embedFacts(await platformWith(embedder), ids)).keys()].sort()).toEqual([ids[0], ids[2]].sort())
     expect(await readBy(embedder.name, ids)).toBe(3)
   })
 
@@ -109,13 +109,13 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     embedder.before = () => {
       throw away()
     }
-    const platform = await groundOf(embedder)
+    const platform = await platformWith(embedder)
     const ids = await tell(world.tenant(), 'kittens')
     const warnings: string[] = []
     const log = { ...world.deps.log, warn: (_: object, message: string) => void warnings.push(message) }
     expect(await embedFacts({ ...platform, log }, ids)).toEqual(new Map())
     expect(await readBy(embedder.name, ids)).toBe(0)
-    expect(warnings).toEqual(['facts could not be embedded: they are compared by their words'])
+    expect(warnings).toEqual(['facts could not be embedded; comparing them by their words'])
 
     const work = createFactEmbedding({ ...platform, log }, { sweepMs: 50 })
     started.push(work)
@@ -128,7 +128,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   it('another embedder reads them all again', async () => {
     const ids = await tell(world.tenant(), 'kittens', 'puppies', 'nothing')
     for (const embedder of [fakeEmbedder(), fakeEmbedder(undefined, { dimension: 7, batch: 2 })]) {
-      const work = createFactEmbedding(await groundOf(embedder), { sweepMs: 50 })
+      const work = createFactEmbedding(await platformWith(embedder), { sweepMs: 50 })
       started.push(work)
       work.start()
       await soon(async () => expect(await readBy(embedder.name, ids)).toBe(3))

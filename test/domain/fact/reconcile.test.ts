@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../../src/domain/fact/content-hash.ts'
-import { openPairs, reconcile, type ActiveFact, type Plan } from '../../../src/domain/fact/reconcile.ts'
+import { openPairs, reconcile, type ActiveFact, type ReconciliationPlan } from '../../../src/domain/fact/reconcile.ts'
 import { TRUST } from '../../../src/domain/fact/trust.ts'
 import type { Verdict } from '../../../src/providers/ports/fact-judge.ts'
 
@@ -142,7 +142,7 @@ describe('verdicts of a model', () => {
     expect(reconcile(given, [{ a: 'a', b: 'b', says: 'BOTH_HOLD' }])).toEqual(reconcile(given))
   })
 
-  it.each<[Plan['rejected'][0]['why'], Verdict[]]>([
+  it.each<[ReconciliationPlan['rejected'][0]['why'], Verdict[]]>([
     ['UNKNOWN_ID', [{ a: 'a', b: 'z', says: 'SAME' }]],
     ['NOT_ASKED', [{ a: 'a', b: 'a', says: 'CONTRADICTORY' }]],
     ['NOT_ASKED', [{ a: 'a', b: 'c', says: 'SAME' }]],
@@ -199,7 +199,7 @@ const someVerdicts = fc.array(
 )
 
 /** The active facts after the plan, the merged ones under ids that sort anyhow. */
-function applied(before: ActiveFact[], { kept, merged }: Plan): ActiveFact[] {
+function applied(before: ActiveFact[], { kept, merged }: ReconciliationPlan): ActiveFact[] {
   return [
     ...before.filter(({ id }) => kept.includes(id)),
     ...merged.map(({ into: { key, from, ...rest } }) => ({

@@ -1,7 +1,7 @@
 // When two facts say the same, and when they cannot both hold, with the static embedder's own vectors.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { contradicts, isOpen, isSame, toCompared } from '../../../src/domain/fact/same.ts'
+import { contradicts, isOpen, isSame, toComparedFact } from '../../../src/domain/fact/same.ts'
 import type { Embedder } from '../../../src/providers/ports/embedder.ts'
 import { createStaticEmbedder } from '../../../src/providers/static/embedder.ts'
 
@@ -15,7 +15,7 @@ afterAll(() => embedder.close())
 async function compared(text: string) {
   const [predicate = '', object = ''] = text.split(': ')
   const [vector] = await embedder.embed([object])
-  return toCompared({ subject: 'Ada', predicate, object, vector: vector! })
+  return toComparedFact({ subject: 'Ada', predicate, object, vector: vector! })
 }
 const relation = async (one: string, other: string) => {
   const [a, b] = await Promise.all([compared(one), compared(other)])

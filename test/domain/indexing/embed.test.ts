@@ -180,7 +180,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     embedder.before = () => {}
     await done(embedder, one, 4_000)
     expect(await seqs(embedder, one)).toHaveLength(10)
-    expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'embedding goes on')
+    expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'embedding turns succeeds again')
   })
 
   it('one turn that cannot be embedded holds up no other', async () => {

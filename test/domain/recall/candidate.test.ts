@@ -5,9 +5,9 @@ import { bm25, rarities } from '../../../src/domain/recall/bm25.ts'
 import {
   SITTING_REACH,
   statisticsOf,
-  toCandidate,
+  toTurnCandidate,
   withNeighbours,
-  type Search,
+  type TurnSearch,
 } from '../../../src/domain/recall/candidate.ts'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
 import type { IndexedTurn } from '../../../src/store/sql/recall/read-index.ts'
@@ -38,7 +38,7 @@ const stretchOf = (...turns: IndexedTurn[]) => turns
 
 const scope = { texts: 100, holding: [2, 60], averageLength: 4 }
 const rarity = rarities(scope)
-const search: Search = { rarity, averageLength: 4, names: () => false, similarity: () => null }
+const search: TurnSearch = { rarity, averageLength: 4, names: () => false, similarity: () => null }
 
 describe('statistics', () => {
   it('sum up a scope: turns that hold a term, and the length of those that match', () => {
@@ -71,8 +71,8 @@ describe('what is weighed besides what was found', () => {
 })
 
 describe('a candidate', () => {
-  const at = (stretch: IndexedTurn[], index: number, more: Partial<Search> = {}) =>
-    toCandidate({ ...search, ...more }, stretch, index)
+  const at = (stretch: IndexedTurn[], index: number, more: Partial<TurnSearch> = {}) =>
+    toTurnCandidate({ ...search, ...more }, stretch, index)
 
   it('has its own words, and those around it at a half, a third, a quarter', () => {
     const stretch = stretchOf(

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { rarities } from '../../../src/domain/recall/bm25.ts'
-import { toCandidate, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
-import { gather, type Asked, type Gathered } from '../../../src/domain/recall/gather.ts'
+import { toTurnCandidate, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
+import { gather, type SearchRequest, type GatheredTurns } from '../../../src/domain/recall/gather.ts'
 import { hashTerm } from '../../../src/text/term-hash.ts'
 import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
@@ -35,7 +35,7 @@ const START = Date.UTC(2024, 0, 1)
 describe.each(backends)('gathering, on $name', (backend) => {
   const world = useWorld(backend)
 
-  const asking = async (query: string, filter: Asked['filter'] = {}): Promise<Asked> => {
+  const asking = async (query: string, filter: SearchRequest['filter'] = {}): Promise<SearchRequest> => {
     const embedder = world.deps.embedding.searched()
     const [vector] = await embedder.embed([query])
     return {
@@ -47,7 +47,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
   }
 
   /** What ranking would weigh, without what differs from conversation to conversation: ids and seqs. */
-  function weighed({ stretches, candidates, statistics, similarity }: Gathered) {
+  function weighed({ stretches, candidates, statistics, similarity }: GatheredTurns) {
     const search = {
       rarity: rarities(statistics),
       averageLength: statistics.averageLength,
@@ -57,7 +57,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
     const found = new Map<string, Omit<TurnCandidate, 'turn' | 'stretch' | 'index'>>()
     stretches.forEach((stretch, i) =>
       candidates[i]!.forEach((index) => {
-        const { turn, stretch: _, index: __, ...signals } = toCandidate(search, stretch, index)
+        const { turn, stretch: _, index: __, ...signals } = toTurnCandidate(search, stretch, index)
         found.set(`${turn.at} ${turn.actor}`, signals)
       }),
     )
@@ -77,7 +77,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
       },
     ]),
   })
-  const gatheredFor = async (viewer: Viewer, asked: Asked, whole?: number) => {
+  const gatheredFor = async (viewer: Viewer, asked: SearchRequest, whole?: number) => {
     const conversations = await readScope(world.deps.pool, viewer, 'TENANT', null)
     return weighed(await gather(world.deps, viewer, conversations, asked, whole))
   }

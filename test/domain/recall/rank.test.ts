@@ -3,10 +3,10 @@
 import { describe, expect, it } from 'vitest'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
 import { readQuestion } from '../../../src/domain/recall/question.ts'
-import { rank, WEIGHTS, type Candidate } from '../../../src/domain/recall/rank.ts'
+import { rank, WEIGHTS, type RankCandidate } from '../../../src/domain/recall/rank.ts'
 
 const at = (time: string) => Date.parse(time)
-const plain: Candidate = {
+const plain: RankCandidate = {
   named: false,
   at: at('2024-01-10T00:00:00Z'),
   cues: 0,
@@ -18,14 +18,14 @@ const plain: Candidate = {
   answers: false,
 }
 const ask = (query: string) => readQuestion(query, ['ann', 'bob'])
-const first = (query: string, other: Partial<Candidate>) =>
+const first = (query: string, other: Partial<RankCandidate>) =>
   rank(ask(query), [
     { ...plain, id: 'plain' },
     { ...plain, at: plain.at - 1, id: 'other', ...other },
   ])[0]!.candidate.id
 
 describe('of two turns that are equal but for one thing, the better one', () => {
-  it.each<[string, string, Partial<Candidate>, 'plain' | 'other']>([
+  it.each<[string, string, Partial<RankCandidate>, 'plain' | 'other']>([
     ['has more of the words', 'x', { text: 6 }, 'other'],
     ['is nearer in meaning', 'x', { similarity: 0.4 }, 'other'],
     ['has a vector', 'x', { similarity: null }, 'plain'],

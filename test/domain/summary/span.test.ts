@@ -2,10 +2,10 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { passes, spanOf, unanswered, type Candidate, type Measure } from '../../../src/domain/summary/span.ts'
+import { passes, spanOf, unanswered, type SpanCandidate, type SpanMeasure } from '../../../src/domain/summary/span.ts'
 
 /** `a` a turn, `1` a call, `-1` its result, `o` an open turn; each of 10 tokens. */
-const turns = (line: string, isWaiting = true): Candidate[] =>
+const turns = (line: string, isWaiting = true): SpanCandidate[] =>
   line.split(' ').map((word, i) => {
     const call = /^-?(\d)$/.exec(word)?.[1]
     return {
@@ -17,12 +17,12 @@ const turns = (line: string, isWaiting = true): Candidate[] =>
       answers: call && word.startsWith('-') ? [call] : [],
     }
   })
-const ALL: Measure = { least: 1, most: Infinity, limit: Infinity, through: Infinity, tokens: Infinity }
-const span = (line: string, measure: Partial<Measure> = {}, later: string[] = [], isWaiting = true) =>
+const ALL: SpanMeasure = { least: 1, most: Infinity, limit: Infinity, through: Infinity, tokens: Infinity }
+const span = (line: string, measure: Partial<SpanMeasure> = {}, later: string[] = [], isWaiting = true) =>
   spanOf(turns(line, isWaiting), new Set(later), { ...ALL, ...measure })
 
 describe('a span', () => {
-  it.each<[string, string, Partial<Measure>, number]>([
+  it.each<[string, string, Partial<SpanMeasure>, number]>([
     ['is all there is', 'a a a', {}, 3],
     ['has as many turns as asked for', 'a a a a', { most: 2 }, 2],
     ['has as many tokens as asked for', 'a a a a', { tokens: 25 }, 2],

@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Deps } from '../../../src/domain/deps.ts'
-import { coverSpan, FAN, findSpan, foldLevel, readStanding } from '../../../src/domain/summary/step.ts'
+import { coverSpan, FAN, findSpan, foldLevel, readCompactionState } from '../../../src/domain/summary/step.ts'
 import { getSummaries } from '../../../src/domain/summary/summary.ts'
 import { writeSummary } from '../../../src/store/sql/summary/write-summary.ts'
 import { backends } from '../../support/backend.ts'
@@ -23,7 +23,7 @@ describe.each(backends)('a step on $name', (backend) => {
     conversationId = await tenant.newConversation('ada')
   })
 
-  const standing = async () => (await readStanding(deps, conversationId))!
+  const standing = async () => (await readCompactionState(deps, conversationId))!
   const cover = async (strategy: 'ROLLING' | 'HIERARCHICAL', now = standing()) => {
     const seen = await now
     return coverSpan(deps, seen, strategy, model, await findSpan(deps, seen, ALL))
@@ -79,6 +79,6 @@ describe.each(backends)('a step on $name', (backend) => {
       turns: [],
     }
     expect((await writeSummary(deps.pool, summary)).outcome).toBe('missing')
-    expect(await readStanding(deps, 'conv_gone')).toBeNull()
+    expect(await readCompactionState(deps, 'conv_gone')).toBeNull()
   })
 })

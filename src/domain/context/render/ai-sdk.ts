@@ -1,7 +1,7 @@
 // Messages as Vercel's AI SDK takes them (`ModelMessage`), which turns them into whatever its provider wants. It has no
 // field for names, so who speaks is said before the words.
 
-import { blocks, inWords, labelled, plainly, type Step } from './step.ts'
+import { blocks, inWords, labelled, plainly, type RenderStep } from './step.ts'
 
 type Json = null | string | number | boolean | { [key: string]: Json } | Json[]
 type Text = { type: 'text'; text: string }
@@ -22,7 +22,7 @@ export type AiSdkMessage =
   | { role: 'tool'; content: ToolResult[] }
 
 /** None where the step says nothing. */
-export function toAiSdk(step: Step): AiSdkMessage[] {
+export function toAiSdk(step: RenderStep): AiSdkMessage[] {
   switch (step.role) {
     case 'system':
       return [{ role: 'system', content: step.text }]

@@ -1,7 +1,7 @@
 // Messages as Anthropic takes them: instructions beside them, roles that alternate from a user's on. Who speaks is said
 // before the words. Thoughts go back with their signature, or not at all.
 
-import { blocks, inWords, labelled, resultText, type Part, type Step } from './step.ts'
+import { blocks, inWords, labelled, resultText, type Part, type RenderStep } from './step.ts'
 
 type Text = { type: 'text'; text: string }
 type ImageType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp'
@@ -49,7 +49,7 @@ const asObject = (value: unknown): Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : { value }
 
 /** One message, before those of one role in a row become one. It may have no content. */
-export function toAnthropic(step: Exclude<Step, { role: 'system' }>): AnthropicMessage {
+export function toAnthropic(step: Exclude<RenderStep, { role: 'system' }>): AnthropicMessage {
   switch (step.role) {
     case 'tool':
       return {
@@ -89,7 +89,7 @@ export const OPENING: AnthropicMessage = {
 }
 
 /** All of it, roles alternating. */
-export function toAnthropicPrompt(steps: readonly Step[]): AnthropicPrompt {
+export function toAnthropicPrompt(steps: readonly RenderStep[]): AnthropicPrompt {
   const system: Text[] = []
   const messages: AnthropicMessage[] = []
   for (const step of steps) {

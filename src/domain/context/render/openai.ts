@@ -2,7 +2,7 @@
 // messages, told apart by `name`.
 
 import { createHash } from 'node:crypto'
-import { blocks, callsOf, inWords, plainly, resultText, shown, type Step } from './step.ts'
+import { blocks, callsOf, inWords, plainly, resultText, shown, type RenderStep } from './step.ts'
 
 type Text = { type: 'text'; text: string }
 type Image = { type: 'image_url'; image_url: { url: string } }
@@ -21,7 +21,7 @@ export function openAiName(name: string): string {
 }
 
 /** None where the step says nothing that OpenAI takes. */
-export function toOpenAi(step: Step): OpenAiMessage[] {
+export function toOpenAi(step: RenderStep): OpenAiMessage[] {
   switch (step.role) {
     case 'system':
       return [{ role: 'system', content: step.text }]

@@ -14,7 +14,7 @@ type Result = Part<'toolResult'>
 const words = (text: string): Part<'text'> => ({ type: 'text', text })
 
 /** What a provider takes in one go: instructions, words to the model, its own words and calls, or results of those. */
-export type Step =
+export type RenderStep =
   | { role: 'system'; text: string }
   | { role: 'user' | 'assistant'; message: Message; parts: ContentPart[] }
   | { role: 'tool'; results: Result[] }
@@ -26,10 +26,10 @@ function append(parts: ContentPart[], part: ContentPart): void {
   else parts.push(part)
 }
 
-export function stepsOf(message: Message): Step[] {
+export function stepsOf(message: Message): RenderStep[] {
   if (message.role === 'SYSTEM') return [{ role: 'system', text: contentOf(message.parts) || shown(message.parts) }]
   const role = message.role === 'ASSISTANT' ? 'assistant' : 'user'
-  const steps: Step[] = []
+  const steps: RenderStep[] = []
   for (const part of message.parts) {
     const last = steps.at(-1)
     if (part.type === 'toolResult') {
@@ -41,11 +41,11 @@ export function stepsOf(message: Message): Step[] {
   return steps
 }
 
-export const callsOf = (step: Step): Call[] =>
+export const callsOf = (step: RenderStep): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
 /** The steps with each call's result right after it: a result is that of the latest call of its id that has none. */
-export function answered(steps: readonly Step[]): Step[] {
+export function answered(steps: readonly RenderStep[]): RenderStep[] {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()
   for (const step of steps) {
@@ -55,7 +55,7 @@ export function answered(steps: readonly Step[]): Step[] {
       if (call) results.set(call, result)
     }
   }
-  return steps.flatMap((step): Step[] => {
+  return steps.flatMap((step): RenderStep[] => {
     if (step.role === 'tool') return []
     const calls = callsOf(step)
     return calls.length === 0

@@ -1,5 +1,5 @@
-// What is known of a conversation and of the people in it, as a context tells it: read without looking at what is asked, so
-// that it stays the same from call to call. Only what the viewer sees, and nothing inferred from more than that.
+// Reads the profiles and facts of a context: of the conversation and of the people in it. They do not depend on the query,
+// so they stay the same from call to call. Only what the viewer sees, and nothing inferred from more than that.
 
 import { readContextFacts } from '../../store/sql/context/read-context-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
@@ -16,7 +16,7 @@ const PROFILES = 10
 /** Tokens that a fact takes on its line besides its sentence, and a profile between its fences: mostly at most. */
 const AROUND = { fact: 12, profile: 20 }
 
-export type Known = {
+export type ProfilesAndFacts = {
   profiles: QuotedProfile[]
   facts: QuotedFact[]
   areAllFacts: boolean
@@ -34,12 +34,12 @@ async function peopleIn({ pool }: RecallDeps, { tenant }: Viewer, conversationId
 /**
  * Profiles of the people in the conversation, other than of `as`; and facts of the conversation and about its people.
  */
-export async function readKnown(
+export async function readProfilesAndFacts(
   deps: RecallDeps,
   viewer: Viewer,
   conversation: { id: string; owner: string | null },
   { as, withProfiles, withFacts }: { as: string | null; withProfiles: boolean; withFacts: boolean },
-): Promise<Known> {
+): Promise<ProfilesAndFacts> {
   const people = withProfiles || withFacts ? await peopleIn(deps, viewer, conversation.id, conversation.owner) : []
   const others = people.filter(({ actor }) => actor !== as)
   const [profiles, read] = await Promise.all([

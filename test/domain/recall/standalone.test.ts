@@ -1,7 +1,7 @@
 // Facts and summaries in the order of turns: what their words are worth.
 
 import { describe, expect, it } from 'vitest'
-import { rankAlone, type Alone } from '../../../src/domain/recall/alone.ts'
+import { rankStandalone, type StandaloneMemory } from '../../../src/domain/recall/standalone.ts'
 import { readQuestion } from '../../../src/domain/recall/question.ts'
 
 const question = readQuestion('ada lives rome', [])
@@ -12,7 +12,7 @@ const asked = new Map([
   [30, 2],
 ])
 const statistics = { texts: 10, holding: [8, 2, 1], averageLength: 3 }
-const alone = (terms: number[], more: Partial<Alone> = {}): Alone => ({
+const alone = (terms: number[], more: Partial<StandaloneMemory> = {}): StandaloneMemory => ({
   terms,
   named: false,
   at: 0,
@@ -20,8 +20,11 @@ const alone = (terms: number[], more: Partial<Alone> = {}): Alone => ({
   similarity: null,
   ...more,
 })
-const textScores = (...found: Alone[]) =>
-  rankAlone(question, asked, statistics, found).map(({ candidate, textScore }) => [candidate.terms.join(), textScore])
+const textScores = (...found: StandaloneMemory[]) =>
+  rankStandalone(question, asked, statistics, found).map(({ candidate, textScore }) => [
+    candidate.terms.join(),
+    textScore,
+  ])
 
 describe('what stands alone', () => {
   it('is worth 1 by its words where it holds all that is asked for', () => {
@@ -37,14 +40,14 @@ describe('what stands alone', () => {
   })
 
   it('has no score by words where it holds none, and stands where its meaning puts it', () => {
-    const ranked = rankAlone(question, asked, statistics, [alone([40], { similarity: 0.9 }), alone([50])])
+    const ranked = rankStandalone(question, asked, statistics, [alone([40], { similarity: 0.9 }), alone([50])])
     expect(ranked.map(({ textScore }) => textScore)).toEqual([null, null])
     expect(ranked[0]!.score - ranked[1]!.score).toBeCloseTo(0.9)
   })
 
   it('gains by a subject that is named, and of equal ones the newer stands first', () => {
     const named = alone([10], { named: true })
-    expect(rankAlone(question, asked, statistics, [alone([10], { at: 5 }), named])[0]!.candidate.named).toBe(true)
-    expect(rankAlone(question, asked, statistics, [alone([10]), alone([10], { at: 5 })])[0]!.candidate.at).toBe(5)
+    expect(rankStandalone(question, asked, statistics, [alone([10], { at: 5 }), named])[0]!.candidate.named).toBe(true)
+    expect(rankStandalone(question, asked, statistics, [alone([10]), alone([10], { at: 5 })])[0]!.candidate.at).toBe(5)
   })
 })

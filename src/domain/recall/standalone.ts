@@ -1,12 +1,12 @@
-// Ranks what stands alone, facts and summaries, by the same sum as turns, so that all can stand in one order. What is
-// said in one sentence, or of a whole conversation, has no sitting around it: it is its own, and it says enough. Pure.
+// Scores facts and summaries, which have no neighbouring turns, by the same sum as turns, so that all kinds can be put in
+// one order. Each is its own sitting and is never too short. Pure.
 
 import { bm25, coverage, rarities, type Statistics } from './bm25.ts'
 import type { QueryTerms } from './gather.ts'
 import type { Question } from './question.ts'
-import { ENOUGH_TERMS, rank, type Candidate, type Ranked } from './rank.ts'
+import { ENOUGH_TERMS, rank, type RankCandidate, type Ranked } from './rank.ts'
 
-export type Alone = Pick<Candidate, 'named' | 'at' | 'cues' | 'similarity'> & {
+export type StandaloneMemory = Pick<RankCandidate, 'named' | 'at' | 'cues' | 'similarity'> & {
   /** All its terms as hashes, not salted; repetitions included. */
   terms: readonly number[]
 }
@@ -34,19 +34,19 @@ export function scoresOf(asked: QueryTerms, statistics: Statistics, terms: reado
  * Best first. The best match by words is worth the share of the query that it holds, weighed by rarity: 1 where it
  * holds all of it. So one that shares but a name with the query does not weigh as much as the turn that answers it.
  */
-export function rankAlone<T extends Alone>(
+export function rankStandalone<T extends StandaloneMemory>(
   question: Question,
   asked: QueryTerms,
   statistics: Statistics,
   found: readonly T[],
-): Ranked<T & Candidate>[] {
+): Ranked<T & RankCandidate>[] {
   const rarity = rarities(statistics)
   const scores = scoresOf(
     asked,
     statistics,
     found.map(({ terms }) => terms),
   )
-  const candidates = found.map((each, place): T & Candidate => ({
+  const candidates = found.map((each, place): T & RankCandidate => ({
     ...each,
     text: scores[place]!,
     sitting: coverage(rarity, new Set(countsOf(asked, each.terms).keys())),

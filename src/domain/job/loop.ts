@@ -1,0 +1,100 @@
+// The loop of a background worker: does step after step while there is work, then sleeps until it is nudged. A step that
+// fails is tried again, at growing intervals, and is logged once until steps succeed again. Steps must be idempotent.
+
+import type { Log } from '../platform.ts'
+
+export type LoopWork = {
+  /** Does one piece of work. False when nothing is left to do; a nudge during the step counts as more work. */
+  step(signal: AbortSignal): Promise<boolean>
+  /** Called each time that nothing is left to do. */
+  idle?(): void
+  /** Gives up claims after a failed step, and at the end. Must not fail. */
+  release?(): Promise<void>
+  /** Milliseconds for which a sleeping loop collects nudges before its next step. */
+  gatherMs: number
+  /** Milliseconds after which a sleeping loop looks for work without a nudge; null for never. */
+  sweepMs: number | null
+  /** What the log says at the first of several failures, and at the first success after them. */
+  messages: { failing: string; recovered: string }
+  /** Logged with both messages. */
+  details: object
+}
+
+export type Loop = {
+  /** There may be work. */
+  nudge(): void
+  /** Aborts the step that runs; resolves once it has ended and its claims are given up. */
+  stop(): Promise<void>
+}
+
+/** Milliseconds before the first retry, and at most. They double with each failure; jitter takes off up to half. */
+const BACKOFF_MS = { least: 1_000, most: 60_000 }
+/** After a step, the loop pauses for as long as the step took, so that requests get half of the time; at most this. */
+const PAUSE_MS = 50
+
+const backoffMs = (failures: number) =>
+  Math.min(BACKOFF_MS.least * 2 ** (failures - 1), BACKOFF_MS.most) * (0.5 + Math.random() / 2)
+
+/** Starts the loop with a step. */
+export function startLoop({ log }: { log: Pick<Log, 'info' | 'warn'> }, work: LoopWork): Loop {
+  const { messages, details } = work
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let isNudged = false
+  /** Ends the sleep that a nudge may end. */
+  let wake = () => {}
+  let failures = 0
+
+  /** Sleeps for that long, or until the loop stops. */
+  const sleep = (ms: number | null, { untilNudged = false } = {}) =>
+    new Promise<void>((resolve) => {
+      if (signal.aborted) return resolve()
+      const end = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = ms === null ? undefined : setTimeout(end, ms)
+      timer?.unref()
+      signal.addEventListener('abort', end)
+      if (untilNudged) wake = end
+    })
+
+  async function runStep(): Promise<void> {
+    const began = performance.now()
+    isNudged = false
+    const isMore = await work.step(signal)
+    if (failures > 0) log.info(details, messages.recovered)
+    failures = 0
+    if (isMore) return sleep(Math.min(performance.now() - began, PAUSE_MS))
+    work.idle?.()
+    if (!isNudged) await sleep(work.sweepMs, { untilNudged: true })
+    await sleep(work.gatherMs)
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await runStep()
+      } catch (err) {
+        if (signal.aborted) break
+        await work.release?.()
+        if (failures++ === 0) log.warn({ ...details, err }, messages.failing)
+        await sleep(backoffMs(failures))
+      }
+    }
+    await work.release?.()
+  }
+
+  const running = run()
+  return {
+    nudge() {
+      isNudged = true
+      wake()
+    },
+    async stop() {
+      stopping.abort(new Error('the worker stops'))
+      await running
+    },
+  }
+}

@@ -1,0 +1,126 @@
+// The vectors of conversations in the one process of the embedded database: read from it when they are searched, and
+// kept in memory while there is room. What is kept stays right because every write and deletion is reported here.
+
+import type { Pool } from 'pg'
+import { readHeads, readVectors, type ConversationVectors } from './sql/recall/read-vectors.ts'
+import { createVectorCache } from './vector-cache.ts'
+import type { Place } from './vector-search.ts'
+
+/** Turns whose vectors one statement reads: on the embedded database, no other statement runs meanwhile. */
+const PIECE_TURNS = 5_000
+/** Beyond every root_seq. */
+const END = 2_147_483_647
+
+export type HeldVectors = {
+  /** All vectors of those conversations, in parts: those in memory, then those that must be read. */
+  parts(embedder: string, conversationIds: readonly string[], dimension: number): AsyncGenerator<ConversationVectors>
+  /** The embedder's vectors of that conversation are about to change: what is being read of them is not kept. */
+  changing(conversationId: string, embedder: string): void
+  /** A vector that was written. */
+  add(embedder: string, place: Place, vector: Float32Array): void
+  /** The conversation is deleted. */
+  forget(conversationId: string): void
+}
+
+/** @param heldBytes bytes kept in memory at most */
+export function createHeldVectors(pool: Pool, heldBytes: number): HeldVectors {
+  const cache = createVectorCache(heldBytes)
+  /** The reads under way, each with the conversations that were written to or deleted meanwhile. */
+  const readings = new Set<{ embedder: string; touched: Set<string> }>()
+  /** Of one embedder; of all if none is named. */
+  const touch = (conversationId: string, embedder?: string) => {
+    for (const reading of readings) if (!embedder || embedder === reading.embedder) reading.touched.add(conversationId)
+  }
+
+  async function* readPiece(embedder: string, piece: Piece, isKept: boolean): AsyncGenerator<ConversationVectors> {
+    const reading = { embedder, touched: new Set<string>() }
+    readings.add(reading)
+    try {
+      const found: ConversationVectors[] = []
+      for (const [after, through] of piece.slices) {
+        const slice = await readVectors(pool, embedder, piece.conversationIds, after, through)
+        if (isKept) found.push(...slice)
+        else yield* slice
+      }
+      if (!isKept) return
+      const whole = piece.slices.length > 1 && found.length > 0 ? [joined(found)] : found
+      for (const vectors of whole) if (!reading.touched.has(vectors.conversationId)) cache.put(embedder, vectors)
+      for (const vectors of whole) yield { ...vectors }
+    } finally {
+      readings.delete(reading)
+    }
+  }
+
+  return {
+    async *parts(embedder, conversationIds, dimension) {
+      const missing: string[] = []
+      for (const conversationId of new Set(conversationIds)) {
+        const held = cache.get(embedder, conversationId)
+        if (held) yield { ...held }
+        else missing.push(conversationId)
+      }
+      if (missing.length === 0) return
+      const heads = await readHeads(pool, missing)
+      const turns = [...heads.values()].reduce((sum, head) => sum + head, 0)
+      // Conversations that do not all fit would only push each other out.
+      const isKept = turns * (4 * dimension + 8) <= heldBytes
+      for (const piece of pieces(heads)) yield* readPiece(embedder, piece, isKept)
+    },
+    changing: touch,
+    add: cache.add,
+    forget(conversationId) {
+      touch(conversationId)
+      cache.forget(conversationId)
+    },
+  }
+}
+
+/** Vectors to read together: of some conversations in one go, or of one conversation in slices (after, through] of root_seqs. */
+type Piece = { conversationIds: string[]; slices: [after: number, through: number][] }
+
+function pieces(heads: ReadonlyMap<string, number>): Piece[] {
+  const made: Piece[] = []
+  let conversationIds: string[] = []
+  let turns = 0
+  for (const [conversationId, head] of heads) {
+    if (head > PIECE_TURNS) {
+      const count = Math.ceil(head / PIECE_TURNS)
+      made.push({
+        conversationIds: [conversationId],
+        // The last slice is open-ended, for turns appended meanwhile.
+        slices: Array.from({ length: count }, (_, i) => [i * PIECE_TURNS, i + 1 < count ? (i + 1) * PIECE_TURNS : END]),
+      })
+      continue
+    }
+    if (turns + head > PIECE_TURNS) {
+      made.push({ conversationIds, slices: [[0, END]] })
+      conversationIds = []
+      turns = 0
+    }
+    conversationIds.push(conversationId)
+    turns += head
+  }
+  if (conversationIds.length > 0) made.push({ conversationIds, slices: [[0, END]] })
+  return made
+}
+
+/** A conversation's slices as one. */
+function joined(slices: readonly ConversationVectors[]): ConversationVectors {
+  const count = slices.reduce((sum, slice) => sum + slice.count, 0)
+  const dimension = slices[0]!.vectors.length / slices[0]!.count
+  const whole: ConversationVectors = {
+    conversationId: slices[0]!.conversationId,
+    count,
+    rootSeqs: new Int32Array(count),
+    seqs: new Int32Array(count),
+    vectors: new Float32Array(count * dimension),
+  }
+  let at = 0
+  for (const slice of slices) {
+    whole.rootSeqs.set(slice.rootSeqs, at)
+    whole.seqs.set(slice.seqs, at)
+    whole.vectors.set(slice.vectors, at * dimension)
+    at += slice.count
+  }
+  return whole
+}

@@ -1,0 +1,158 @@
+// The loop of background workers: when it does a step, how long it waits, what it logs. On fake clocks.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { startLoop, type Loop, type LoopWork } from '../../../src/domain/job/loop.ts'
+
+type Answer = boolean | Error | (() => Promise<boolean>)
+
+describe('a worker loop', () => {
+  const loops: Loop[] = []
+  beforeEach(() => {
+    vi.useFakeTimers()
+    // Backoff takes its full time.
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+  })
+  afterEach(async () => {
+    await Promise.all(loops.splice(0).map((loop) => loop.stop()))
+    vi.restoreAllMocks()
+    vi.useRealTimers()
+  })
+
+  /** A loop whose steps answer as told, and then that nothing is left to do; and the times at which they began. */
+  function start(answers: Answer[], more: Partial<LoopWork> = {}) {
+    const began: number[] = []
+    const first = Date.now()
+    const log = { info: vi.fn(), warn: vi.fn() }
+    const loop = startLoop(
+      { log },
+      {
+        async step() {
+          began.push(Date.now() - first)
+          const answer = answers.shift() ?? false
+          if (answer instanceof Error) throw answer
+          return typeof answer === 'function' ? answer() : answer
+        },
+        gatherMs: 100,
+        sweepMs: null,
+        messages: { failing: 'it fails', recovered: 'it succeeds again' },
+        details: { worker: 'w' },
+        ...more,
+      },
+    )
+    loops.push(loop)
+    return { loop, log, began }
+  }
+  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+  const taking = (ms: number, isMore: boolean) => async () => {
+    await new Promise((resolve) => setTimeout(resolve, ms))
+    return isMore
+  }
+
+  it('begins with a step, and sleeps for ever once nothing is left to do', async () => {
+    const idle = vi.fn()
+    const { began } = start([], { idle })
+    await pass(3_600_000)
+    expect(began).toEqual([0])
+    expect(idle).toHaveBeenCalledTimes(1)
+  })
+
+  it('collects nudges, and does one step for all of them', async () => {
+    const { loop, began } = start([])
+    await pass(1_000)
+    loop.nudge()
+    await pass(60)
+    loop.nudge()
+    await pass(5_000)
+    expect(began).toEqual([0, 1_100])
+  })
+
+  it('does another step for a nudge that came during the last one', async () => {
+    const { loop, began } = start([taking(30, false)])
+    await pass(10)
+    loop.nudge()
+    await pass(5_000)
+    expect(began).toEqual([0, 130])
+  })
+
+  it('looks for work without a nudge at every sweep', async () => {
+    const { began } = start([], { sweepMs: 10_000 })
+    await pass(25_000)
+    expect(began).toEqual([0, 10_100, 20_200])
+  })
+
+  it('pauses after a step for as long as it took, at most 50 ms, however often it is nudged', async () => {
+    const { loop, began } = start([taking(20, true), taking(700, true)])
+    await pass(30)
+    loop.nudge()
+    await pass(5_000)
+    expect(began).toEqual([0, 40, 790])
+  })
+
+  it('retries a failing step after 1, 2, 4 … seconds, at most 60, however often it is nudged', async () => {
+    const { loop, began } = start(Array.from({ length: 9 }, () => new Error('no')))
+    for (let n = 0; n < 240; n++) {
+      loop.nudge()
+      await pass(1_000)
+    }
+    expect(began.map((at) => at / 1_000)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183])
+  })
+
+  it('retries up to half sooner, by chance', async () => {
+    vi.mocked(Math.random).mockReturnValue(0)
+    const { began } = start([new Error('no'), new Error('no')])
+    await pass(5_000)
+    expect(began).toEqual([0, 500, 1_500])
+  })
+
+  it('logs the first of several failures, the first success after them, and begins again from there', async () => {
+    const [first, second] = [new Error('first'), new Error('second')]
+    const { log, began } = start([first, new Error('again'), taking(10, true), second])
+    await pass(60_000)
+    expect(log.warn.mock.calls).toEqual([
+      [{ worker: 'w', err: first }, 'it fails'],
+      [{ worker: 'w', err: second }, 'it fails'],
+    ])
+    expect(log.info.mock.calls).toEqual([
+      [{ worker: 'w' }, 'it succeeds again'],
+      [{ worker: 'w' }, 'it succeeds again'],
+    ])
+    expect(began).toEqual([0, 1_000, 3_000, 3_020, 4_020])
+  })
+
+  it('gives up its claims after a failure and when it stops', async () => {
+    const release = vi.fn(async () => {})
+    const { loop } = start([new Error('no')], { release })
+    await pass(0)
+    expect(release).toHaveBeenCalledTimes(1)
+    await pass(1_000)
+    await loop.stop()
+    expect(release).toHaveBeenCalledTimes(2)
+  })
+
+  it('stops at once while it sleeps, pauses or waits for a retry', async () => {
+    for (const answers of [[], [taking(10, true)], [new Error('no')]]) {
+      const { loop, began } = start(answers)
+      await pass(10)
+      await loop.stop()
+      await pass(100_000)
+      expect(began).toEqual([0])
+    }
+  })
+
+  it('stops by aborting the step that runs; what that throws is no failure', async () => {
+    const { loop, log } = start([], {
+      step: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    })
+    await pass(10)
+    await loop.stop()
+    expect(log.warn).not.toHaveBeenCalled()
+  })
+
+  it('does nothing when it is nudged after it has stopped', async () => {
+    const { loop, began } = start([])
+    await loop.stop()
+    loop.nudge()
+    await pass(10_000)
+    expect(began).toEqual([0])
+  })
+})
