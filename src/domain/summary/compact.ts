@@ -205,7 +205,7 @@ export async function summarize(deps: Platform, viewer: Viewer, input: Summarize
   const summary = (await getSummaries(deps, viewer, [covering.id])).get(covering.id)
   if (summary) return summary
   // An edit between the two reads makes the summary stale, so that it has no key.
-  const after = await standingOf(deps, viewer, conversationId)
+  const after = await stateOf(deps, viewer, conversationId)
   if (after.current.every((each) => each.id !== covering.id)) return summarize(deps, viewer, input)
   throw InvalidInput.at('conversationId', 'the conversation is summarised, but you do not see all turns of the summary')
 }
