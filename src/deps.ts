@@ -68,7 +68,7 @@ export type DepsConfig = Pick<
 
 /**
  * Opens the database, applies missing migrations, and creates every dependency of the domain.
- * @throws EmbedderFailed, DataDirInUse, MigrationError, or the database's own error
+ * @throws CallFailed, DataDirInUse, MigrationError, or the database's own error
  */
 export async function createDeps(config: DepsConfig, log: Logger = pino({ level: config.logLevel })): Promise<World> {
   // Cleanup steps, run in reverse, also if a later step fails.

@@ -1,7 +1,8 @@
 // Makes the embedder that the settings name, and tries it once: what the operator must mend stops the start, a provider
 // that is away does not. Code that was not chosen is not loaded.
 
-import { EmbedderFailed, type Embedder } from './ports/embedder.ts'
+import { CallFailed } from './ports/call-failed.ts'
+import { type Embedder } from './ports/embedder.ts'
 import type { OpenAiSettings } from './openai/embedder.ts'
 import { createStaticEmbedder } from './static/embedder.ts'
 import type { TransformersSettings } from './transformers/embedder.ts'
@@ -16,17 +17,13 @@ type Log = { warn(details: object, message: string): void }
 /** As long as a start may be held up by a provider that does not answer. A model that is fetched meanwhile goes on. */
 const TRIAL_MS = 3_000
 
-/** @throws EmbedderFailed where nothing can be embedded before somebody changes something: a key, a model, a setting */
+/** @throws CallFailed where nothing can be embedded before somebody changes something: a key, a model, a setting */
 export async function createEmbedder(settings: EmbedderSettings, log: Log): Promise<Embedder> {
   if (settings.kind === 'static') return createStaticEmbedder()
   if (settings.kind === 'openai') {
     const { createOpenAiEmbedder } = await import('./openai/embedder.ts')
-    const impatient = createOpenAiEmbedder(settings, { timeoutMs: TRIAL_MS, retries: 0 })
-    try {
-      await tryOut(impatient, log)
-    } finally {
-      await impatient.close()
-    }
+    const impatient = createOpenAiEmbedder(settings, { timeoutMs: TRIAL_MS, retries: 0, pauseMs: 0 })
+    await tryOut(impatient, log).finally(() => impatient.close())
     return createOpenAiEmbedder(settings)
   }
   const { createTransformersEmbedder } = await import('./transformers/embedder.ts')
@@ -41,7 +38,7 @@ async function tryOut(embedder: Embedder, log: Log): Promise<void> {
     await embedder.embed(['hello'], AbortSignal.timeout(TRIAL_MS + 500))
   } catch (error) {
     const isLate = (error as Error).name === 'TimeoutError'
-    if (!isLate && !(error instanceof EmbedderFailed && error.retryable)) {
+    if (!isLate && !(error instanceof CallFailed && error.retryable)) {
       await embedder.close()
       throw error
     }
@@ -71,7 +68,7 @@ export async function findEmbedder(
   const found =
     wanted
     && (await createEmbedder(wanted, log).catch((error: unknown) => {
-      if (error instanceof EmbedderFailed) return null
+      if (error instanceof CallFailed) return null
       throw error
     }))
   if (!found || (found.name === name && found.dimension === dimension)) return found

@@ -49,6 +49,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'publisher',
     'journal-growth',
     'automatic-thresholds',
+    'ask-provider',
     'platform',
   ],
   ['job'],

@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEmbedder, type EmbedderSettings } from '../../src/providers/create-embedder.ts'
-import { EmbedderFailed, type Embedder } from '../../src/providers/ports/embedder.ts'
+import { CallFailed } from '../../src/providers/ports/call-failed.ts'
+import { type Embedder } from '../../src/providers/ports/embedder.ts'
 import { createFakeOpenAi, fails, type FakeOpenAi, type Misdeed } from '../support/fake-openai.ts'
 
 const FAKE = new URL('../support/fake-transformers.ts', import.meta.url).href
@@ -31,7 +32,7 @@ const openai = (more: object = {}): EmbedderSettings => ({
 })
 const refusal = async (settings: EmbedderSettings) => {
   const failure: unknown = await create(settings).catch((error: unknown) => error)
-  expect(failure).toBeInstanceOf(EmbedderFailed)
+  expect(failure).toBeInstanceOf(CallFailed)
   expect(log.warn).not.toHaveBeenCalled()
   return (failure as Error).message
 }

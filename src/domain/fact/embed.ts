@@ -2,7 +2,8 @@
 // compared, and of the whole sentence, by which they are found. What is to be done is found by query, and doing it
 // twice changes nothing, so any number of processes may do it. A text that cannot be embedded holds up nobody.
 
-import { EmbedderFailed, type Embedder } from '../../providers/ports/embedder.ts'
+import { CallFailed } from '../../providers/ports/call-failed.ts'
+import { type Embedder } from '../../providers/ports/embedder.ts'
 import {
   findUnembeddedFacts,
   readObjectVectors,
@@ -160,7 +161,7 @@ export async function embedFacts(
       made.push(...(await embedBatch(platform, embedder, batch, AbortSignal.timeout(PATIENCE_MS))).objects)
     }
   } catch (err) {
-    if (!(err instanceof EmbedderFailed) && (err as Error).name !== 'TimeoutError') throw err
+    if (!(err instanceof CallFailed) && (err as Error).name !== 'TimeoutError') throw err
     log.warn({ err, embedder: embedder.name }, 'facts could not be embedded: they are compared by their words')
   }
   return new Map([...made, ...(await readObjectVectors(pool, embedder.name, ids))])

@@ -2,7 +2,8 @@
 // has, searches use the newest that has, and turns are embedded by both. Then the index of the new one is made, and
 // what the old ones made is deleted. The tables say how far all that is, so any process goes on where another ended.
 
-import { EmbedderFailed, type Embedder } from '../../providers/ports/embedder.ts'
+import { CallFailed } from '../../providers/ports/call-failed.ts'
+import { type Embedder } from '../../providers/ports/embedder.ts'
 import {
   deleteEmbedder,
   deleteVectors,
@@ -27,7 +28,7 @@ export type Embedding = {
   nudge(conversationIds: Iterable<string>): void
   /** How far the chosen embedder is. */
   progress(): Promise<EmbeddingProgress>
-  /** Once, before anything is searched. @throws EmbedderFailed where its vectors would not go with those there are */
+  /** Once, before anything is searched. @throws CallFailed where its vectors would not go with those there are */
   start(): Promise<void>
   /** Ends what runs; nothing is lost by it. */
   stop(): Promise<void>
@@ -166,7 +167,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
       const { name, dimension } = chosen
       const known = await registerEmbedder(pool, name, dimension)
       if (known !== dimension) {
-        throw new EmbedderFailed(
+        throw new CallFailed(
           `The database has vectors of ${name} with ${known} components, and it now makes ${dimension}. `
             + `Set EMBEDDING_DIMENSIONS to ${known}, or choose another model.`,
           false,

@@ -2,13 +2,8 @@
 // one up; what it says of a clause it says of that clause alone, so the same turn gives the same facts, always.
 
 import { setImmediate as nextRound } from 'node:timers/promises'
-import {
-  acceptable,
-  closedExtractor,
-  type ExtractedFact,
-  type FactExtractor,
-  type ToldTurn,
-} from '../ports/fact-extractor.ts'
+import { closedProvider } from '../ports/call-failed.ts'
+import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
 import { ACTIVITIES, NAMED_RELATIVE } from './activities.ts'
 import { clausesOf, type Clause } from './clauses.ts'
 import { eventOf } from './events.ts'
@@ -86,11 +81,11 @@ export function createRulesExtractor(): FactExtractor {
           began = performance.now()
         }
         signal?.throwIfAborted()
-        if (closed) throw closedExtractor(NAME)
+        if (closed) throw closedProvider('extractor', NAME)
         facts.push(...factsOf(turn, names))
       }
       signal?.throwIfAborted()
-      if (closed) throw closedExtractor(NAME)
+      if (closed) throw closedProvider('extractor', NAME)
       return { facts: acceptable(facts, turns) }
     },
     async close() {

@@ -4,7 +4,8 @@
 
 import { readFile } from 'node:fs/promises'
 import { setImmediate as nextRound } from 'node:timers/promises'
-import { closedEmbedder, dot, unit, type Embedder } from '../ports/embedder.ts'
+import { closedProvider } from '../ports/call-failed.ts'
+import { dot, unit, type Embedder } from '../ports/embedder.ts'
 import { STOP_WORDS, words } from '../../text/words.ts'
 
 /** A new number whenever other vectors are made: by another file, tokeniser, stop list, weight or cap. */
@@ -56,7 +57,7 @@ export async function createStaticEmbedder(): Promise<Embedder> {
           began = performance.now()
         }
         signal?.throwIfAborted()
-        if (!vectors) throw closedEmbedder(NAME)
+        if (!vectors) throw closedProvider('embedder', NAME)
         made.push(embedWords(vectors, words(text.slice(0, READ_UNITS))))
       }
       return made
