@@ -7,14 +7,15 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** Layers that any other may import. */
-const LEAVES = ['errors', 'thread', 'text']
+const LEAVES = ['errors', 'thread', 'fields', 'text']
 
 /** What each layer may import; `types`: only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   errors: { all: [] },
   thread: { all: [] },
+  fields: { all: [] },
   text: { all: ['text', 'thread'] },
-  config: { all: ['config'] },
+  config: { all: ['config', 'providers', 'fields'] },
   store: { all: ['store', ...LEAVES] },
   providers: { all: ['providers', ...LEAVES] },
   bus: { all: ['bus', ...LEAVES] },

@@ -27,6 +27,15 @@ export type Summarizer = {
   close(): Promise<void>
 }
 
+/** The summarizers that conversations may name. */
+export type Summarizers = {
+  /** The server's own: for conversations that name none, or one that is not there any more. */
+  readonly standard: Summarizer
+  /** All of them, by the model's name. */
+  readonly byModel: ReadonlyMap<string, Summarizer>
+  close(): Promise<void>
+}
+
 /** On one line. */
 export const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
