@@ -8,7 +8,8 @@ import { ACTIVITIES, NAMED_RELATIVE } from './activities.ts'
 import { clausesOf, type Clause } from './clauses.ts'
 import { eventOf } from './events.ts'
 import { properName, thing } from './objects.ts'
-import { OF_KIN, RELATIVE_NAMED, RULES, type Rule, type Told } from './patterns.ts'
+import { OF_KIN, RELATIVE_NAMED, RULES } from './patterns.ts'
+import type { Rule, Told } from './rule.ts'
 import { VALUES } from './values.ts'
 
 /** A new number whenever other facts are found. */
