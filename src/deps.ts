@@ -20,9 +20,7 @@ import type { CustomDetector } from './text/redact.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
 import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
-import { createEmbedder, findEmbedder } from './providers/create-embedder.ts'
-import { createFactServices } from './providers/create-fact-services.ts'
-import { createSummarizers } from './providers/create-summarizers.ts'
+import { createEmbedder, createFactServices, createSummarizers, findEmbedder } from './providers/registry.ts'
 import { createStaticEmbedder } from './providers/static/embedder.ts'
 import { createTokenCounter } from './text/tokens.ts'
 import { createPool, createPrisma, ping, type Source } from './store/db.ts'
@@ -69,7 +67,7 @@ export type DepsConfig = Pick<
 
 /**
  * Opens the database, applies missing migrations, and creates every dependency of the domain.
- * @throws EmbedderFailed, DataDirInUse, MigrationError, or the database's own error
+ * @throws CallFailed, DataDirInUse, MigrationError, or the database's own error
  */
 export async function createDeps(config: DepsConfig, log: Logger = pino({ level: config.logLevel })): Promise<World> {
   // Cleanup steps, run in reverse, also if a later step fails.
@@ -102,9 +100,10 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     undo.push(() => tokens.close())
     const words = config.embedder.kind === 'static' ? embedder : await createStaticEmbedder()
     if (words !== embedder) undo.push(() => words.close())
-    const summarizers = await createSummarizers(config.summarizer, words, tokens, config.promptsDir)
+    const lent = { words, tokens, promptsDir: config.promptsDir }
+    const summarizers = await createSummarizers(config.summarizer, lent)
     undo.push(() => summarizers.close())
-    const factServices = await createFactServices(config.extractor, tokens, config.promptsDir)
+    const factServices = await createFactServices(config.extractor, lent)
     undo.push(() => factServices.close())
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'the job queue failed to do something and retries it'))
     undo.push(() => jobs.close())

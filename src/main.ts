@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { ConfigError, loadConfig, type Config } from './config/config.ts'
 import { createDeps } from './deps.ts'
 import { startBackground } from './domain/background/start-background.ts'
-import { EmbedderFailed } from './providers/ports/embedder.ts'
+import { CallFailed } from './providers/ports/call-failed.ts'
 import { DataDirInUse } from './store/embedded.ts'
 
 /** Time beyond SHUTDOWN_SECONDS after which the process ends whatever still runs, ms. */
@@ -64,7 +64,7 @@ export async function main(): Promise<void> {
     await run(loadConfig())
   } catch (error) {
     // The operator's own mistakes are printed in words, anything else with its stack.
-    const isKnown = [ConfigError, DataDirInUse, EmbedderFailed].some((kind) => error instanceof kind)
+    const isKnown = [ConfigError, DataDirInUse, CallFailed].some((kind) => error instanceof kind)
     const isPortTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
     const { message } = error as Error
     console.error(isPortTaken ? `${message}: set PORT.` : isKnown ? message : error)

@@ -1,7 +1,7 @@
 // The settings of what the server does by itself, counted in turns: 0 leaves it to those who ask for it.
 
 import { z } from 'zod'
-import { whole } from './fields.ts'
+import { whole } from '../fields.ts'
 
 const MOST = 100_000
 

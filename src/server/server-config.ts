@@ -2,4 +2,7 @@
 
 import type { Config } from '../config/config.ts'
 
-export type ServerConfig = Pick<Config, 'host' | 'port' | 'allowedOrigins' | 'limits' | 'shutdownMs'>
+export type ServerConfig = Pick<
+  Config,
+  'host' | 'port' | 'allowedOrigins' | 'limits' | 'shutdownMs' | 'queryPlans' | 'fastPost'
+>

@@ -9,7 +9,7 @@ import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
 import { toGraphQLError } from '../graphql/errors.ts'
-import { usePlans } from '../graphql/plan.ts'
+import { usePlans } from '../graphql/plan/plugin.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
 import { viewerFrom } from './auth.ts'
@@ -53,7 +53,7 @@ export function createYogaServer(
     // The page has 9 MB: load it on the first request.
     renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
     graphiql: { title: 'Colloquy', subscriptionsProtocol: 'WS', defaultTabs: tabs },
-    plugins: [useCSRFPrevention(), useKnownDocuments(known), usePlans()],
+    plugins: [useCSRFPrevention(), useKnownDocuments(known), ...(config.queryPlans ? [usePlans(deps.log)] : [])],
     context: ({ request, viewer, holder }) =>
       createRequestContext(deps, viewer ?? viewerFrom((header) => request.headers.get(header)), holder ?? null),
   })

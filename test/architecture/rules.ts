@@ -7,15 +7,16 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** Layers that any other may import. */
-const LEAVES = ['errors', 'thread', 'yield', 'text']
+const LEAVES = ['errors', 'thread', 'yield', 'fields', 'text']
 
 /** What each layer may import; `types`: only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   errors: { all: [] },
   thread: { all: [] },
   yield: { all: [] },
+  fields: { all: [] },
   text: { all: ['text', 'thread'] },
-  config: { all: ['config'] },
+  config: { all: ['config', 'providers', 'fields'] },
   store: { all: ['store', ...LEAVES] },
   providers: { all: ['providers', ...LEAVES] },
   bus: { all: ['bus', ...LEAVES] },
@@ -51,6 +52,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'push-iterator',
     'journal-growth',
     'automatic-thresholds',
+    'ask-provider',
     'platform',
   ],
   ['job'],

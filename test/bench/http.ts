@@ -1,76 +1,18 @@
 // Requests a second over HTTP: our server against a bare node:http + `pg` server that does one statement and sends
 // bytes (the limit). Each in a process of its own, so is the load, which is the same for both.
 
-import { createConversation } from '../../src/domain/conversation.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
 import { format, interleave, type Figure, type Report } from './figures.ts'
 import { openConnection } from './http-client.ts'
 import type { Load, LoadResult } from './http-load.ts'
+import { APPEND, fill, graphql, LIST, PAGE, TURNS, type Asked } from './http-requests.ts'
 import { startServer, startWorker, type ServerProcess } from './process.ts'
 import { TEXT } from './raw-append.ts'
-import { openWorld, withDatabase, type Bench } from './services.ts'
+import { withDatabase, type Bench } from './services.ts'
 
 const CONNECTIONS = 16
 const ROUNDS = 5
 const ROUND_MS = 1_500
-const CONVERSATIONS = 50
-const TURNS = 400
-/** Turns that a conversation gets at once, so that conversations lie between each other on disk as they do in life. */
-const STRETCH = 8
 
-const viewer = { tenant: 'default', actor: 'ada' }
-
-const NODE = 'edges { node { id seq actor role text createdAt } }'
-const APPEND = `mutation Say($conversationId: ID!, $text: String!) {
-  appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: $text } }) { ... on Turn { id seq } }
-}`
-const PAGE = `query Page($conversationId: ID!) { conversation(id: $conversationId) { turns(last: 50) { ${NODE} } } }`
-const LIST = `query List { conversations(first: ${CONVERSATIONS}) { edges { node { id title turns(last: 20) { ${NODE} } } } } }`
-
-const WORDS =
-  'the launch moves to a later day because its review was not done and nobody had read what billing wants'.split(' ')
-
-/** Text of some 200 characters, other for each number. */
-const textOf = (number: number) =>
-  Array.from({ length: 40 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 5))) % WORDS.length]).join(' ')
-
-/** The conversations that are read, and those that are written to. */
-async function fill(databaseUrl: string, redisUrl: string): Promise<{ read: string[]; written: string[] }> {
-  const { deps, close } = await openWorld(databaseUrl, redisUrl)
-  try {
-    const made: Record<'read' | 'written', string[]> = { read: [], written: [] }
-    for (let index = 0; index < CONNECTIONS * 2; index++) {
-      made.written.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })).id)
-    }
-    for (let index = 0; index < CONVERSATIONS; index++) {
-      const participants = [{ actor: 'ada' }, { actor: 'scout', kind: 'AGENT' as const }]
-      made.read.push((await createConversation(deps, viewer, { title: `Conversation ${index}`, participants })).id)
-    }
-    for (let from = 0; from < TURNS; from += STRETCH) {
-      await Promise.all(
-        made.read.map((conversationId, place) =>
-          appendTurns(deps, viewer, {
-            conversationId,
-            turns: Array.from({ length: STRETCH }, (_, index) => ({
-              ...(index % 2 ? { actor: 'scout', role: 'ASSISTANT' as const } : { actor: 'ada', role: 'USER' as const }),
-              content: textOf(place * TURNS + from + index),
-            })),
-          }),
-        ),
-      )
-    }
-    await deps.pool.query('VACUUM ANALYZE')
-    return made
-  } finally {
-    await close()
-  }
-}
-
-type Asked = { path: string; bodies: string[] }
-const graphql = (query: string, variables: object[]): Asked => ({
-  path: '/graphql',
-  bodies: variables.map((each) => JSON.stringify({ query, variables: each })),
-})
 const bare = (path: string, bodies: object[]): Asked => ({ path, bodies: bodies.map((body) => JSON.stringify(body)) })
 
 /** Bytes of what both answer to the first of the bodies, which must be the same. */
@@ -89,7 +31,7 @@ async function compare(...sides: [ServerProcess, Asked][]): Promise<number> {
 
 export async function http({ services: { databaseUrl, redisUrl }, progress }: Bench): Promise<Report> {
   return withDatabase(databaseUrl, async (url) => {
-    const { read, written } = await fill(url, redisUrl)
+    const { read, written } = await fill(url, redisUrl, 2 * CONNECTIONS)
     const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info' }
     const load = startWorker<Load, LoadResult>('./http-load.ts')
     const started: { stop(): Promise<void> }[] = [load]

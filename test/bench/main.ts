@@ -5,6 +5,7 @@ import { append } from './append.ts'
 import { compact } from './compact.ts'
 import { context } from './context.ts'
 import { fanOut } from './fan-out.ts'
+import { fastPost, plans } from './fast-paths.ts'
 import { print, type Report } from './figures.ts'
 import { http } from './http.ts'
 import { endProcesses } from './process.ts'
@@ -15,6 +16,8 @@ import { vectors } from './vectors.ts'
 const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
   append,
   http,
+  plans,
+  'fast-post': fastPost,
   'fan-out': fanOut,
   recall: recallLatency,
   vectors,

@@ -26,6 +26,8 @@ const defaults: Config = {
   limits: { turnBytes: 262144, batchTurns: 1000, pageSize: 200, bodyBytes: 16777216, frameBytes: 1048576 },
   streamLeaseMs: 30_000,
   presenceTtlMs: 60_000,
+  queryPlans: true,
+  fastPost: true,
   shutdownMs: 10_000,
 }
 
@@ -75,6 +77,8 @@ describe('loadConfig', () => {
       MAX_FRAME_BYTES: '6000',
       STREAM_LEASE_SECONDS: '7',
       PRESENCE_TTL_SECONDS: '8',
+      QUERY_PLANS: '0',
+      FAST_POST: '0',
       SHUTDOWN_SECONDS: '9',
     })
     expect(config).toEqual({
@@ -103,6 +107,8 @@ describe('loadConfig', () => {
       limits: { turnBytes: 2, batchTurns: 3, pageSize: 4, bodyBytes: 5000, frameBytes: 6000 },
       streamLeaseMs: 7000,
       presenceTtlMs: 8000,
+      queryPlans: false,
+      fastPost: false,
       shutdownMs: 9000,
     })
   })

@@ -2,7 +2,8 @@
 // transformers.js in its thread with a model of its own.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dot, EmbedderFailed, MOST_DIMENSIONS, type Embedder } from '../../src/providers/ports/embedder.ts'
+import { CallFailed } from '../../src/providers/ports/call-failed.ts'
+import { dot, MOST_DIMENSIONS, type Embedder } from '../../src/providers/ports/embedder.ts'
 
 /** Texts that any embedder tells apart. */
 const TEXTS = [
@@ -124,7 +125,7 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       await closing.close()
       await closing.close()
       const failure: unknown = await closing.embed(TEXTS).catch((error: unknown) => error)
-      expect(failure).toBeInstanceOf(EmbedderFailed)
+      expect(failure).toBeInstanceOf(CallFailed)
       expect(failure).toMatchObject({ message: expect.stringContaining('closed'), retryable: false })
     })
   })

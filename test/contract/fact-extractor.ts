@@ -1,8 +1,8 @@
 // What every extractor of facts promises. Runs on the rules, and on the OpenAI client with a server of its own.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import {
-  ExtractorFailed,
   LONGEST_TEXT,
   MOST_FACTS,
   type FactExtractor,
@@ -103,7 +103,7 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       await closing.close()
       await closing.close()
       const failure: unknown = await closing.extract(TOLD).catch((error: unknown) => error)
-      expect(failure).toBeInstanceOf(ExtractorFailed)
+      expect(failure).toBeInstanceOf(CallFailed)
       expect(failure).toMatchObject({ message: expect.stringContaining('closed'), retryable: false })
     })
   })

@@ -1,13 +1,8 @@
 // What every judge of facts promises. Runs on the OpenAI client with a server of its own.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  JudgeFailed,
-  MOST_PAIRS,
-  type FactJudge,
-  type FactPair,
-  type JudgedFact,
-} from '../../src/providers/ports/fact-judge.ts'
+import { CallFailed } from '../../src/providers/ports/call-failed.ts'
+import { MOST_PAIRS, type FactJudge, type FactPair, type JudgedFact } from '../../src/providers/ports/fact-judge.ts'
 
 /** "Ada | lives in | Berlin" */
 export function fact(id: string, text: string): JudgedFact {
@@ -52,7 +47,7 @@ export function factJudgeContract(name: string, create: () => Promise<FactJudge>
       const pairs = Array.from({ length: MOST_PAIRS }, (_, i) => ({ a: long(`a${i}`), b: long(`b${i}`) }))
       const known = new Set(pairs.map(({ a, b }) => `${a.id} ${b.id}`))
       for (const { a, b } of await judge.judge(pairs)) expect(known).toContain(`${a} ${b}`)
-      await expect(judge.judge([...pairs, PAIRS[0]!])).rejects.toMatchObject({ name: 'JudgeFailed', retryable: false })
+      await expect(judge.judge([...pairs, PAIRS[0]!])).rejects.toMatchObject({ name: 'CallFailed', retryable: false })
     })
 
     it('stops for a signal, with its reason', async () => {
@@ -72,7 +67,7 @@ export function factJudgeContract(name: string, create: () => Promise<FactJudge>
       await closing.close()
       for (const pairs of [PAIRS, []]) {
         const failure: unknown = await closing.judge(pairs).catch((error: unknown) => error)
-        expect(failure).toBeInstanceOf(JudgeFailed)
+        expect(failure).toBeInstanceOf(CallFailed)
         expect(failure).toMatchObject({ message: expect.stringContaining('closed'), retryable: false })
       }
     })

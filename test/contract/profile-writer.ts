@@ -1,12 +1,8 @@
 // What every writer of profiles promises. Runs on the OpenAI client with a server of its own.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  ProfileWriterFailed,
-  type LearntFact,
-  type ProfileRequest,
-  type ProfileWriter,
-} from '../../src/providers/ports/profile-writer.ts'
+import { CallFailed } from '../../src/providers/ports/call-failed.ts'
+import { type LearntFact, type ProfileRequest, type ProfileWriter } from '../../src/providers/ports/profile-writer.ts'
 import { countInline } from '../../src/text/tokens.ts'
 
 /** "Ada | lives in | Berlin", observed on that day of May. */
@@ -101,7 +97,7 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
       await closing.close()
       for (const request of [REQUEST, { ...REQUEST, added: [] }]) {
         const failure: unknown = await closing.write(request).catch((error: unknown) => error)
-        expect(failure).toBeInstanceOf(ProfileWriterFailed)
+        expect(failure).toBeInstanceOf(CallFailed)
         expect(failure).toMatchObject({ message: expect.stringContaining('closed'), retryable: false })
       }
     })

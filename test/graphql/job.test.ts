@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startJobs } from '../../src/domain/background/jobs.ts'
-import { SummarizerFailed } from '../../src/providers/ports/summarizer.ts'
+import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { backends } from '../support/backend.ts'
 import { createFakeSummarizer, withSummarizer } from '../support/covering.ts'
 import { doubles } from '../support/automatic.ts'
@@ -32,7 +32,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     const model = createFakeSummarizer()
     let release = () => {}
     model.before = async () => {
-      if (model.asked.length === 1) throw new SummarizerFailed('The provider answered 503.', true)
+      if (model.asked.length === 1) throw new CallFailed('The provider answered 503.', true)
       await new Promise<void>((resolve) => (release = resolve))
     }
     const deps = { ...withSummarizer(clients.deps, model), log: { ...clients.deps.log, warn: () => {} } }

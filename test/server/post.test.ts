@@ -1,5 +1,5 @@
-// The short way of a POST tells what yoga tells: the same requests are sent to yoga alone and to the short way before
-// it, and status, headers and body compared; and that each takes the way that is meant for it.
+// The fast path of a POST answers as yoga does: the same requests are sent to yoga alone and to the fast path before it,
+// and status, headers and body are compared. Each request takes the path that is meant for it.
 
 import { createServer, request as httpRequest, type RequestListener } from 'node:http'
 import { once } from 'node:events'
@@ -29,7 +29,7 @@ const typed = (value: string): Sent => ({ headers: { 'content-type': value }, bo
 describe.each(backends.slice(0, 1))('a POST', (backend) => {
   const world = useWorld(backend)
   const ports = { short: 0, yoga: 0 }
-  /** Requests that yoga got behind the short way. */
+  /** Requests that the fast path handed to yoga. */
   let left = 0
   const close: (() => void)[] = []
 
@@ -82,7 +82,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
       setTimeout(() => sent.end(bytes.subarray(bytes.length >> 1)), 2)
     })
 
-  /** Both answers, the short way's after it has met the document; and whether yoga was spared the second time. */
+  /** Both responses, the fast path's after it knows the document; and whether yoga was bypassed the second time. */
   async function both(sent: Sent) {
     await send('short', sent)
     left = 0
@@ -110,7 +110,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['Accept of another', accept('application/json, text/plain, */*')],
     ['Accept with a stream behind', accept('application/json, text/event-stream')],
     ['null for what is not there', { body: { query: '{ conversation(key: "none") { id } }' } }],
-  ])('the short way, alike: %s', async (_, sent) => {
+  ])('the fast path answers as yoga: %s', async (_, sent) => {
     const { short, yoga, spared } = await both(sent)
     expect(short).toEqual(yoga)
     expect(short.status).toBe(200)
@@ -163,13 +163,13 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['a form', { headers: { 'content-type': 'application/x-www-form-urlencoded' }, raw: `query=${VIEWER}` }],
     ['a query in the address', { path: '/graphql?x=1', body: viewer }],
     ['another path', { path: '/nothing', body: viewer }],
-  ])("yoga's way, alike: %s", async (_, sent) => {
+  ])('yoga answers, with the fast path before it: %s', async (_, sent) => {
     const { short, yoga, spared } = await both(sent)
     expect(short).toEqual(yoga)
     expect(spared).toBe(false)
   })
 
-  test('what nobody expected is masked, and logged once', async () => {
+  test('an unexpected error is masked, and logged once', async () => {
     const { query } = world.deps.pool
     const log = vi.spyOn(world.deps.log, 'error').mockImplementation(() => {})
     const sent: Sent = { body: { query: '{ conversations { edges { cursor } } }' } }
@@ -186,7 +186,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     }
   })
 
-  test('a mutation is executed once, whichever way its answer goes', async () => {
+  test('a mutation is executed once, whichever path its result takes', async () => {
     const say = `mutation ($conversationId: ID!, $first: Int) {
       appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: "once" } }) {
         ... on Turn { conversation { turns(first: $first) { edges { cursor } } } }
@@ -208,7 +208,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     expect(JSON.parse(body).data.conversation.turnCount).toBe(3)
   })
 
-  test('a client that leaves before its body is there harms nobody', async () => {
+  test('a client that disconnects before its body is complete does no harm', async () => {
     const sent = httpRequest({
       host: '127.0.0.1',
       port: ports.short,
@@ -223,7 +223,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     expect((await send('short', { body: viewer })).status).toBe(200)
   })
 
-  test('no more documents are known than fit, and no long ones', async () => {
+  test('known documents are limited in number and in length', async () => {
     const known: KnownDocuments = new Map()
     const yoga = createYogaServer(world.deps, loadConfig({}), maskWith(world.deps), known)
     const ask = (query: string) => {

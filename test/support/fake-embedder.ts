@@ -1,6 +1,7 @@
 // An embedder that tests hold in their hands: it says what it was given, and fails when it is told to.
 
-import { EmbedderFailed, type Embedder } from '../../src/providers/ports/embedder.ts'
+import { CallFailed } from '../../src/providers/ports/call-failed.ts'
+import { type Embedder } from '../../src/providers/ports/embedder.ts'
 
 export type FakeEmbedder = Embedder & {
   /** The texts of each call that was answered. */
@@ -44,5 +45,5 @@ export function fakeEmbedder(name = `fake-${process.pid}-${++made}`, { dimension
   }
 }
 
-export const away = () => new EmbedderFailed('The provider does not answer.', true)
-export const refusal = () => new EmbedderFailed('The provider refuses that.', false)
+export const away = () => new CallFailed('The provider does not answer.', true)
+export const refusal = () => new CallFailed('The provider refuses that.', false)

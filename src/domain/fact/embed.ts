@@ -2,7 +2,8 @@
 // sentence, by which they are found. The facts to embed are found by query and embedding one twice changes nothing, so
 // any number of processes may do it. A text that cannot be embedded does not delay the others.
 
-import { EmbedderFailed, type Embedder } from '../../providers/ports/embedder.ts'
+import { CallFailed } from '../../providers/ports/call-failed.ts'
+import { type Embedder } from '../../providers/ports/embedder.ts'
 import {
   findUnembeddedFacts,
   readObjectVectors,
@@ -114,7 +115,7 @@ export async function embedFacts(
       made.push(...(await embedBatch(platform, embedder, batch, AbortSignal.timeout(PATIENCE_MS))).objects)
     }
   } catch (err) {
-    if (!(err instanceof EmbedderFailed) && (err as Error).name !== 'TimeoutError') throw err
+    if (!(err instanceof CallFailed) && (err as Error).name !== 'TimeoutError') throw err
     log.warn({ err, embedder: embedder.name }, 'facts could not be embedded; comparing them by their words')
   }
   return new Map([...made, ...(await readObjectVectors(pool, embedder.name, ids))])

@@ -3,8 +3,8 @@
 // repeat of what is known, or was once, is nothing new.
 
 import { z } from 'zod'
-import { NotFound, ProviderFailed } from '../../errors.ts'
-import { ExtractorFailed, type ExtractedFact } from '../../providers/ports/fact-extractor.ts'
+import { NotFound } from '../../errors.ts'
+import { type ExtractedFact } from '../../providers/ports/fact-extractor.ts'
 import type { Tx } from '../../store/db.ts'
 import {
   advanceExtraction,
@@ -18,6 +18,7 @@ import { readKnownFacts, readNames } from '../../store/sql/fact/read-active-fact
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
+import { askProvider } from '../ask-provider.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
@@ -54,24 +55,19 @@ async function find(
   signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
   if (told.length === 0) return []
-  try {
-    const { facts } = await extractor.extract(
-      told.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
-        id,
-        actor,
-        displayName: displayName ?? actor,
-        kind: lessTrusted(kind, kindOfRole(role))!,
-        text,
-        at: createdAt,
-      })),
-      { people: people.map(({ actor, displayName }) => displayName ?? actor), signal },
-    )
-    return facts
-  } catch (error) {
-    if (!(error instanceof ExtractorFailed)) throw error
-    log.warn({ err: error, extractor: extractor.name }, 'could not extract facts')
-    throw new ProviderFailed(error.message, error.retryable)
-  }
+  const turns = told.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
+    id,
+    actor,
+    displayName: displayName ?? actor,
+    kind: lessTrusted(kind, kindOfRole(role))!,
+    text,
+    at: createdAt,
+  }))
+  const names = people.map(({ actor, displayName }) => displayName ?? actor)
+  const { facts } = await askProvider(log, 'extract facts', extractor.name, () =>
+    extractor.extract(turns, { people: names, signal }),
+  )
+  return facts
 }
 
 /** What was found in a turn, with the actor whose turn it was. */

@@ -3,8 +3,8 @@
 // transaction that writes the outcome, if the facts are then as they were read.
 
 import { z } from 'zod'
-import { NotFound, ProviderFailed } from '../../errors.ts'
-import { JudgeFailed, MOST_PAIRS, type JudgedFact, type Verdict } from '../../providers/ports/fact-judge.ts'
+import { NotFound } from '../../errors.ts'
+import { MOST_PAIRS, type JudgedFact, type Verdict } from '../../providers/ports/fact-judge.ts'
 import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { readActiveFacts, readNames, type FactScope } from '../../store/sql/fact/read-active-facts.ts'
@@ -13,6 +13,7 @@ import { copyFactVectors, insertFacts, lockFacts, supersedeFacts } from '../../s
 import { withTransaction } from '../../store/tx.ts'
 import { getConversations } from '../conversation.ts'
 import type { FactDeps } from './deps.ts'
+import { askProvider } from '../ask-provider.ts'
 import { runsDue } from '../automatic-thresholds.ts'
 import { newId } from '../id.ts'
 import { between, id, name, parse } from '../input.ts'
@@ -58,16 +59,8 @@ async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: Abor
   const pairs = model ? openPairs(facts, MOST_PAIRS) : []
   if (!model || pairs.length === 0) return []
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
-  try {
-    return await model.judge(
-      pairs.map(({ a, b }) => ({ a: judged(byId.get(a)!), b: judged(byId.get(b)!) })),
-      signal,
-    )
-  } catch (error) {
-    if (!(error instanceof JudgeFailed)) throw error
-    deps.log.warn({ err: error, judge: model.name }, 'could not judge facts')
-    throw new ProviderFailed(error.message, error.retryable)
-  }
+  const asked = pairs.map(({ a, b }) => ({ a: judged(byId.get(a)!), b: judged(byId.get(b)!) }))
+  return askProvider(deps.log, 'judge facts', model.name, () => model.judge(asked, signal))
 }
 
 /** What is to become of the facts in scope, set by set. @throws ProviderFailed */

@@ -1,7 +1,8 @@
 // Embeds a batch for which one text must not stand in the way of the others: what cannot be embedded by itself gets no
 // vector. Unless the embedder is at fault: that is for the caller to wait out.
 
-import { EmbedderFailed, type Embedder } from '../../providers/ports/embedder.ts'
+import { CallFailed } from '../../providers/ports/call-failed.ts'
+import { type Embedder } from '../../providers/ports/embedder.ts'
 
 /** A text that any embedder that works can embed. */
 const PROBE = 'hello'
@@ -29,7 +30,7 @@ export async function embedTexts(
         signal,
       )
     } catch (error) {
-      if (signal.aborted || !(error instanceof EmbedderFailed) || error.retryable) throw error
+      if (signal.aborted || !(error instanceof CallFailed) || error.retryable) throw error
       if (!isProbed) await embedder.embed([PROBE], signal)
       isProbed = true
       if (places.length === 1) return refused(places[0]!, error)

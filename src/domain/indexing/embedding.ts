@@ -2,7 +2,8 @@
 // until it has, searches use the newest embedder that has, and both embed new turns. Then the vectors of older ones are
 // deleted. The tables say how far each embedder is, so any process continues where another stopped.
 
-import { EmbedderFailed, type Embedder } from '../../providers/ports/embedder.ts'
+import { CallFailed } from '../../providers/ports/call-failed.ts'
+import { type Embedder } from '../../providers/ports/embedder.ts'
 import {
   markFilled,
   readEmbedders,
@@ -24,7 +25,7 @@ export type Embedding = {
   nudge(conversationIds: Iterable<string>): void
   /** How far the chosen embedder is. */
   progress(): Promise<EmbeddingProgress>
-  /** Once, before the first search. @throws EmbedderFailed where its vectors do not match the stored ones */
+  /** Once, before the first search. @throws CallFailed where its vectors do not match the stored ones */
   start(): Promise<void>
   /** Stops the work under way, which the next start continues. */
   stop(): Promise<void>
@@ -138,7 +139,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
     const { name, dimension } = chosen
     const known = await registerEmbedder(pool, name, dimension)
     if (known === dimension) return
-    throw new EmbedderFailed(
+    throw new CallFailed(
       `The database has vectors of ${name} with ${known} components, and it now makes ${dimension}. `
         + `Set EMBEDDING_DIMENSIONS to ${known}, or choose another model.`,
       false,

@@ -2,8 +2,7 @@
 // Only facts for everyone are in it. What was erased leaves nothing behind: then it is made anew.
 
 import { z } from 'zod'
-import { NotAllowed, ProviderFailed } from '../../errors.ts'
-import { ProfileWriterFailed } from '../../providers/ports/profile-writer.ts'
+import { NotAllowed } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { readActiveFacts, readNames } from '../../store/sql/fact/read-active-facts.ts'
@@ -18,6 +17,7 @@ import {
 import { withTransaction } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
 import { BELIEVED, TRUST } from '../fact/trust.ts'
+import { askProvider } from '../ask-provider.ts'
 import { between, name, parse } from '../input.ts'
 import { runsDue } from '../automatic-thresholds.ts'
 import type { Viewer } from '../view.ts'
@@ -59,30 +59,24 @@ async function write(
   const added = active.filter(({ id }) => !told.has(id))
   // A model is asked only where there is something to say.
   if (previous && previous.madeBy === profileWriter.name && added.length + removed.length === 0) return previous
-  try {
-    const content = await profileWriter.write(
-      {
-        userId,
-        names,
-        previous: before,
-        removed,
-        maxTokens: PROFILE_TOKENS,
-        added: added.map(({ subject, predicate, object, observedAt, saidBy }) => ({
-          subject,
-          predicate,
-          object,
-          observedAt: observedAt.toISOString(),
-          believed: TRUST[saidBy] >= BELIEVED,
-        })),
-      },
-      signal,
-    )
-    return { content, madeBy: profileWriter.name }
-  } catch (error) {
-    if (!(error instanceof ProfileWriterFailed)) throw error
-    deps.log.warn({ err: error, writer: profileWriter.name }, 'could not write a profile')
-    throw new ProviderFailed(error.message, error.retryable)
+  const request = {
+    userId,
+    names,
+    previous: before,
+    removed,
+    maxTokens: PROFILE_TOKENS,
+    added: added.map(({ subject, predicate, object, observedAt, saidBy }) => ({
+      subject,
+      predicate,
+      object,
+      observedAt: observedAt.toISOString(),
+      believed: TRUST[saidBy] >= BELIEVED,
+    })),
   }
+  const content = await askProvider(deps.log, 'write a profile', profileWriter.name, () =>
+    profileWriter.write(request, signal),
+  )
+  return { content, madeBy: profileWriter.name }
 }
 
 /**

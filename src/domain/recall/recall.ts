@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import { EmbedderFailed } from '../../providers/ports/embedder.ts'
+import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { terms } from '../../text/words.ts'
 import { Role } from '../../store/generated/enums.ts'
 import { readScope, type ScopeConversation } from '../../store/sql/recall/read-scope.ts'
@@ -153,7 +153,7 @@ async function directionOf(deps: RecallDeps, text: string): Promise<SearchReques
     const [query] = await embedder.embed([text], AbortSignal.timeout(PATIENCE_MS))
     return query!.every((component) => component === 0) ? null : { embedder: embedder.name, query: query! }
   } catch (err) {
-    if (!(err instanceof EmbedderFailed) && (err as Error).name !== 'TimeoutError') throw err
+    if (!(err instanceof CallFailed) && (err as Error).name !== 'TimeoutError') throw err
     deps.log.warn({ err, embedder: embedder.name }, 'a query could not be embedded: it is answered by its words')
     return null
   }

@@ -2,8 +2,7 @@
 // conversation has not moved meanwhile. Nothing is locked while a model thinks. Steps may run twice, at once, or break off:
 // each committed turn without audience is covered by exactly one current summary, or by none, at any time.
 
-import { ProviderFailed } from '../../errors.ts'
-import { beginningOf, SummarizerFailed, type Said, type Summarizer } from '../../providers/ports/summarizer.ts'
+import { beginningOf, type Said, type Summarizer } from '../../providers/ports/summarizer.ts'
 import { readCompaction, readCurrentOf, type CompactionRow } from '../../store/sql/summary/read-compaction.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import {
@@ -13,6 +12,7 @@ import {
 } from '../../store/sql/summary/read-uncovered-turns.ts'
 import { writeSummary } from '../../store/sql/summary/write-summary.ts'
 import type { Platform } from '../platform.ts'
+import { askProvider } from '../ask-provider.ts'
 import { announceEntries } from '../publisher.ts'
 import { newId } from '../id.ts'
 import { saidIn, toSpanCandidate } from './said.ts'
@@ -77,14 +77,10 @@ async function make(
   maxTokens: number,
   stop?: AbortSignal,
 ): Promise<{ content: string; model: string }> {
-  try {
-    const { content, model } = await summarizer.summarize({ previous, turns, maxTokens }, stop)
-    return { content: await beginningOf(content, maxTokens, tokens.count), model }
-  } catch (error) {
-    if (!(error instanceof SummarizerFailed)) throw error
-    log.warn({ err: error, summarizer: summarizer.model }, 'could not summarise')
-    throw new ProviderFailed(error.message, error.retryable)
-  }
+  const { content, model } = await askProvider(log, 'summarise', summarizer.model, () =>
+    summarizer.summarize({ previous, turns, maxTokens }, stop),
+  )
+  return { content: await beginningOf(content, maxTokens, tokens.count), model }
 }
 
 /** In passes. A turn that alone is longer than one is cut. @throws ProviderFailed */

@@ -1,37 +1,20 @@
-// Asks any server that speaks OpenAI's POST /chat/completions for JSON, and insists: on answers in time, on replies
-// that can be read (a bad one is asked for once more), and on failures that say what to do. The key is in no message.
+// Asks any server that speaks OpenAI's POST /chat/completions for JSON. A reply that cannot be read is asked for once
+// more; failures name the next step. The key appears in no message.
 
-import { setTimeout as sleep } from 'node:timers/promises'
-import { createCalls, createClient, inTime } from './client.ts'
-import { explain, type Use } from './failure.ts'
+import { CallFailed } from '../ports/call-failed.ts'
+import { createCalls, type Calls, type Endpoint, type Patience } from './calls.ts'
 
-export type ChatSettings = {
-  /** Without a slash at its end. */
-  baseUrl: string
-  apiKey: string | undefined
-  model: string
-}
+export type ChatSettings = Endpoint & { model: string }
 
-/** Of what has prompts in files. */
+/** Of a provider that has prompts in files. */
 export type PromptedSettings = ChatSettings & {
-  /** Where the operator's own prompts lie. */
+  /** Directory of the operator's own prompts. */
   promptsDir?: string | undefined
 }
 
-export type Patience = {
-  /** For one request, from the first byte out to the last one in. */
-  timeoutMs: number
-  /** Further attempts after one that failed and may succeed later. */
-  retries: number
-  /** The pause before the first of them. It doubles. */
-  pauseMs: number
-}
-
 /** What lasts longer is left to the job queue. */
-const PATIENT: Patience = { timeoutMs: 60_000, retries: 2, pauseMs: 500 }
-/** A server that asks for a longer pause fails the call. */
-const LONGEST_PAUSE_MS = 20_000
-/** UTF-16 units of a reply. A model that does not stop is not believed. */
+const PATIENCE: Patience = { timeoutMs: 60_000, retries: 2, pauseMs: 500 }
+/** UTF-16 units of a reply. A longer one comes from a model that does not stop. */
 const LONGEST_REPLY = 1024 * 1024
 
 export type Message = { role: 'system' | 'user'; content: string }
@@ -39,76 +22,53 @@ export type Message = { role: 'system' | 'user'; content: string }
 /** A reply that is not what was asked for: worth asking again. */
 export class BadReply extends Error {}
 
-/** What a call is for, and how it fails. */
-type ChatUse<Failure extends Error> = Use<Failure> & {
-  /** What rejects after close. */
-  closed(): Failure
+/** What a provider asks a chat model for. */
+type ChatUse = {
+  /** The port, and the provider's name. */
+  port: string
+  name: string
+  /** What a reply should be, as in "a summary". */
+  noun: string
+  /** The variable that names the model. */
+  modelVariable: string
 }
 
-export const chatUse = <Failure extends Error>(
-  Failed: new (message: string, retryable: boolean) => Failure,
-  closed: () => Failure,
-  noun: string,
-  modelVariable: string,
-): ChatUse<Failure> => ({
-  failed: (message, retryable) => new Failed(message, retryable),
-  isFailure: (error): error is Failure => error instanceof Failed,
-  closed,
-  noun,
-  modelVariable,
-  advice: `Check ${modelVariable}.`,
-})
-
-type Chat = {
-  /** @throws the signal's reason, or what rejects after close: before anything is read or asked */
-  check(signal?: AbortSignal): void
+type Chat = Pick<Calls, 'check' | 'close'> & {
   /**
-   * What `read` makes of the JSON value that the model answers with. `read` throws BadReply where it is no good.
-   * @throws the failure of the use, or the reason of the signal that was aborted
+   * Returns what `read` makes of the JSON value that the model answers with. `read` throws BadReply for a value that it
+   * cannot use.
+   * @throws CallFailed, or the reason of the signal that was aborted
    */
   ask<T>(messages: Message[], read: (value: unknown) => T, signal?: AbortSignal): Promise<T>
-  /** Ends what runs; afterwards, ask rejects. May be called twice. */
-  close(): void
 }
 
-export function createChat<Failure extends Error>(
-  { model, baseUrl, apiKey }: ChatSettings,
-  use: ChatUse<Failure>,
-  patience: Patience = PATIENT,
-): Chat {
+export function createChat(settings: ChatSettings, use: ChatUse, patience: Patience = PATIENCE): Chat {
+  const { model, baseUrl } = settings
+  const { noun, modelVariable } = use
   const who = `openai:${model} at ${baseUrl}`
-  const client = createClient(baseUrl, apiKey)
-  const calls = createCalls(use.closed)
+  const words = { who, noun, modelVariable, advice: `Check ${modelVariable}.`, divides: false }
+  const calls = createCalls(settings, use, words, patience)
 
-  /** One request. Throws what the client throws, Unreachable, or BadReply. */
-  const attempt = (messages: Message[], stop: AbortSignal): Promise<unknown> =>
-    inTime(patience.timeoutMs, stop, async (signal) => {
-      const body = { model, messages, response_format: { type: 'json_object' as const } }
-      return jsonOf(await client.chat.completions.create(body, { signal }))
-    })
-
-  /** With retries; a bad reply has one. */
   async function insist<T>(messages: Message[], read: (value: unknown) => T, stop: AbortSignal): Promise<T> {
-    let bad = 0
-    for (let retry = 0; ;) {
+    const body = { model, messages, response_format: { type: 'json_object' as const } }
+    for (let bad = 1; ; bad++) {
       try {
-        return read(await attempt(messages, stop))
+        return await calls.request(async (client, signal) => {
+          try {
+            return read(jsonOf(await client.chat.completions.create(body, { signal })))
+          } catch (error) {
+            throw error instanceof SyntaxError ? new BadReply(error.message) : error
+          }
+        }, stop)
       } catch (error) {
-        stop.throwIfAborted()
-        if (error instanceof BadReply || error instanceof SyntaxError) {
-          if (++bad <= 1) continue
-          const why = error.message.replace(/\s+/g, ' ').trim().slice(0, 200)
-          throw use.failed(
-            `${who} answered twice with something that is not ${use.noun}: ${why}. `
-              + `Try again, or set a model that answers with JSON as ${use.modelVariable}.`,
-            true,
-          )
-        }
-        const explained = explain(error, who, apiKey, use)
-        const pause = explained.pauseMs ?? patience.pauseMs * 2 ** retry * (1 - Math.random() / 4)
-        if (!explained.isPassing || retry >= patience.retries || pause > LONGEST_PAUSE_MS) throw explained.failure
-        retry += 1
-        await sleep(pause, undefined, { signal: stop }).catch(() => stop.throwIfAborted())
+        if (!(error instanceof BadReply)) throw error
+        if (bad === 1) continue
+        const why = error.message.replace(/\s+/g, ' ').trim().slice(0, 200)
+        throw new CallFailed(
+          `${who} answered twice with something that is not ${noun}: ${why}. `
+            + `Try again, or set a model that answers with JSON as ${modelVariable}.`,
+          true,
+        )
       }
     }
   }
@@ -149,7 +109,7 @@ function jsonOf(reply: unknown): unknown {
   const content = (reply as { choices?: { message?: { content?: unknown } }[] } | null)?.choices?.[0]?.message?.content
   if (typeof content !== 'string') throw new BadReply('it has no message with text')
   if (content.length > LONGEST_REPLY) throw new BadReply('it is longer than a megabyte')
-  // Some models put it into a fence, whatever they are told.
+  // Some models put it into a fence, whatever the prompt says.
   const json = /^\s*```\w*\n([\s\S]*?)\n```\s*$/.exec(content)?.[1] ?? content
   try {
     return JSON.parse(json)

@@ -3,24 +3,9 @@
 // cannot be stored, are dropped; the rest is capped. A reply of another shape is refused as a whole.
 
 import { z } from 'zod'
-import {
-  acceptable,
-  closedExtractor,
-  ExtractorFailed,
-  type ExtractedFact,
-  type FactExtractor,
-  type ToldTurn,
-} from '../ports/fact-extractor.ts'
-import {
-  BadReply,
-  chatUse,
-  createChat,
-  fenced,
-  requestsOf,
-  type Message,
-  type Patience,
-  type PromptedSettings,
-} from './chat.ts'
+import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
+import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
+import type { Patience } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 
 /** Turns of one request, and UTF-16 units of their texts: a model reads few turns better than many. */
@@ -40,7 +25,7 @@ const replySchema = z.object({ facts: z.array(fact).max(REPLY_FACTS) })
 
 export function createOpenAiExtractor(settings: PromptedSettings, patience?: Patience): FactExtractor {
   const name = `openai:${settings.model}`
-  const use = chatUse(ExtractorFailed, () => closedExtractor(name), 'a list of facts', 'EXTRACTOR_MODEL')
+  const use = { port: 'extractor', name, noun: 'a list of facts', modelVariable: 'EXTRACTOR_MODEL' }
   const chat = createChat(settings, use, patience)
   return {
     name,

@@ -3,24 +3,10 @@
 // the worst that a hostile fact brings about is a wrong verdict on a pair that was asked. No id of ours leaves.
 
 import { z } from 'zod'
-import {
-  closedJudge,
-  JudgeFailed,
-  MOST_PAIRS,
-  type FactJudge,
-  type FactPair,
-  type Verdict,
-} from '../ports/fact-judge.ts'
-import {
-  BadReply,
-  chatUse,
-  createChat,
-  fenced,
-  requestsOf,
-  type Message,
-  type Patience,
-  type PromptedSettings,
-} from './chat.ts'
+import { CallFailed } from '../ports/call-failed.ts'
+import { MOST_PAIRS, type FactJudge, type FactPair, type Verdict } from '../ports/fact-judge.ts'
+import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
+import type { Patience } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 
 /** UTF-16 units of the pairs of one request. A pair is never cut: half a fact may say something else. */
@@ -44,14 +30,14 @@ const verdict = z.object({ pair: number, says })
 
 export function createOpenAiJudge(settings: PromptedSettings, patience?: Patience): FactJudge {
   const name = `openai:${settings.model}`
-  const use = chatUse(JudgeFailed, () => closedJudge(name), 'a list of verdicts', 'EXTRACTOR_MODEL')
+  const use = { port: 'judge', name, noun: 'a list of verdicts', modelVariable: 'EXTRACTOR_MODEL' }
   const chat = createChat(settings, use, patience)
   return {
     name,
     async judge(pairs, signal) {
       chat.check(signal)
       if (pairs.length > MOST_PAIRS) {
-        throw new JudgeFailed(`${pairs.length} pairs are too many for one call: give at most ${MOST_PAIRS}.`, false)
+        throw new CallFailed(`${pairs.length} pairs are too many for one call: give at most ${MOST_PAIRS}.`, false)
       }
       const verdicts: Verdict[] = []
       const prompt = await readPrompt('judge-facts', settings.promptsDir)

@@ -2,35 +2,29 @@
 // names the cause and the next step, without the key.
 
 import { APIConnectionError, APIError } from 'openai'
-import { EmbedderFailed } from '../ports/embedder.ts'
+import { CallFailed } from '../ports/call-failed.ts'
 
-/** What was asked for, and how that fails. */
-export type Use<Failure extends Error = Error> = {
-  failed(message: string, retryable: boolean): Failure
-  /** Whether it is such a failure already. */
-  isFailure(error: unknown): error is Failure
-  /** What should have come. */
+/** What a provider asks a server for, in the words of its failures. */
+export type Use = {
+  /** Begins every message: the model, and the address of the server. */
+  who: string
+  /** What a reply should be, as in "embeddings". */
   noun: string
   /** The variable that names the model. */
   modelVariable: string
   /** The next step where nothing better is known. */
   advice: string
+  /** Whether the provider sends less where the server finds a request too long. Then that is not tried again as it is. */
+  divides: boolean
 }
 
-const EMBEDDINGS: Use<EmbedderFailed> = {
-  failed: (message, retryable) => new EmbedderFailed(message, retryable),
-  isFailure: (error) => error instanceof EmbedderFailed,
-  noun: 'embeddings',
-  modelVariable: 'EMBEDDING_MODEL',
-  advice: 'Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS.',
-}
+/** The request, or a text in it, is longer than the server takes. */
+export class TooLong extends CallFailed {}
 
-export type Explained<Failure extends Error = EmbedderFailed> = {
-  failure: Failure
+export type Explained = {
+  failure: CallFailed
   /** The same request may succeed in a moment. */
   isPassing: boolean
-  /** The request, or a text in it, is longer than the server takes. */
-  isTooMuch: boolean
   /** Milliseconds to wait, where the server says so. */
   pauseMs: number | null
 }
@@ -39,7 +33,7 @@ export type Explained<Failure extends Error = EmbedderFailed> = {
  * As servers say it: OpenAI and vLLM "maximum context length", Ollama "input length exceeds", TEI "must have less than
  * 512 tokens" and "batch size 64 > maximum allowed", llama.cpp "too large to process" (with a 500).
  */
-const TOO_MUCH = /context length|input length|max(imum)?[ _]|too (long|large|many)|less than \d+ tokens/i
+const TOO_LONG = /context length|input length|max(imum)?[ _]|too (long|large|many)|less than \d+ tokens/i
 
 /** No answer came. */
 export class Unreachable extends Error {}
@@ -47,9 +41,8 @@ export class Unreachable extends Error {}
 const CHECK_URL = 'Check OPENAI_BASE_URL: with most servers it ends in /v1.'
 
 /** Something else answers at that address. */
-const somethingElse = <Failure extends Error>(who: string, { failed, noun }: Use<Failure>) =>
-  failed(`${who} answered, but not with ${noun}. ${CHECK_URL}`, false)
-export const notEmbeddings = (who: string) => somethingElse(who, EMBEDDINGS)
+export const wrongReply = ({ who, noun }: Use) =>
+  new CallFailed(`${who} answered, but not with ${noun}. ${CHECK_URL}`, false)
 
 const nextStep = (status: number, { modelVariable, advice }: Use): string =>
   status === 401 || status === 403
@@ -60,43 +53,32 @@ const nextStep = (status: number, { modelVariable, advice }: Use): string =>
         ? CHECK_URL
         : advice
 
-/** Explains what an attempt threw; `who` begins the text. What is no failure of the exchange is thrown again. */
-export function explain(error: unknown, who: string, apiKey: string | undefined): Explained
-export function explain<Failure extends Error>(
-  error: unknown,
-  who: string,
-  apiKey: string | undefined,
-  use: Use<Failure>,
-): Explained<Failure>
-export function explain(
-  error: unknown,
-  who: string,
-  apiKey: string | undefined,
-  use: Use = EMBEDDINGS,
-): Explained<Error> {
-  const said = (text: string) =>
+/** Explains what a request threw. What is no failure of the exchange is thrown again. */
+export function explain(error: unknown, use: Use, apiKey: string | undefined): Explained {
+  const { who } = use
+  const quoted = (text: string) =>
     text
       .replaceAll(apiKey || '\0', '***')
       .replace(/\s+/g, ' ')
       .slice(0, 300)
-  const lasting = (failure: Error) => ({ failure, isPassing: false, isTooMuch: false, pauseMs: null })
-  // An answer that is no good is not asked for twice.
-  if (use.isFailure(error)) return lasting(error)
-  if (error instanceof SyntaxError) return lasting(somethingElse(who, use))
+  const lasting = (failure: CallFailed) => ({ failure, isPassing: false, pauseMs: null })
+  // A reply that cannot be used is not asked for twice.
+  if (error instanceof CallFailed) return lasting(error)
+  if (error instanceof SyntaxError) return lasting(wrongReply(use))
   if (isConnection(error)) {
-    const text = `${who} cannot be reached: ${said(causeOf(error))}. Check that it runs, and OPENAI_BASE_URL.`
-    return { failure: use.failed(text, true), isPassing: true, isTooMuch: false, pauseMs: null }
+    const text = `${who} cannot be reached: ${quoted(causeOf(error))}. Check that it runs, and OPENAI_BASE_URL.`
+    return { failure: new CallFailed(text, true), isPassing: true, pauseMs: null }
   }
   if (!(error instanceof APIError)) throw error
   const { status = 0, headers, code } = error
   const isPassing = status === 408 || status === 409 || status === 429 || status >= 500
-  const isTooMuch = status === 413 || ([400, 422, 500].includes(status) && TOO_MUCH.test(error.message))
+  const isTooLong = status === 413 || ([400, 422, 500].includes(status) && TOO_LONG.test(error.message))
   const next = isPassing ? '' : ` ${nextStep(status, use)}`
+  const text = `${who} answered ${quoted(error.message).replace(/\.?$/, '.')}${next}`
   return {
-    failure: use.failed(`${who} answered ${said(error.message).replace(/\.?$/, '.')}${next}`, isPassing),
+    failure: isTooLong ? new TooLong(text, isPassing) : new CallFailed(text, isPassing),
     // A quota that is used up comes as 429, too, and does not come back in a moment.
-    isPassing: isPassing && code !== 'insufficient_quota',
-    isTooMuch,
+    isPassing: isPassing && code !== 'insufficient_quota' && !(isTooLong && use.divides),
     pauseMs: pauseOf(headers),
   }
 }

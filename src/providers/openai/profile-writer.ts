@@ -3,24 +3,9 @@
 // at the end of a line. Where nothing changed, nobody is asked.
 
 import { z } from 'zod'
-import {
-  BadReply,
-  chatUse,
-  createChat,
-  fenced,
-  requestsOf,
-  type Message,
-  type Patience,
-  type PromptedSettings,
-} from './chat.ts'
-import {
-  closedProfileWriter,
-  presentable,
-  ProfileWriterFailed,
-  type LearntFact,
-  type ProfileRequest,
-  type ProfileWriter,
-} from '../ports/profile-writer.ts'
+import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
+import { presentable, type LearntFact, type ProfileRequest, type ProfileWriter } from '../ports/profile-writer.ts'
+import type { Patience } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 import { beginningOf } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
@@ -39,7 +24,7 @@ export function createOpenAiProfileWriter(
   patience?: Patience,
 ): ProfileWriter {
   const name = `openai:${settings.model}`
-  const use = chatUse(ProfileWriterFailed, () => closedProfileWriter(name), 'a profile', 'EXTRACTOR_MODEL')
+  const use = { port: 'profile writer', name, noun: 'a profile', modelVariable: 'EXTRACTOR_MODEL' }
   const chat = createChat(settings, use, patience)
   return {
     name,

@@ -3,16 +3,10 @@
 // can pass for the prompt. A reply that cannot be used is asked for once more. The key appears in no message.
 
 import { z } from 'zod'
-import { BadReply, chatUse, createChat, fenced, type Message, type Patience, type PromptedSettings } from './chat.ts'
+import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'
+import type { Patience } from './calls.ts'
 import { readPrompt } from './prompt.ts'
-import {
-  beginningOf,
-  closedSummarizer,
-  oneLine,
-  SummarizerFailed,
-  type Summarizer,
-  type SummaryRequest,
-} from '../ports/summarizer.ts'
+import { beginningOf, oneLine, type Summarizer, type SummaryRequest } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
 const list = z.array(z.string()).default([])
@@ -25,7 +19,7 @@ export function createOpenAiSummarizer(
   patience?: Patience,
 ): Summarizer {
   const { model } = settings
-  const use = chatUse(SummarizerFailed, () => closedSummarizer(model), 'a summary', 'SUMMARIZER_MODEL')
+  const use = { port: 'summarizer', name: model, noun: 'a summary', modelVariable: 'SUMMARIZER_MODEL' }
   const chat = createChat(settings, use, patience)
   return {
     model,

@@ -1,11 +1,15 @@
-// How a call to a provider fails, whichever port it went through: each port has a class of its own.
+// How a call to a provider fails, whichever port it goes through.
 
-/** The message says why, and what to do. */
-export abstract class CallFailed extends Error {
-  /** The same call may succeed later. False where somebody must mend something first: a key, a model, a setting. */
+/** No result could be had from a provider; the message names the cause and the next step. */
+export class CallFailed extends Error {
+  override readonly name = 'CallFailed'
+  /** The same call may succeed later. False where somebody must correct something first: a key, a model, a setting. */
   readonly retryable: boolean
   constructor(message: string, retryable: boolean) {
     super(message)
     this.retryable = retryable
   }
 }
+
+/** What every call rejects with after close. `what` names the port, as in "embedder". */
+export const closedProvider = (what: string, name: string) => new CallFailed(`The ${what} ${name} is closed.`, false)

@@ -1,8 +1,6 @@
 // The port to embedders: text in, directions out. Two texts that mean alike have vectors with a high dot product, as
 // long as one embedder, of one name, made both: what embedders of different names made is never compared.
 
-import { CallFailed } from './call-failed.ts'
-
 /** Makes vectors of texts. Every embedder passes test/contract/embedder.test.ts. */
 export type Embedder = {
   /**
@@ -18,7 +16,7 @@ export type Embedder = {
    * One vector a text, in the order of the texts: of length 1, or all zeros where a text has no direction (it is empty,
    * or says nothing the model knows). Of long texts the beginning counts. All or nothing: where one text cannot be
    * embedded, none is.
-   * @throws EmbedderFailed, or the reason of the signal that was aborted
+   * @throws CallFailed, or the reason of the signal that was aborted
    */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>
   /** Ends what runs; afterwards, embed rejects. May be called twice. */
@@ -27,14 +25,6 @@ export type Embedder = {
 
 /** Components a vector may have: pgvector's HNSW index of half-precision vectors takes no more. */
 export const MOST_DIMENSIONS = 4000
-
-/** No vectors could be made; the message says why, and what to do. */
-export class EmbedderFailed extends CallFailed {
-  override readonly name = 'EmbedderFailed'
-}
-
-/** What embed rejects with after close. */
-export const closedEmbedder = (name: string) => new EmbedderFailed(`The embedder ${name} is closed.`, false)
 
 /** The sum of products: of unit vectors, the cosine of their angle. */
 export function dot(a: Float32Array, b: Float32Array): number {

@@ -1,8 +1,6 @@
 // The port to what extracts facts: turns in, statements out, each with the turn it was said in. It is given what was
 // said, and invents nothing: whatever an extractor answers, each fact names a turn it was given.
 
-import { CallFailed } from './call-failed.ts'
-
 /** A turn, as far as an extractor may know it. */
 export type ToldTurn = {
   id: string
@@ -37,7 +35,7 @@ export type FactExtractor = {
   /**
    * In the order of the turns; at most MOST_FACTS a turn, each text at most LONGEST_TEXT long, not empty, one line.
    * None where nothing is said for sure. Questions, hypotheses and quotations say nothing.
-   * @throws ExtractorFailed, or the reason of the signal that was aborted
+   * @throws CallFailed, or the reason of the signal that was aborted
    */
   extract(turns: readonly ToldTurn[], options?: ExtractOptions): Promise<{ facts: ExtractedFact[] }>
   /** Ends what runs; afterwards, extract rejects. May be called twice. */
@@ -48,14 +46,6 @@ export type FactExtractor = {
 export const MOST_FACTS = 16
 /** UTF-16 units of a subject and of a predicate, and of an object. */
 export const LONGEST_TEXT = { subject: 200, predicate: 200, object: 500 } as const
-
-/** No facts could be extracted; the message says why, and what to do. */
-export class ExtractorFailed extends CallFailed {
-  override readonly name = 'ExtractorFailed'
-}
-
-/** What extract rejects with after close. */
-export const closedExtractor = (name: string) => new ExtractorFailed(`The extractor ${name} is closed.`, false)
 
 /** What of the facts an extractor may answer: of known turns, in their order, each once, capped. */
 export function acceptable(facts: readonly ExtractedFact[], turns: readonly ToldTurn[]): ExtractedFact[] {

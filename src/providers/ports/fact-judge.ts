@@ -2,8 +2,6 @@
 // nothing against each other. It does not say who wins: so it can neither favour a fact nor close a circle. Whoever
 // asks checks the verdicts against what was asked.
 
-import { CallFailed } from './call-failed.ts'
-
 /** A fact, as far as a judge may know it. */
 export type JudgedFact = {
   id: string
@@ -26,7 +24,7 @@ export type FactJudge = {
   readonly name: string
   /**
    * At most MOST_PAIRS pairs. A pair may come back without a verdict: it stays open; or with several, which may differ.
-   * @throws JudgeFailed, or the reason of the signal that was aborted
+   * @throws CallFailed, or the reason of the signal that was aborted
    */
   judge(pairs: readonly FactPair[], signal?: AbortSignal): Promise<Verdict[]>
   /** Ends what runs; afterwards, judge rejects. May be called twice. */
@@ -35,11 +33,3 @@ export type FactJudge = {
 
 /** Pairs of one call. */
 export const MOST_PAIRS = 100
-
-/** No verdicts were given; the message says why, and what to do. */
-export class JudgeFailed extends CallFailed {
-  override readonly name = 'JudgeFailed'
-}
-
-/** What judge rejects with after close. */
-export const closedJudge = (name: string) => new JudgeFailed(`The judge ${name} is closed.`, false)

@@ -1,8 +1,6 @@
 // The port to what writes a user's profile with more skill than rules: the old profile and what is new in, a text for
 // models out. It is given what may be shown together, and invents nothing.
 
-import { CallFailed } from './call-failed.ts'
-
 /** A statement: somebody or something, what is said of it, and with regard to what. */
 type FactText = { subject: string; predicate: string; object: string }
 
@@ -38,21 +36,12 @@ export type ProfileWriter = {
   /**
    * The new profile, of at most `maxTokens`: lines of what can be shown, no control characters but line ends. Empty
    * where nothing is known, or no line fits. The old one, if need be shortened, where nothing was added or removed.
-   * @throws ProfileWriterFailed, or the reason of the signal that was aborted
+   * @throws CallFailed, or the reason of the signal that was aborted
    */
   write(request: ProfileRequest, signal?: AbortSignal): Promise<string>
   /** Ends what runs; afterwards, write rejects. May be called twice. */
   close(): Promise<void>
 }
-
-/** No profile could be written; the message says why, and what to do. */
-export class ProfileWriterFailed extends CallFailed {
-  override readonly name = 'ProfileWriterFailed'
-}
-
-/** What write rejects with after close. */
-export const closedProfileWriter = (name: string) =>
-  new ProfileWriterFailed(`The profile writer ${name} is closed.`, false)
 
 /** Control characters but line ends. */
 const CONTROLS = /[^\P{Cc}\n]+/gu

@@ -1,8 +1,6 @@
 // The port to what summarises: turns in, a text in their place out. What it is given is what was said, by whom and
 // when; what that may be shown to is not its business.
 
-import { CallFailed } from './call-failed.ts'
-
 /** Something that was said. */
 export type Said = { speaker: string; at: Date; text: string }
 
@@ -22,20 +20,21 @@ export type Summarizer = {
   /**
    * A text of at most `maxTokens` in the place of all that was given. Not empty where anything was said and a word
    * fits.
-   * @throws SummarizerFailed, or the reason of the signal that was aborted
+   * @throws CallFailed, or the reason of the signal that was aborted
    */
   summarize(request: SummaryRequest, signal?: AbortSignal): Promise<{ content: string; model: string }>
   /** Ends what runs; afterwards, summarize rejects. May be called twice. */
   close(): Promise<void>
 }
 
-/** No summary could be made; the message says why, and what to do. */
-export class SummarizerFailed extends CallFailed {
-  override readonly name = 'SummarizerFailed'
+/** The summarizers that conversations may name. */
+export type Summarizers = {
+  /** The server's own: for conversations that name none, or one that is not there any more. */
+  readonly standard: Summarizer
+  /** All of them, by the model's name. */
+  readonly byModel: ReadonlyMap<string, Summarizer>
+  close(): Promise<void>
 }
-
-/** What summarize rejects with after close. */
-export const closedSummarizer = (model: string) => new SummarizerFailed(`The summarizer ${model} is closed.`, false)
 
 /** On one line. */
 export const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim()

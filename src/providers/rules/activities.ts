@@ -4,7 +4,7 @@
 import { DESK_WORK } from './deeds.ts'
 import { KIN } from './lists.ts'
 import { properName, thing } from './objects.ts'
-import { AM, HAVE, I, rule, told, type Rule, type Told } from './patterns.ts'
+import { AM, HAVE, I, rule, told, type Rule, type Told } from './rule.ts'
 
 /** What takes weeks: as "I'm … a garden" and "I've been …". */
 const PROJECTS =

@@ -2,7 +2,7 @@
 // whenever it was: joining a choir does, watching a film does not. "it" and "there" are never what was done.
 
 import { thing } from './objects.ts'
-import type { Told } from './patterns.ts'
+import type { Told } from './rule.ts'
 import { readTime, RELATIVE } from './times.ts'
 
 const WE = "(?:i|we)(?:'ve| have)? (?:just |also |finally |recently |actually |even |both |all )*"

@@ -4,7 +4,7 @@
 import { dated, deed } from './deeds.ts'
 import { COUNTED, KIN } from './lists.ts'
 import { thing } from './objects.ts'
-import type { Told } from './patterns.ts'
+import type { Told } from './rule.ts'
 import { MONTHS, numberOf, readTime } from './times.ts'
 
 /** Plans, said to be such; and below, what is said as if it were going on, with a day to come. */

@@ -1,18 +1,14 @@
 // The offline extractor: rules over clauses, in English, no model and no network. It would rather miss a fact than make
 // one up; what it says of a clause it says of that clause alone, so the same turn gives the same facts, always.
 
-import {
-  acceptable,
-  closedExtractor,
-  type ExtractedFact,
-  type FactExtractor,
-  type ToldTurn,
-} from '../ports/fact-extractor.ts'
+import { closedProvider } from '../ports/call-failed.ts'
+import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
 import { ACTIVITIES, NAMED_RELATIVE } from './activities.ts'
 import { clausesOf, type Clause } from './clauses.ts'
 import { eventOf } from './events.ts'
 import { properName, thing } from './objects.ts'
-import { OF_KIN, RELATIVE_NAMED, RULES, type Rule, type Told } from './patterns.ts'
+import { OF_KIN, RELATIVE_NAMED, RULES } from './patterns.ts'
+import type { Rule, Told } from './rule.ts'
 import { VALUES } from './values.ts'
 import { createYield } from '../../yield.ts'
 
@@ -80,11 +76,11 @@ export function createRulesExtractor(): FactExtractor {
       for (const turn of turns) {
         await yieldIfDue()
         signal?.throwIfAborted()
-        if (closed) throw closedExtractor(NAME)
+        if (closed) throw closedProvider('extractor', NAME)
         facts.push(...factsOf(turn, names))
       }
       signal?.throwIfAborted()
-      if (closed) throw closedExtractor(NAME)
+      if (closed) throw closedProvider('extractor', NAME)
       return { facts: acceptable(facts, turns) }
     },
     async close() {

@@ -1,54 +1,12 @@
 // The rules of extraction: each a pattern over a clause in the first person, and what it says if it matches. Only what
 // lasts, is said plainly, and is understood without its neighbours. The first rule that matches a clause has it.
 
+import { LIKES } from './likes.ts'
 import { organisation, place, properName, thing, wholeName } from './objects.ts'
 import { COUNTED, JOBS, KIN, LANGUAGES, PLAYED, PROPERTIES, STATES } from './lists.ts'
+import { AM, HAVE, I, NOT, rule, told, type Rule, type Told } from './rule.ts'
 
-/** What a clause says of its subject; a null object says nothing. Confidence is 0 to 1. */
-export type Told = { predicate: string; object: string | null; confidence: number }
-/** Who says "I". */
-type Speaker = { name: string; isGreeting: boolean }
-/** The pattern is tried from the clause's beginning; `read` is given its groups, '' for those that did not match. */
-export type Rule = [pattern: RegExp, read: (match: string[], speaker: Speaker) => Told | Told[] | null]
-
-const ADV =
-  "(?:(?:'ve |have )?(?:really|absolutely|just|also|always|still|currently|now|only|totally|truly|actually|"
-  + 'mostly|usually|both|all|recently|finally|mainly|often|officially|simply|personally|definitely|'
-  + 'particularly|especially|sometimes|happily|quite|very|super|so|such) )*'
-export const I = `(?:i|we) ${ADV}`
-export const AM = `(?:i'm|i am|we're|we are) ${ADV}`
-export const HAVE = `(?:i've|i have|we've|we have)(?: just| recently| finally| now)?`
-const NOT = "(?:don't|do not|can't|cannot|can not|never|don't really|do not really|really don't)"
-const LIKE = '(?:like|love|enjoy|adore)'
 const LATELY = '(?: anymore| any more| any longer)'
-
-export const rule = (pattern: string, read: Rule[1]): Rule => [new RegExp(`^${pattern}`, 'iu'), read]
-export const told = (predicate: string, object: string | null, confidence = 0.9): Told => ({
-  predicate,
-  object,
-  confidence,
-})
-
-/** A moment, a thought or a matter at hand: nobody likes those for long. */
-const MOMENT = new RegExp(
-  String.raw`^(?:to (?:see|hear|know|think|say|ask|be|talk|chat|help|learn more|get|join|come|go)\b|how|when|`
-    + String.raw`the (?:way|fact|idea|sound|look|thought|photo|picture|pic|song|view|one|part|vibe|colou?rs?)|see|hear|`
-    + String.raw`seeing|hearing|knowing|being|having|getting|talking|chatting|catching|`
-    + String.raw`(?:some|a|two|three|both of) |and\b|'|a good\b)`,
-  'i',
-)
-/** "the theme" is one before us; "the sea" and "the Beatles" are for all. */
-const FOR_ALL = new RegExp(
-  String.raw`^the (?:\p{Lu}|sea|beach|ocean|outdoors|mountains?|countryside|cold|rain|snow|heat|sun|winter|summer|`
-    + String.raw`spring|autumn|fall|night|city|piano|guitar|violin|colou?r)`,
-  'u',
-)
-/** What one is said to like, unless it is somebody's idea or a moment. */
-function liking(text: string, { name }: Speaker): string | null {
-  if (MOMENT.test(text)) return null
-  if (/^the /i.test(text) && !FOR_ALL.test(text)) return null
-  return thing(text, name)
-}
 
 /** Names in a row: "Max and Moritz". */
 const namesIn = (text: string): string[] =>
@@ -203,32 +161,7 @@ export const RULES: Rule[] = [
     },
   ),
   // Likes
-  rule(
-    `my (?:all-time |absolute |all time |very )?fav(?:ou?rite|e)? ((?:[\\p{L}-]+ ?){1,4}?)(?:'s| is| are|`
-      + ` has always been| has to be)(?! (?:when|to see|how|that|probably)\\b) (.+)$`,
-    ([, topic, what], { name }) => {
-      const of = thing(topic!.trim(), name)
-      return of ? told(`favorite ${of} is`, thing(what!, name)) : null
-    },
-  ),
-  rule(
-    '(.+?) (?:is|are) my (?:all-time |absolute )?favou?rites? ((?:[\\p{L}-]+ ?){1,3})$',
-    ([, what, topic], { name }) => {
-      const of = thing(topic!.trim(), name)
-      return of && !/^(?:my|what|which|one)\b/i.test(what!) ? told(`favorite ${of} is`, thing(what!, name), 0.85) : null
-    },
-  ),
-  rule(`${I}prefer (.+)$`, ([, what], { name }) => told('prefers', liking(what!, { name, isGreeting: false }))),
-  rule(
-    `(?:i|we) (?:really |actually |personally )*(?:${NOT}(?: really)? ${LIKE}|(?:hate|dislike|detest|loathe|`
-      + `can't stand|cannot stand))(?: (?:the taste|the smell) of)? (.+)$`,
-    ([, what], speaker) => told('dislikes', liking(what!, speaker)),
-  ),
-  rule(
-    `(?:${I}${LIKE}|i(?:'m| am| have always been|'ve always been) (?:such )?a (?:big |huge |great )?(?:fan of|`
-      + `lover of)|${AM}(?:into|fond of|obsessed with|passionate about|keen on))(?: doing)? (.+)$`,
-    ([, what], speaker) => told('likes', liking(what!, speaker)),
-  ),
+  ...LIKES,
   rule(`${I}(?:play|practice) (?:the )?(${PLAYED})\\b`, ([, what]) => told('plays', what!.toLowerCase())),
   rule(`(?:i|we) (?:can )?(?:also |both )?speak (.+)$`, ([, what]) =>
     /\b(?:no|little|bit|not|some|broken|words?|learning)\b/i.test(what!)
@@ -293,7 +226,7 @@ export const RULES: Rule[] = [
 
 const third = (verb: string) => `${verb.toLowerCase()}${/(?:ch|sh|s)$/i.test(verb) ? 'es' : 's'}`
 
-/** How long it has lasted is told elsewhere: see rules-events.ts. */
+/** How long it has lasted is told elsewhere: see events.ts. */
 const LASTING = /\b(?:for|since) (?:\d|an?\b|one|two|three|four|five|six|seven|eight|nine|ten)/i
 
 /** "she/her" has no pronouns that point elsewhere. What is to be done is a goal or a dream, and nothing else. */

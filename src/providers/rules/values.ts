@@ -2,7 +2,7 @@
 // in. What matters must have a name of its own: "pottery" may, "the trip", "this" and "your words" may not.
 
 import { thing } from './objects.ts'
-import { AM, HAVE, I, rule, told, type Rule } from './patterns.ts'
+import { AM, HAVE, I, rule, told, type Rule } from './rule.ts'
 
 /** A statement within would make the topic half a sentence. */
 const FINITE = /\b(?:is|are|was|were|has|have|had|can|will|do|does|did|makes?|helps?|gets?|says?|means?|isn't|not)\b/i

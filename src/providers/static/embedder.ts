@@ -3,7 +3,8 @@
 // No network, no key, no native code. The words' vectors lie beside this file, made by pack-word-vectors.ts.
 
 import { readFile } from 'node:fs/promises'
-import { closedEmbedder, dot, unit, type Embedder } from '../ports/embedder.ts'
+import { closedProvider } from '../ports/call-failed.ts'
+import { dot, unit, type Embedder } from '../ports/embedder.ts'
 import { STOP_WORDS, words } from '../../text/words.ts'
 import { createYield } from '../../yield.ts'
 
@@ -50,7 +51,7 @@ export async function createStaticEmbedder(): Promise<Embedder> {
       for (const text of texts) {
         await yieldIfDue()
         signal?.throwIfAborted()
-        if (!vectors) throw closedEmbedder(NAME)
+        if (!vectors) throw closedProvider('embedder', NAME)
         made.push(embedWords(vectors, words(text.slice(0, READ_UNITS))))
       }
       return made

@@ -2,8 +2,9 @@
 // with its speaker, in the order they were said; a sentence that says again what was taken already is passed over. The
 // same turns give the same summary. No network, no key: nearness is that of the word vectors that recall uses, too.
 
+import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
-import { beginningOf, closedSummarizer, oneLine, type Said, type Summarizer } from '../ports/summarizer.ts'
+import { beginningOf, oneLine, type Said, type Summarizer } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
 export const EXTRACTIVE = 'extractive'
@@ -76,8 +77,8 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
     const sameness = candidates.map(() => 0)
     const open = new Set(candidates.keys())
     const chosen: number[] = []
-    let conversationId = maxTokens
-    while (open.size > 0 && conversationId > 0) {
+    let left = maxTokens
+    while (open.size > 0 && left > 0) {
       let best = -1
       let most = -Infinity
       for (const i of open) {
@@ -87,8 +88,8 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
       open.delete(best)
       // The line, and its break.
       const cost = (await tokens.count(candidates[best]!.line)) + 1
-      if (cost > conversationId) continue
-      conversationId -= cost
+      if (cost > left) continue
+      left -= cost
       chosen.push(best)
       for (const i of open) {
         if (candidates[i]!.line === candidates[best]!.line) open.delete(i)
@@ -102,7 +103,7 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
     model: EXTRACTIVE,
     async summarize({ previous, turns, maxTokens }, signal) {
       signal?.throwIfAborted()
-      if (closed) throw closedSummarizer(EXTRACTIVE)
+      if (closed) throw closedProvider('summarizer', EXTRACTIVE)
       const candidates = candidatesOf(previous, turns)
       // Of a line, the words after the speaker's name.
       const vectors = await embedder.embed(

@@ -4,7 +4,8 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { startThread } from '../../thread.ts'
-import { closedEmbedder, EmbedderFailed, unit, type Embedder } from '../ports/embedder.ts'
+import { CallFailed, closedProvider } from '../ports/call-failed.ts'
+import { unit, type Embedder } from '../ports/embedder.ts'
 import type { Answered, Asked, WorkerData } from './worker.ts'
 
 export type TransformersSettings = {
@@ -46,7 +47,9 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
     })
     const fail = (why: string) => {
       if (worker === started) worker = null
-      const failure = closed ? closedEmbedder(name) : new EmbedderFailed(`The thread of ${name} ended: ${why}.`, true)
+      const failure = closed
+        ? closedProvider('embedder', name)
+        : new CallFailed(`The thread of ${name} ended: ${why}.`, true)
       for (const { reject } of waiting.values()) reject(failure)
       waiting.clear()
     }
@@ -58,7 +61,7 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
   /** One message to the thread and back. An aborted one is computed all the same, for nobody. */
   async function ask(texts: string[], signal: AbortSignal | undefined): Promise<Float32Array[]> {
     signal?.throwIfAborted()
-    if (closed) throw closedEmbedder(name)
+    if (closed) throw closedProvider('embedder', name)
     worker ??= start()
     const id = next++
     let abort = () => {}
@@ -81,7 +84,7 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
     batch: BATCH,
     async embed(texts, signal) {
       signal?.throwIfAborted()
-      if (closed) throw closedEmbedder(name)
+      if (closed) throw closedProvider('embedder', name)
       const vectors: Float32Array[] = texts.map(() => new Float32Array(dimension))
       const said = texts.flatMap((whole, at) => {
         const text = whole.trim().slice(0, READ_UNITS).toWellFormed()
@@ -108,28 +111,28 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
 function split({ dims, data }: { dims: number[]; data: Float32Array }, count: number, dimension: number, name: string) {
   const made = dims.at(-1)!
   if (dims.length !== 2 || dims[0] !== count || data.length !== count * made) {
-    throw new EmbedderFailed(`${name} makes no vectors: its answer is of the shape ${dims.join(' × ')}.`, false)
+    throw new CallFailed(`${name} makes no vectors: its answer is of the shape ${dims.join(' × ')}.`, false)
   }
   if (made !== dimension) {
-    throw new EmbedderFailed(
+    throw new CallFailed(
       `${name} makes vectors of ${made} components, not of ${dimension}. `
         + `Set EMBEDDING_DIMENSIONS=${made}, or another EMBEDDING_MODEL.`,
       false,
     )
   }
   if (!data.every(Number.isFinite)) {
-    throw new EmbedderFailed(`${name} made a vector with components that are no numbers.`, false)
+    throw new CallFailed(`${name} made a vector with components that are no numbers.`, false)
   }
   return Array.from({ length: count }, (_, i) => unit(data.slice(i * made, (i + 1) * made)))
 }
 
-function explain({ problem, message }: { problem: string; message: string }, model: string): EmbedderFailed {
+function explain({ problem, message }: { problem: string; message: string }, model: string): CallFailed {
   if (problem === 'not installed') {
-    return new EmbedderFailed(`EMBEDDER=transformers needs a package that is not installed: ${INSTALL}`, false)
+    return new CallFailed(`EMBEDDER=transformers needs a package that is not installed: ${INSTALL}`, false)
   }
   const cause = message.replace(/\s+/g, ' ').replace(/\.$/, '').slice(0, 300)
   const said = `The model ${JSON.stringify(model)} cannot be used: ${cause}.`
   return problem === 'unreachable'
-    ? new EmbedderFailed(`${said} It is fetched from huggingface.co once; EMBEDDING_MODEL may be a directory.`, true)
-    : new EmbedderFailed(`${said} Check EMBEDDING_MODEL: a model with ONNX files, or a directory of one.`, false)
+    ? new CallFailed(`${said} It is fetched from huggingface.co once; EMBEDDING_MODEL may be a directory.`, true)
+    : new CallFailed(`${said} Check EMBEDDING_MODEL: a model with ONNX files, or a directory of one.`, false)
 }

@@ -10,7 +10,8 @@ import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stre
 import { openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
-import { ExtractorFailed, type ExtractedFact, type ToldTurn } from '../../../src/providers/ports/fact-extractor.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import { type ExtractedFact, type ToldTurn } from '../../../src/providers/ports/fact-extractor.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 
@@ -226,7 +227,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
     await tenant.say(conversationId, 'ada', 'I live in Rome.')
-    const down = withExtractor(() => Promise.reject(new ExtractorFailed('It is down.', true)))
+    const down = withExtractor(() => Promise.reject(new CallFailed('It is down.', true)))
     await expect(extractFacts(down, tenant.as('ada'), { conversationId })).rejects.toMatchObject({
       code: 'PROVIDER_FAILED',
       retryable: true,

@@ -8,7 +8,8 @@ import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
 import { readEvents } from '../../../src/domain/event/event.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
-import { JudgeFailed, type FactJudge } from '../../../src/providers/ports/fact-judge.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import { type FactJudge } from '../../../src/providers/ports/fact-judge.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
@@ -228,7 +229,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     it('changes nothing where it fails', async () => {
       const ada = world.tenant().as('ada')
       await recordFacts(world.deps, ada, { userId: 'ada', facts })
-      const deps = withJudge(() => Promise.reject(new JudgeFailed('It is down.', true)))
+      const deps = withJudge(() => Promise.reject(new CallFailed('It is down.', true)))
       await expect(reconcileFacts(deps, ada, { userId: 'ada' })).rejects.toMatchObject({
         code: 'PROVIDER_FAILED',
         retryable: true,

@@ -9,7 +9,8 @@ import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
 import { getProfiles } from '../../../src/domain/profile/profile.ts'
 import { refreshUserProfile } from '../../../src/domain/profile/refresh.ts'
-import { ProfileWriterFailed, type ProfileRequest } from '../../../src/providers/ports/profile-writer.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import { type ProfileRequest } from '../../../src/providers/ports/profile-writer.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 
@@ -140,7 +141,7 @@ describe.each(backends)('profiles on $name', (backend) => {
       const viewer = world.tenant().as('ada')
       await recordFacts(world.deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
       const { content } = await refreshUserProfile(world.deps, viewer, { userId: 'ada' })
-      const down = withWriter(() => Promise.reject(new ProfileWriterFailed('It is down.', true)))
+      const down = withWriter(() => Promise.reject(new CallFailed('It is down.', true)))
       await expect(refreshUserProfile(down, viewer, { userId: 'ada' })).rejects.toMatchObject({
         code: 'PROVIDER_FAILED',
         retryable: true,

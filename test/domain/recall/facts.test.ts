@@ -8,7 +8,7 @@ import { recordFacts, retractFact, type RecordFactsInput } from '../../../src/do
 import { recall, type RecallInput } from '../../../src/domain/recall/recall.ts'
 import { summarize } from '../../../src/domain/summary/compact.ts'
 import { appendTurns } from '../../../src/domain/turn/append.ts'
-import { EmbedderFailed } from '../../../src/providers/ports/embedder.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
 import { embedded, embeddedFacts, textOf } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
@@ -94,7 +94,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
   it('by words where the query cannot be embedded', async () => {
     await embeddedFacts(world.deps, await tell(['Ada | likes | papayas']))
     const { deps } = world
-    const down = { ...deps.embedding.searched(), embed: () => Promise.reject(new EmbedderFailed('down', true)) }
+    const down = { ...deps.embedding.searched(), embed: () => Promise.reject(new CallFailed('down', true)) }
     const without = { ...deps, embedding: { ...deps.embedding, searched: () => down } }
     const { hits, plan } = await recall(without, tenant.as('eve'), { query: 'a papaya', conversationId })
     expect(hits).toMatchObject([{ similarity: null, textScore: 1, memory: { kind: 'FACT' } }])

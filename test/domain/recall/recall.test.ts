@@ -10,7 +10,7 @@ import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streamin
 import { openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { InvalidInput, NotFound } from '../../../src/errors.ts'
-import { EmbedderFailed } from '../../../src/providers/ports/embedder.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
 import { embedded, textOf } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
@@ -200,7 +200,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     const { deps } = world
     const down = {
       ...deps.embedding.searched(),
-      embed: () => Promise.reject(new EmbedderFailed('the provider is down', true)),
+      embed: () => Promise.reject(new CallFailed('the provider is down', true)),
     }
     const warnings: string[] = []
     const without = {

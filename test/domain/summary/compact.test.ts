@@ -11,7 +11,7 @@ import { getCoveringSummaries, getSummaries } from '../../../src/domain/summary/
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { ProviderFailed } from '../../../src/errors.ts'
-import { SummarizerFailed } from '../../../src/providers/ports/summarizer.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
@@ -282,7 +282,7 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('writes nothing where the model fails, and says so', async () => {
     await say(60)
-    model.before = () => Promise.reject(new SummarizerFailed('The model is tired.', true))
+    model.before = () => Promise.reject(new CallFailed('The model is tired.', true))
     const failure: unknown = await compact(deps, tenant.as('ada'), { conversationId }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(ProviderFailed)
     expect(failure).toMatchObject({ retryable: true, message: 'The model is tired.' })

@@ -7,7 +7,7 @@ import { compact, compactDue, summarize } from '../../../src/domain/summary/comp
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { DomainError } from '../../../src/errors.ts'
-import { SummarizerFailed } from '../../../src/providers/ports/summarizer.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld } from '../../support/world.ts'
@@ -135,7 +135,7 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
     const chance = randomOf(1)
     model.before = async () => {
       const at = chance()
-      if (at < 0.05) throw new SummarizerFailed('The model is tired.', true)
+      if (at < 0.05) throw new CallFailed('The model is tired.', true)
       if (at < 0.1) throw new Error('crash')
       if (at < 0.4) await new Promise((resolve) => setTimeout(resolve, 3))
     }

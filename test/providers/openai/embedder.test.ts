@@ -2,8 +2,10 @@
 // The contract of all embedders is in test/contract/.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { dot, EmbedderFailed, unit, type Embedder } from '../../../src/providers/ports/embedder.ts'
-import { createOpenAiEmbedder, type OpenAiSettings, type Patience } from '../../../src/providers/openai/embedder.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import { dot, unit, type Embedder } from '../../../src/providers/ports/embedder.ts'
+import type { Patience } from '../../../src/providers/openai/calls.ts'
+import { createOpenAiEmbedder, type OpenAiSettings } from '../../../src/providers/openai/embedder.ts'
 import {
   createFakeOpenAi,
   encoded,
@@ -30,7 +32,7 @@ async function open(limits: FakeLimits = {}): Promise<void> {
 function client(settings: Partial<OpenAiSettings> = {}, patience: Partial<Patience> = {}): Embedder {
   const embedder = createOpenAiEmbedder(
     { baseUrl: server.url, apiKey: KEY, model: 'some-model', dimension: 8, shortens: false, ...settings },
-    { timeoutMs: 2_000, retries: 2, ...patience },
+    { timeoutMs: 2_000, retries: 2, pauseMs: 500, ...patience },
   )
   undo.push(() => embedder.close())
   return embedder
@@ -41,8 +43,8 @@ const failureOf = async (embedding: Promise<unknown>) => {
     () => null,
     (error: unknown) => error,
   )
-  expect(failure).toBeInstanceOf(EmbedderFailed)
-  return failure as EmbedderFailed
+  expect(failure).toBeInstanceOf(CallFailed)
+  return failure as CallFailed
 }
 const vectorOf = (text: string, dimension = 8) => unit(Float32Array.from(fakeVector(text, dimension)))
 /** The vector of each text is that of the fake for it. */

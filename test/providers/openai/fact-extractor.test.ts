@@ -4,12 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  ExtractorFailed,
-  MOST_FACTS,
-  type FactExtractor,
-  type ToldTurn,
-} from '../../../src/providers/ports/fact-extractor.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import { MOST_FACTS, type FactExtractor, type ToldTurn } from '../../../src/providers/ports/fact-extractor.ts'
 import { createOpenAiExtractor } from '../../../src/providers/openai/fact-extractor.ts'
 import { createFakeChat, says, status, type ChatMisdeed, type FakeChat } from '../../support/fake-chat.ts'
 
@@ -47,8 +43,8 @@ const failureOf = async (request: Promise<unknown>) => {
     () => null,
     (error: unknown) => error,
   )
-  expect(failure).toBeInstanceOf(ExtractorFailed)
-  return failure as ExtractorFailed
+  expect(failure).toBeInstanceOf(CallFailed)
+  return failure as CallFailed
 }
 
 describe('what the model is asked', () => {

@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { JudgeFailed, type FactJudge, type FactPair } from '../../../src/providers/ports/fact-judge.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import { type FactJudge, type FactPair } from '../../../src/providers/ports/fact-judge.ts'
 import { createOpenAiJudge } from '../../../src/providers/openai/fact-judge.ts'
 import { fact } from '../../contract/fact-judge.ts'
 import { createFakeChat, quotedIn, says, status, type ChatMisdeed, type FakeChat } from '../../support/fake-chat.ts'
@@ -44,8 +45,8 @@ const failureOf = async (request: Promise<unknown>) => {
     () => null,
     (error: unknown) => error,
   )
-  expect(failure).toBeInstanceOf(JudgeFailed)
-  return failure as JudgeFailed
+  expect(failure).toBeInstanceOf(CallFailed)
+  return failure as CallFailed
 }
 
 describe('what the model is asked', () => {

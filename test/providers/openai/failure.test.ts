@@ -1,12 +1,13 @@
 // Reading failures: which pass, which are a matter of length, and what is said. Whole exchanges are in
-// openai-embedder.test.ts.
+// embedder.test.ts.
 
 import { APIError } from 'openai'
 import { describe, expect, it } from 'vitest'
-import { explain } from '../../../src/providers/openai/failure.ts'
+import { explain, TooLong, type Use } from '../../../src/providers/openai/failure.ts'
 
+const use: Use = { who: 'It', noun: 'embeddings', modelVariable: 'EMBEDDING_MODEL', advice: 'Check it.', divides: true }
 const answered = (status: number, message: string, headers: Record<string, string> = {}) =>
-  explain(APIError.generate(status, { error: { message } }, undefined, new Headers(headers)), 'It', undefined)
+  explain(APIError.generate(status, { error: { message } }, undefined, new Headers(headers)), use, undefined)
 
 describe('what is too much', () => {
   it.each([
@@ -18,7 +19,7 @@ describe('what is too much', () => {
     [422, 'batch size 64 > maximum allowed batch size 32'],
     [500, 'input is too large to process. increase the physical batch size'],
   ])('is known by %i %s', (status, message) => {
-    expect(answered(status, message).isTooMuch).toBe(true)
+    expect(answered(status, message)).toMatchObject({ failure: expect.any(TooLong), isPassing: false })
   })
 
   it.each([
@@ -27,8 +28,13 @@ describe('what is too much', () => {
     [500, 'out of memory'],
     [503, 'too many requests'],
   ])('is not meant by %i %s', (status, message) => {
-    expect(answered(status, message).isTooMuch).toBe(false)
+    expect(answered(status, message).failure).not.toBeInstanceOf(TooLong)
   })
+})
+
+it('a request that is too long is sent again where nobody sends less, if the server may mean something else', () => {
+  const error = APIError.generate(500, { error: { message: 'too large to process' } }, undefined, new Headers())
+  expect(explain(error, { ...use, divides: false }, undefined).isPassing).toBe(true)
 })
 
 describe('a pause', () => {
@@ -54,6 +60,6 @@ describe('what is said', () => {
 
   it('of a bug of ours is nothing: it is thrown again', () => {
     const bug = new TypeError('x is not a function')
-    expect(() => explain(bug, 'It', undefined)).toThrow(bug)
+    expect(() => explain(bug, use, undefined)).toThrow(bug)
   })
 })

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOpenAiProfileWriter } from '../../../src/providers/openai/profile-writer.ts'
-import { ProfileWriterFailed, type ProfileWriter } from '../../../src/providers/ports/profile-writer.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import { type ProfileWriter } from '../../../src/providers/ports/profile-writer.ts'
 import { countInline } from '../../../src/text/tokens.ts'
 import { learnt, REQUEST } from '../../contract/profile-writer.ts'
 import { createFakeChat, quotedIn, says, status, type ChatMisdeed, type FakeChat } from '../../support/fake-chat.ts'
@@ -35,8 +36,8 @@ const failureOf = async (request: Promise<unknown>) => {
     () => null,
     (error: unknown) => error,
   )
-  expect(failure).toBeInstanceOf(ProfileWriterFailed)
-  return failure as ProfileWriterFailed
+  expect(failure).toBeInstanceOf(CallFailed)
+  return failure as CallFailed
 }
 
 describe('what the model is asked', () => {

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOpenAiSummarizer } from '../../../src/providers/openai/summarizer.ts'
-import { SummarizerFailed, type Summarizer, type SummaryRequest } from '../../../src/providers/ports/summarizer.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import { type Summarizer, type SummaryRequest } from '../../../src/providers/ports/summarizer.ts'
 import { countInline } from '../../../src/text/tokens.ts'
 import { createFakeChat, says, status, SUMMARY, type ChatMisdeed, type FakeChat } from '../../support/fake-chat.ts'
 
@@ -38,8 +39,8 @@ const failureOf = async (request: Promise<unknown>) => {
     () => null,
     (error: unknown) => error,
   )
-  expect(failure).toBeInstanceOf(SummarizerFailed)
-  return failure as SummarizerFailed
+  expect(failure).toBeInstanceOf(CallFailed)
+  return failure as CallFailed
 }
 
 describe('what the model is asked', () => {

@@ -2,7 +2,8 @@
 // embedders is in test/contract/.
 
 import { afterEach, describe, expect, it } from 'vitest'
-import { dot, EmbedderFailed, unit, type Embedder } from '../../../src/providers/ports/embedder.ts'
+import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import { dot, unit, type Embedder } from '../../../src/providers/ports/embedder.ts'
 import { createTransformersEmbedder } from '../../../src/providers/transformers/embedder.ts'
 import { fakeVector } from '../../support/fake-openai.ts'
 
@@ -23,8 +24,8 @@ const failureOf = async (embedding: Promise<unknown>) => {
     () => null,
     (error: unknown) => error,
   )
-  expect(failure).toBeInstanceOf(EmbedderFailed)
-  return failure as EmbedderFailed
+  expect(failure).toBeInstanceOf(CallFailed)
+  return failure as CallFailed
 }
 
 describe('the embedder through transformers.js', () => {

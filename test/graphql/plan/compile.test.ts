@@ -1,18 +1,19 @@
-// A plan answers as the executor of graphql-js does, or gives up, or is none: the same documents by both.
+// A document has the same result by its plan as by yoga's executor: data, errors, their order and places.
 
 import {
   buildSchema,
-  execute,
   GraphQLObjectType,
   GraphQLScalarType,
   parse,
   validate,
   type DocumentNode,
+  type ExecutionResult,
   type GraphQLFieldResolver,
+  type GraphQLResolveInfo,
 } from 'graphql'
-import { createYoga, type Plugin } from 'graphql-yoga'
+import { createYoga } from 'graphql-yoga'
 import { describe, expect, test } from 'vitest'
-import { planQuery, usePlans } from '../../src/graphql/plan.ts'
+import { compileQuery, NotPlain } from '../../../src/graphql/plan/compile.ts'
 
 const schema = buildSchema(/* GraphQL */ `
   scalar Any
@@ -50,6 +51,12 @@ const schema = buildSchema(/* GraphQL */ `
     failLate: String!
     error: Any
     noList: [Int]
+    set: [Int]
+    badSize: Int
+    badMethod: String
+    must(filter: Filter!): String
+    several: String
+    severalLate: String
     nothing: Thing
     named: Named
     checked: Checked
@@ -66,7 +73,8 @@ const schema = buildSchema(/* GraphQL */ `
     things: [Thing]
     either: Either
     fail: String
-    counted: String
+    must: Thing!
+    size: Int
   }
   type Mutation {
     thing: Thing
@@ -86,32 +94,50 @@ const thing = (depth = 2): object => ({
   matrix: [[1, null], null],
   things: depth ? [thing(depth - 1), thing(depth - 1)] : [],
   noList: 'text',
+  set: new Set([1, 2]),
+  badSize: 'large',
+  badMethod: () => {
+    throw new Error('no')
+  },
   error: new Error('no'),
   method: () => 'called',
   later: new Promise((resolve) => setTimeout(() => resolve(depth ? thing(depth - 1) : null), 1)),
   laterList: [Promise.resolve(depth ? thing(depth - 1) : null), null],
 })
-let counted = 0
 const resolvers: Record<string, Record<string, GraphQLFieldResolver<never, never>>> = {
   Query: {
     thing: () => thing(),
+    must: () => null,
     things: async () => [thing(), null, thing(0)],
     fail: () => {
-      throw new Error('no')
-    },
-    counted: () => {
-      counted += 1
       throw new Error('no')
     },
   },
   Thing: {
     echo: (_, args: object) => JSON.stringify(args),
-    info: (_, __, ___, info) => info.fieldName,
+    info: (_, __, ___, { schema: own, fragments, operation, fieldNodes, path, ...info }) =>
+      JSON.stringify([
+        own === schema,
+        Object.keys(fragments),
+        operation.kind,
+        fieldNodes.length,
+        pathOf(path),
+        String(info.returnType),
+        info.parentType.name,
+        info.fieldName,
+        info.rootValue,
+        info.variableValues,
+      ]),
     fail: () => {
       throw new Error('no')
     },
     reject: () => Promise.reject(new Error('late')),
     failLate: async () => null,
+    must: () => 'must',
+    several: () => {
+      throw new AggregateError([new Error('one'), new Error('two')])
+    },
+    severalLate: () => Promise.reject(new AggregateError([new Error('one'), new Error('two')])),
   },
 }
 for (const [type, fields] of Object.entries(resolvers)) {
@@ -122,11 +148,24 @@ for (const [type, fields] of Object.entries(resolvers)) {
 ;(schema.getType('Checked') as GraphQLObjectType).isTypeOf = () => true
 ;(schema.getType('Any') as GraphQLScalarType).serialize = (value) => value
 
-const planOf = (document: DocumentNode) => planQuery(schema, document, document.definitions[0] as never)
+type Path = GraphQLResolveInfo['path']
+const pathOf = (path: Path | undefined): unknown[] => (path ? [...pathOf(path.prev), path.key, path.typename] : [])
+
+const planOf = (document: DocumentNode) => compileQuery(schema, document, document.definitions[0] as never)
 const valid = (query: string) => {
   const document = parse(query)
   expect(validate(schema, document)).toEqual([])
   return document
+}
+
+const { execute } = createYoga({ schema, logging: false, maskedErrors: false }).getEnveloped({})
+
+/** The result of a query by the executor, and by its plan. */
+async function both(query: string, variables?: object) {
+  const document = valid(query)
+  const args = { variableValues: variables as never, contextValue: {}, rootValue: { size: 3 } }
+  const expected = (await execute({ schema, document, ...args })) as ExecutionResult
+  return { expected, planned: await planOf(document)(args) }
 }
 
 describe('a plan', () => {
@@ -145,6 +184,7 @@ describe('a plan', () => {
       things { name later { name later { name later { name } } } laterList { size } size }
     }`,
     ],
+    ['a property of the root value', '{ size }'],
     ['nothing', '{ thing { nothing { name } later { later { later { id } } } things { things { things { id } } } } }'],
     [
       'fragments',
@@ -155,13 +195,49 @@ describe('a plan', () => {
     ['arguments', '{ thing { echo(filter: { colour: RED }, text: null) other: echo things { echo(filter: {}) } } }'],
     ['variables', 'query ($f: Filter, $t: String = "d") { thing { echo(filter: $f, text: $t) } }', { f: { size: 9 } }],
     ['variables that are not given', 'query ($f: Filter, $t: String) { thing { echo(filter: $f, text: $t) } }'],
+    ['a method', '{ thing { method } }'],
+    ['a resolver that reads its info', '{ thing { info } }'],
+    ['a list that is no array', '{ thing { set } }'],
     ['variables within', 'query ($c: Colour) { thing { echo(filter: { colour: $c }) } }', { c: 'RED' }],
-  ])('answers as the executor: %s', async (_, query, variables) => {
-    const document = valid(query)
-    const data = await planOf(document)!({}, variables as never)
-    const expected = await execute({ schema, document, variableValues: variables as never, contextValue: {} })
+  ])('has the result of the executor: %s', async (_, query, variables) => {
+    const { expected, planned } = await both(query, variables)
     expect(expected.errors).toBeUndefined()
-    expect(JSON.stringify({ data })).toBe(JSON.stringify(expected))
+    expect(JSON.stringify(planned)).toBe(JSON.stringify(expected))
+  })
+
+  test.each<[string, string, object?]>([
+    ['an error', '{ fail }'],
+    ['an error within', '{ thing { reject fail } }'],
+    ['errors in some items of a list', '{ things { later { fail } laterList { reject name } } }'],
+    ['a late error, and another one before it', '{ thing { reject things { later { reject } } id required } }'],
+    ['null where none may be', '{ thing { required } }'],
+    ['null where none may be, late', '{ thing { later { failLate } } }'],
+    ['null where none may be, in a list', '{ things { name things { required } } }'],
+    ['null for all', '{ must { name } }'],
+    ['an error beside one that makes their parent null', '{ thing { reject things { required } } fail }'],
+    [
+      'late errors of several fields, one of which ends the others',
+      '{ thing { failLate things { failLate } reject } }',
+    ],
+    ['an error as a value', '{ thing { error } }'],
+    ['a value that is no list', '{ thing { noList } }'],
+    ['an error of a method', '{ thing { badMethod } }'],
+    ['a value that its type refuses', '{ thing { badSize id } }'],
+    ['an argument that is null', 'query ($f: Filter = {}) { thing { name must(filter: $f) } }', { f: null }],
+    ['several errors of one field', '{ thing { several name severalLate } }'],
+  ])('fails as the executor does: %s', async (_, query, variables) => {
+    const { expected, planned } = await both(query, variables)
+    expect(expected.errors?.length).toBeGreaterThan(0)
+    expect(JSON.stringify(planned)).toBe(JSON.stringify(expected))
+    // An unhandled rejection would fail the run.
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  })
+
+  test.each<[string, string, object?]>([
+    ['of the wrong type', 'query ($f: Filter) { thing { echo(filter: $f) } }', { f: 7 }],
+    ['missing', 'query ($f: Filter!) { thing { echo(filter: $f) } }'],
+  ])('leaves variables to the executor: %s', (_, query, variables) => {
+    expect(planOf(valid(query))({ variableValues: variables as never })).toBeNull()
   })
 
   test.each([
@@ -182,65 +258,5 @@ describe('a plan', () => {
         (_, index) => `fragment F${index} on Thing { a: later { ...F${index + 1} } b: later { ...F${index + 1} } }`,
       ).join(' ')}`,
     ],
-  ])('there is none of %s', (_, query) => expect(planOf(valid(query))).toBeNull())
-
-  test.each<[string, string, object?]>([
-    ['an error', '{ fail }'],
-    ['an error within', '{ thing { reject fail } }'],
-    ['a late error, and another one before it', '{ thing { reject things { later { reject } } id required } }'],
-    ['null where none may be', '{ thing { required } }'],
-    ['null where none may be, late', '{ thing { later { failLate } } }'],
-    ['an error as a value', '{ thing { error } }'],
-    ['no list where one must be', '{ thing { noList } }'],
-    ['a method', '{ thing { method } }'],
-    ['a resolver that looks at its info', '{ thing { info } }'],
-    ['a variable of the wrong type', 'query ($f: Filter) { thing { echo(filter: $f) } }', { f: 7 }],
-    ['a variable that is missing', 'query ($f: Filter!) { thing { echo(filter: $f) } }'],
-  ])('gives up at %s', async (_, query, variables) => {
-    await expect((async () => planOf(valid(query))!({}, variables as never))()).rejects.toThrow()
-    // A rejection that nobody waits for would end the process, and fails the run.
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  })
-})
-
-/** Counts what comes to the executor. */
-const counting = (count: () => void): Plugin => ({
-  onExecute({ executeFn, setExecuteFn }) {
-    setExecuteFn((args) => {
-      count()
-      return executeFn(args)
-    })
-  },
-})
-
-test('yoga executes by plan what is asked again, and by its executor what the plan gives up', async () => {
-  let executed = 0
-  const yoga = createYoga({
-    schema,
-    logging: false,
-    plugins: [
-      counting(() => {
-        executed += 1
-      }),
-      usePlans(),
-    ],
-  })
-  const ask = async (query: string) => {
-    executed = 0
-    const response = await yoga.fetch('http://x/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query }),
-    })
-    return { executed, body: await response.json() }
-  }
-  const first = await ask('{ thing { name } }')
-  expect(first).toEqual({ executed: 1, body: { data: { thing: { name: 'a' } } } })
-  for (const _ of [1, 2]) expect(await ask('{ thing { name } }')).toEqual({ ...first, executed: 0 })
-
-  const { body } = await ask('{ counted }')
-  expect(body).toMatchObject({ data: { counted: null }, errors: [{ path: ['counted'] }] })
-  expect(counted).toBe(1)
-  expect(await ask('{ counted }')).toEqual({ executed: 1, body })
-  expect(counted).toBe(3)
+  ])('there is none of %s', (_, query) => expect(() => planOf(valid(query))).toThrow(NotPlain))
 })

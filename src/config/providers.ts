@@ -1,0 +1,64 @@
+// The variables of the providers, as the registry lists them: which there are, how they read in the documentation, and
+// what they come to.
+
+import type { z } from 'zod'
+import { oneOf } from '../fields.ts'
+import type { Entry, Problem } from '../providers/entry.ts'
+import { KINDS, type EmbedderSettings, type FactSettings, type SummarizerSettings } from '../providers/registry.ts'
+
+type AnyEntry = Entry<unknown, never, unknown>
+type Kind = { variable: string; does: string; entries: Record<string, AnyEntry> }
+type Environment = Record<string, unknown>
+
+const kinds: Kind[] = Object.values(KINDS)
+
+/** The variables of a kind but for the one that chooses, each once, in the order of its entries. */
+const fieldsOf = ({ entries }: Kind): Record<string, z.ZodType> =>
+  Object.assign({}, ...Object.values(entries).map(({ variables }) => variables)) as Record<string, z.ZodType>
+
+/** `a`, `b` (built in) or `c`. */
+function listed(entries: Kind['entries']): string {
+  const names = Object.entries(entries).map(([name, { note }]) => `\`${name}\`${note ? ` (${note})` : ''}`)
+  return [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
+}
+
+const shapeOf = (kind: Kind): Record<string, z.ZodType> => {
+  const names = Object.keys(kind.entries)
+  const choice = oneOf(...names)
+    .prefault(names[0]!)
+    .describe(`${kind.does}: ${listed(kind.entries)}.`)
+  return { [kind.variable]: choice, ...fieldsOf(kind) }
+}
+
+/** The variables of all providers, those of a kind behind the one that chooses. */
+export const providerVariables = Object.assign({}, ...kinds.map(shapeOf)) as Record<string, z.ZodType>
+
+/** Whether providers of several kinds read it. Then it need not be of use to the one that was chosen of a kind. */
+const isShared = (name: string) => kinds.filter((kind) => name in fieldsOf(kind)).length > 1
+
+function* problemsOf(kind: Kind, env: Environment): Generator<Problem> {
+  const { variable, entries } = kind
+  const chosen = entries[env[variable] as string]!
+  for (const name of Object.keys(fieldsOf(kind))) {
+    if (name in chosen.variables || isShared(name) || env[name] === undefined) continue
+    const users = Object.keys(entries).filter((each) => name in entries[each]!.variables)
+    const choices = users.map((each) => `${variable}=${each}`).join(' and ')
+    yield [name, `is for ${choices}: set that too, or unset this`]
+  }
+  yield* chosen.problems(env)
+}
+
+/** For each kind: the names of its variables, and what is wrong with them together where each alone is right. */
+export const providerChecks = kinds.map((kind) => ({
+  variables: Object.keys(shapeOf(kind)),
+  problems: (env: Environment) => problemsOf(kind, env),
+}))
+
+const settingsOf = ({ variable, entries }: Kind, env: Environment) => entries[env[variable] as string]!.settings(env)
+
+/** The chosen providers, and what each is made with. */
+export const providersOf = (env: Environment) => ({
+  embedder: settingsOf(KINDS.embedder, env) as EmbedderSettings,
+  summarizer: settingsOf(KINDS.summarizer, env) as SummarizerSettings,
+  extractor: settingsOf(KINDS.extractor, env) as FactSettings,
+})

@@ -1,0 +1,63 @@
+// Makes yoga execute repeated queries by a plan. A query without one, or with variables that do not fit, falls back to
+// yoga's executor before any resolver has run; a debug log and a counter report it. A plan that has begun is never given
+// up, so no resolver runs twice.
+
+import {
+  getOperationAST,
+  OperationTypeNode,
+  type DocumentNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql'
+import type { Plugin } from 'graphql-yoga'
+import type { Log } from '../../domain/platform.ts'
+import { compileQuery, NotPlain, type Plan } from './compile.ts'
+
+export type PlanPlugin = Plugin & {
+  /** Repeated queries since the start, each counted once for each execution. */
+  readonly executions: { planned: number; fallback: number }
+}
+
+/** Plans are made when a query comes for the second time, and live as long as yoga keeps the parsed document. */
+export function usePlans(log: Pick<Log, 'debug'>): PlanPlugin {
+  const plans = new WeakMap<OperationDefinitionNode, Plan | NotPlain>()
+  const seen = new WeakSet<OperationDefinitionNode>()
+  const executions = { planned: 0, fallback: 0 }
+
+  const fallBack = (operation: OperationDefinitionNode, reason: string) => {
+    executions.fallback += 1
+    const details = { operation: operation.name?.value, reason, fallbacks: executions.fallback }
+    log.debug(details, 'executing a query without a plan')
+  }
+
+  return {
+    executions,
+    onExecute({ args: { schema, document, operationName }, executeFn, setExecuteFn }) {
+      const operation = getOperationAST(document, operationName)
+      if (operation?.operation !== OperationTypeNode.QUERY) return
+      if (!seen.has(operation)) return void seen.add(operation)
+      let plan = plans.get(operation)
+      if (!plan) plans.set(operation, (plan = planOf(schema, document, operation)))
+      if (plan instanceof NotPlain) return fallBack(operation, plan.message)
+      const run = plan
+      setExecuteFn((args) => {
+        const result = run(args)
+        if (result) {
+          executions.planned += 1
+          return result
+        }
+        fallBack(operation, 'variables that do not fit')
+        return executeFn(args)
+      })
+    },
+  }
+}
+
+function planOf(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): Plan | NotPlain {
+  try {
+    return compileQuery(schema, document, operation)
+  } catch (error) {
+    if (error instanceof NotPlain) return error
+    throw error
+  }
+}

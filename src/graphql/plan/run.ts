@@ -1,0 +1,196 @@
+// Runs a plan. Values are completed, errors located and nulls propagated as yoga's executor (@graphql-tools/executor)
+// does it, in the same order, so that a document has the same result with and without a plan. No resolver is called
+// twice for a field, whatever it does. Code that runs for every field makes no closures: under tsx each costs as much as
+// the field itself (esbuild's keepNames).
+
+import {
+  defaultFieldResolver,
+  GraphQLError,
+  locatedError,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLFieldResolver,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql'
+
+/** The place of a value in the result. */
+export type Path = GraphQLResolveInfo['path']
+
+/** What all runs of a plan have in common. */
+export type Planned = {
+  schema: GraphQLSchema
+  operation: OperationDefinitionNode
+  fragments: Record<string, FragmentDefinitionNode>
+}
+
+type Variables = Record<string, unknown>
+
+/** One execution of a plan. */
+export type Run = {
+  planned: Planned
+  rootValue: unknown
+  contextValue: unknown
+  variables: Variables
+  /** Arguments by the number of their step, coerced when first needed: the same for every object of a list. */
+  args: Variables[]
+  errors: GraphQLError[]
+}
+
+/** A field of the schema, as a document selects it. */
+export type Field = { name: string; parent: GraphQLObjectType; type: GraphQLOutputType; nodes: readonly FieldNode[] }
+
+/** Turns a resolved value into a part of the result, or a promise of it. Throws, or rejects, for a field error. */
+export type Complete = (value: unknown, run: Run, path: Path | undefined) => unknown
+
+/** How to complete values of one type. */
+export type Completion = { complete: Complete; isLeaf: boolean; isRequired: boolean }
+
+/** One field of a selection set. */
+export type Step = {
+  /** Its name in the result. */
+  key: string
+  /** The property that holds its value; null where `resolve` has to be called. */
+  property: string | null
+  resolve: GraphQLFieldResolver<unknown, unknown>
+  argsOf(run: Run): Variables
+  field: Field
+  completion: Completion
+}
+
+/** The fourth argument of resolvers. */
+const infoOf = (
+  { name, parent, type, nodes }: Field,
+  { planned: { schema, operation, fragments }, rootValue, variables }: Run,
+  path: Path,
+): GraphQLResolveInfo => ({
+  fieldName: name,
+  fieldNodes: nodes,
+  returnType: type,
+  parentType: parent,
+  path,
+  schema,
+  fragments,
+  rootValue,
+  operation,
+  variableValues: variables,
+})
+
+type Source = Record<string, unknown>
+const isObjectLike = (value: unknown): value is Source => typeof value === 'object' && value !== null
+
+export const isPromise = (value: unknown): value is Promise<unknown> =>
+  isObjectLike(value) && typeof value.then === 'function'
+
+function keysOf(path: Path): (string | number)[] {
+  const keys: (string | number)[] = []
+  for (let at: Path | undefined = path; at !== undefined; at = at.prev) keys.push(at.key)
+  return keys.reverse()
+}
+
+/** null in the place of what failed; throws the located error where null is not allowed there. */
+function fail(error: unknown, { nodes }: Field, isRequired: boolean, run: Run, path: Path): null {
+  const located = locatedError(error, nodes, keysOf(path))
+  if (isRequired) throw located
+  run.errors.push(located)
+  return null
+}
+
+/** As `fail`, with the executor's rule for resolvers: each part of an AggregateError is an error of its own. */
+function failField(error: unknown, field: Field, isRequired: boolean, run: Run, path: Path): null {
+  const all: unknown[] = error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error]
+  for (const each of all) fail(each, field, isRequired, run, path)
+  return null
+}
+
+/** The value of a property, as graphql's default resolver reads it: methods are called. */
+function propertyOf(source: unknown, property: string, step: Step, run: Run, parent: Path | undefined): unknown {
+  if (!isObjectLike(source) && typeof source !== 'function') return undefined
+  const value: unknown = (source as Source)[property]
+  if (typeof value !== 'function') return value
+  const info = infoOf(step.field, run, pathTo(parent, step))
+  return defaultFieldResolver(source, step.argsOf(run), run.contextValue, info)
+}
+
+const pathTo = (prev: Path | undefined, { key, field }: Step): Path => ({ prev, key, typename: field.parent.name })
+
+/**
+ * The completed field, or a promise of it. Throws, or rejects, where null may not stand there. Most fields are leaves
+ * that are plain properties: those need a path only when they fail.
+ */
+function fieldOf(step: Step, source: unknown, run: Run, parent: Path | undefined): unknown {
+  const { property, field, completion } = step
+  const { complete, isLeaf, isRequired } = completion
+  let path = isLeaf && property !== null ? undefined : pathTo(parent, step)
+  try {
+    const value =
+      property === null
+        ? step.resolve(source, step.argsOf(run), run.contextValue, infoOf(field, run, path!))
+        : propertyOf(source, property, step, run, parent)
+    const done = isPromise(value) ? value.then((each) => complete(each, run, path)) : complete(value, run, path)
+    if (!isPromise(done)) return done
+    path ??= pathTo(parent, step)
+    return done.then(undefined, (error) => failField(error, field, isRequired, run, path!))
+  } catch (error) {
+    return failField(error, field, isRequired, run, path ?? pathTo(parent, step))
+  }
+}
+
+/** Completes an object: its fields in the order of the selection, those that come late put in their places. */
+export const objectOf =
+  (steps: readonly Step[]): Complete =>
+  (source, run, path) => {
+    const result: Source = {}
+    const late: Promise<void>[] = []
+    try {
+      for (const step of steps) {
+        const { key } = step
+        const done = fieldOf(step, source, run, path)
+        // A late value is put into the place that its key has now.
+        result[key] = done
+        if (isPromise(done)) late.push(done.then((value) => void (result[key] = value)))
+      }
+    } catch (error) {
+      // The others may fail, too: a rejection without a handler would end the process.
+      if (late.length === 0) throw error
+      return Promise.all(late).finally(() => {
+        throw error
+      })
+    }
+    if (late.length === 0) return result
+    return (late.length === 1 ? late[0]! : Promise.all(late)).then(() => result)
+  }
+
+const isIterable = (value: unknown): value is Iterable<unknown> =>
+  isObjectLike(value) && typeof (value as { [Symbol.iterator]?: unknown })[Symbol.iterator] === 'function'
+
+/** Completes a list, item by item. An item that fails is null, where items may be null. */
+export const listOf =
+  ({ complete, isLeaf, isRequired }: Completion, field: Field): Complete =>
+  (value, run, path) => {
+    if (!isIterable(value)) {
+      const name = `${field.parent.name}.${field.name}`
+      throw new GraphQLError(`Expected Iterable, but did not find one for field "${name}".`)
+    }
+    let isLate = false
+    const result: unknown[] = []
+    for (const item of value) {
+      let at: Path | undefined = isLeaf ? undefined : { prev: path, key: result.length, typename: undefined }
+      try {
+        let done = isPromise(item) ? item.then((each) => complete(each, run, at)) : complete(item, run, at)
+        if (isPromise(done)) {
+          isLate = true
+          const own = (at ??= { prev: path, key: result.length, typename: undefined })
+          done = done.then(undefined, (error) => fail(error, field, isRequired, run, own))
+        }
+        result.push(done)
+      } catch (error) {
+        at ??= { prev: path, key: result.length, typename: undefined }
+        result.push(fail(error, field, isRequired, run, at))
+      }
+    }
+    return isLate ? Promise.all(result) : result
+  }

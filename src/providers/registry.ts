@@ -1,0 +1,234 @@
+// Every provider, in one entry each: the variables that it reads, the settings they become, how it is made, and, of an
+// embedder, which stored vectors it made. Configuration and its documentation derive from the entries. An entry imports
+// its adapter only to make one, so that code that was not chosen is not loaded.
+
+import type { z } from 'zod'
+import type { TokenCounter } from '../text/tokens.ts'
+import type { Entry, StoredEmbedder } from './entry.ts'
+import type { OpenAiSettings } from './openai/embedder.ts'
+import type { ChatSettings } from './openai/chat.ts'
+import { CallFailed } from './ports/call-failed.ts'
+import type { Embedder } from './ports/embedder.ts'
+import type { FactServices } from './ports/fact-services.ts'
+import type { Summarizer, Summarizers } from './ports/summarizer.ts'
+import type { TransformersSettings } from './transformers/embedder.ts'
+import { TRIAL_MS, tryOut, type TrialLog } from './try-out.ts'
+import {
+  canShorten,
+  chatModel,
+  EMBEDDING,
+  EMBEDDING_MODELS,
+  embeddingModel,
+  embeddingProblems,
+  keyProblems,
+  OPENAI,
+} from './variables.ts'
+
+/** An embedder is tried out when it is made: what the operator has to correct stops the start. */
+type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = Entry<
+  Settings,
+  TrialLog,
+  Embedder,
+  Variables
+> & {
+  /**
+   * The settings that make the embedder of stored vectors again; null where they are not its own, or settings are
+   * missing. `chosen` are its settings where it is also the embedder of today, else null.
+   */
+  recognise(stored: StoredEmbedder, chosen: Settings | null): Settings | null
+}
+
+/** These two only give an entry its type. */
+const embedder = <Settings, Variables extends z.ZodRawShape = z.ZodRawShape>(
+  entry: EmbedderEntry<Settings, Variables>,
+) => entry
+const provider = <Settings, Made, Variables extends z.ZodRawShape = z.ZodRawShape>(
+  entry: Entry<Settings, Lent, Made, Variables>,
+) => entry
+
+/** What the process lends to summarizers and fact services. `words`, the static embedder, stays the caller's to close. */
+export type Lent = { words: Embedder; tokens: TokenCounter; promptsDir?: string | undefined }
+
+const NONE = { variables: {}, problems: () => [] }
+const OPENAI_EMBEDDING = { ...OPENAI, ...EMBEDDING }
+
+/** The first one is the default. */
+export const embedders = {
+  static: embedder<{ kind: 'static' }>({
+    ...NONE,
+    note: 'built in',
+    settings: () => ({ kind: 'static' }),
+    create: async () => (await import('./static/embedder.ts')).createStaticEmbedder(),
+    recognise: ({ name }) => (name.startsWith('static-') ? { kind: 'static' } : null),
+  }),
+
+  openai: embedder<{ kind: 'openai' } & OpenAiSettings, typeof OPENAI_EMBEDDING>({
+    variables: OPENAI_EMBEDDING,
+    *problems(env) {
+      yield* keyProblems(env)
+      yield* embeddingProblems(env, EMBEDDING_MODELS.openai)
+    },
+    settings(env) {
+      const { model, dimension } = embeddingModel(env, EMBEDDING_MODELS.openai)
+      const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey } = env
+      return { kind: 'openai', baseUrl, apiKey, model, dimension, shortens: canShorten(model) }
+    },
+    async create(settings, log) {
+      const { createOpenAiEmbedder } = await import('./openai/embedder.ts')
+      const impatient = createOpenAiEmbedder(settings, { timeoutMs: TRIAL_MS, retries: 0, pauseMs: 0 })
+      try {
+        await tryOut(impatient, log)
+      } finally {
+        await impatient.close()
+      }
+      return createOpenAiEmbedder(settings)
+    },
+    // Named openai:MODEL:DIMENSION. The address and the key are those of today.
+    recognise({ name, dimension }, chosen) {
+      const model = /^openai:(.*):[^:]*$/.exec(name)?.[1]
+      return model && chosen ? { ...chosen, model, dimension, shortens: canShorten(model) } : null
+    },
+  }),
+
+  transformers: embedder<{ kind: 'transformers' } & TransformersSettings, typeof EMBEDDING>({
+    variables: EMBEDDING,
+    problems: (env) => embeddingProblems(env, EMBEDDING_MODELS.transformers),
+    settings: (env) => ({ kind: 'transformers', ...embeddingModel(env, EMBEDDING_MODELS.transformers) }),
+    async create(settings, log) {
+      const { createTransformersEmbedder } = await import('./transformers/embedder.ts')
+      const embedder = createTransformersEmbedder(settings)
+      await tryOut(embedder, log)
+      return embedder
+    },
+    // Named transformers:MODEL.
+    recognise({ name, dimension }) {
+      const model = /^transformers:(.*)$/.exec(name)?.[1]
+      return model === undefined ? null : { kind: 'transformers', model, dimension }
+    },
+  }),
+}
+
+const summarizing = chatModel('SUMMARIZER_MODEL', 'The model that `openai` summarises with.', 'extractive')
+
+/** The first one is the default, and always there: conversations may name it. */
+export const summarizers = {
+  extractive: provider<{ kind: 'extractive' }, Summarizer>({
+    ...NONE,
+    note: 'built in: their own sentences',
+    settings: () => ({ kind: 'extractive' }),
+    async create(_, { words, tokens }) {
+      const { createExtractiveSummarizer } = await import('./static/extractive-summarizer.ts')
+      return createExtractiveSummarizer(words, tokens)
+    },
+  }),
+
+  openai: provider<{ kind: 'openai' } & ChatSettings, Summarizer, typeof summarizing.variables>({
+    ...summarizing,
+    async create(settings, { tokens, promptsDir }) {
+      const { createOpenAiSummarizer } = await import('./openai/summarizer.ts')
+      return createOpenAiSummarizer({ ...settings, promptsDir }, tokens)
+    },
+  }),
+}
+
+const extracting = chatModel('EXTRACTOR_MODEL', 'The model that `openai` does it with.', 'rules')
+
+/** The first one is the default. */
+export const factServices = {
+  rules: provider<{ kind: 'rules' }, FactServices>({
+    ...NONE,
+    note: 'built in, for English',
+    settings: () => ({ kind: 'rules' }),
+    async create() {
+      const extractor = (await import('./rules/fact-extractor.ts')).createRulesExtractor()
+      return { extractor, judge: null, profileWriter: null, close: () => extractor.close() }
+    },
+  }),
+
+  openai: provider<{ kind: 'openai' } & ChatSettings, FactServices, typeof extracting.variables>({
+    ...extracting,
+    async create(settings, { tokens, promptsDir }) {
+      const [{ createOpenAiExtractor }, { createOpenAiJudge }, { createOpenAiProfileWriter }] = await Promise.all([
+        import('./openai/fact-extractor.ts'),
+        import('./openai/fact-judge.ts'),
+        import('./openai/profile-writer.ts'),
+      ])
+      const chat = { ...settings, promptsDir }
+      const extractor = createOpenAiExtractor(chat)
+      const judge = createOpenAiJudge(chat)
+      const profileWriter = createOpenAiProfileWriter(chat, tokens)
+      return {
+        extractor,
+        judge,
+        profileWriter,
+        async close() {
+          for (const each of [extractor, judge, profileWriter]) await each.close()
+        },
+      }
+    },
+  }),
+}
+
+/** Each kind of provider: the variable that chooses one, what it does, and the entries by name. */
+export const KINDS = {
+  embedder: { variable: 'EMBEDDER', does: 'What finds turns by meaning', entries: embedders },
+  summarizer: { variable: 'SUMMARIZER', does: 'What summarises old turns', entries: summarizers },
+  extractor: {
+    variable: 'EXTRACTOR',
+    does: 'What takes facts from turns and makes profiles of them',
+    entries: factServices,
+  },
+}
+
+type SettingsOf<Entries extends Record<string, { settings(env: never): unknown }>> = ReturnType<
+  Entries[keyof Entries]['settings']
+>
+export type EmbedderSettings = SettingsOf<typeof embedders>
+export type SummarizerSettings = SettingsOf<typeof summarizers>
+export type FactSettings = SettingsOf<typeof factServices>
+
+/** @throws CallFailed where nothing can be embedded before somebody corrects a key, a model or a setting */
+export function createEmbedder(settings: EmbedderSettings, log: TrialLog): Promise<Embedder> {
+  const entries: Record<string, EmbedderEntry<EmbedderSettings>> = embedders
+  return entries[settings.kind]!.create(settings, log)
+}
+
+/** The embedder that made stored vectors; null where no entry recognises it, or it cannot be made now. */
+export async function findEmbedder(
+  stored: StoredEmbedder,
+  chosen: EmbedderSettings,
+  log: TrialLog,
+): Promise<Embedder | null> {
+  for (const [kind, entry] of Object.entries<EmbedderEntry<EmbedderSettings>>(embedders)) {
+    const settings = entry.recognise(stored, chosen.kind === kind ? chosen : null)
+    if (!settings) continue
+    const found = await createEmbedder(settings, log).catch((error: unknown) => {
+      if (error instanceof CallFailed) return null
+      throw error
+    })
+    if (!found || (found.name === stored.name && found.dimension === stored.dimension)) return found
+    await found.close()
+  }
+  return null
+}
+
+/** The built-in summarizer, and the chosen one. Neither is tried out: a summary can wait. */
+export async function createSummarizers(settings: SummarizerSettings, lent: Lent): Promise<Summarizers> {
+  const entries: Record<string, Entry<SummarizerSettings, Lent, Summarizer>> = summarizers
+  const builtIn = await summarizers.extractive.create({ kind: 'extractive' }, lent)
+  const standard = settings.kind === 'extractive' ? builtIn : await entries[settings.kind]!.create(settings, lent)
+  const byModel = new Map([builtIn, standard].map((each) => [each.model, each]))
+  return {
+    standard,
+    byModel,
+    async close() {
+      for (const each of byModel.values()) await each.close()
+    },
+  }
+}
+
+/** The chosen fact services. They are not tried out: facts can wait. */
+export function createFactServices(settings: FactSettings, lent: Lent): Promise<FactServices> {
+  const entries: Record<string, Entry<FactSettings, Lent, FactServices>> = factServices
+  return entries[settings.kind]!.create(settings, lent)
+}

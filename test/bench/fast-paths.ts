@@ -1,0 +1,104 @@
+// Measures the two fast paths of queries over HTTP, query plans (src/graphql/plan) and fast POST (src/server/post.ts):
+// our server with one of them against our server without it, everything else alike. Each server is a process of its
+// own, both read the same database, and their rounds alternate.
+
+import { format, interleave, median, type Report } from './figures.ts'
+import type { Load, LoadResult } from './http-load.ts'
+import { APPEND, fill, graphql, LIST, PAGE, type Asked } from './http-requests.ts'
+import { startServer, startWorker } from './process.ts'
+import { TEXT } from './raw-append.ts'
+import { withDatabase, type Bench } from './services.ts'
+
+const CONNECTIONS = 16
+const ROUNDS = 9
+const ROUND_MS = 1_500
+/** A path that gains less than this is not worth its code. */
+const LEAST_GAIN = 1.5
+
+const VIEWER = 'query Viewer { viewer { tenant actor } }'
+const ONE = `query One($conversationId: ID!) { conversation(id: $conversationId) { id title turnCount lastSeq } }`
+
+type Compared = { what: string; asked: Asked; sign: string; isTarget: boolean }
+
+/** Our server against itself with `variable` off. Rates are of requests, costs of processor time in the server. */
+async function compare(
+  { services: { databaseUrl, redisUrl }, progress }: Bench,
+  variable: 'QUERY_PLANS' | 'FAST_POST',
+  requestsOf: (read: string[], written: string[]) => Compared[],
+): Promise<Report> {
+  return withDatabase(databaseUrl, async (url) => {
+    const { read, written } = await fill(url, redisUrl, CONNECTIONS)
+    const load = startWorker<Load, LoadResult>('./http-load.ts')
+    const started: { stop(): Promise<void> }[] = [load]
+    const start = async (flag: '0' | '1') => {
+      const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', [variable]: flag }
+      const server = await startServer('src/main.ts', env)
+      started.push(server)
+      return server
+    }
+    try {
+      const servers = { with: await start('1'), without: await start('0') }
+      const figures: Report['figures'] = []
+      for (const { what, asked, sign, isTarget } of requestsOf(read, written)) {
+        const cpu: Record<keyof typeof servers, number[]> = { with: [], without: [] }
+        const round = (name: keyof typeof servers) => async () => {
+          const { port, cpuMs } = servers[name]
+          const before = await cpuMs()
+          const result = await load.ask({ ...asked, port, connections: CONNECTIONS, ms: ROUND_MS, sign })
+          cpu[name].push(((await cpuMs()) - before) / result.requests)
+          return result.perSecond
+        }
+        for (const name of ['with', 'without'] as const) await round(name)()
+        cpu.with.length = 0
+        cpu.without.length = 0
+        const rates = await interleave(ROUNDS, { with: round('with'), without: round('without') }, (message) =>
+          progress(`${what}: ${message}/s`),
+        )
+        const against = `the same server with ${variable}=0`
+        const target = isTarget ? LEAST_GAIN : null
+        const costs = { ours: median(cpu.with), theirs: median(cpu.without) }
+        progress(`${what}: ${format(costs.ours)} ms a request with, ${format(costs.theirs)} ms without`)
+        figures.push(
+          { what, ours: rates.with, theirs: rates.without, target, against, unit: '/s', better: 'larger' },
+          { what: `${what}: server CPU`, ...costs, target, against, unit: 'ms', better: 'smaller' },
+        )
+      }
+      return {
+        title: `${variable}: our server with it against without it`,
+        figures,
+        notes: [
+          `${CONNECTIONS} keep-alive connections, medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s.`,
+        ],
+      }
+    } finally {
+      await Promise.all(started.map((each) => each.stop()))
+    }
+  })
+}
+
+const idsOf = (conversations: string[]) => conversations.map((conversationId) => ({ conversationId }))
+
+/** `npm run bench -- plans`: what plans gain. */
+export const plans = (bench: Bench) =>
+  compare(bench, 'QUERY_PLANS', (read) => [
+    { what: '50 conversations × last 20 turns', asked: graphql(LIST, [{}]), sign: '"seq"', isTarget: true },
+    { what: 'a page of 50 turns', asked: graphql(PAGE, idsOf(read)), sign: '"seq"', isTarget: true },
+    { what: 'one conversation, 4 fields', asked: graphql(ONE, idsOf(read)), sign: '"title"', isTarget: false },
+  ])
+
+/** `npm run bench -- fast-post`: what fast POST gains. */
+export const fastPost = (bench: Bench) =>
+  compare(bench, 'FAST_POST', (read, written) => [
+    { what: 'viewer', asked: graphql(VIEWER, [{}]), sign: '"actor"', isTarget: false },
+    { what: 'one conversation, 4 fields', asked: graphql(ONE, idsOf(read)), sign: '"title"', isTarget: true },
+    {
+      what: 'appendTurn, id and seq',
+      asked: graphql(
+        APPEND,
+        written.map((conversationId) => ({ conversationId, text: TEXT })),
+      ),
+      sign: '"seq"',
+      isTarget: true,
+    },
+    { what: 'a page of 50 turns', asked: graphql(PAGE, idsOf(read)), sign: '"seq"', isTarget: true },
+  ])

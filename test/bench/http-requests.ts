@@ -1,0 +1,71 @@
+// What the HTTP benchmarks read and write: conversations in a database, and the requests that ask for them.
+
+import { createConversation } from '../../src/domain/conversation.ts'
+import { appendTurns } from '../../src/domain/turn/append.ts'
+import { openWorld } from './services.ts'
+
+const CONVERSATIONS = 50
+export const TURNS = 400
+/** Turns that a conversation gets at once, so that conversations lie between each other on disk as they do in life. */
+const STRETCH = 8
+
+const viewer = { tenant: 'default', actor: 'ada' }
+
+const NODE = 'edges { node { id seq actor role text createdAt } }'
+export const APPEND = `mutation Say($conversationId: ID!, $text: String!) {
+  appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: $text } }) { ... on Turn { id seq } }
+}`
+export const PAGE = `query Page($conversationId: ID!) { conversation(id: $conversationId) { turns(last: 50) { ${NODE} } } }`
+export const LIST = `query List { conversations(first: ${CONVERSATIONS}) { edges { node { id title turns(last: 20) { ${NODE} } } } } }`
+
+const WORDS =
+  'the launch moves to a later day because its review was not done and nobody had read what billing wants'.split(' ')
+
+/** Text of some 200 characters, other for each number. */
+const textOf = (number: number) =>
+  Array.from({ length: 40 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 5))) % WORDS.length]).join(' ')
+
+/** Fills an empty database. Returns the conversations to read, and `written` others to append to. */
+export async function fill(
+  databaseUrl: string,
+  redisUrl: string,
+  written: number,
+): Promise<{ read: string[]; written: string[] }> {
+  const { deps, close } = await openWorld(databaseUrl, redisUrl)
+  try {
+    const made: Record<'read' | 'written', string[]> = { read: [], written: [] }
+    for (let index = 0; index < written; index++) {
+      made.written.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })).id)
+    }
+    for (let index = 0; index < CONVERSATIONS; index++) {
+      const participants = [{ actor: 'ada' }, { actor: 'scout', kind: 'AGENT' as const }]
+      made.read.push((await createConversation(deps, viewer, { title: `Conversation ${index}`, participants })).id)
+    }
+    for (let from = 0; from < TURNS; from += STRETCH) {
+      await Promise.all(
+        made.read.map((conversationId, place) =>
+          appendTurns(deps, viewer, {
+            conversationId,
+            turns: Array.from({ length: STRETCH }, (_, index) => ({
+              ...(index % 2 ? { actor: 'scout', role: 'ASSISTANT' as const } : { actor: 'ada', role: 'USER' as const }),
+              content: textOf(place * TURNS + from + index),
+            })),
+          }),
+        ),
+      )
+    }
+    await deps.pool.query('VACUUM ANALYZE')
+    return made
+  } finally {
+    await close()
+  }
+}
+
+/** Requests of one path, sent in turn. */
+export type Asked = { path: string; bodies: string[] }
+
+/** Requests to /graphql, one for each set of variables. */
+export const graphql = (query: string, variables: object[]): Asked => ({
+  path: '/graphql',
+  bodies: variables.map((each) => JSON.stringify({ query, variables: each })),
+})

@@ -1,0 +1,225 @@
+// Providers made from settings: what stops a start and what does not, which embedder a stored name stands for, and that
+// only the code that was chosen is loaded.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { countInline, type TokenCounter } from '../../src/text/tokens.ts'
+import { fact } from '../contract/fact-judge.ts'
+import { REQUEST } from '../contract/profile-writer.ts'
+import { createFakeChat, says, type FakeChat } from '../support/fake-chat.ts'
+import { fakeEmbedder } from '../support/fake-embedder.ts'
+import {
+  createEmbedder,
+  createFactServices,
+  createSummarizers,
+  findEmbedder,
+  type EmbedderSettings,
+} from '../../src/providers/registry.ts'
+import { CallFailed } from '../../src/providers/ports/call-failed.ts'
+import { type Embedder } from '../../src/providers/ports/embedder.ts'
+import { createFakeOpenAi, fails, type FakeOpenAi, type Misdeed } from '../support/fake-openai.ts'
+
+const loaded = vi.hoisted(() => [] as string[])
+vi.mock('openai', async (original) => {
+  loaded.push('openai')
+  return original()
+})
+vi.mock('../../src/providers/rules/fact-extractor.ts', async (original) => {
+  loaded.push('rules')
+  return original()
+})
+
+const FAKE = new URL('../support/fake-transformers.ts', import.meta.url).href
+let server: FakeOpenAi
+let log: { warn: ReturnType<typeof vi.fn> }
+let made: Embedder | null
+beforeEach(async () => {
+  server = await createFakeOpenAi({ dimension: 1536, key: 'sk-key' })
+  log = { warn: vi.fn() }
+  made = null
+})
+afterEach(async () => {
+  await made?.close()
+  await server.stop()
+})
+
+const create = async (settings: EmbedderSettings) => (made = await createEmbedder(settings, log as never))
+const openai = (more: object = {}): EmbedderSettings => ({
+  kind: 'openai',
+  baseUrl: server.url,
+  apiKey: 'sk-key',
+  model: 'm',
+  dimension: 1536,
+  shortens: false,
+  ...more,
+})
+const refusal = async (settings: EmbedderSettings) => {
+  const failure: unknown = await create(settings).catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(CallFailed)
+  expect(log.warn).not.toHaveBeenCalled()
+  return (failure as Error).message
+}
+
+describe('a start', () => {
+  it('has the embedder that is named', async () => {
+    expect((await create({ kind: 'static' })).name).toMatch(/^static-/)
+    const embedder = await create(openai())
+    expect(embedder.name).toBe('openai:m:1536')
+    expect(await embedder.embed(['one'])).toHaveLength(1)
+    expect(log.warn).not.toHaveBeenCalled()
+  })
+
+  it('is refused for a bad key, a wrong address, an unknown model and another dimension', async () => {
+    expect(await refusal(openai({ apiKey: 'sk-other' }))).toMatch(/401 .*Check OPENAI_API_KEY/)
+    expect(await refusal(openai({ baseUrl: server.url.slice(0, -3) }))).toMatch(/404 .*Check EMBEDDING_MODEL/)
+    server.next(fails(404, 'The model `m` does not exist'))
+    expect(await refusal(openai())).toMatch(/404 The model `m` does not exist/)
+    expect(await refusal(openai({ dimension: 768 }))).toMatch(/vectors of 1536 components, not of 768/)
+  })
+
+  it('is refused without the package, and for a model that is not there', async () => {
+    const settings = { kind: 'transformers', model: 'hub/absent', dimension: 384 } as const
+    expect(await refusal({ ...settings, library: 'transformers-that-nobody-installed' })).toMatch(/npm install/)
+    expect(await refusal({ ...settings, library: FAKE })).toMatch(/Unauthorized access/)
+  })
+
+  it.each<[string, Misdeed | null, RegExp]>([
+    ['ailing', fails(500, 'out of memory'), /answered 500 out of memory\.$/],
+    ['over its limit', fails(429, 'slow down'), /answered 429 slow down\.$/],
+    ['down', null, /cannot be reached: .*ECONNREFUSED/],
+  ])('goes on where the provider is %s, says so once, and embeds when it is back', async (_, misdeed, cause) => {
+    if (misdeed) server.next(misdeed)
+    else await server.stop()
+    const embedder = await create(openai())
+    expect(log.warn.mock.calls).toEqual([
+      [{ embedder: 'openai:m:1536', cause: expect.stringMatching(cause) }, expect.stringContaining('no vectors')],
+    ])
+    if (!misdeed) await server.start()
+    expect(await embedder.embed(['one'])).toHaveLength(1)
+  })
+
+  it('waits for a provider that hangs for some seconds only', async () => {
+    server.next(() => {})
+    const began = Date.now()
+    await create(openai())
+    expect(Date.now() - began).toBeLessThan(4_000)
+    expect(log.warn).toHaveBeenCalledOnce()
+  })
+
+  it('does not wait for a model that takes longer to fetch', async () => {
+    const embedder = await create({ kind: 'transformers', model: 'hub/sleeps-4500', dimension: 384, library: FAKE })
+    expect(log.warn.mock.calls).toEqual([
+      [{ embedder: embedder.name, cause: 'it is not ready yet' }, expect.stringContaining('no vectors')],
+    ])
+    expect(await embedder.embed(['one'])).toHaveLength(1)
+  })
+})
+
+const tokens: TokenCounter = { count: countInline, recount: countInline, close: async () => {} }
+const TURNS = [
+  { id: 'turn_1', actor: 'ada', displayName: 'Ada', kind: 'HUMAN' as const, at: new Date(), text: 'I live in Berlin.' },
+]
+const PAIRS = [{ a: fact('a', 'Ada | likes | tea'), b: fact('b', 'Ada | likes | coffee') }]
+
+let chat: FakeChat
+let directory: string
+beforeAll(async () => {
+  chat = await createFakeChat(undefined, () => says({ facts: [], verdicts: [], profile: '- lives in Berlin' }))
+  directory = await mkdtemp(join(tmpdir(), 'prompts-'))
+})
+afterAll(async () => {
+  await chat.stop()
+  await rm(directory, { recursive: true })
+})
+
+describe('a stored embedder', () => {
+  const find = (name: string, dimension: number, chosen: EmbedderSettings = { kind: 'static' }) =>
+    findEmbedder({ name, dimension }, chosen, log as never)
+
+  it('is recognised by its name', async () => {
+    made = await find('static-1', 100)
+    expect(made).toMatchObject({ name: 'static-1', dimension: 100 })
+  })
+
+  it('of OpenAI is made with the address and the key of the chosen one, and not without them', async () => {
+    made = await find('openai:a:model:1536', 1536, openai())
+    expect(made).toMatchObject({ name: 'openai:a:model:1536', dimension: 1536 })
+    expect(server.requests[0]).toMatchObject({ model: 'a:model' })
+    expect(await find('openai:a:model:1536', 1536)).toBeNull()
+  })
+
+  it.each([
+    ['another version', 'static-0', 100],
+    ['another dimension', 'static-1', 99],
+    ['a provider that nobody knows', 'word2vec:m', 100],
+    ['no model', 'openai:m', 1536],
+  ])('is null for %s', async (_, name, dimension) => {
+    expect(await find(name, dimension, openai())).toBeNull()
+  })
+
+  it('is null where the server refuses it', async () => {
+    expect(await find('openai:m:1536', 1536, openai({ apiKey: 'sk-other' }))).toBeNull()
+  })
+})
+
+describe('summarizers', () => {
+  it('are the built-in one, and the chosen one, which is the standard', async () => {
+    const lent = { words: fakeEmbedder(), tokens }
+    const alone = await createSummarizers({ kind: 'extractive' }, lent)
+    expect([...alone.byModel.keys()]).toEqual(['extractive'])
+    expect(alone.standard).toBe(alone.byModel.get('extractive'))
+    const settings = { kind: 'openai' as const, baseUrl: chat.url, apiKey: undefined, model: 'some-model' }
+    const both = await createSummarizers(settings, lent)
+    expect([...both.byModel.keys()]).toEqual(['extractive', 'some-model'])
+    expect(both.standard).toBe(both.byModel.get('some-model'))
+    await both.close()
+    for (const each of both.byModel.values()) {
+      const said = [{ speaker: 'Ada', at: new Date(), text: 'Hello.' }]
+      await expect(each.summarize({ previous: null, turns: said, maxTokens: 10 })).rejects.toThrow('closed')
+    }
+    await alone.close()
+  })
+})
+
+describe('fact services', () => {
+  it('has rules and nothing else by default, and loads no client', async () => {
+    const { extractor, judge, profileWriter, close } = await createFactServices(
+      { kind: 'rules' },
+      { words: fakeEmbedder(), tokens },
+    )
+    expect(extractor.name).toBe('rules-2')
+    expect({ judge, profileWriter }).toEqual({ judge: null, profileWriter: null })
+    expect(loaded).toContain('rules')
+    await close()
+    await close()
+    await expect(extractor.extract(TURNS)).rejects.toThrow('closed')
+  })
+
+  it("has one model for all three, with the operator's own prompts, and ends all three", async () => {
+    for (const name of ['extract-facts', 'judge-facts', 'profile']) {
+      await writeFile(join(directory, `${name}.md`), `Own ${name}.`)
+    }
+    const settings = { kind: 'openai' as const, baseUrl: chat.url, apiKey: undefined, model: 'some-model' }
+    const { extractor, judge, profileWriter, close } = await createFactServices(settings, {
+      words: fakeEmbedder(),
+      tokens,
+      promptsDir: directory,
+    })
+    expect([extractor, judge!, profileWriter!].map(({ name }) => name)).toEqual(Array(3).fill('openai:some-model'))
+    await extractor.extract(TURNS)
+    await judge!.judge(PAIRS)
+    await profileWriter!.write(REQUEST)
+    expect(chat.requests.map(({ model, messages }) => [model, messages[0]!.content])).toEqual([
+      ['some-model', 'Own extract-facts.'],
+      ['some-model', 'Own judge-facts.'],
+      ['some-model', 'Own profile.'],
+    ])
+    await close()
+    await close()
+    await expect(extractor.extract(TURNS)).rejects.toThrow('closed')
+    await expect(judge!.judge(PAIRS)).rejects.toThrow('closed')
+    await expect(profileWriter!.write(REQUEST)).rejects.toThrow('closed')
+  })
+})
