@@ -91,7 +91,7 @@ describe.each(backends)('participants on $name', (backend) => {
       })
       const before = (await getParticipants(world.deps, tenant.as('x'), [conversationId])).get(conversationId)![0]!
       const same = await join(tenant, conversationId, { actor: 'bob', history: 'ALL' })
-      expect({ ...same, viewer: null }).toEqual({ ...before, viewer: null })
+      expect(same).toEqual(before)
       expect(await tenant.lastSeq(conversationId)).toBe(1)
       const renamed = await join(tenant, conversationId, { actor: 'bob', displayName: 'Robert' })
       expect(renamed).toMatchObject({
@@ -120,11 +120,10 @@ describe.each(backends)('participants on $name', (backend) => {
       const events = await readEventsOf(world.deps, tenant.as('bob'), { conversationId, after: 3 })
       const bob = await leave(tenant, conversationId, 'bob')
       expect(bob.leftAt).toBeInstanceOf(Date)
-      expect(bob.windows).toEqual([1, 5])
       await tenant.say(conversationId, 'ann', '2')
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('1')
       const { value } = await events.next()
-      expect(value.event).toMatchObject({ type: 'ParticipantLeft', seq: 4, participant: { actor: 'bob' } })
+      expect(value).toMatchObject({ type: 'ParticipantLeft', seq: 4, participant: { actor: 'bob' } })
       await events.return!()
     })
 

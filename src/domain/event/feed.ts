@@ -8,6 +8,7 @@ import { readOpenTurns } from '../../store/sql/streaming-turn/read-open-turns.ts
 import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
 import { readTextSoFar } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
+import { toParticipant } from '../participant.ts'
 import type { Platform } from '../platform.ts'
 import { OPEN_VIEW, type View } from '../view.ts'
 import { conversationTopic, type ConversationMessage } from '../publisher.ts'
@@ -144,8 +145,9 @@ async function startFeed(deps: Platform, tenant: string, conversationId: string)
       }
       case 'read':
       case 'presence': {
-        const [participant] = await readParticipants(deps.pool, tenant, [conversationId], [task.actor])
-        if (!participant) return
+        const [row] = await readParticipants(deps.pool, tenant, [conversationId], [task.actor])
+        if (!row) return
+        const participant = toParticipant(row)
         if (task.type === 'read') emit({ ...passing, type: 'ParticipantRead', participant })
         else emit({ ...passing, type: 'PresenceChanged', participant, state: task.state })
         return

@@ -10,8 +10,8 @@ import { tenantTopic, type TenantMessage } from '../publisher.ts'
 import { readEvents, type JournalEvent } from './event.ts'
 
 export type InboxReason = 'ADDED' | 'REMOVED' | 'TURN' | 'READ' | 'UPDATED' | 'DELETED'
-/** `viewer` is whose inbox it is. */
-export type InboxEvent = { conversationId: string; reason: InboxReason; at: Date; viewer: Viewer }
+/** A change in a participant's list of conversations. */
+export type InboxEvent = { conversationId: string; reason: InboxReason; at: Date }
 
 type Listener = { actor: string; tell(conversationId: string, reason: InboxReason, at: Date): void }
 
@@ -152,7 +152,7 @@ export async function readInbox(
     actor: reader.actor,
     tell(conversationId, reason, at) {
       if (waiting.length >= BUFFER) waiting.shift()
-      waiting.push({ conversationId, reason, at, viewer: reader })
+      waiting.push({ conversationId, reason, at })
       wake?.()
     },
   })

@@ -8,7 +8,7 @@ import { readLastSeq } from '../../store/sql/event/read-journal.ts'
 import type { EventDeps } from './deps.ts'
 import { count, id, name, parse } from '../input.ts'
 import { actAs, type View, type Viewer } from '../view.ts'
-import { isTold, isToldText, readEvents, type ConversationEvent } from './event.ts'
+import { isTold, isToldText, readEvents, tell, type ConversationEvent, type ToldEvent } from './event.ts'
 import type { Feed, Follower, OpenTurn } from './feed.ts'
 
 /** Where a reader's events go. */
@@ -197,29 +197,26 @@ function follow(deps: EventDeps, feed: Feed, actor: string, from: number, sink: 
   return () => stop()
 }
 
-/** An event as `viewer` is told of it. */
-export type Told = { event: ConversationEvent; viewer: Viewer }
-
 /** Events waiting for a consumer of the iterable before its reader is set aside. */
 const BUFFER = 256
 
 /**
- * The same as an iterable, for whoever takes events one at a time; ending the iteration stops the reader.
+ * The same as an iterable of what the reader is told; ending the iteration stops the reader.
  * @throws InvalidInput @throws NotFound
  */
 export async function readEventsOf(
   deps: EventDeps,
   viewer: Viewer,
   input: Subscription,
-): Promise<AsyncIterableIterator<Told>> {
-  const waiting: Told[] = []
+): Promise<AsyncIterableIterator<ToldEvent>> {
+  const waiting: ToldEvent[] = []
   let ended = false
   let failure: unknown
   let wake: (() => void) | null = null
   let drained: (() => void) | null = null
-  const stop = await readInto(deps, viewer, input, (reader) => ({
-    push(event) {
-      waiting.push({ event, viewer: reader })
+  const stop = await readInto(deps, viewer, input, () => ({
+    push(event, view) {
+      waiting.push(tell(view, event))
       wake?.()
       return waiting.length < BUFFER
     },
@@ -231,7 +228,7 @@ export async function readEventsOf(
       drained?.()
     },
   }))
-  const events: AsyncIterableIterator<Told> = {
+  const events: AsyncIterableIterator<ToldEvent> = {
     async next() {
       while (waiting.length === 0) {
         if (failure !== undefined) throw failure

@@ -1,5 +1,5 @@
-// Facts as the product speaks of them, and reading them. A fact holds while nothing superseded it; what was superseded
-// stays, with the reason. Who sees the turn it was taken from sees it; who does not must not.
+// Facts and reading them. A fact is active until another one supersedes it; superseded facts are kept with the reason. The
+// viewers who see a fact's source turn see the fact, and no others do.
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
@@ -12,12 +12,10 @@ import { paging, slice, type Page } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { LONGEST, normaliseText } from './content-hash.ts'
 
-/** A fact as `viewer` sees it. */
-export type Fact = FactRow & { viewer: Viewer }
+/** A fact that a viewer sees, without the columns that decide who sees it. */
+export type Fact = Omit<FactRow, 'rootSeq' | 'seq' | 'audience' | 'visibility'>
 
-const seenBy =
-  (viewer: Viewer) =>
-  (row: FactRow): Fact => ({ ...row, viewer })
+const toFact = ({ rootSeq, seq, audience, visibility, ...fact }: FactRow): Fact => fact
 
 /** Those of the facts that the viewer sees, superseded or not, keyed by id. */
 export async function getFacts(
@@ -30,7 +28,21 @@ export async function getFacts(
     viewer,
     ids.filter((each) => kindOf(each) === 'fact'),
   )
-  return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
+  return new Map(rows.map((row) => [row.id, toFact(row)]))
+}
+
+/**
+ * Of the facts with those ids, the ones that the viewer sees and that are still known from that conversation, in the
+ * order of the ids. A fact that was repeated in another conversation is known from there.
+ */
+export async function getFactsKnownFrom(
+  deps: Pick<Platform, 'pool'>,
+  viewer: Viewer,
+  conversationId: string,
+  ids: readonly string[],
+): Promise<Fact[]> {
+  const facts = await getFacts(deps, viewer, ids)
+  return ids.flatMap((each) => facts.get(each) ?? []).filter((fact) => fact.conversationId === conversationId)
 }
 
 /** Spelt as facts are stored. */
@@ -49,7 +61,7 @@ type FactsArgs = { filter?: FactFilter | null; first?: number | null; after?: st
 const CURSOR = /^(\d{1,15}):(fact_\w{26})$/
 
 /** A fact's place in a list, as an opaque cursor. */
-export const factCursor = ({ createdAt, id: fact }: FactRow): string =>
+export const factCursor = ({ createdAt, id: fact }: Fact): string =>
   Buffer.from(`${createdAt.getTime()}:${fact}`).toString('base64url')
 
 function toPlace(cursor: string): FactPlace {
@@ -77,7 +89,7 @@ export async function getFactPage(
     after,
     limit: page.size + 1,
   })
-  return slice(rows.map(seenBy(viewer)), page)
+  return slice(rows.map(toFact), page)
 }
 
 export type FactsOfConversationArgs = {
@@ -104,6 +116,6 @@ export async function getFactPages(
     limit: page.size + 1,
   })
   const found = new Map<string, Fact[]>(conversationIds.map((conversationId) => [conversationId, []]))
-  for (const row of rows) found.get(row.conversationId!)!.push(seenBy(viewer)(row))
+  for (const row of rows) found.get(row.conversationId!)!.push(toFact(row))
   return new Map([...found].map(([conversationId, facts]) => [conversationId, slice(facts, page)]))
 }

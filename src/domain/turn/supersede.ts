@@ -163,6 +163,5 @@ export async function supersedeTurn(deps: Platform, viewer: Viewer, input: Super
   const newer = (await getTurns(deps, author, [written])).get(written)
   // The conversation can be deleted right after the commit.
   if (!newer) throw new NotFound('turn', turnId)
-  newer.viewer = viewer
   return newer
 }
