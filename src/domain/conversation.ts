@@ -10,6 +10,7 @@ import {
   type ConversationOrder,
   type ConversationRow,
 } from '../store/sql/conversation/read-conversations.ts'
+import type { TurnCount } from '../store/sql/turn/count-turns.ts'
 import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
 import { cursorFormat, type CursorFormat } from './cursor.ts'
@@ -21,15 +22,19 @@ import { paging, slice, type Page, type Paging } from './page.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
 import { saltOf } from '../text/term-hash.ts'
 import { policyColumns, policyInput } from './compaction-policy.ts'
-import type { Viewer } from './view.ts'
+import { seesAllPublic, type Viewer } from './view.ts'
 
-/** A conversation as `viewer` sees it. */
-export type Conversation = ConversationRow & { viewer: Viewer }
+/** A conversation that a viewer sees. */
+export type Conversation = Omit<ConversationRow, 'publicTurnCount' | 'publicTokenCount' | 'view'> & {
+  /** Committed turns in the viewer's view, and their tokens; null where countOfTurns has to count them. */
+  counts: TurnCount | null
+}
 
-const seenBy =
-  (viewer: Viewer) =>
-  (row: ConversationRow): Conversation =>
-    Object.assign(row, { viewer })
+/** The stored counters are those of a view of everything without an audience. */
+function toConversation({ publicTurnCount, publicTokenCount, view, ...conversation }: ConversationRow): Conversation {
+  const isCounted = seesAllPublic(view) && !view.addressed
+  return { ...conversation, counts: isCounted ? { turnCount: publicTurnCount, tokenCount: publicTokenCount } : null }
+}
 
 /** Participants a conversation may be made with. */
 const PARTICIPANTS = 1000
@@ -124,7 +129,7 @@ export async function getConversations(
     viewer,
     ids.filter((each) => kindOf(each) === 'conversation'),
   )
-  return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
+  return new Map(rows.map((row) => [row.id, toConversation(row)]))
 }
 
 /** The conversation with that key in the viewer's tenant, or null. */
@@ -186,7 +191,7 @@ export async function getConversationPage(
     after: page.after == null ? null : CURSORS[order].decode(page.after, 'after'),
     before: page.before == null ? null : CURSORS[order].decode(page.before, 'before'),
   })
-  return slice(rows.map(seenBy(viewer)), page)
+  return slice(rows.map(toConversation), page)
 }
 
 const updateConversationInput = z.object({

@@ -13,8 +13,10 @@ import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, name, parse, text } from './input.ts'
 import { actAs, type Viewer } from './view.ts'
 
-/** A participant as `viewer` sees it. */
-export type Participant = ParticipantRow & { viewer: Viewer }
+/** A participant as any viewer of the tenant sees it, without the columns that decide what the participant sees. */
+export type Participant = Omit<ParticipantRow, 'windows' | 'addressed'>
+
+export const toParticipant = ({ windows, addressed, ...participant }: ParticipantRow): Participant => participant
 
 export const participantInput = z.object({
   actor: name,
@@ -31,7 +33,7 @@ export async function getParticipants(
 ): Promise<Map<string, Participant[]>> {
   const found = new Map<string, Participant[]>(conversationIds.map((conversationId) => [conversationId, []]))
   for (const row of await readParticipants(deps.pool, viewer.tenant, conversationIds)) {
-    found.get(row.conversationId)?.push(Object.assign(row, { viewer }))
+    found.get(row.conversationId)?.push(toParticipant(row))
   }
   return found
 }
@@ -44,7 +46,7 @@ async function getParticipant(
   actor: string,
 ): Promise<Participant | null> {
   const [row] = await readParticipants(deps.pool, viewer.tenant, [conversationId], [actor])
-  return row ? Object.assign(row, { viewer }) : null
+  return row ? toParticipant(row) : null
 }
 
 /** For each participant, the committed turns of others that it has not read and that the viewer sees too. */

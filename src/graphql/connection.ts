@@ -4,6 +4,7 @@
 import type { ObjectRef } from '@pothos/core'
 import type { Page } from '../domain/page.ts'
 import { builder } from './builder.ts'
+import { SHAREABLE } from './sharing.ts'
 
 type Edge<Item, Of extends Page<Item>> = { node: Item; page: Of }
 
@@ -14,21 +15,25 @@ const PageInfo = builder
     fields: (t) => ({
       hasNextPage: t.boolean({
         description: 'Whether more follows this page: ask with `after: endCursor`.',
+        extensions: SHAREABLE,
         resolve: ({ page }) => page.hasNextPage,
       }),
       hasPreviousPage: t.boolean({
         description:
           'Whether something lies before this page: ask with `before: startCursor`, where the list takes it.',
+        extensions: SHAREABLE,
         resolve: ({ page }) => page.hasPreviousPage,
       }),
       startCursor: t.string({
         nullable: true,
         description: "Cursor of the page's first item; null when the page is empty.",
+        extensions: SHAREABLE,
         resolve: ({ page, cursorOf }) => (page.items.length ? cursorOf(page.items[0], page) : null),
       }),
       endCursor: t.string({
         nullable: true,
         description: "Cursor of the page's last item; null when the page is empty.",
+        extensions: SHAREABLE,
         resolve: ({ page, cursorOf }) => (page.items.length ? cursorOf(page.items.at(-1), page) : null),
       }),
     }),
@@ -49,6 +54,7 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
         cursor: t.string({
           description:
             'Its place in the list, opaque: give it as `after`, or `before` where there is one, to go on from here.',
+          extensions: SHAREABLE,
           resolve: ({ node, page }) => cursorOf(node, page),
         }),
         node: t.expose('node' as never, { type: name, description: `The ${name.toLowerCase()} at this place.` }),
@@ -62,11 +68,13 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
         edges: t.field({
           type: [EdgeType],
           description: `The ${items} of this page, in the order of the list, whichever way it was asked for.`,
+          extensions: SHAREABLE,
           resolve: (page) => page.items.map((node) => ({ node, page })),
         }),
         pageInfo: t.field({
           type: PageInfo,
           description: 'What lies around this page.',
+          extensions: SHAREABLE,
           resolve: (page) => ({ page, cursorOf: cursorOf }),
         }),
       }),

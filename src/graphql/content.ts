@@ -2,6 +2,7 @@
 
 import { partsOf, type ContentPart as Part } from '../domain/turn/content.ts'
 import { builder } from './builder.ts'
+import { SHAREABLE } from './sharing.ts'
 
 type Of<Type extends Part['type']> = Extract<Part, { type: Type }>
 
@@ -93,6 +94,7 @@ builder.objectField('Turn', 'parts', (t) =>
     type: [ContentPart],
     description:
       'All that it says, in order; a plain turn is one text part. Empty while nothing is written, and once erased.',
+    extensions: SHAREABLE,
     resolve: (turn) => partsOf(turn as { text: string; parts: Part[] | null }),
   }),
 )

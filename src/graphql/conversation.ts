@@ -10,19 +10,21 @@ import {
   type ConversationsArgs,
 } from '../domain/conversation.ts'
 import type { Page } from '../domain/page.ts'
-import { seesAllPublic } from '../domain/view.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
 import { loadConversation, loadTurnCount } from './loaders.ts'
 import { Node } from './node.ts'
 import { ParticipantInput } from './participant.ts'
-import { PER_VIEWER } from './per-viewer.ts'
+import { viewerOf } from './inherited-view.ts'
+import type { RequestContext } from './request.ts'
+import { PER_VIEWER } from './sharing.ts'
 import { orErrors } from './result.ts'
 import { CompactionPolicyInput } from './summary.ts'
 
-/** Whether the counters kept with the conversation are the viewer's own. */
-const seesWhatIsCounted = ({ view }: Conversation) => seesAllPublic(view) && !view.addressed
+/** The viewer's turns in the conversation, where they have to be counted. */
+const countTurnsOf = (conversation: Conversation, context: RequestContext) =>
+  loadTurnCount(context, viewerOf(context, conversation), conversation.id)
 
 builder.objectType('Conversation', {
   description: 'A conversation: people, agents and tools, and all that was said between them, in one order.',
@@ -59,17 +61,13 @@ builder.objectType('Conversation', {
       description: 'Committed turns that the viewer sees; of a turn with several versions, only the newest counts.',
       extensions: PER_VIEWER,
       resolve: (conversation, _, context) =>
-        seesWhatIsCounted(conversation)
-          ? conversation.publicTurnCount
-          : loadTurnCount(context, conversation.viewer, conversation.id).then(({ turnCount }) => turnCount),
+        conversation.counts?.turnCount ?? countTurnsOf(conversation, context).then(({ turnCount }) => turnCount),
     }),
     tokenCount: t.int({
       description: 'Tokens of the turns in `turnCount`, as the server counts them.',
       extensions: PER_VIEWER,
       resolve: (conversation, _, context) =>
-        seesWhatIsCounted(conversation)
-          ? conversation.publicTokenCount
-          : loadTurnCount(context, conversation.viewer, conversation.id).then(({ tokenCount }) => tokenCount),
+        conversation.counts?.tokenCount ?? countTurnsOf(conversation, context).then(({ tokenCount }) => tokenCount),
     }),
     lastSeq: t.exposeInt('lastSeq', {
       description:

@@ -1,58 +1,54 @@
-// What readers of a conversation are told. An event is executed with `Told` as its root value, over whichever transport; its
-// objects carry the view of whoever is told. Rows are shared between readers, so they are copied, never written to.
+// The events of a conversation as subscriptions show them. Over any transport, an event is executed with what its reader is
+// told of it (`tell`) as the root value. An event and the objects it names are shared between readers: they are lent to
+// one, and never written to.
 
 import type {
-  ConversationEvent as Event,
+  ConversationDeleted,
   ConversationUpdated,
-  FactsChanged,
   Gap,
   ParticipantEvent,
   ParticipantRead,
   PresenceChanged,
-  SummaryWritten,
-  TurnDelta,
+  ToldDelta,
+  ToldEvent,
+  ToldFacts,
+  ToldSummary,
+  ToldSuperseded,
   TurnEvent,
-  TurnSuperseded,
 } from '../domain/event/event.ts'
-import { readEventsOf, type Told } from '../domain/event/reader.ts'
-import type { Fact } from '../domain/fact/fact.ts'
-import type { Participant } from '../domain/participant.ts'
-import type { Turn } from '../domain/turn/turn.ts'
-import type { Viewer } from '../domain/view.ts'
+import { readEventsOf } from '../domain/event/reader.ts'
+import { getFactsKnownFrom } from '../domain/fact/fact.ts'
 import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
-import { loadFact, loadPreviousVersion, loadConversationOf } from './loaders.ts'
+import { lentTo, readFor, viewerOf } from './inherited-view.ts'
+import { loadConversationOf, loadPreviousVersion } from './loaders.ts'
 import { PresenceStateEnum } from './presence.ts'
+import type { RequestContext } from './request.ts'
+import { SHAREABLE } from './sharing.ts'
+import { viewAs } from './viewer.ts'
 
 const ConversationEvent = builder
-  .interfaceRef<Told>('ConversationEvent')
+  .interfaceRef<ToldEvent>('ConversationEvent')
   .implement({
     description:
       'Something that happened in a conversation. What an event names is shown as it is now, not as it was then.',
-    resolveType: ({ event }) => event.type,
+    resolveType: ({ type }) => type,
     fields: (t) => ({
-      conversationId: t.id({
-        description: 'The conversation it happened in.',
-        resolve: ({ event }) => event.conversationId,
-      }),
-      seq: t.int({
+      conversationId: t.exposeID('conversationId', { description: 'The conversation it happened in.' }),
+      seq: t.exposeInt('seq', {
         nullable: true,
         description:
           "Its number in the conversation's journal, ascending; resume with `after`. Null for what passes and is not kept.",
-        resolve: ({ event }) => event.seq,
       }),
-      at: t.field({ type: 'DateTime', description: 'When it happened.', resolve: ({ event }) => event.at }),
+      at: t.expose('at', { type: 'DateTime', description: 'When it happened.' }),
     }),
   })
 
-type ToldOf<E extends Event> = { event: E; viewer: Viewer }
 const interfaces = [ConversationEvent]
 
-const turnAs = (turn: TurnEvent['turn'], viewer: Viewer): Turn => ({ ...turn, viewer })
-const participantAs = (participant: ParticipantEvent['participant'], viewer: Viewer): Participant => ({
-  ...participant,
-  viewer,
-})
+/** An object that the event names, read for the viewer of the event. */
+const named = <T extends object>(context: RequestContext, event: ToldEvent, object: T): T =>
+  lentTo(context, viewerOf(context, event), object)
 
 const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]> = {
   TurnAppended: ['Somebody said something.', 'What was said.'],
@@ -66,54 +62,57 @@ const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]
 
 for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
   builder
-    .objectRef<ToldOf<TurnEvent>>(name)
+    .objectRef<TurnEvent>(name)
     .implement({
       description,
       interfaces,
       fields: (t) => ({
-        turn: t.field({ type: 'Turn', description: turn, resolve: ({ event, viewer }) => turnAs(event.turn, viewer) }),
+        turn: t.field({
+          type: 'Turn',
+          description: turn,
+          extensions: SHAREABLE,
+          resolve: (event, _, context) => named(context, event, event.turn),
+        }),
       }),
     })
 }
 
-builder.objectRef<ToldOf<TurnSuperseded>>('TurnSuperseded').implement({
+builder.objectRef<ToldSuperseded>('TurnSuperseded').implement({
   description: 'A newer version stands in the place of a turn.',
   interfaces,
   fields: (t) => ({
     turn: t.field({
       type: 'Turn',
       description: 'The version before it, as far as the viewer sees: the one whose place is taken on the screen.',
-      async resolve({ event, viewer }, _, context) {
-        // Who sees a version sees the first one too, but not necessarily those between.
-        if (event.turn.seq === event.turn.rootSeq) return turnAs(event.turn, viewer)
-        const turn = await loadPreviousVersion(context, viewer, event.by.id)
-        if (!turn) throw new NotFound('turn', event.turn.id)
+      extensions: SHAREABLE,
+      async resolve(event, _, context) {
+        if (event.turn) return named(context, event, event.turn)
+        const turn = await loadPreviousVersion(context, viewerOf(context, event), event.by.id)
+        if (!turn) throw new NotFound('turn', event.by.id)
         return turn
       },
     }),
     by: t.field({
       type: 'Turn',
       description: 'The newer version.',
-      resolve: ({ event, viewer }) => turnAs(event.by, viewer),
+      extensions: SHAREABLE,
+      resolve: (event, _, context) => named(context, event, event.by),
     }),
   }),
 })
 
 builder
-  .objectRef<ToldOf<TurnDelta>>('TurnDelta')
+  .objectRef<ToldDelta>('TurnDelta')
   .implement({
     description:
       'More text of a turn that is being written. A reader who joins gets one from 0 to what is there, then the rest; '
       + "joined, they are the turn's text.",
     interfaces,
     fields: (t) => ({
-      turnId: t.id({ description: 'The turn that is being written.', resolve: ({ event }) => event.turnId }),
-      start: t.int({
-        description: "Where the text begins in the turn's, in UTF-16 units.",
-        resolve: ({ event }) => event.start,
-      }),
-      end: t.int({ description: 'Where it ends: `start` of the next one.', resolve: ({ event }) => event.end }),
-      text: t.string({ description: 'The text from `start` up to `end`.', resolve: ({ event }) => event.text }),
+      turnId: t.exposeID('turnId', { description: 'The turn that is being written.' }),
+      start: t.exposeInt('start', { description: "Where the text begins in the turn's, in UTF-16 units." }),
+      end: t.exposeInt('end', { description: 'Where it ends: `start` of the next one.' }),
+      text: t.exposeString('text', { description: 'The text from `start` up to `end`.' }),
     }),
   })
 
@@ -127,7 +126,7 @@ const PARTICIPANT_EVENTS: Record<AboutParticipant['type'], [description: string,
 
 for (const [name, [description, participant]] of Object.entries(PARTICIPANT_EVENTS)) {
   builder
-    .objectRef<ToldOf<AboutParticipant>>(name)
+    .objectRef<AboutParticipant>(name)
     .implement({
       description,
       interfaces,
@@ -135,14 +134,15 @@ for (const [name, [description, participant]] of Object.entries(PARTICIPANT_EVEN
         participant: t.field({
           type: 'Participant',
           description: participant,
-          resolve: ({ event, viewer }) => participantAs(event.participant, viewer),
+          extensions: SHAREABLE,
+          resolve: (event, _, context) => named(context, event, event.participant),
         }),
       }),
     })
 }
 
 builder
-  .objectRef<ToldOf<PresenceChanged>>('PresenceChanged')
+  .objectRef<PresenceChanged>('PresenceChanged')
   .implement({
     description: 'A participant is doing something else now, or is gone.',
     interfaces,
@@ -150,18 +150,15 @@ builder
       participant: t.field({
         type: 'Participant',
         description: 'Whose presence it is.',
-        resolve: ({ event, viewer }) => participantAs(event.participant, viewer),
+        extensions: SHAREABLE,
+        resolve: (event, _, context) => named(context, event, event.participant),
       }),
-      state: t.field({
-        type: PresenceStateEnum,
-        description: 'What they are doing since this event.',
-        resolve: ({ event }) => event.state,
-      }),
+      state: t.expose('state', { type: PresenceStateEnum, description: 'What they are doing since this event.' }),
     }),
   })
 
 builder
-  .objectRef<ToldOf<ConversationUpdated>>('ConversationUpdated')
+  .objectRef<ConversationUpdated>('ConversationUpdated')
   .implement({
     description: 'Something about the conversation itself, or about a participant, was changed.',
     interfaces,
@@ -169,14 +166,14 @@ builder
       conversation: t.field({
         type: 'Conversation',
         description: 'The conversation as it is now.',
-        resolve: ({ event: { conversationId }, viewer }, _, context) =>
-          loadConversationOf(context, { conversationId, viewer }),
+        extensions: SHAREABLE,
+        resolve: (event, _, context) => loadConversationOf(context, viewerOf(context, event), event.conversationId),
       }),
     }),
   })
 
 builder
-  .objectRef<ToldOf<SummaryWritten>>('SummaryWritten')
+  .objectRef<ToldSummary>('SummaryWritten')
   .implement({
     description: 'Old turns stand in a summary from now on. Told to those alone who see all that it was made of.',
     interfaces,
@@ -184,12 +181,13 @@ builder
       summary: t.field({
         type: 'Summary',
         description: 'What was written. Another one may have taken its place since.',
-        resolve: ({ event, viewer }) => ({ ...event.summary, viewer }),
+        extensions: SHAREABLE,
+        resolve: (event, _, context) => named(context, event, event.summary),
       }),
     }),
   })
 
-builder.objectRef<ToldOf<FactsChanged>>('FactsChanged').implement({
+builder.objectRef<ToldFacts>('FactsChanged').implement({
   description: 'Facts were written down, said again or superseded. Told to those alone who see one of them.',
   interfaces,
   fields: (t) => ({
@@ -198,33 +196,33 @@ builder.objectRef<ToldOf<FactsChanged>>('FactsChanged').implement({
       description:
         'Those of them that the viewer sees, as they are now: `supersededAt` tells which hold. One that was said '
         + 'again in another conversation since is left out, as it is known from there.',
-      async resolve({ event, viewer }, _, context) {
-        const facts = await Promise.all(event.facts.map(({ id }) => loadFact(context, viewer, id)))
-        // What is of another conversation by now may not be for everybody who is told the same here.
-        return facts.filter((fact) => fact !== null && fact.conversationId === event.conversationId) as Fact[]
+      extensions: SHAREABLE,
+      async resolve(event, _, context) {
+        const viewer = viewerOf(context, event)
+        const facts = await getFactsKnownFrom(context.deps, viewer, event.conversationId, event.factIds)
+        return readFor(context, viewer, facts, (read) => read)
       },
     }),
   }),
 })
 
 builder
-  .objectRef<Told>('ConversationDeleted')
+  .objectRef<ConversationDeleted>('ConversationDeleted')
   .implement({
     description: 'The conversation is gone with all that was in it. It is the last event: the subscription completes.',
     interfaces,
   })
 
 builder
-  .objectRef<ToldOf<Gap>>('Gap')
+  .objectRef<Gap>('Gap')
   .implement({
     description:
       'Entries were left out: they cannot be had any more, or the reader was hopelessly behind. Read history, then go '
       + 'on.',
     interfaces,
     fields: (t) => ({
-      resumeAfter: t.int({
+      resumeAfter: t.exposeInt('resumeAfter', {
         description: 'The last entry that was left out: events go on after it.',
-        resolve: ({ event }) => event.resumeAfter,
       }),
     }),
   })
@@ -243,6 +241,7 @@ builder.subscriptionField('conversationEvents', (t) =>
       as: t.arg.string({ description: "In whose view; the viewer's when left out." }),
     },
     subscribe: (_, args, { deps, viewer }) => readEventsOf(deps, viewer, args),
-    resolve: (told) => told,
+    extensions: SHAREABLE,
+    resolve: (event, { as }, context) => lentTo(context, viewAs(context.viewer, as), event),
   }),
 )

@@ -11,7 +11,8 @@ import { connectionOf } from './connection.ts'
 import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from './loaders.ts'
 import { Node } from './node.ts'
 import { ParticipantKindEnum } from './participant.ts'
-import { PER_VIEWER } from './per-viewer.ts'
+import { viewerOf } from './inherited-view.ts'
+import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors } from './result.ts'
 
 const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
@@ -34,8 +35,9 @@ builder.objectType('Fact', {
       type: 'Conversation',
       nullable: true,
       description: 'The conversation it is known from; null where it was recorded of no conversation.',
-      resolve: ({ conversationId, viewer }, _, context) =>
-        conversationId === null ? null : loadConversation(context, viewer, conversationId),
+      extensions: SHAREABLE,
+      resolve: (fact, _, context) =>
+        fact.conversationId === null ? null : loadConversation(context, viewerOf(context, fact), fact.conversationId),
     }),
     userId: t.exposeString('userId', {
       nullable: true,
@@ -47,19 +49,20 @@ builder.objectType('Fact', {
     predicate: t.exposeString('predicate', { description: 'What is said of the subject: "lives in", "is".' }),
     object: t.exposeString('object', { description: 'With regard to what: "Rome", "closed on Mondays".' }),
     confidence: t.exposeFloat('confidence', { description: 'How sure whoever brought it was, 0 to 1.' }),
-    saidBy: t.field({
+    saidBy: t.expose('saidBy', {
       type: ParticipantKindEnum,
       description:
         'Who said it, or recorded it, whichever is to be believed less: a person is believed before an agent, an '
         + 'agent before a tool. One that is less trusted never displaces another.',
-      resolve: ({ saidBy }) => saidBy,
     }),
     sourceTurn: t.field({
       type: 'Turn',
       nullable: true,
       description: 'The turn it was taken from, in that version; null where none says it.',
-      resolve: ({ sourceTurnId, viewer }, _, context) =>
-        sourceTurnId === null ? null : loadTurn(context, viewer, sourceTurnId),
+      // Its viewers are those of the fact.
+      extensions: SHAREABLE,
+      resolve: (fact, _, context) =>
+        fact.sourceTurnId === null ? null : loadTurn(context, viewerOf(context, fact), fact.sourceTurnId),
     }),
     contentHash: t.exposeString('contentHash', {
       description:
@@ -78,21 +81,20 @@ builder.objectType('Fact', {
       type: 'Fact',
       nullable: true,
       description: 'What holds in its place; null for nothing, or nothing that the viewer sees.',
-      // It may be known from another conversation, where those who see the same here do not.
+      // It may be known from another conversation, where viewers of one class here see different facts.
       extensions: PER_VIEWER,
-      resolve: ({ supersededBy, viewer }, _, context) =>
-        supersededBy === null ? null : loadFact(context, viewer, supersededBy),
+      resolve: (fact, _, context) =>
+        fact.supersededBy === null ? null : loadFact(context, viewerOf(context, fact), fact.supersededBy),
     }),
     supersededAt: t.expose('supersededAt', {
       type: 'DateTime',
       nullable: true,
       description: 'When it ceased to hold; null while it does.',
     }),
-    supersedeReason: t.field({
+    supersedeReason: t.expose('supersedeReason', {
       type: SupersedeReasonEnum,
       nullable: true,
       description: 'Why it does not hold any more; null while it does.',
-      resolve: ({ supersedeReason }) => supersedeReason,
     }),
     supersedeNote: t.exposeString('supersedeNote', {
       nullable: true,
@@ -150,7 +152,8 @@ builder.objectField('Conversation', 'facts', (t) =>
         description: 'Whether facts that do not hold any more are listed too.',
       }),
     },
-    resolve: (conversation, args, context) => loadPageOfFacts(context, conversation.viewer, conversation.id, args),
+    resolve: (conversation, args, context) =>
+      loadPageOfFacts(context, viewerOf(context, conversation), conversation.id, args),
   }),
 )
 

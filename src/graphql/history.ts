@@ -5,7 +5,8 @@ import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
 import { loadHistory, loadHistoryWithSummaries } from './loaders.ts'
-import { PER_VIEWER } from './per-viewer.ts'
+import { viewerOf } from './inherited-view.ts'
+import { PER_VIEWER } from './sharing.ts'
 import { viewAs } from './viewer.ts'
 
 const HistoryEntry = builder.unionType('HistoryEntry', {
@@ -44,7 +45,7 @@ builder.objectField('Conversation', 'history', (t) =>
     resolve: (conversation, { as, includeSummaries, ...args }, context): Promise<(Turn | Summary)[]> =>
       (includeSummaries ? loadHistoryWithSummaries : loadHistory)(
         context,
-        viewAs(conversation.viewer, as),
+        viewAs(viewerOf(context, conversation), as),
         conversation.id,
         args,
       ),

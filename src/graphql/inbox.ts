@@ -1,9 +1,10 @@
-// What changes in somebody's list of conversations: one subscription for all of them, instead of one for each.
+// Changes in a participant's list of conversations: one subscription for the whole list.
 
 import { readInbox } from '../domain/event/inbox.ts'
 import { builder } from './builder.ts'
+import { readFor, viewerOf } from './inherited-view.ts'
 import { loadConversation, loadUnreadCount } from './loaders.ts'
-import { PER_VIEWER } from './per-viewer.ts'
+import { viewAs } from './viewer.ts'
 
 const InboxReasonEnum = builder.enumType('InboxReason', {
   description: 'Why a conversation in the list has to be looked at again.',
@@ -22,18 +23,19 @@ builder.objectType('InboxEvent', {
     "A conversation in somebody's list has changed. Several things of one kind that come together are told once.",
   fields: (t) => ({
     conversationId: t.exposeID('conversationId', { description: 'The conversation that has changed.' }),
-    reason: t.field({ type: InboxReasonEnum, description: 'What has changed.', resolve: ({ reason }) => reason }),
+    reason: t.expose('reason', { type: InboxReasonEnum, description: 'What has changed.' }),
     conversation: t.field({
       type: 'Conversation',
       nullable: true,
       description: 'The conversation as it is now; null once it is deleted.',
-      resolve: ({ conversationId, viewer }, _, context) => loadConversation(context, viewer, conversationId),
+      resolve: (event, _, context) => loadConversation(context, viewerOf(context, event), event.conversationId),
     }),
     unreadCount: t.int({
       description: 'Turns by others that the participant has not read, as of now; 0 once the conversation is deleted.',
-      extensions: PER_VIEWER,
-      resolve: ({ conversationId, viewer }, _, context) =>
-        loadUnreadCount(context, viewer, { conversationId, actor: viewer.actor }),
+      resolve(event, _, context) {
+        const viewer = viewerOf(context, event)
+        return loadUnreadCount(context, viewer, { conversationId: event.conversationId, actor: viewer.actor })
+      },
     }),
     at: t.expose('at', { type: 'DateTime', description: 'When it happened.' }),
   }),
@@ -47,6 +49,6 @@ builder.subscriptionField('inbox', (t) =>
       + 'first.',
     args: { as: t.arg.string({ description: "Whose list; the viewer's when left out." }) },
     subscribe: (_, args, { deps, viewer }) => readInbox(deps, viewer, args),
-    resolve: (event) => event,
+    resolve: (event, { as }, context) => readFor(context, viewAs(context.viewer, as), event, (own) => [own]),
   }),
 )

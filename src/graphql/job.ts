@@ -41,7 +41,7 @@ const Job = builder
         nullable: true,
         description: 'The conversation that it is about; null where it is about a user, or the conversation is gone.',
         resolve: (job, _, context) =>
-          job.conversationId === null ? null : loadConversation(context, job.viewer, job.conversationId),
+          job.conversationId === null ? null : loadConversation(context, context.viewer, job.conversationId),
       }),
       userId: t.exposeString('userId', {
         nullable: true,

@@ -1,6 +1,6 @@
-// How fields of many parents become one statement: what is asked for while the executor walks one level is loaded
-// together, for each viewer and arguments. Nothing is kept beyond its batch: the next mutation of a document, or the
-// next event of a subscription, sees the world as it is then.
+// Batches the fields of many parents into one statement: the keys that the executor asks for on one level are loaded
+// together, per viewer and arguments, and what is loaded carries that viewer to the fields below it. Nothing is cached beyond
+// its batch: the next mutation of a document, or the next event of a subscription, reads again.
 
 import DataLoader from 'dataloader'
 import { getConversations, type Conversation } from '../domain/conversation.ts'
@@ -16,25 +16,37 @@ import { countOfTurns, history, pageOfTurns, type HistoryArgs, type TurnsArgs } 
 import { getNextVersions, getPreviousVersions, getTurns, type Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import { NotFound } from '../errors.ts'
+import { readFor } from './inherited-view.ts'
 import type { RequestContext } from './request.ts'
 
 type Load<Key, Args, Value> = (context: RequestContext, viewer: Viewer, key: Key, args: Args) => Promise<Value>
+
+/** The objects of a loaded value whose fields are read for the same viewer. */
+type ObjectsOf<Value> = (value: Value) => readonly object[]
+
+const none = () => []
+const itself = (value: object | null) => (value === null ? [] : [value])
+const each = (values: readonly object[]) => values
+const items = ({ items }: Page<object>) => items
 
 /** Loads by a function from keys to values in their order. */
 function inOrder<Key, Args, Value>(
   name: string,
   load: (deps: Deps, viewer: Viewer, keys: readonly Key[], args: Args) => Promise<readonly Value[]>,
+  objectsOf: ObjectsOf<Value>,
   keyOf: (key: Key) => string,
 ): Load<Key, Args, Value> {
-  return ({ deps, loaders }, viewer, key, args) => {
+  return (context, viewer, key, args) => {
+    const { deps, loaders } = context
     // Names hold no U+0000 (domain/input.ts), so the parts cannot run into each other.
     const group = `${name}\0${viewer.tenant}\0${viewer.actor}\0${args === undefined ? '' : JSON.stringify(args)}`
     let loader = loaders.get(group) as DataLoader<Key, Value, string> | undefined
     if (!loader) {
       const made: DataLoader<Key, Value, string> = new DataLoader<Key, Value, string>(
-        (keys) => {
+        async (keys) => {
           made.clearAll()
-          return load(deps, viewer, keys, args)
+          const values = await load(deps, viewer, keys, args)
+          return readFor(context, viewer, values, (all) => all.flatMap(objectsOf))
         },
         { cacheKeyFn: keyOf },
       )
@@ -44,10 +56,11 @@ function inOrder<Key, Args, Value>(
   }
 }
 
-/** Loads by a function that gives a Map; `missing` stands for what has no key in it. */
+/** Loads by a function that gives a Map; `missing` is the value of a key that it does not have. */
 const byId = <Args, Value, Missing>(
   name: string,
   load: (deps: Deps, viewer: Viewer, ids: readonly string[], args: Args) => Promise<ReadonlyMap<string, Value>>,
+  objectsOf: ObjectsOf<Value | Missing>,
   missing: Missing,
 ): Load<string, Args, Value | Missing> =>
   inOrder<string, Args, Value | Missing>(
@@ -56,6 +69,7 @@ const byId = <Args, Value, Missing>(
       const found = await load(deps, viewer, ids, args)
       return ids.map((id) => found.get(id) ?? missing)
     },
+    objectsOf,
     (id) => id,
   )
 
@@ -66,12 +80,13 @@ const simple =
     load(context, viewer, id, undefined)
 
 /** The conversation, or null where the viewer sees none. */
-export const loadConversation = simple<Conversation | null>(byId('conversation', getConversations, null))
+export const loadConversation = simple<Conversation | null>(byId('conversation', getConversations, itself, null))
 
 /** The conversation that something is in. @throws NotFound when it has been deleted meanwhile */
 export async function loadConversationOf(
   context: RequestContext,
-  { conversationId, viewer }: { conversationId: string; viewer: Viewer },
+  viewer: Viewer,
+  conversationId: string,
 ): Promise<Conversation> {
   const conversation = await loadConversation(context, viewer, conversationId)
   if (!conversation) throw new NotFound('conversation', conversationId)
@@ -79,61 +94,64 @@ export async function loadConversationOf(
 }
 
 /** The turn, or null where the viewer sees none. */
-export const loadTurn = simple<Turn | null>(byId('turn', getTurns, null))
+export const loadTurn = simple<Turn | null>(byId('turn', getTurns, itself, null))
 
 /** What superseded the turn, as far as the viewer sees it. */
-export const loadNextVersion = simple<Turn | null>(byId('next version', getNextVersions, null))
+export const loadNextVersion = simple<Turn | null>(byId('next version', getNextVersions, itself, null))
 
 /** What the turn superseded, as far as the viewer sees it. */
-export const loadPreviousVersion = simple<Turn | null>(byId('previous version', getPreviousVersions, null))
+export const loadPreviousVersion = simple<Turn | null>(byId('previous version', getPreviousVersions, itself, null))
 
 /** Committed turns in the viewer's view of the conversation, and their tokens. */
-export const loadTurnCount = simple(byId('turn count', countOfTurns, { turnCount: 0, tokenCount: 0 }))
+export const loadTurnCount = simple(byId('turn count', countOfTurns, none, { turnCount: 0, tokenCount: 0 }))
 
 /** Who is or was in the conversation, by joining. */
-export const loadParticipants = simple<Participant[]>(byId('participants', getParticipants, []))
+export const loadParticipants = simple<Participant[]>(byId('participants', getParticipants, each, []))
 
 const NONE: Page<never> = { items: [], hasNextPage: false, hasPreviousPage: false }
 
 /** A page of the conversation's turns in the viewer's view. */
-export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, NONE)
+export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, items, NONE)
 
 /** The conversation's newest turns in the viewer's view, oldest first. */
-export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', history, [])
+export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', history, each, [])
 
 /** The conversation's newest turns and the summaries of what came before them, oldest first. */
 export const loadHistoryWithSummaries: Load<string, HistoryArgs, (Turn | Summary)[]> = byId(
   'history with summaries',
   historyWithSummaries,
+  each,
   [],
 )
 
 /** The summary, or null where the viewer may have none. */
-export const loadSummary = simple<Summary | null>(byId('summary', getSummaries, null))
+export const loadSummary = simple<Summary | null>(byId('summary', getSummaries, itself, null))
 
 /** The fact, superseded or not; null where the viewer sees none. */
-export const loadFact = simple<Fact | null>(byId('fact', getFacts, null))
+export const loadFact = simple<Fact | null>(byId('fact', getFacts, itself, null))
 
 /** A page of the conversation's facts in the viewer's view, newest first. */
 export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> = byId(
   'page of facts',
   getFactPages,
+  items,
   NONE,
 )
 
 /** The summaries that stand for the conversation's oldest turns, oldest first. */
-export const loadSummaries = simple<Summary[]>(byId('summaries', coveringSummaries, []))
+export const loadSummaries = simple<Summary[]>(byId('summaries', coveringSummaries, each, []))
 
 /** The last turn that they stand for. */
-export const loadSummarizedThrough = simple<Turn | null>(byId('summarized through', summarizedThrough, null))
+export const loadSummarizedThrough = simple<Turn | null>(byId('summarized through', summarizedThrough, itself, null))
 
 type Place = { conversationId: string; actor: string }
 const placeKey = ({ conversationId, actor }: Place) => `${conversationId} ${actor}`
 
-const unreadCounts = inOrder<Place, undefined, number>('unread count', getUnreadCounts, placeKey)
+const unreadCounts = inOrder<Place, undefined, number>('unread count', getUnreadCounts, none, placeKey)
 const presences = inOrder<Place, undefined, PresenceState>(
   'presence',
   (deps, _, places) => getPresence(deps, places),
+  none,
   placeKey,
 )
 

@@ -1,10 +1,12 @@
 // Who is in a conversation, what they have read, and the mutations that change it.
 
 import { addParticipant, markRead, removeParticipant } from '../domain/participant.ts'
+import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { loadParticipants, loadUnreadCount } from './loaders.ts'
-import { PER_VIEWER } from './per-viewer.ts'
+import { readFor, viewerOf } from './inherited-view.ts'
+import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors } from './result.ts'
 
 export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
@@ -30,19 +32,17 @@ builder.objectType('Participant', {
     actor: t.exposeString('actor', {
       description: "The user, agent or tool: the caller's own id, unique in the conversation.",
     }),
-    kind: t.field({
+    kind: t.expose('kind', {
       type: ParticipantKindEnum,
       description: "What sort of actor it is; guessed from the first turn's role for those who joined by speaking.",
-      resolve: ({ kind }) => kind,
     }),
     displayName: t.exposeString('displayName', {
       nullable: true,
       description: 'A name to show; null where `actor` has to do.',
     }),
-    history: t.field({
+    history: t.expose('history', {
       type: HistoryVisibilityEnum,
       description: 'How much of the past the newest joining gave.',
-      resolve: ({ history }) => history,
     }),
     joinedAt: t.expose('joinedAt', { type: 'DateTime', description: 'When they joined, the last time that they did.' }),
     leftAt: t.expose('leftAt', {
@@ -56,7 +56,7 @@ builder.objectType('Participant', {
     unreadCount: t.int({
       description: 'Committed turns by others that came after `lastReadSeq`: those that both they and the viewer see.',
       extensions: PER_VIEWER,
-      resolve: (participant, _, context) => loadUnreadCount(context, participant.viewer, participant),
+      resolve: (participant, _, context) => loadUnreadCount(context, viewerOf(context, participant), participant),
     }),
   }),
 })
@@ -65,7 +65,8 @@ builder.objectField('Conversation', 'participants', (t) =>
   t.field({
     type: ['Participant'],
     description: 'Who is in the conversation and who has left it (`leftAt` tells), in the order of joining.',
-    resolve: (conversation, _, context) => loadParticipants(context, conversation.viewer, conversation.id),
+    extensions: SHAREABLE,
+    resolve: (conversation, _, context) => loadParticipants(context, viewerOf(context, conversation), conversation.id),
   }),
 )
 
@@ -170,6 +171,10 @@ builder.mutationField('markRead', (t) =>
     args: {
       input: t.arg({ type: MarkReadInput, required: true, description: 'The conversation, and how far it was read.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => markRead(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const { deps, viewer } = context
+      const participant = await markRead(deps, viewer, input)
+      return readFor(context, actAs(viewer, input.as), participant, (read) => [read])
+    },
   }),
 )

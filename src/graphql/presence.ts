@@ -2,8 +2,11 @@
 
 import { setPresence } from '../domain/presence.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { actAs } from '../domain/view.ts'
 import { builder } from './builder.ts'
 import { loadPresence } from './loaders.ts'
+import { readFor, viewerOf } from './inherited-view.ts'
+import { SHAREABLE } from './sharing.ts'
 import { orErrors } from './result.ts'
 
 export const PresenceStateEnum = builder.enumType('PresenceState', {
@@ -21,7 +24,8 @@ builder.objectField('Participant', 'presence', (t) =>
   t.field({
     type: PresenceStateEnum,
     description: 'What they are doing right now; OFFLINE for whoever never said.',
-    resolve: (participant, _, context) => loadPresence(context, participant.viewer, participant),
+    extensions: SHAREABLE,
+    resolve: (participant, _, context) => loadPresence(context, viewerOf(context, participant), participant),
   }),
 )
 
@@ -56,6 +60,10 @@ builder.mutationField('setPresence', (t) =>
         description: 'The conversation, and what they are doing there.',
       }),
     },
-    resolve: (_, { input }, { deps, viewer, holder }) => setPresence(deps, viewer, input, holder),
+    async resolve(_, { input }, context) {
+      const { deps, viewer, holder } = context
+      const participant = await setPresence(deps, viewer, input, holder)
+      return readFor(context, actAs(viewer, input.as), participant, (read) => [read])
+    },
   }),
 )

@@ -3,8 +3,10 @@
 
 import { kindOf } from '../domain/id.ts'
 import { recall, type Recall as Found, type RecallHit as Hit } from '../domain/recall/recall.ts'
+import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
+import { readFor } from './inherited-view.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
 
@@ -43,6 +45,9 @@ const VectorSearchEnum = builder.enumType('VectorSearch', {
   } as const,
 })
 
+const recalled = (memory: Hit['memory']) =>
+  memory.kind === 'TURN' ? memory.turn : memory.kind === 'FACT' ? memory.fact : memory.summary
+
 const Memory = builder.unionType('Memory', {
   description: 'Something that can be recalled.',
   types: ['Turn', 'Fact', 'Summary'],
@@ -57,8 +62,7 @@ const RecallHit = builder
       memory: t.field({
         type: Memory,
         description: 'What was found, in the view that was asked for.',
-        resolve: ({ memory }) =>
-          memory.kind === 'TURN' ? memory.turn : memory.kind === 'FACT' ? memory.fact : memory.summary,
+        resolve: ({ memory }) => recalled(memory),
       }),
       score: t.exposeFloat('score', {
         description:
@@ -192,6 +196,12 @@ builder.queryField('recall', (t) =>
       NotAllowed,
     ]),
     args: { input: t.arg({ type: RecallInput, required: true, description: 'What to recall, and where.' }) },
-    resolve: (_, { input }, { deps, viewer }) => recall(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const { deps, viewer } = context
+      const found = await recall(deps, viewer, input)
+      return readFor(context, actAs(viewer, input.as), found, ({ hits }) =>
+        hits.flatMap(({ memory, neighbours }) => [recalled(memory), ...neighbours]),
+      )
+    },
   }),
 )

@@ -8,7 +8,8 @@ import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts
 import { builder } from './builder.ts'
 import { loadConversationOf, loadSummaries, loadSummarizedThrough } from './loaders.ts'
 import { Node } from './node.ts'
-import { PER_VIEWER } from './per-viewer.ts'
+import { viewerOf } from './inherited-view.ts'
+import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors } from './result.ts'
 
 builder.objectType('Summary', {
@@ -20,7 +21,8 @@ builder.objectType('Summary', {
     conversation: t.field({
       type: 'Conversation',
       description: 'The conversation it sums up, in the same view as the summary.',
-      resolve: (summary, _, context) => loadConversationOf(context, summary),
+      extensions: SHAREABLE,
+      resolve: (summary, _, context) => loadConversationOf(context, viewerOf(context, summary), summary.conversationId),
     }),
     level: t.exposeInt('level', { description: 'What it sums up: 0 for turns, 1 for such summaries, and so on.' }),
     fromSeq: t.exposeInt('fromSeq', { description: '`seq` of the first turn that it covers.' }),
@@ -61,10 +63,9 @@ const CompactionPolicy = builder
         description:
           'What writes them: a model that the server knows, its own where the conversation names none, or `extractive`.',
       }),
-      strategy: t.field({
+      strategy: t.expose('strategy', {
         type: CompactionStrategyEnum,
         description: 'Whether one summary grows, several are kept, or none is written by itself.',
-        resolve: ({ strategy }) => strategy,
       }),
     }),
   })
@@ -85,6 +86,7 @@ builder.objectFields('Conversation', (t) => ({
   compaction: t.field({
     type: CompactionPolicy,
     description: 'When and how the oldest turns of the conversation are summarised.',
+    extensions: SHAREABLE,
     resolve: (conversation, _, { deps }) => policyOf(deps, conversation),
   }),
   summary: t.field({
@@ -95,7 +97,7 @@ builder.objectFields('Conversation', (t) => ({
       + 'several: see `summaries`.',
     extensions: PER_VIEWER,
     async resolve(conversation, _, context) {
-      const summaries = await loadSummaries(context, conversation.viewer, conversation.id)
+      const summaries = await loadSummaries(context, viewerOf(context, conversation), conversation.id)
       return summaries.length === 1 ? summaries[0]! : null
     },
   }),
@@ -104,7 +106,8 @@ builder.objectFields('Conversation', (t) => ({
     nullable: true,
     description: 'The last turn that summaries stand for, in its newest version; null where none does.',
     extensions: PER_VIEWER,
-    resolve: (conversation, _, context) => loadSummarizedThrough(context, conversation.viewer, conversation.id),
+    resolve: (conversation, _, context) =>
+      loadSummarizedThrough(context, viewerOf(context, conversation), conversation.id),
   }),
   summaries: t.field({
     type: ['Summary'],
@@ -113,7 +116,7 @@ builder.objectFields('Conversation', (t) => ({
       + 'exactly one. Those for which the viewer does not see all that was summed up are left out, and what follows '
       + 'them.',
     extensions: PER_VIEWER,
-    resolve: (conversation, _, context) => loadSummaries(context, conversation.viewer, conversation.id),
+    resolve: (conversation, _, context) => loadSummaries(context, viewerOf(context, conversation), conversation.id),
   }),
 }))
 

@@ -7,7 +7,8 @@ import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
 import { loadNextVersion, loadPageOfTurns, loadConversationOf } from './loaders.ts'
 import { Node } from './node.ts'
-import { PER_VIEWER } from './per-viewer.ts'
+import { viewerOf } from './inherited-view.ts'
+import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { viewAs } from './viewer.ts'
 
 export const RoleEnum = builder.enumType('Role', {
@@ -85,7 +86,8 @@ builder.objectType('Turn', {
     conversation: t.field({
       type: 'Conversation',
       description: 'The conversation it was said in, in the same view as the turn.',
-      resolve: (turn, _, context) => loadConversationOf(context, turn),
+      extensions: SHAREABLE,
+      resolve: (turn, _, context) => loadConversationOf(context, viewerOf(context, turn), turn.conversationId),
     }),
     seq: t.exposeInt('seq', {
       description:
@@ -93,15 +95,10 @@ builder.objectType('Turn', {
         + 'of the first one.',
     }),
     actor: t.exposeString('actor', { description: 'Who said it: the user, agent or tool.' }),
-    role: t.field({
-      type: RoleEnum,
-      description: 'In whose part it is said, as models know it.',
-      resolve: ({ role }) => role,
-    }),
-    status: t.field({
+    role: t.expose('role', { type: RoleEnum, description: 'In whose part it is said, as models know it.' }),
+    status: t.expose('status', {
       type: TurnStatusEnum,
       description: 'Whether it stands, is being written, was broken off or erased.',
-      resolve: ({ status }) => status,
     }),
     text: t.exposeString('text', {
       description: 'Its text parts joined; what is there so far while it is being written. May be empty.',
@@ -117,6 +114,7 @@ builder.objectType('Turn', {
       type: TokenCounts,
       nullable: true,
       description: 'Tokens as the provider billed them; null where nobody said.',
+      extensions: SHAREABLE,
       resolve: ({ promptTokens, completionTokens }) =>
         promptTokens === null && completionTokens === null
           ? null
@@ -137,12 +135,14 @@ builder.objectType('Turn', {
     sources: t.field({
       type: [Source],
       description: 'What it was drawn from, as the caller gave it; empty for nothing.',
+      extensions: SHAREABLE,
       resolve: ({ sources }) => (sources as SourceShape[] | null) ?? NO_SOURCES,
     }),
     pinned: t.exposeBoolean('pinned', { description: 'Whether every context keeps it, however old it is.' }),
     metadata: t.field({
       type: 'JSON',
       description: "The caller's own data, an object; empty when none was given.",
+      extensions: SHAREABLE,
       resolve: ({ metadata }) => metadata ?? NOTHING,
     }),
     supersededBy: t.field({
@@ -150,8 +150,8 @@ builder.objectType('Turn', {
       nullable: true,
       description: 'The next newer version that the viewer sees; null for the newest.',
       extensions: PER_VIEWER,
-      resolve: ({ id, supersededBy, viewer }, _, context) =>
-        supersededBy === null ? null : loadNextVersion(context, viewer, id),
+      resolve: (turn, _, context) =>
+        turn.supersededBy === null ? null : loadNextVersion(context, viewerOf(context, turn), turn.id),
     }),
     abortReason: t.exposeString('abortReason', {
       nullable: true,
@@ -205,6 +205,6 @@ builder.objectField('Conversation', 'turns', (t) =>
       }),
     },
     resolve: (conversation, { as, ...args }, context) =>
-      loadPageOfTurns(context, viewAs(conversation.viewer, as), conversation.id, args),
+      loadPageOfTurns(context, viewAs(viewerOf(context, conversation), as), conversation.id, args),
   }),
 )

@@ -1,5 +1,6 @@
-// One execution and one serialisation for each event and each way it can look: readers with the same document, the same
-// variables (but for `after` and `as`) and the same class of view get the same bytes.
+// Executes and serialises an event once for all readers to whom it looks the same: those with the same document, the same
+// variables (except `after` and `as`) and the same class of view get the same bytes. A document that selects any field not
+// marked shareable is executed for each actor.
 
 import { createHash } from 'node:crypto'
 import {
@@ -16,30 +17,29 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from 'graphql'
-import type { ConversationEvent } from '../domain/event/event.ts'
-import type { Told } from '../domain/event/reader.ts'
+import { tell, type ConversationEvent, type ToldEvent } from '../domain/event/event.ts'
 import { viewClass, type View, type Viewer } from '../domain/view.ts'
-import { selectsPerViewer } from '../graphql/per-viewer.ts'
+import { selectsOnlyShareable } from '../graphql/sharing.ts'
 import type { Payload } from './outbox.ts'
 
-/** The subscription that is shared; its arguments `after` and `as` say where and as whom, not what. */
+/** The subscription that is shared. Its arguments `after` and `as` select the start and the reader, not the rendering. */
 const FIELD = 'conversationEvents'
 
-/** What can be known of a document once for all who send it. */
+/** The analysis of a document, made once for all clients that send it. */
 type SharedDocument = {
   document: DocumentNode
   operation: OperationDefinitionNode
   field: FieldNode
-  perViewer: boolean
-  /** Variables that only stand in `after` or `as`. */
+  /** Whether one rendering serves a whole class of views. */
+  isShareable: boolean
+  /** Variables used in `after` or `as` only. */
   positions: ReadonlySet<string>
-  /** Tells documents apart. */
   key: string
 }
 
 const analysed = new WeakMap<DocumentNode, Map<string, SharedDocument | null>>()
 
-/** The document's one field, if it is a plain subscription to a conversation's events; else null. */
+/** The analysis of a document that is a plain subscription to one conversation's events; null for any other. */
 export function sharedDocument(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -86,76 +86,78 @@ function analyse(
     field,
     positions: positional,
     key,
-    perViewer: selectsPerViewer(schema, document, operationName ?? undefined),
+    isShareable: selectsOnlyShareable(schema, document, operationName ?? undefined),
   }
 }
 
-/** What one subscription asks for of each event. */
-export type Rendering = { key: string; perViewer: boolean; run(told: Told): Promise<ExecutionResult> | ExecutionResult }
+/** How one subscription renders events. Equal keys render alike. */
+export type Rendering = {
+  key: string
+  /** Whether one rendering serves all actors with the same class of view. */
+  isShareable: boolean
+  run(event: ToldEvent, reader: Viewer): Promise<ExecutionResult> | ExecutionResult
+  /** Logs an error that nobody expected, and hides it from clients. */
+  mask(error: unknown): GraphQLError
+}
 
-/**
- * @param args of the subscription; each event is executed as its root value
- * @param mask what clients are told of an error
- */
+/** @param args of the subscription; each event is executed as its root value */
 export function rendering(
   shared: SharedDocument,
   args: ExecutionArgs,
   contextOf: (viewer: Viewer) => unknown,
-  mask: (error: GraphQLError) => GraphQLError,
+  mask: Rendering['mask'],
 ): Rendering {
   const variables = Object.entries(args.variableValues ?? {}).filter(([name]) => !shared.positions.has(name))
   const masked = (result: ExecutionResult) => (result.errors ? { ...result, errors: result.errors.map(mask) } : result)
   return {
     key: `${shared.key} ${JSON.stringify(variables)}`,
-    perViewer: shared.perViewer,
-    run(told) {
-      const result = execute({ ...args, rootValue: told, contextValue: contextOf(told.viewer) })
+    isShareable: shared.isShareable,
+    run(event, reader) {
+      const result = execute({ ...args, rootValue: event, contextValue: contextOf(reader) })
       return result instanceof Promise ? result.then(masked) : masked(result)
     },
+    mask,
   }
 }
 
-/** By the rendering's key, then by who sees it so. */
+/** By the rendering's key, then by view class or actor. */
 const payloads = new WeakMap<ConversationEvent, Map<string, Map<string, Payload>>>()
 
 const classes = new WeakMap<View, string>()
 
-/** The class of a view, worked out once: views are replaced, not changed. */
+/** The class of a view, computed once: views are replaced, not changed. */
 function classOf(view: View): string {
   let known = classes.get(view)
   if (known === undefined) classes.set(view, (known = viewClass(view)))
   return known
 }
 
-/** The event as that rendering shows it to viewers of that class. */
-export function payloadOf(
-  event: ConversationEvent,
-  view: View,
-  viewer: Viewer,
-  { key, perViewer, run }: Rendering,
-): Payload {
+/** The event as that rendering shows it to the reader, who sees the conversation with that view. Never throws. */
+export function payloadOf(event: ConversationEvent, view: View, reader: Viewer, rendering: Rendering): Payload {
   // This runs for every reader of every event: it looks up, and builds nothing.
+  const { key, isShareable } = rendering
   let made = payloads.get(event)
   if (!made) payloads.set(event, (made = new Map()))
   let alike = made.get(key)
   if (!alike) made.set(key, (alike = new Map()))
-  const who = perViewer ? viewer.actor : classOf(view)
+  const who = isShareable ? classOf(view) : reader.actor
   let payload = alike.get(who)
   if (!payload) {
-    payload = { bytes: null, ready: null }
-    alike.set(who, payload)
-    fill(payload, run({ event, viewer }))
+    alike.set(who, (payload = { bytes: null, ready: null }))
+    fill(payload, rendering, () => rendering.run(tell(view, event), reader))
   }
   return payload
 }
 
-function fill(payload: Payload, result: Promise<ExecutionResult> | ExecutionResult): void {
-  if (!(result instanceof Promise)) {
-    payload.bytes = Buffer.from(JSON.stringify(result))
-    return
+/** Puts the bytes of the result into the payload, or those of a masked error where there is no result. */
+function fill(payload: Payload, { mask }: Rendering, run: () => Promise<ExecutionResult> | ExecutionResult): void {
+  const bytesOf = (result: ExecutionResult) => void (payload.bytes = Buffer.from(JSON.stringify(result)))
+  const fail = (error: unknown) => bytesOf({ errors: [mask(error)] })
+  try {
+    const result = run()
+    if (result instanceof Promise) payload.ready = result.then(bytesOf).catch(fail)
+    else bytesOf(result)
+  } catch (error) {
+    fail(error)
   }
-  payload.ready = result.then(
-    (settled) => void fill(payload, settled),
-    () => void fill(payload, { errors: [] }),
-  )
 }

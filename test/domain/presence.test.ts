@@ -48,7 +48,7 @@ describe.each(backends)('presence on $name', (backend) => {
     const told: string[] = []
     const events = await readEventsOf(world.deps, tenant.as('watcher'), { conversationId })
     const reading = (async () => {
-      for await (const { event } of events) {
+      for await (const event of events) {
         if (event.type === 'PresenceChanged') told.push(`${event.participant.actor} ${event.state}`)
       }
     })()

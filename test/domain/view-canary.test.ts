@@ -213,7 +213,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       const stream = await readEventsOf(deps, tenant.as(actor), { conversationId, after })
       streams.push(
         (async () => {
-          for await (const { event } of stream) events.push(event)
+          for await (const event of stream) events.push(event)
         })(),
       )
     }

@@ -314,7 +314,7 @@ describe.each(backends)('views on $name', (backend) => {
         const caughtUp = new Promise<void>((resolve) => (reached = resolve))
         if (enough === 0) reached()
         const finished = (async () => {
-          for await (const { event } of stream) {
+          for await (const event of stream) {
             if (event.seq === null) continue
             const turn = event.type === 'TurnSuperseded' ? event.by : 'turn' in event ? event.turn : undefined
             events.push({ seq: event.seq, type: event.type, turn: turn?.id })

@@ -96,9 +96,18 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     ])
     const [only] = await events('carol', conversationId, 1, { after: 2 })
     expect(only).toMatchObject({ seq: 4, turn: { text: 'for all', conversation: { turnCount: 1 } } })
-    expect(await events('carol', conversationId, 1, { after: 2, as: 'bob' })).toMatchObject([
-      { turn: { text: 'for bob' } },
-    ])
+  })
+
+  it('read on in the view of `as`, also for two who are told of the same event at once', async () => {
+    const conversationId = await makeConversation(BOTH)
+    await say(conversationId, 'for bob', { audience: ['bob'] })
+    const followers = await Promise.all(
+      ['bob', 'eve'].map((as) => follow('carol', FOLLOW, { id: conversationId, after: 3, as })),
+    )
+    await say(conversationId, 'for all')
+    const told = await Promise.all(followers.map((following) => take(following, 1)))
+    expect(told.map(([event]) => event.conversationEvents.turn.conversation.turnCount)).toEqual([2, 1])
+    for (const following of followers) await following.return?.()
   })
 
   it('name as superseded the version that the viewer saw before, not one written while they were away', async () => {

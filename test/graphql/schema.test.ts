@@ -93,25 +93,4 @@ describe('the schema', () => {
       expect(node.getInterfaces().map(String)).toContain('Node')
     }
   })
-
-  it('marks the fields that a view has to be asked for', () => {
-    const marked = types.filter(isObjectType).flatMap((type) => {
-      const fields = Object.values(type.getFields()).filter(({ extensions }) => extensions.perViewer)
-      return fields.map(({ name }) => `${type.name}.${name}`)
-    })
-    expect(marked.sort()).toEqual([
-      'Conversation.facts',
-      'Conversation.history',
-      'Conversation.summaries',
-      'Conversation.summarizedThrough',
-      'Conversation.summary',
-      'Conversation.tokenCount',
-      'Conversation.turnCount',
-      'Conversation.turns',
-      'Fact.supersededBy',
-      'InboxEvent.unreadCount',
-      'Participant.unreadCount',
-      'Turn.supersededBy',
-    ])
-  })
 })

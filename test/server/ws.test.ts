@@ -64,7 +64,14 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     const readings = actors.map((as, i) =>
       take(follow(client, { conversationId, after: i % 2 ? 21 : null, as }, WITH_CONVERSATION), 1),
     )
-    await sleep(300)
+    // A reader without a cursor begins at the head that it has read; the feed has read it before them all.
+    const heads = () =>
+      query.mock.calls.filter(
+        ([each], call) =>
+          (each as unknown as { name?: string }).name === 'read-last-seq'
+          && query.mock.settledResults[call]?.type === 'fulfilled',
+      )
+    await expect.poll(() => heads().length, { timeout: 20_000 }).toBe(actors.length + 1)
     query.mockClear()
     await tenant.say(conversationId, 'ada', 'to all')
     const events = await Promise.all(readings)

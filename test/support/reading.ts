@@ -2,12 +2,12 @@
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
-import type { ConversationEvent, JournalEvent, TurnDelta } from '../../src/domain/event/event.ts'
+import type { ConversationEvent, ToldDelta, ToldEvent } from '../../src/domain/event/event.ts'
 import { readEventsOf, type Subscription } from '../../src/domain/event/reader.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 
 export type Reading = {
-  readonly events: ConversationEvent[]
+  readonly events: ToldEvent[]
   /** How it ended; null while it goes on. */
   readonly end: 'complete' | 'stopped' | Error | null
   /** Resolves when the condition holds of what came; fails after 15 s. */
@@ -21,7 +21,7 @@ export type Reading = {
 /** @throws what the subscription throws */
 export async function read(deps: Deps, viewer: Viewer, input: Subscription): Promise<Reading> {
   const iterable = await readEventsOf(deps, viewer, input)
-  const events: ConversationEvent[] = []
+  const events: ToldEvent[] = []
   let end: Reading['end'] = null
   let gate: Promise<void> | null = null
   let open: () => void = () => {}
@@ -70,7 +70,7 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
       if (gate) await gate
       const { done, value } = await iterable.next()
       if (done) end ??= 'complete'
-      else if (end === null) events.push(value.event)
+      else if (end === null) events.push(value)
       changed()
     }
   }
@@ -81,19 +81,21 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
   return reading
 }
 
-const isJournal = (event: ConversationEvent): event is JournalEvent => event.seq !== null
+type ToldEntry = Extract<ToldEvent, { seq: number }>
+
+const isJournal = (event: ToldEvent): event is ToldEntry => event.seq !== null
 export const seqsOf = ({ events }: Reading): number[] => events.filter(isJournal).map(({ seq }) => seq)
 /** Whether it has come as far as that entry. */
 export const sawSeq =
   (seq: number) =>
   ({ events }: Reading) =>
     (events.findLast(isJournal)?.seq ?? 0) >= seq
-export const deltasOf = ({ events }: Reading, turnId: string): TurnDelta[] =>
-  events.filter((event): event is TurnDelta => event.type === 'TurnDelta' && event.turnId === turnId)
+export const deltasOf = ({ events }: Reading, turnId: string): ToldDelta[] =>
+  events.filter((event): event is ToldDelta => event.type === 'TurnDelta' && event.turnId === turnId)
 export const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
 /** One line an event: its seq and type, or what a delta says. */
-export const lines = (events: readonly ConversationEvent[]): string[] =>
+export const lines = (events: readonly (ConversationEvent | ToldEvent)[]): string[] =>
   events.map((event) =>
     event.type === 'TurnDelta'
       ? `${event.start}-${event.end} ${event.text}`

@@ -3,8 +3,8 @@
 
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
+import { readConversations, type ConversationRow } from '../../store/sql/conversation/read-conversations.ts'
 import { readSpeakers } from '../../store/sql/context/read-speakers.ts'
-import { getConversations, type Conversation } from '../conversation.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { getCoveringSummaries } from '../summary/summary.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -45,7 +45,7 @@ const END = 2 ** 31 - 1
 async function readRecent(
   deps: RecallDeps,
   viewer: Viewer,
-  conversation: Conversation,
+  conversation: ConversationRow,
   after: number,
   { tokenBudget, windowTurns, actors }: MaterialRequest,
 ): Promise<{ recent: Turn[]; complete: boolean }> {
@@ -110,13 +110,12 @@ export async function readMaterial(
   request: MaterialRequest,
 ): Promise<ContextMaterial & { recent: Turn[]; names: Map<string, string> }> {
   const { conversationId, as, actors, sinceSeq } = request
-  const [conversations, summaries] = await Promise.all([
-    getConversations(deps, viewer, [conversationId]),
+  const [[conversation], summaries] = await Promise.all([
+    readConversations(deps.pool, viewer, [conversationId]),
     request.withSummaries && sinceSeq === null && actors === null
       ? getCoveringSummaries(deps, viewer, conversationId)
       : [],
   ])
-  const conversation = conversations.get(conversationId)
   if (!conversation) throw new NotFound('conversation', conversationId)
   if (as !== null && conversation.view.actor === null) throw InvalidInput.at('as', stranger(as))
 

@@ -1,12 +1,14 @@
-// What readers of a conversation are told. Journal events carry the seq of their entry and come in its order, without holes;
-// passing events carry none and are not kept. An event shows the present state of what it names.
+// The events of a conversation and who is told of them. Journal events carry the seq of their entry and come in its
+// order, without holes; ephemeral events carry none and are not stored. An event shows the present state of the objects it
+// names. Events are shared by all readers of a process: `tell` makes what one view is told of an event.
 
 import type { PresenceState } from '../presence-state.ts'
 import type { Platform } from '../platform.ts'
 import { readJournal, type JournalRow, type PlacedFact } from '../../store/sql/event/read-journal.ts'
-import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
+import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
+import { toParticipant, type Participant } from '../participant.ts'
 import { isOpenAt, sees, spans, type Placed, type View } from '../view.ts'
 
 type Common = { conversationId: string; at: Date }
@@ -21,7 +23,7 @@ export type TurnSuperseded = Common & { type: 'TurnSuperseded'; seq: number; tur
 export type ParticipantEvent = Common & {
   type: 'ParticipantJoined' | 'ParticipantLeft'
   seq: number
-  participant: ParticipantRow
+  participant: Participant
 }
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
 /** It may have been replaced by now. */
@@ -46,11 +48,11 @@ export type TurnDelta = Common & {
   text: string
   of: Placed
 }
-export type ParticipantRead = Common & { type: 'ParticipantRead'; seq: null; participant: ParticipantRow }
+export type ParticipantRead = Common & { type: 'ParticipantRead'; seq: null; participant: Participant }
 export type PresenceChanged = Common & {
   type: 'PresenceChanged'
   seq: null
-  participant: ParticipantRow
+  participant: Participant
   state: PresenceState
 }
 /** The last one; the stream completes. */
@@ -60,6 +62,27 @@ export type Gap = Common & { type: 'Gap'; seq: null; resumeAfter: number }
 type PassingEvent = TurnDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
 
 export type ConversationEvent = JournalEvent | PassingEvent
+
+/** `turn` is null where the view does not contain the version directly before `by`: see getPreviousVersions. */
+export type ToldSuperseded = Omit<TurnSuperseded, 'turn'> & { turn: TurnRow | null }
+export type ToldSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<SummaryRow, 'newestSeq' | 'turns'> }
+/** `factIds` are the facts in view, as they were placed when the event was read. */
+export type ToldFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
+export type ToldDelta = Omit<TurnDelta, 'of'>
+
+/** An event as a view is told of it: only what the view contains, and nothing that decides what it contains. */
+export type ToldEvent =
+  | TurnEvent
+  | ParticipantEvent
+  | ConversationUpdated
+  | ParticipantRead
+  | PresenceChanged
+  | ConversationDeleted
+  | Gap
+  | ToldSuperseded
+  | ToldSummary
+  | ToldFacts
+  | ToldDelta
 
 /** Whether a reader with that view is told the text of a turn that is being written. */
 export const isToldText = (view: View, turn: Placed) => isOpenAt(view.windows, Infinity) && sees(view, turn)
@@ -93,6 +116,28 @@ export function isTold(view: View, event: ConversationEvent): boolean {
   }
 }
 
+/** What a view is told of an event that `isTold` of. Equal for all views of one class. */
+export function tell(view: View, event: ConversationEvent): ToldEvent {
+  switch (event.type) {
+    case 'TurnSuperseded':
+      return sees(view, event.turn) ? event : { ...event, turn: null }
+    case 'SummaryWritten': {
+      const { newestSeq, turns, ...summary } = event.summary
+      return { ...event, summary }
+    }
+    case 'FactsChanged': {
+      const { facts, ...told } = event
+      return { ...told, factIds: facts.filter((fact) => sees(view, fact)).map(({ id }) => id) }
+    }
+    case 'TurnDelta': {
+      const { of, ...told } = event
+      return told
+    }
+    default:
+      return event
+  }
+}
+
 const TURN_EVENTS = {
   APPENDED: 'TurnAppended',
   OPENED: 'TurnOpened',
@@ -100,11 +145,7 @@ const TURN_EVENTS = {
   ABORTED: 'TurnAborted',
 } as const
 
-function toEvent(
-  conversationId: string,
-  row: JournalRow,
-  participants: Map<string, ParticipantRow>,
-): JournalEvent | null {
+function toEvent(conversationId: string, row: JournalRow, participants: Map<string, Participant>): JournalEvent | null {
   const common = { conversationId, seq: row.seq, at: row.at }
   switch (row.kind) {
     case 'APPENDED':
@@ -144,7 +185,7 @@ export async function readEvents(
   const rows = await readJournal(pool, tenant, conversationId, after, limit)
   const actors = [...new Set(rows.flatMap((row) => row.actor ?? []))]
   const participants = actors.length ? await readParticipants(pool, tenant, [conversationId], actors) : []
-  const byActor = new Map(participants.map((participant) => [participant.actor, participant]))
+  const byActor = new Map(participants.map((row) => [row.actor, toParticipant(row)]))
   return {
     events: rows.flatMap((row) => toEvent(conversationId, row, byActor) ?? []),
     last: rows.at(-1)?.seq ?? after,

@@ -4,6 +4,7 @@
 
 import type { ParticipantRow } from '../../store/sql/participant/read-participants.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
+import type { Participant } from '../participant.ts'
 import type { PresenceState } from '../presence-state.ts'
 import { OPEN_VIEW, type View } from '../view.ts'
 import type { ConversationEvent, JournalEvent, TurnEvent } from './event.ts'
@@ -32,8 +33,8 @@ export type FeedInput =
   /** All the text of one open turn, as stored. */
   | { type: 'text'; turnId: string; text: string; at: Date }
   | { type: 'participants'; participants: readonly ParticipantRow[] }
-  | { type: 'read'; participant: ParticipantRow; at: Date }
-  | { type: 'presence'; participant: ParticipantRow; state: PresenceState; at: Date }
+  | { type: 'read'; participant: Participant; at: Date }
+  | { type: 'presence'; participant: Participant; state: PresenceState; at: Date }
   | { type: 'deleted'; at: Date }
 
 /** The state after an input, and the events to emit, in order. */

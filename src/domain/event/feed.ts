@@ -7,6 +7,7 @@ import { readLastSeq } from '../../store/sql/event/read-journal.ts'
 import { readOpenTurns } from '../../store/sql/streaming-turn/read-open-turns.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { readTextSoFar } from '../../store/sql/turn/read-turns.ts'
+import { toParticipant } from '../participant.ts'
 import type { Platform } from '../platform.ts'
 import type { View } from '../view.ts'
 import { conversationTopic, type ConversationMessage } from '../publisher.ts'
@@ -133,8 +134,8 @@ async function handle(run: FeedRun, task: FeedTask): Promise<void> {
     case 'read':
     case 'presence': {
       const at = new Date()
-      const [participant] = await readParticipants(run.deps.pool, run.tenant, [run.conversationId], [task.actor])
-      if (participant) apply(run, { ...task, participant, at })
+      const [row] = await readParticipants(run.deps.pool, run.tenant, [run.conversationId], [task.actor])
+      if (row) apply(run, { ...task, participant: toParticipant(row), at })
       return
     }
     case 'deleted':

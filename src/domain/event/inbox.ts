@@ -11,8 +11,8 @@ import { tenantTopic, type TenantMessage } from '../publisher.ts'
 import { readEvents, type JournalEvent } from './event.ts'
 
 export type InboxReason = 'ADDED' | 'REMOVED' | 'TURN' | 'READ' | 'UPDATED' | 'DELETED'
-/** `viewer` is whose inbox it is. */
-export type InboxEvent = { conversationId: string; reason: InboxReason; at: Date; viewer: Viewer }
+/** A change in a participant's list of conversations. */
+export type InboxEvent = { conversationId: string; reason: InboxReason; at: Date }
 
 type InboxListener = { actor: string; tell(conversationId: string, reason: InboxReason, at: Date): void }
 
@@ -180,7 +180,7 @@ export async function readInbox(
   const waiting = createPushIterator<InboxEvent>(BUFFER, 'drop-oldest')
   const stop = await deps.inboxes.listen(viewer.tenant, {
     actor: reader.actor,
-    tell: (conversationId, reason, at) => void waiting.push({ conversationId, reason, at, viewer: reader }),
+    tell: (conversationId, reason, at) => void waiting.push({ conversationId, reason, at }),
   })
   return waiting.iterate(stop)
 }

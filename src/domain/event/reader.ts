@@ -8,7 +8,7 @@ import type { EventDeps } from './deps.ts'
 import { count, id, name, parse } from '../input.ts'
 import { createPushIterator } from '../push-iterator.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { readEvents, type ConversationEvent } from './event.ts'
+import { readEvents, tell, type ToldEvent } from './event.ts'
 import type { Feed } from './feed.ts'
 import { follow, type ReaderSource, type Sink } from './follow.ts'
 
@@ -54,24 +54,21 @@ const sourceOf = (deps: EventDeps, feed: Feed): ReaderSource => ({
   release: () => deps.feeds.release(feed),
 })
 
-/** An event as `viewer` is told of it. */
-export type Told = { event: ConversationEvent; viewer: Viewer }
-
 /** Events waiting for a consumer of the iterable before its reader is set aside. */
 const BUFFER = 256
 
 /**
- * The same as an iterable, for one consumer; ending the iteration stops the reader.
+ * The events that the reader is told, for one consumer; ending the iteration stops the reader.
  * @throws InvalidInput @throws NotFound
  */
 export async function readEventsOf(
   deps: EventDeps,
   viewer: Viewer,
   input: Subscription,
-): Promise<AsyncIterableIterator<Told>> {
-  const waiting = createPushIterator<Told>(BUFFER)
-  const stop = await readInto(deps, viewer, input, (reader) => ({
-    push: (event) => waiting.push({ event, viewer: reader }),
+): Promise<AsyncIterableIterator<ToldEvent>> {
+  const waiting = createPushIterator<ToldEvent>(BUFFER)
+  const stop = await readInto(deps, viewer, input, () => ({
+    push: (event, view) => waiting.push(tell(view, event)),
     drained: waiting.drained,
     end: waiting.end,
   }))

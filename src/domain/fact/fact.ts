@@ -1,5 +1,5 @@
-// Facts as the product speaks of them, and reading them. A fact holds while nothing superseded it; what was superseded
-// stays, with the reason. Who sees the turn it was taken from sees it; who does not must not.
+// Facts and reading them. A fact is active until another one supersedes it; superseded facts are kept with the reason. The
+// viewers who see a fact's source turn see the fact, and no others do.
 
 import { z } from 'zod'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
@@ -12,12 +12,10 @@ import { paging, slice, type Page } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { LONGEST, normaliseText } from './content-hash.ts'
 
-/** A fact as `viewer` sees it. */
-export type Fact = FactRow & { viewer: Viewer }
+/** A fact that a viewer sees, without the columns that decide who sees it. */
+export type Fact = Omit<FactRow, 'rootSeq' | 'seq' | 'audience' | 'visibility'>
 
-const seenBy =
-  (viewer: Viewer) =>
-  (row: FactRow): Fact => ({ ...row, viewer })
+const toFact = ({ rootSeq, seq, audience, visibility, ...fact }: FactRow): Fact => fact
 
 /** Those of the facts that the viewer sees, superseded or not, keyed by id. */
 export async function getFacts(
@@ -30,7 +28,21 @@ export async function getFacts(
     viewer,
     ids.filter((each) => kindOf(each) === 'fact'),
   )
-  return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
+  return new Map(rows.map((row) => [row.id, toFact(row)]))
+}
+
+/**
+ * Of the facts with those ids, the ones that the viewer sees and that are still known from that conversation, in the
+ * order of the ids. A fact that was repeated in another conversation is known from there.
+ */
+export async function getFactsKnownFrom(
+  deps: Pick<Platform, 'pool'>,
+  viewer: Viewer,
+  conversationId: string,
+  ids: readonly string[],
+): Promise<Fact[]> {
+  const facts = await getFacts(deps, viewer, ids)
+  return ids.flatMap((each) => facts.get(each) ?? []).filter((fact) => fact.conversationId === conversationId)
 }
 
 /** Spelt as facts are stored. */
@@ -53,7 +65,7 @@ const CURSOR = cursorFormat<FactPlace>(
 )
 
 /** A fact's place in a list, as an opaque cursor. */
-export const factCursor = (fact: FactRow): string => CURSOR.encode(fact)
+export const factCursor = (fact: Fact): string => CURSOR.encode(fact)
 
 /**
  * The viewer's facts that match, newest first by when they were written down. No page repeats or misses one, whatever
@@ -74,7 +86,7 @@ export async function getFactPage(
     after,
     limit: page.size + 1,
   })
-  return slice(rows.map(seenBy(viewer)), page)
+  return slice(rows.map(toFact), page)
 }
 
 export type FactsOfConversationArgs = {
@@ -101,6 +113,6 @@ export async function getFactPages(
     limit: page.size + 1,
   })
   const found = new Map<string, Fact[]>(conversationIds.map((conversationId) => [conversationId, []]))
-  for (const row of rows) found.get(row.conversationId!)!.push(seenBy(viewer)(row))
+  for (const row of rows) found.get(row.conversationId!)!.push(toFact(row))
   return new Map([...found].map(([conversationId, facts]) => [conversationId, slice(facts, page)]))
 }

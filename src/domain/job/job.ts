@@ -9,12 +9,7 @@ import { QUEUES, type JobName } from './worker.ts'
 export type { JobState } from '../../store/sql/job/read-jobs.ts'
 
 /** One job. It is about a conversation or about a user. */
-export type Job = Omit<JobRow, 'name' | 'key'> & {
-  name: JobName
-  conversationId: string | null
-  userId: string | null
-  viewer: Viewer
-}
+export type Job = Omit<JobRow, 'name' | 'key'> & { name: JobName; conversationId: string | null; userId: string | null }
 
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
 const ABOUT_CONVERSATIONS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_FACTS'])
@@ -36,12 +31,6 @@ export async function getJobs(
   return rows.map(({ name: queue, key, ...row }) => {
     const name = NAMES.get(queue)!
     const isAboutConversation = ABOUT_CONVERSATIONS.has(name)
-    return {
-      ...row,
-      name,
-      conversationId: isAboutConversation ? key : null,
-      userId: isAboutConversation ? null : key,
-      viewer,
-    }
+    return { ...row, name, conversationId: isAboutConversation ? key : null, userId: isAboutConversation ? null : key }
   })
 }

@@ -11,7 +11,7 @@ import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
 import { placeKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
 import { between, id, metadata, name, parse, share, storable, time } from '../input.ts'
-import { seenBy, type Turn } from '../turn/turn.ts'
+import type { Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
 import type { SearchRequest, GatheredTurns, QueryTerms } from './gather.ts'
@@ -173,9 +173,7 @@ async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly Cho
       .map((turn) => [placeKey(turn), turn]),
   )
   const rows = places.size > 0 ? await readTurnsAt(pool, viewer, [...places.values()]) : []
-  const turns = new Map(
-    rows.map((row) => [placeKey({ conversationId: row.conversationId, seq: row.seq }), seenBy(viewer)(row)]),
-  )
+  const turns = new Map(rows.map((row) => [placeKey({ conversationId: row.conversationId, seq: row.seq }), row]))
   const memoryOf = (hit: ChosenMemory['hit']): Memory | null => {
     if (hit.kind === 'FACT') return { kind: 'FACT', fact: hit.fact }
     if (hit.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: hit.summary }

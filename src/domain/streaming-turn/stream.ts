@@ -154,7 +154,6 @@ async function close(
   }
   const turn = (await getTurns(deps, actAs(viewer, row.actor), [turnId])).get(turnId)
   if (!turn) throw new NotFound('turn', turnId)
-  turn.viewer = viewer
   return turn
 }
 

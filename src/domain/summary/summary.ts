@@ -12,10 +12,10 @@ import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import { seesNothingOf, spans, type Viewer } from '../view.ts'
 
-/** A summary as `viewer` sees it. */
-export type Summary = SummaryRow & { viewer: Viewer }
+/** A summary that a viewer sees, without the columns that decide who sees it. */
+export type Summary = Omit<SummaryRow, 'newestSeq' | 'turns'>
 
-const seenBy = ({ windows, ...row }: SeenSummary, viewer: Viewer): Summary => ({ ...row, viewer })
+const toSummary = ({ windows, newestSeq, turns, ...summary }: SeenSummary): Summary => summary
 
 /**
  * The current summaries of each conversation that stand for its oldest turns in the viewer's view, oldest first; a conversation without
@@ -33,8 +33,8 @@ export async function coveringSummaries(
     const conversationId = row.conversationId
     if (ended.has(conversationId) || seesNothingOf(row, row)) continue
     if (!spans(row, row)) ended.add(conversationId)
-    else if (found.has(conversationId)) found.get(conversationId)!.push(seenBy(row, viewer))
-    else found.set(conversationId, [seenBy(row, viewer)])
+    else if (found.has(conversationId)) found.get(conversationId)!.push(toSummary(row))
+    else found.set(conversationId, [toSummary(row)])
   }
   return found
 }
@@ -59,5 +59,5 @@ export async function getSummaries(
     viewer,
     ids.filter((each) => kindOf(each) === 'summary'),
   )
-  return new Map(rows.filter((row) => spans(row, row)).map((row) => [row.id, seenBy(row, viewer)]))
+  return new Map(rows.filter((row) => spans(row, row)).map((row) => [row.id, toSummary(row)]))
 }

@@ -5,7 +5,6 @@ import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
 import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.ts'
 import { Role } from '../../store/generated/enums.ts'
-import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
 import { count, id, metadata, name, parse, storable, text, time } from '../input.ts'
@@ -13,7 +12,7 @@ import { newId } from '../id.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { contentOf, digest, parts, toParts, type Content } from './content.ts'
-import { getTurns, seenBy, type Turn } from './turn.ts'
+import { getTurns, type Turn } from './turn.ts'
 
 const source = z.object({
   documentId: text(1000).nullish(),
@@ -125,14 +124,13 @@ async function append(
     const [turn] = (await getTurns(deps, actAs(viewer, turns[place]!.actor), [id])).values()
     if (turn) found.set(id, turn)
   }
-  return rows.map(({ id, seq, createdAt, place }) => {
-    const known = found.get(id)
-    return seenBy(viewer)(known ?? written(conversationId, turns[place]!, seq, createdAt))
-  })
+  return rows.map(
+    ({ id, seq, createdAt, place }) => found.get(id) ?? written(conversationId, turns[place]!, seq, createdAt),
+  )
 }
 
 /** The row as it was just written. */
-function written(conversationId: string, turn: AppendedTurn, seq: number, createdAt: Date): TurnRow {
+function written(conversationId: string, turn: AppendedTurn, seq: number, createdAt: Date): Turn {
   return {
     id: turn.id,
     conversationId,

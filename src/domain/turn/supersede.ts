@@ -208,6 +208,5 @@ export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: 
   const newer = (await getTurns(deps, author, [written])).get(written)
   // The conversation can be deleted right after the commit.
   if (!newer) throw new NotFound('turn', turnId)
-  newer.viewer = viewer
   return newer
 }

@@ -1,4 +1,4 @@
-// A turn as the product speaks of it, and reading one: by id, its versions, and what an open one says so far.
+// Turns and reading them: by id, by version, and the text so far of open ones.
 
 import { readTextSoFar, readTurns, readVersions } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
@@ -6,17 +6,8 @@ import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import type { Viewer } from '../view.ts'
 
-/** A turn as `viewer` sees it. */
-export type Turn = TurnRow & { viewer: Viewer }
-
-/** Marks the row, which is nobody else's. */
-export const seenBy =
-  (viewer: Viewer) =>
-  (row: TurnRow): Turn => {
-    const turn = row as Turn
-    turn.viewer = viewer
-    return turn
-  }
+/** A turn that a viewer sees. All its columns are public: a turn is visible as a whole or not at all. */
+export type Turn = TurnRow
 
 /** The rows, with the text so far of those that are being written. */
 export async function withTextSoFar(
@@ -39,25 +30,19 @@ export async function withTextSoFar(
 export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
   const known = ids.filter((id) => kindOf(id) === 'turn')
   const rows = await withTextSoFar(deps, viewer.tenant, await readTurns(deps.pool, viewer, known))
-  return new Map(rows.map((row) => [row.id, seenBy(viewer)(row)]))
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** For each turn, the next version that the viewer sees: what superseded it. Without one, no key. */
-export async function getNextVersions(
-  deps: Platform,
+export const getNextVersions = (
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
-): Promise<Map<string, Turn>> {
-  const versions = await readVersions(deps.pool, viewer, ids, 'next')
-  return new Map([...versions].map(([id, row]) => [id, seenBy(viewer)(row)]))
-}
+): Promise<Map<string, Turn>> => readVersions(pool, viewer, ids, 'next')
 
 /** For each turn, the version before it that the viewer sees. Without one, no key. */
-export async function getPreviousVersions(
-  deps: Platform,
+export const getPreviousVersions = (
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
-): Promise<Map<string, Turn>> {
-  const versions = await readVersions(deps.pool, viewer, ids, 'previous')
-  return new Map([...versions].map(([id, row]) => [id, seenBy(viewer)(row)]))
-}
+): Promise<Map<string, Turn>> => readVersions(pool, viewer, ids, 'previous')

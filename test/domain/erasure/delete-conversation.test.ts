@@ -94,7 +94,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const events = await readEventsOf(world.deps, ann, { conversationId, after: 0 })
     const types: string[] = []
     const ended = (async () => {
-      for await (const { event } of events) types.push(event.type)
+      for await (const event of events) types.push(event.type)
     })()
     await expect.poll(() => types.length).toBe(2)
     await deleteConversation(world.deps, ann, conversationId)

@@ -290,7 +290,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
 
   it('ends when it is told to, also while it waits', async () => {
     const iterable = await readEventsOf(one.deps, ada, { conversationId, after: 0 })
-    expect((await iterable.next()).value.event.type).toBe('ParticipantJoined')
+    expect((await iterable.next()).value.type).toBe('ParticipantJoined')
     const waiting = iterable.next()
     await iterable.return!()
     expect(await waiting).toEqual({ done: true, value: undefined })

@@ -61,9 +61,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
         saidBy: 'HUMAN',
         sourceTurnId: turn.id,
         conversationId,
-        seq: turn.seq,
         observedAt: turn.createdAt,
-        audience: null,
       },
     ])
   })

@@ -87,7 +87,6 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
         completionTokens: 2,
         model: 'm',
         metadata: { a: 1 },
-        viewer: ada,
       })
       expect(await stored()).toMatchObject({ status: 'COMMITTED', text: 'hello world' })
       expect(await head()).toBe(before! + 1)

@@ -6,7 +6,6 @@ import { TURN_COLUMNS, turnOf, type TurnRow } from '../turn/turn-columns.ts'
 import { newest, views, visible } from '../visible.ts'
 
 type Viewer = { tenant: string; actor: string }
-type SeenTurn = TurnRow & { viewer: Viewer }
 
 const conversationId = `(${views('$1', '$2', 'c.id = $3::text')}) v`
 
@@ -31,13 +30,13 @@ export async function readRecentTurns(
   viewer: Viewer,
   conversationId: string,
   { after, before, actors, limit }: { after: number; before: number; actors: readonly string[] | null; limit: number },
-): Promise<SeenTurn[]> {
+): Promise<TurnRow[]> {
   const { rows } = await pool.query<unknown[]>({
     rowMode: 'array',
     ...RECENT,
     values: [viewer.tenant, viewer.actor, conversationId, after, before, actors, limit],
   })
-  return rows.map((row) => turnOf(row, viewer))
+  return rows.map(turnOf)
 }
 
 /** Turns that are read besides instructions, newest first: pinned ones, and those that no summary covers. */
@@ -71,12 +70,12 @@ export async function readKeptTurns(
   viewer: Viewer,
   conversationId: string,
   covered: number,
-): Promise<SeenTurn[]> {
+): Promise<TurnRow[]> {
   const { rows } = await pool.query<unknown[]>({
     rowMode: 'array',
     ...KEPT,
     values: [viewer.tenant, viewer.actor, conversationId, covered],
   })
-  const turns = new Map(rows.map((row) => [row[0], turnOf(row, viewer)]))
+  const turns = new Map(rows.map((row) => [row[0], turnOf(row)]))
   return [...turns.values()].sort((a, b) => a.rootSeq - b.rootSeq)
 }

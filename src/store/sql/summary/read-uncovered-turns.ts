@@ -69,14 +69,14 @@ export async function readLaterAnswers(
  * The newest turns at places up to `through` and before `before` that the viewer sees and no summary covers, wherever
  * they stand: with an audience, broken off. Newest first, at most `limit`; through the partial index turn_uncovered.
  */
-export async function readNeverCoveredTurns<Viewer extends { tenant: string; actor: string }>(
+export async function readNeverCoveredTurns(
   pool: Pool,
-  viewer: Viewer,
+  viewer: { tenant: string; actor: string },
   conversationId: string,
   through: number,
   before: number,
   limit: number,
-): Promise<(TurnRow & { viewer: Viewer })[]> {
+): Promise<TurnRow[]> {
   const { rows } = await pool.query<unknown[]>({
     rowMode: 'array',
     name: 'read-never-covered-turns',
@@ -89,5 +89,5 @@ export async function readNeverCoveredTurns<Viewer extends { tenant: string; act
       ORDER BY t.root_seq DESC LIMIT $6::integer`,
     values: [viewer.tenant, viewer.actor, conversationId, through, before, limit],
   })
-  return rows.map((row) => turnOf(row, viewer))
+  return rows.map(turnOf)
 }

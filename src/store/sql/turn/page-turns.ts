@@ -62,12 +62,12 @@ const STATEMENTS = {
 }
 
 /** The turns of each conversation in the viewer's view, in the page's direction; a conversation without any has no key. */
-export async function pageTurns<Viewer extends { tenant: string; actor: string }>(
+export async function pageTurns(
   pool: Pool,
-  viewer: Viewer,
+  viewer: { tenant: string; actor: string },
   conversationIds: readonly string[],
   page: TurnPage,
-): Promise<Map<string, (TurnRow & { viewer: Viewer })[]>> {
+): Promise<Map<string, TurnRow[]>> {
   const { rows } = await pool.query<unknown[]>({
     rowMode: 'array',
     ...STATEMENTS[page.from][conversationIds.length === 1 ? 'one' : 'many'],
@@ -88,9 +88,9 @@ export async function pageTurns<Viewer extends { tenant: string; actor: string }
       page.sinceSeq ?? null,
     ],
   })
-  const pages = new Map<string, (TurnRow & { viewer: Viewer })[]>()
+  const pages = new Map<string, TurnRow[]>()
   for (const row of rows) {
-    const turn = turnOf(row, viewer)
+    const turn = turnOf(row)
     const turns = pages.get(turn.conversationId)
     if (turns) turns.push(turn)
     else pages.set(turn.conversationId, [turn])

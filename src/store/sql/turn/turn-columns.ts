@@ -35,10 +35,10 @@ export const TURN_COLUMNS = `
   t.metadata, t.superseded_by AS "supersededBy", t.abort_reason AS "abortReason", t.created_at AS "createdAt"`
 
 /**
- * The turn, as `viewer` sees it, from a row of TURN_COLUMNS that was read with `rowMode: 'array'`. For pages: a literal
- * is made, and read, in half the time of an object that gets its properties one by one, by their names.
+ * The turn from a row of TURN_COLUMNS that was read with `rowMode: 'array'`. For pages: a literal is made, and read, in
+ * half the time of an object that gets its properties one by one, by their names.
  */
-export const turnOf = <Viewer>(row: unknown[], viewer: Viewer) =>
+export const turnOf = (row: unknown[]) =>
   ({
     id: row[0],
     conversationId: row[1],
@@ -62,5 +62,4 @@ export const turnOf = <Viewer>(row: unknown[], viewer: Viewer) =>
     supersededBy: row[19],
     abortReason: row[20],
     createdAt: row[21],
-    viewer,
-  }) satisfies Record<keyof TurnRow | 'viewer', unknown> as TurnRow & { viewer: Viewer }
+  }) satisfies Record<keyof TurnRow, unknown> as TurnRow

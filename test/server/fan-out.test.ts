@@ -1,0 +1,230 @@
+import { buildSchema, GraphQLError, parse, type ExecutionArgs, type ExecutionResult } from 'graphql'
+import { describe, expect, it, vi } from 'vitest'
+import type { ConversationEvent } from '../../src/domain/event/event.ts'
+import { OPEN_VIEW, type View, type Viewer } from '../../src/domain/view.ts'
+import { NotFound } from '../../src/errors.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import { payloadOf, rendering, sharedDocument, type Rendering } from '../../src/server/fan-out.ts'
+import type { Payload } from '../../src/server/outbox.ts'
+import { maskWith } from '../../src/server/yoga.ts'
+
+const as = (actor: string): Viewer => ({ tenant: 'acme', actor })
+const viewOf = (actor: string, about: Partial<View> = {}): View => ({ ...OPEN_VIEW, actor, ...about })
+const mask = (error: unknown) => new GraphQLError(`masked: ${(error as Error).message}`)
+
+/** A new event, which nobody has rendered yet. */
+const newEvent = (): ConversationEvent => ({
+  type: 'ConversationUpdated',
+  conversationId: 'conv_1',
+  seq: 7,
+  at: new Date(0),
+})
+
+/** A rendering that counts its runs, each of which says for whom it was made. */
+const counting = ({ run = (_, { actor }) => ({ data: { for: actor } }), ...about }: Partial<Rendering> = {}) => ({
+  key: 'k',
+  isShareable: true,
+  mask,
+  ...about,
+  run: vi.fn<Rendering['run']>(run),
+})
+const saidBy = ({ bytes }: Payload) => JSON.parse(String(bytes))
+
+const FOLLOW = `subscription ($id: ID!, $after: Int, $as: String, $short: Boolean = false) {
+  conversationEvents(conversationId: $id, after: $after, as: $as) { seq at @skip(if: $short) }
+}`
+const shared = (text: string, operationName?: string) => sharedDocument(schema, parse(text), operationName)
+const renderingOf = (text: string, variableValues: Record<string, unknown> = { id: 'conv_1' }) => {
+  const document = parse(text)
+  const args: ExecutionArgs = { schema, document, variableValues }
+  const context = vi.fn((viewer: Viewer) => ({ viewer }))
+  return { context, ...rendering(sharedDocument(schema, document, null)!, args, context, mask) }
+}
+
+describe('sharedDocument', () => {
+  it.each([
+    ['a query', 'query ($id: ID!) { conversation(id: $id) { id } }'],
+    ['another subscription', 'subscription { inbox { reason } }'],
+    ['two fields', FOLLOW.replace('{ seq', '{ seq } more: conversationEvents(conversationId: $id) { seq')],
+    ['a directive on the field', FOLLOW.replace('as: $as) {', 'as: $as) @include(if: true) {')],
+    ['a fragment in place of the field', 'subscription { ...F } fragment F on Subscription { inbox { reason } }'],
+  ])('is null for %s', (_, text) => {
+    expect(shared(text)).toBeNull()
+  })
+
+  it('is made once for a document', () => {
+    const document = parse(FOLLOW)
+    expect(sharedDocument(schema, document, null)).toBe(sharedDocument(schema, document, undefined))
+  })
+
+  it('is shareable while every selected field is', () => {
+    expect(shared(FOLLOW)!.isShareable).toBe(true)
+    const counts = FOLLOW.replace('seq', '... on ConversationUpdated { conversation { turnCount } }')
+    expect(shared(counts)!.isShareable).toBe(false)
+  })
+
+  it('is not shareable when it selects a field that nobody marked', () => {
+    const other = buildSchema(`
+      type Query { ok: Int }
+      type Event { seq: Int }
+      type Subscription { conversationEvents: Event }`)
+    const document = () => parse('subscription { conversationEvents { seq } }')
+    expect(sharedDocument(other, document(), null)!.isShareable).toBe(false)
+    for (const type of ['Subscription', 'Event']) {
+      const [field] = Object.values((other.getType(type) as never as { getFields(): object }).getFields())
+      Object.assign(field, { extensions: { sharing: 'SHAREABLE' } })
+    }
+    expect(sharedDocument(other, document(), null)!.isShareable).toBe(true)
+  })
+})
+
+describe('the key of a rendering', () => {
+  it('is that of the document and its variables, except for those of `after` and `as`', () => {
+    const { key } = renderingOf(FOLLOW, { id: 'conv_1', after: 3, as: 'ada' })
+    expect(renderingOf(FOLLOW, { id: 'conv_1', after: 9, as: 'bob' }).key).toBe(key)
+    expect(renderingOf(FOLLOW, { id: 'conv_1', after: 3, as: 'ada', short: true }).key).not.toBe(key)
+    expect(renderingOf(FOLLOW.replace('seq', '__typename')).key).not.toBe(renderingOf(FOLLOW).key)
+  })
+
+  it('holds a variable of `as` that is used elsewhere too', () => {
+    const text = `subscription ($as: String) {
+      conversationEvents(conversationId: "c", as: $as) {
+        ... on ConversationUpdated { conversation { turns(as: $as) { edges { cursor } } } }
+      }
+    }`
+    expect(renderingOf(text, { as: 'ada' }).key).not.toBe(renderingOf(text, { as: 'bob' }).key)
+  })
+})
+
+describe('a rendering', () => {
+  it('executes the event for the reader, and masks the errors of its fields', async () => {
+    const { run, context } = renderingOf(FOLLOW)
+    const event = { ...newEvent(), type: 'ConversationUpdated', seq: 7 } as const
+    expect(await run(event, as('ada'))).toEqual({
+      data: { conversationEvents: { seq: 7, at: '1970-01-01T00:00:00.000Z' } },
+    })
+    expect(context).toHaveBeenCalledWith(as('ada'))
+    const { errors } = await run({ ...event, at: 'never' as never }, as('ada'))
+    expect(errors!.map(({ message }) => message)).toEqual([expect.stringMatching(/^masked: /)])
+  })
+})
+
+describe('payloadOf', () => {
+  it('is one for all readers of one class of view, and another for each other class', () => {
+    const [event, how] = [newEvent(), counting()]
+    const ada = payloadOf(event, viewOf('ada'), as('ada'), how)
+    expect(payloadOf(event, viewOf('bob'), as('bob'), how)).toBe(ada)
+    expect(saidBy(ada)).toEqual({ data: { for: 'ada' } })
+    const late = payloadOf(event, viewOf('eve', { windows: [5] }), as('eve'), how)
+    expect(payloadOf(event, viewOf('fay', { windows: [5] }), as('fay'), how)).toBe(late)
+    const addressed = ['ada', 'bob'].map((actor) =>
+      payloadOf(event, viewOf(actor, { addressed: true }), as(actor), how),
+    )
+    expect(new Set([ada, late, ...addressed]).size).toBe(4)
+    expect(how.run).toHaveBeenCalledTimes(4)
+  })
+
+  it('is another for each event and each rendering', () => {
+    const [event, how] = [newEvent(), counting()]
+    const payload = payloadOf(event, viewOf('ada'), as('ada'), how)
+    expect(payloadOf(newEvent(), viewOf('ada'), as('ada'), how)).not.toBe(payload)
+    expect(payloadOf(event, viewOf('ada'), as('ada'), { ...how, key: 'other' })).not.toBe(payload)
+    expect(payloadOf(event, viewOf('ada'), as('ada'), { ...how })).toBe(payload)
+  })
+
+  it('is one for each actor where the rendering is not shareable', () => {
+    const [event, how] = [newEvent(), counting({ isShareable: false })]
+    const of = (actor: string) => payloadOf(event, viewOf(actor), as(actor), how)
+    expect([saidBy(of('ada')), saidBy(of('bob'))]).toEqual([{ data: { for: 'ada' } }, { data: { for: 'bob' } }])
+    expect(of('ada')).toBe(of('ada'))
+    expect(how.run).toHaveBeenCalledTimes(2)
+  })
+
+  it('renders only what the view contains of an event', () => {
+    const place = { rootSeq: 3, seq: 3 }
+    const event: ConversationEvent = {
+      ...newEvent(),
+      type: 'FactsChanged',
+      seq: 7,
+      facts: [
+        { ...place, id: 'fact_1', audience: null },
+        { ...place, id: 'fact_2', audience: ['bob'] },
+      ],
+    }
+    const how = counting()
+    payloadOf(event, viewOf('ada'), as('ada'), how)
+    payloadOf(event, viewOf('bob', { addressed: true }), as('bob'), how)
+    expect(how.run.mock.calls.map(([told]) => told)).toMatchObject([
+      { factIds: ['fact_1'] },
+      { factIds: ['fact_1', 'fact_2'] },
+    ])
+    expect(how.run.mock.calls.map(([told]) => Object.keys(told))).not.toContain('facts')
+  })
+
+  it('has its bytes once an asynchronous result is there, for all who wait for it', async () => {
+    let settle!: (result: ExecutionResult) => void
+    const how = counting({ run: () => new Promise((resolve) => (settle = resolve)) })
+    const event = newEvent()
+    const payload = payloadOf(event, viewOf('ada'), as('ada'), how)
+    expect(payload).toMatchObject({ bytes: null, ready: expect.any(Promise) })
+    expect(payloadOf(event, viewOf('bob'), as('bob'), how)).toBe(payload)
+    settle({ data: { late: true } })
+    await payload.ready
+    expect(saidBy(payload)).toEqual({ data: { late: true } })
+  })
+
+  describe('when rendering fails', () => {
+    const fault = new Error('the secret reason')
+    it.each<[string, Rendering['run']]>([
+      [
+        'throws',
+        () => {
+          throw fault
+        },
+      ],
+      ['rejects', () => Promise.reject(fault)],
+      [
+        'gives what is no JSON',
+        () => ({
+          data: {
+            toJSON() {
+              throw fault
+            },
+          },
+        }),
+      ],
+      [
+        'gives what is no JSON later',
+        async () => ({
+          data: {
+            toJSON() {
+              throw fault
+            },
+          },
+        }),
+      ],
+    ])('is a masked error, and logged once, if it %s', async (_, run) => {
+      const error = vi.fn()
+      const how = counting({ run, mask: maskWith({ log: { error } } as never) })
+      const event = newEvent()
+      const payload = payloadOf(event, viewOf('ada'), as('ada'), how)
+      expect(payloadOf(event, viewOf('bob'), as('bob'), how)).toBe(payload)
+      await payload.ready
+      expect(saidBy(payload)).toEqual({
+        errors: [{ message: 'Unexpected error.', extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
+      })
+      expect(error.mock.calls).toEqual([[{ err: fault }, expect.any(String)]])
+      expect(how.run).toHaveBeenCalledTimes(1)
+    })
+
+    it('keeps the code of an expected failure', () => {
+      const run = () => {
+        throw new NotFound('turn', 'turn_1')
+      }
+      const how = counting({ run, mask: maskWith({ log: { error: vi.fn() } } as never) })
+      expect(saidBy(payloadOf(newEvent(), viewOf('ada'), as('ada'), how))).toMatchObject({
+        errors: [{ extensions: { code: 'NOT_FOUND' } }],
+      })
+    })
+  })
+})
