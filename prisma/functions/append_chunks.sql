@@ -1,12 +1,15 @@
--- Writes deltas to open turns: [{turn, tenant, start, text, half, joins}], one a turn, ordered by turn.
+-- Appends deltas to open turns and renews their leases. Called by src/store/sql/streaming-turn/append-chunks.ts.
 --
--- start   where the delta begins, or null for the turn's end
--- second  the second half of a surrogate pair that begins the delta, before the text: the first half is the turn's last
--- half    the first half of a pair that ends the delta, after the text: it is kept until the second one comes
+-- p_deltas  [{turn, tenant, start, text, units, second, half}], at most one a turn. Turns are locked in id order.
+--           start   UTF-16 offset where the delta begins; null for the end of the turn
+--           text    whole characters; `units` is their length in UTF-16 units
+--           second  low surrogate that precedes the text; the turn must end in the high surrogate
+--           half    high surrogate that follows the text; kept until the low surrogate arrives
+-- p_limit   maximum length of a turn's text in UTF-8 bytes
 --
--- outcome 'written' or 'renewed' (nothing given) with the text as stored and the turn's end; 'half' where a half would
--- stay without its other one; 'elsewhere' where start is not the turn's end; 'full' where the text would have over
--- p_limit bytes; 'closed' with the turn's status; 'missing'.
+-- One row a delta. outcome: 'written' with the stored text and the new end; 'renewed' for an empty delta; 'half' when a
+-- surrogate would stay unpaired; 'elsewhere' when start is not the end; 'full' beyond p_limit; 'closed' with the turn's
+-- status; 'missing' when the tenant has no such turn.
 CREATE OR REPLACE FUNCTION append_chunks(p_deltas jsonb, p_limit integer)
 RETURNS TABLE (place integer, outcome text, conversation_id text, start integer, text text, "end" integer, half integer,
                status turn_status)

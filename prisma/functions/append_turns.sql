@@ -1,13 +1,16 @@
--- Appends or opens turns: any number of calls, each for one conversation and whole or not at all.
+-- Appends or opens turns: any number of calls, each atomic and for one conversation. Called by
+-- src/store/sql/turn/append-turns.ts.
 --
--- p_calls  [{conversationId, tenant, expected, turns: [{id, actor, kind, role, status, text, parts, audience, tokens, …}]}]
---          At most one call a conversation where one of them carries `expected`.
--- p_wait   false: a conversation that somebody else has locked is passed over; its calls have no row in the answer.
+-- p_calls  [{conversationId, tenant, expected, turns: [{id, actor, kind, role, status, text, …}]}]. A conversation may
+--          occur more than once only when none of its calls carries `expected`.
+-- p_wait   false skips conversations that another transaction has locked: their calls have no row in the result.
 --
--- A call for an unknown conversation has no row. Otherwise either each turn has a row ('written', with the detail
--- 'joined' if its actor joined with it, one entry before; or 'repeated', with the turn that its clientId wrote before),
--- or the call has one row that names the fault, and nothing is written. The numbers are taken after the conversations
--- are locked, in a statement (and so a snapshot) of their own: no hole, no twin.
+-- A call for an unknown conversation has no row. Otherwise the call has one row a turn ('written', with the detail
+-- 'joined' when the actor joined one entry before; or 'repeated', with the turn that its clientId already wrote), or one
+-- row that names the fault ('moved_on', 'other_content', 'stranger', 'no_call') and nothing is written.
+--
+-- Invariant: numbers are assigned after the conversations are locked, by a second statement with its own snapshot, so
+-- the journal has no gap and a clientId is written once.
 CREATE OR REPLACE FUNCTION append_turns(p_calls jsonb, p_wait boolean)
 RETURNS TABLE (call integer, place integer, outcome text, detail text, id text, seq integer, created_at timestamptz)
 LANGUAGE plpgsql AS $$

@@ -1,10 +1,11 @@
--- Commits or aborts an open turn: folds its text, ends its stream, writes the entry and the counters.
+-- Commits or aborts an open turn: stores its final text, ends its stream, writes the entry and updates the counters.
+-- Called by src/store/sql/streaming-turn/close-turn.ts.
 --
--- p_end       the end of the text the caller folded: another end means that a delta came in between ('grown')
--- p_silent_ms abort only if the writer has been silent that long, else 'alive'
+-- p_end        end of the text that the caller read, in UTF-16 units; another end means that a delta arrived since
+-- p_silent_ms  abort only if the writer has been silent for this long, in ms; null for any
 --
--- outcome     'written' with the entry's seq; 'closed' with the turn's status; 'grown'; 'alive'; 'no_call' with the
---             result's call; 'missing'
+-- One row. outcome: 'written' with the entry's seq; 'closed' with the turn's status; 'grown' when a delta arrived since;
+-- 'alive' when the writer was not silent for long enough; 'no_call' with the id of the unknown tool call; 'missing'.
 CREATE OR REPLACE FUNCTION close_turn(
   p_tenant text, p_turn text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
   p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,

@@ -1,4 +1,5 @@
--- Brings the conversation's watermark in line with its current summaries. Under the conversation's lock.
+-- Recomputes the journal's summary watermark and counters from the current summaries of a conversation. The caller holds
+-- the lock on the conversation's journal.
 CREATE OR REPLACE FUNCTION count_summarized(p_conversation_id text) RETURNS void
 LANGUAGE sql AS $$
   UPDATE journal j

@@ -1,5 +1,7 @@
--- After a change to what stands at a place that may be covered: takes back the summaries that reach it. Those that end
--- before it, and that these had taken the place of, are current again. Under the conversation's lock.
+-- Marks the summaries that cover a changed turn, or a later one, as stale, and makes the summaries that they replaced
+-- current again where those end before the turn. The caller holds the lock on the conversation's journal.
+--
+-- p_root  rootSeq of the changed turn
 CREATE OR REPLACE FUNCTION take_back_summaries(p_conversation_id text, p_root integer) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,13 +1,14 @@
--- Writes a summary of turns that follow on what is covered, of current summaries, or of both; its entry too.
+-- Writes a summary and its entry. A summary covers turns that directly follow the covered ones, current summaries, or
+-- both. Called by src/store/sql/summary/write-summary.ts.
 --
--- p_current   the conversation's current summaries as the writer read them, oldest first
--- p_replaces  those of them that this one takes the place of; they follow on one another, the last one included where
---             there are p_turns
--- p_turns     the turns it covers besides, in their order: all committed ones without audience after what is covered, up
---             to p_to. Empty for a summary of summaries.
+-- p_current   ids of the current summaries that the caller read, oldest first
+-- p_replaces  those of them that the new summary replaces: consecutive, and including the last one if p_turns has any
+-- p_turns     ids of the turns it also covers, in order: every committed turn without audience after the covered ones, up
+--             to rootSeq p_to. Empty for a summary of summaries.
 --
--- outcome     'written' with the entry's seq; 'moved' where the conversation is not as the writer read it, so that some turn
---             would be covered twice, in an older version, or not at all; 'missing'
+-- One row. outcome: 'written' with the entry's seq; 'moved' when the conversation changed since the caller read it, so
+-- that a turn would be covered twice, in an older version, or not at all; 'missing' when the tenant has no such
+-- conversation.
 CREATE OR REPLACE FUNCTION write_summary(
   p_tenant text, p_conversation_id text, p_id text, p_level integer, p_to integer, p_content text, p_tokens integer, p_model text,
   p_current text[], p_replaces text[], p_turns text[])

@@ -1,4 +1,4 @@
-// Calls the SQL function append_chunks (prisma/migrations/…_transcript): writes deltas to open turns, together.
+// Calls the SQL function append_chunks (prisma/functions/append_chunks.sql): writes deltas to open turns, together.
 
 import type { Pool } from 'pg'
 import type { TurnStatus } from '../../generated/enums.ts'

@@ -1,4 +1,4 @@
-// Calls the SQL function close_turn (prisma/migrations/…_transcript): ends a streaming turn, one way or the other.
+// Calls the SQL function close_turn (prisma/functions/close_turn.sql): ends a streaming turn, one way or the other.
 
 import type { Pool } from 'pg'
 import type { TurnStatus } from '../../generated/enums.ts'

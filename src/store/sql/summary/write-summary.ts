@@ -1,4 +1,4 @@
-// Calls the SQL functions that write summaries and take them back (prisma/migrations/…_summaries). Each keeps this: a
+// Calls the SQL functions that write summaries and take them back (prisma/functions/write_summary.sql, take_back_summaries.sql). Each keeps this: a
 // conversation's current summaries follow on one another from its oldest turn on, and cover each turn once.
 
 import type { Pool } from 'pg'

@@ -1,4 +1,4 @@
-// Calls the SQL function append_turns (prisma/migrations/…_transcript): the only way a new turn enters a conversation, but for
+// Calls the SQL function append_turns (prisma/functions/append_turns.sql): the only way a new turn enters a conversation, but for
 // superseding. One statement, one transaction, any number of calls.
 
 import type { Pool } from 'pg'
