@@ -32,7 +32,7 @@ async function compare(
     const started: { stop(): Promise<void> }[] = [load]
     const start = async (flag: '0' | '1') => {
       const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', [variable]: flag }
-      const server = await startServer('src/main.ts', env)
+      const server = await startServer('src/bin.ts', env)
       started.push(server)
       return server
     }

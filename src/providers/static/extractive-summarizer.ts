@@ -7,7 +7,7 @@ import { dot, unit, type Embedder } from '../ports/embedder.ts'
 import { beginningOf, oneLine, type Said, type Summarizer } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
-export const EXTRACTIVE = 'extractive'
+const EXTRACTIVE = 'extractive'
 
 /** A line of the summary before this one stands for many sentences that are gone: it weighs as much as so many. */
 const KEPT_WEIGHT = 4
