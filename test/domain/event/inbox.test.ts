@@ -7,7 +7,7 @@ import {
   type CreateConversationInput,
 } from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
-import { readInbox, type InboxEvent } from '../../../src/domain/event/inbox.ts'
+import { readInbox, reasonsFor, type InboxEvent } from '../../../src/domain/event/inbox.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
@@ -18,6 +18,7 @@ import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { range } from '../../support/reading.ts'
+import { entry, joined, participantRow, turnRow } from '../../support/entries.ts'
 
 describe.each(backends)('an inbox, on $name', (backend) => {
   let site: Site
@@ -247,5 +248,27 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     const waiting = iterable.next()
     await iterable.return!()
     expect(await waiting).toEqual({ done: true, value: undefined })
+  })
+})
+
+describe('the reasons for a list to change', () => {
+  const bob = participantRow('bob', { windows: [3, 7] })
+  const appended = (seq: number, audience: string[] | null = null) =>
+    entry('TurnAppended', seq, turnRow(`t${seq}`, seq, { audience }))
+
+  it('are each given once, in the order of their first entries', () => {
+    expect([...reasonsFor([joined(3, 'bob'), appended(4), joined(5, 'eve'), appended(6)], bob).keys()]).toEqual([
+      'ADDED',
+      'TURN',
+    ])
+  })
+
+  it('carry the time of the newest entry', () => {
+    const at = new Date('2026-02-02T00:00:00Z')
+    expect(reasonsFor([appended(4), { ...appended(5), at }], bob)).toEqual(new Map([['TURN', at]]))
+  })
+
+  it('leave out entries that the participant does not see', () => {
+    expect(reasonsFor([appended(2), appended(4, ['ann']), appended(7)], bob).size).toBe(0)
   })
 })
