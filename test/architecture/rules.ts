@@ -26,7 +26,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   bin: { all: ['main', 'config'] },
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors'], types: ['config'] },
   main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors'] },
-  index: { all: ['server', 'deps', 'domain', 'text', 'config', 'errors'] },
+  index: { all: ['server', 'deps', 'domain', 'store', 'text', 'config', 'errors'] },
 }
 
 /** Data flows one way: main → server → graphql → domain → {store, providers, bus}. */

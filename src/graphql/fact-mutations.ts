@@ -1,0 +1,166 @@
+// The mutations of facts: recording, extracting, retracting and reconciling them.
+
+import { extractFacts } from '../domain/fact/extract.ts'
+import { recordFacts, retractFact, type FactExtraction as Extracted } from '../domain/fact/record.ts'
+import { reconcileFacts, type Reconciliation as Reconciled } from '../domain/fact/reconcile-facts.ts'
+import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
+import { builder } from './builder.ts'
+import { orErrors } from './result.ts'
+import { SHAREABLE } from './sharing.ts'
+
+const FactExtraction = builder
+  .objectRef<Extracted>('FactExtraction')
+  .implement({
+    description: 'What became of facts that were brought.',
+    fields: (t) => ({
+      facts: t.field({
+        type: ['Fact'],
+        description: 'Those that were new, in the order given.',
+        resolve: ({ facts }) => facts,
+      }),
+      exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
+        description: 'How many were known to the letter, among the same people. They are renewed, not written twice.',
+      }),
+    }),
+  })
+
+const FactInput = builder.inputType('FactInput', {
+  description:
+    'A statement to be remembered. Of its texts, runs of white space become one space, and what shows nothing is '
+    + 'dropped.',
+  fields: (t) => ({
+    subject: t.string({ required: true, description: 'Who or what is spoken of; at most 200 characters.' }),
+    predicate: t.string({ required: true, description: 'What is said of the subject; at most 200 characters.' }),
+    object: t.string({ required: true, description: 'With regard to what; at most 2,000 characters.' }),
+    confidence: t.float({ defaultValue: 1, description: 'How sure it is: 0 to 1.' }),
+    sourceTurnId: t.id({
+      description: 'The turn that says so, in its newest version: those who see it will see the fact.',
+    }),
+    observedAt: t.field({
+      type: 'DateTime',
+      description: "When it was said; the source turn's time when left out, or else now.",
+    }),
+  }),
+})
+
+const RecordFactsInput = builder.inputType('RecordFactsInput', {
+  description: 'What is to be remembered, and of whom or where.',
+  fields: (t) => ({
+    conversationId: t.id({
+      description:
+        'The conversation they are known from, for those who see what is said there now. Left out, it is that of the source '
+        + 'turn; facts without either are seen by everybody in the tenant.',
+    }),
+    userId: t.string({
+      description: 'Whom all of them are about; for each, the participant whom its subject names when left out.',
+    }),
+    facts: t.field({ type: [FactInput], required: true, description: 'One to 1,000 statements.' }),
+  }),
+})
+
+builder.mutationField('recordFacts', (t) =>
+  t.field({
+    type: FactExtraction,
+    description:
+      'Writes facts down as they are given, all or none. What is known to the letter, of the same user or conversation and '
+      + 'for the same people, is not written again: it is renewed if it was said later, or by somebody more to be '
+      + 'believed.',
+    errors: orErrors('RecordFacts', 'What became of the facts, or why none was written.', [
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+    ]),
+    args: { input: t.arg({ type: RecordFactsInput, required: true, description: 'What is to be remembered.' }) },
+    resolve: (_, { input }, { deps, viewer }) => recordFacts(deps, viewer, input),
+  }),
+)
+
+const RetractFactInput = builder.inputType('RetractFactInput', {
+  description: 'Which fact is taken back.',
+  fields: (t) => ({
+    factId: t.id({ required: true, description: 'The fact that does not hold.' }),
+    reason: t.string({ description: 'Why, for those who read it; at most 1,000 characters.' }),
+  }),
+})
+
+builder.mutationField('retractFact', (t) =>
+  t.field({
+    type: 'Fact',
+    description:
+      'Takes a fact back: it holds no more, and stays to be read with the reason. One that was superseded before '
+      + 'stays as it is.',
+    errors: orErrors('RetractFact', 'The fact as it is now, or why it was not taken back.', [
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+    ]),
+    args: { input: t.arg({ type: RetractFactInput, required: true, description: 'The fact, and why it is wrong.' }) },
+    resolve: (_, { input }, { deps, viewer }) => retractFact(deps, viewer, input),
+  }),
+)
+
+const ExtractFactsInput = builder.inputType('ExtractFactsInput', {
+  description: 'Which conversation is read for facts, and how far.',
+  fields: (t) => ({
+    conversationId: t.id({ required: true, description: 'The conversation.' }),
+    through: t.id({ description: 'The last turn to read; the newest one when left out.' }),
+  }),
+})
+
+builder.mutationField('extractFacts', (t) =>
+  t.field({
+    type: FactExtraction,
+    description:
+      'Reads the turns of a conversation that were not read before, and writes down the facts they tell. Questions, '
+      + 'quotations and what tools answer tell none; what agents only repeat is not learned again.',
+    errors: orErrors('ExtractFacts', 'What was learned, or why not all was read. What was read stays read.', [
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      ProviderFailed,
+    ]),
+    args: {
+      input: t.arg({ type: ExtractFactsInput, required: true, description: 'Which conversation, and how far.' }),
+    },
+    resolve: (_, { input }, { deps, viewer }) => extractFacts(deps, viewer, input),
+  }),
+)
+
+const Reconciliation = builder
+  .objectRef<Reconciled>('Reconciliation')
+  .implement({
+    description: 'What reconciling facts came to.',
+    fields: (t) => ({
+      kept: t.exposeInt('kept', { description: 'Facts that stay as they were.' }),
+      merged: t.exposeInt('merged', { description: 'New facts, each in the place of several that said the same.' }),
+      contradicted: t.exposeInt('contradicted', {
+        description: 'Facts that gave way to others that hold in their place.',
+      }),
+    }),
+  })
+
+const ReconcileFactsInput = builder.inputType('ReconcileFactsInput', {
+  description: 'Which facts are compared: those of a user, of a conversation, or of a user in a conversation.',
+  fields: (t) => ({
+    userId: t.string({ description: 'Facts about this user, from whatever conversation.' }),
+    conversationId: t.id({ description: 'Facts that are known from this conversation.' }),
+    n: t.int({ defaultValue: 50, description: 'The newest so many of those that the same people see: 1 to 500.' }),
+  }),
+})
+
+builder.mutationField('reconcileFacts', (t) =>
+  t.field({
+    type: Reconciliation,
+    description:
+      'Makes one fact of those that say the same, and of two that cannot both hold lets the one stand that was '
+      + 'said last. The others stay, superseded. What is less to be believed displaces nothing that is more so.',
+    errors: orErrors('ReconcileFacts', 'What it came to, or why nothing was changed.', [
+      InvalidInput,
+      NotFound,
+      NotAllowed,
+      ProviderFailed,
+    ]),
+    args: { input: t.arg({ type: ReconcileFactsInput, required: true, description: 'Which facts are compared.' }) },
+    resolve: (_, { input }, { deps, viewer }) => reconcileFacts(deps, viewer, input),
+  }),
+)
