@@ -6,7 +6,6 @@ import { reconcileFacts, type Reconciliation as Reconciled } from '../domain/fac
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
 import { orErrors } from './result.ts'
-import { SHAREABLE } from './sharing.ts'
 
 const FactExtraction = builder
   .objectRef<Extracted>('FactExtraction')
