@@ -7,7 +7,7 @@ import { readSpeakers } from '../../store/sql/context/read-speakers.ts'
 import { getConversations, type Conversation } from '../conversation.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { getCoveringSummaries } from '../summary/summary.ts'
-import type { Turn } from '../turn/turn.ts'
+import { seenBy, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import type { ContextMaterial } from './assemble.ts'
 import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from './budget.ts'
@@ -61,7 +61,7 @@ async function readRecent(
       actors,
       limit,
     })
-    found.push(...page)
+    found.push(...page.map(seenBy(viewer)))
     tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + OVERHEAD.least, 0)
     const complete = page.length < limit
     const recent = ofActors(found.filter(saysSomething).toReversed(), actors)
@@ -79,7 +79,7 @@ async function readNewest(deps: RecallDeps, viewer: Viewer, conversationId: stri
     actors: null,
     limit: CALL_AWAY,
   })
-  const turns = page.filter(saysSomething).toReversed()
+  const turns = page.map(seenBy(viewer)).filter(saysSomething).toReversed()
   const group = tie(turns).groups.get(turns.length - 1) ?? []
   return group.map((place) => turns[place]!)
 }
@@ -133,7 +133,7 @@ export async function readMaterial(
     (turn) => saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )
   const speaking = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
-  const { known: speakers, others } = await readSpeakers(deps.pool, viewer.tenant, conversation.id, speaking, as)
+  const { known: speakers, others } = await readSpeakers(deps.db, viewer.tenant, conversation.id, speaking, as)
   const unknown = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
   if (unknown >= 0) throw InvalidInput.at(`filterParticipants.${unknown}`, stranger(actors![unknown]!))
 

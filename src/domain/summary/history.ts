@@ -1,10 +1,10 @@
 // A conversation's newest history with summaries in the place of what they cover. What they never cover stands where it stood.
 
 import { pageTurns } from '../../store/sql/turn/page-turns.ts'
-import { readNeverCoveredTurns } from '../../store/sql/summary/read-uncovered-turns.ts'
+import { readNeverCoveredTurns } from '../../store/sql/summary/read-never-covered-turns.ts'
 import type { Platform } from '../platform.ts'
 import { historyPage, type HistoryArgs } from '../turn/history.ts'
-import { withTextSoFar, type Turn } from '../turn/turn.ts'
+import { seenBy, withTextSoFar, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { coveringSummaries, type Summary } from './summary.ts'
 
@@ -39,7 +39,7 @@ export async function historyWithSummaries(
       before: { rootSeq: edge, seq: 0 },
     })
     const standing = through ? await readNeverCoveredTurns(deps.pool, viewer, conversationId, through, edge, size) : []
-    const turns = [...(after.get(conversationId) ?? []), ...standing]
+    const turns = [...(after.get(conversationId) ?? []), ...standing].map(seenBy(viewer))
     await withTextSoFar(deps, viewer.tenant, turns)
     found.set(conversationId, [...turns, ...summaries].sort((a, b) => placeOf(a) - placeOf(b)).slice(-size))
   }
@@ -62,7 +62,7 @@ export async function summarizedThrough(
       before: { rootSeq: place + 1, seq: 0 },
     })
     const turn = turns.get(conversationId)?.[0]
-    if (turn) found.set(conversationId, turn)
+    if (turn) found.set(conversationId, seenBy(viewer)(turn))
   }
   return found
 }

@@ -10,7 +10,7 @@ import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
-import { withTextSoFar, type Turn } from './turn.ts'
+import { seenBy, withTextSoFar, type Turn } from './turn.ts'
 
 const turnFilter = z.object({
   actors: z.array(name).max(1000).nullish(),
@@ -69,7 +69,10 @@ export async function pageOfTurns(
   })
   await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
   return new Map(
-    conversationIds.map((conversationId) => [conversationId, slice(found.get(conversationId) ?? [], page)]),
+    conversationIds.map((conversationId) => [
+      conversationId,
+      slice((found.get(conversationId) ?? []).map(seenBy(viewer)), page),
+    ]),
   )
 }
 
@@ -107,7 +110,10 @@ export async function history(
   })
   await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
   return new Map(
-    conversationIds.map((conversationId) => [conversationId, (found.get(conversationId) ?? []).toReversed()]),
+    conversationIds.map((conversationId) => [
+      conversationId,
+      (found.get(conversationId) ?? []).map(seenBy(viewer)).toReversed(),
+    ]),
   )
 }
 

@@ -1,6 +1,7 @@
 // A turn as the product speaks of it, and reading one: by id, its versions, and what an open one says so far.
 
-import { readTextSoFar, readTurns, readVersions } from '../../store/sql/turn/read-turns.ts'
+import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
+import { readTurns, readVersions } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
