@@ -108,18 +108,18 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'the job queue failed to do something and retries it'))
     undo.push(() => jobs.close())
 
-    const vectors = embedded ? createEmbeddedVectors(pool) : createPostgresVectors(pool)
+    const vectors = embedded ? createEmbeddedVectors(db) : createPostgresVectors(db)
     const embedding = createEmbedding(
-      { pool, vectors, embedder, log },
+      { db, vectors, embedder, log },
       {
         find: (known) => findEmbedder(known, config.embedder, log),
-        indexes: embedded ? null : vectorIndexes(pool, config.databaseUrl!),
+        indexes: embedded ? null : vectorIndexes(db, config.databaseUrl!),
       },
     )
     undo.push(() => embedding.stop())
-    const factEmbedding = createFactEmbedding({ pool, embedding, log })
+    const factEmbedding = createFactEmbedding({ db, embedding, log })
     undo.push(() => factEmbedding.stop())
-    const recalledFacts = createRecalledFacts({ pool, log })
+    const recalledFacts = createRecalledFacts({ db, log })
     undo.push(() => recalledFacts.stop())
 
     const journalGrowth = createJournalGrowth()

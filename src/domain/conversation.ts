@@ -112,7 +112,7 @@ export async function createConversation(
     if (last > 0) afterCommit(() => announceEntries(deps, [{ tenant, conversationId: created, first: 1, last }]))
     return true
   })
-  const conversationId = isNew ? created : await findConversation(deps.pool, tenant, given.key!)
+  const conversationId = isNew ? created : await findConversation(deps.db, tenant, given.key!)
   const found = conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)
   if (!found) throw new Conflict('The conversation was deleted at this very moment. Try again.')
   return found
@@ -134,7 +134,7 @@ export async function getConversations(
 
 /** The conversation with that key in the viewer's tenant, or null. */
 export async function getConversationByKey(deps: Platform, viewer: Viewer, key: string): Promise<Conversation | null> {
-  const conversationId = storable(key) ? null : await findConversation(deps.pool, viewer.tenant, key)
+  const conversationId = storable(key) ? null : await findConversation(deps.db, viewer.tenant, key)
   return (conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)) || null
 }
 
@@ -183,7 +183,7 @@ export async function getConversationPage(
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(conversationFilter, args.filter ?? {})
   const order = args.orderBy ?? 'CREATED'
-  const rows = await listConversations(deps.pool, viewer, {
+  const rows = await listConversations(deps.db, viewer, {
     ...filter,
     order,
     limit: page.size + 1,

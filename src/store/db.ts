@@ -5,6 +5,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import type { Embedded } from './embedded.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
+import { nameOf } from './sql/sql.ts'
 import { keepUp } from './upkeep.ts'
 
 /** Prisma outside a transaction. */
@@ -19,6 +20,8 @@ export type Source = { databaseUrl: string; poolSize: number } | { embedded: Emb
 const PATIENCE_MS = 30_000
 /** How often the embedded database is looked after. */
 const UPKEEP_MS = 30_000
+/** Prisma writes and reads times without their offset, as UTC. */
+const UTC = `SET TIME ZONE 'UTC'`
 const INT8 = 20
 const TIMESTAMPTZ = 1184
 
@@ -65,6 +68,8 @@ function serverPool({ databaseUrl, poolSize }: { databaseUrl: string; poolSize: 
     application_name: 'colloquy',
     max: poolSize,
     keepAlive: true,
+    // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
+    onConnect: async (client) => void (await client.query(UTC)),
     statement_timeout: PATIENCE_MS,
     // A process that stops in mid-transaction must not keep its conversations locked.
     idle_in_transaction_session_timeout: PATIENCE_MS,
@@ -79,7 +84,10 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
     idleTimeoutMillis: 0,
     // The backend outlives connections: prepared statements and settings of the last one would still be there.
     // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
-    onConnect: async (client) => void (await client.query('DISCARD ALL')),
+    onConnect: async (client) => {
+      await client.query('DISCARD ALL')
+      await client.query(UTC)
+    },
   })
   const upkeep = setInterval(() => {
     if (pool.ending) clearInterval(upkeep)
@@ -89,9 +97,12 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
   return pool
 }
 
-/** Prisma on the pool, which stays the caller's to end, after `$disconnect`. */
+/**
+ * Prisma on the pool, which stays the caller's to end, after `$disconnect`. Raw statements that open with a name in a
+ * comment are prepared under it: `named` in ./sql/sql.ts.
+ */
 export function createPrisma(pool: pg.Pool): Db {
-  return new PrismaClient({ adapter: new PrismaPg(pool) })
+  return new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: (query) => nameOf(query.sql) }) })
 }
 
 /** Rejects when the database does not answer. */

@@ -1,7 +1,7 @@
 // Vector search on the embedded database, which has neither half-precision vectors nor the speed to compare many: a
 // flat scan in JavaScript over vectors in memory. Always exact. Requires that this process is the only one.
 
-import type { Pool } from 'pg'
+import type { Db } from './db.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { createHeldVectors, type HeldVectors } from './held-vectors.ts'
 import { writeVectors } from './sql/indexing/write-vectors.ts'
@@ -67,8 +67,8 @@ async function bestFindable(
   return found.slice(0, limit)
 }
 
-export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {}): VectorSearch {
-  const held = createHeldVectors(pool, heldBytes)
+export function createEmbeddedVectors(db: Db, { heldBytes = HELD_BYTES } = {}): VectorSearch {
+  const held = createHeldVectors(db, heldBytes)
   return {
     async scan(embedder, conversationIds, query) {
       const found = new Map<string, Map<number, number>>()
@@ -79,16 +79,16 @@ export function createEmbeddedVectors(pool: Pool, { heldBytes = HELD_BYTES } = {
       }
       return found
     },
-    of: (embedder, places, query) => compareVectors(pool, embedder, places, query),
+    of: (embedder, places, query) => compareVectors(db, embedder, places, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
       const compared = await compare(held, embedder, conversationIds, query)
-      const found = await bestFindable(compared, limit, (some) => findablePlaces(pool, viewer, some, filter))
+      const found = await bestFindable(compared, limit, (some) => findablePlaces(db, viewer, some, filter))
       return { how: 'EXACT', found }
     },
     async write(embedder, vectors) {
       if (vectors.length === 0) return
       for (const { conversationId } of vectors) held.changing(conversationId, embedder)
-      const written = new Set((await writeVectors(pool, embedder, vectors)).map(placeKey))
+      const written = new Set((await writeVectors(db, embedder, vectors)).map(placeKey))
       for (const { vector, ...place } of vectors) {
         held.changing(place.conversationId, embedder)
         if (written.delete(placeKey(place))) held.add(embedder, place, vector)

@@ -1,7 +1,7 @@
 // The vectors of conversations in the one process of the embedded database: read from it when they are searched, and
 // kept in memory while there is room. What is kept stays right because every write and deletion is reported here.
 
-import type { Pool } from 'pg'
+import type { Db } from './db.ts'
 import { readHeads, readVectors, type ConversationVectors } from './sql/recall/read-vectors.ts'
 import { createVectorCache } from './vector-cache.ts'
 import type { Place } from './vector-search.ts'
@@ -23,7 +23,7 @@ export type HeldVectors = {
 }
 
 /** @param heldBytes bytes kept in memory at most */
-export function createHeldVectors(pool: Pool, heldBytes: number): HeldVectors {
+export function createHeldVectors(db: Db, heldBytes: number): HeldVectors {
   const cache = createVectorCache(heldBytes)
   /** The reads under way, each with the conversations that were written to or deleted meanwhile. */
   const readings = new Set<{ embedder: string; touched: Set<string> }>()
@@ -38,7 +38,7 @@ export function createHeldVectors(pool: Pool, heldBytes: number): HeldVectors {
     try {
       const found: ConversationVectors[] = []
       for (const [after, through] of piece.slices) {
-        const slice = await readVectors(pool, embedder, piece.conversationIds, after, through)
+        const slice = await readVectors(db, embedder, piece.conversationIds, after, through)
         if (isKept) found.push(...slice)
         else yield* slice
       }
@@ -60,7 +60,7 @@ export function createHeldVectors(pool: Pool, heldBytes: number): HeldVectors {
         else missing.push(conversationId)
       }
       if (missing.length === 0) return
-      const heads = await readHeads(pool, missing)
+      const heads = await readHeads(db, missing)
       const turns = [...heads.values()].reduce((sum, head) => sum + head, 0)
       // Conversations that do not all fit would only push each other out.
       const isKept = turns * (4 * dimension + 8) <= heldBytes

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import type PgBoss from 'pg-boss'
 import { ProviderFailed } from '../errors.ts'
-import { readRetrying } from './sql/job/read-jobs.ts'
+import { readRetrying } from './sql/job/read-retrying.ts'
 
 /** What a job is about: a conversation of the tenant, or a user. */
 export type Subject = { tenant: string; key: string }

@@ -1,7 +1,7 @@
 // Vector search on Postgres. Narrow scopes are compared exactly; wide ones go through the embedder's HNSW index, once
 // there is one, and are compared exactly after all where that led to too few: while k turns match, k are found.
 
-import type { Pool } from 'pg'
+import type { Db } from './db.ts'
 import { compareVectors, scanVectors } from './sql/recall/compare-vectors.ts'
 import { nearestByIndex, nearestOfAll } from './sql/recall/nearest-vectors.ts'
 import { countScope } from './sql/recall/count-scope.ts'
@@ -22,14 +22,14 @@ const LEAST_VISITS = 400
 const BELIEF_MS = 5_000
 
 /** @param exactTurns for tests: scopes up to it are always compared exactly */
-export function createPostgresVectors(pool: Pool, { exactTurns = EXACT_TURNS } = {}): VectorSearch {
+export function createPostgresVectors(db: Db, { exactTurns = EXACT_TURNS } = {}): VectorSearch {
   const indexes = new Map<string, { until: number; rows: Promise<number | null> }>()
 
   /** Vectors in the embedder's index; null without one. */
   function indexed(embedder: string): Promise<number | null> {
     const known = indexes.get(embedder)
     if (known && known.until > Date.now()) return known.rows
-    const rows = readVectorIndex(pool, embedder).then((index) => (index?.valid ? index.rows : null))
+    const rows = readVectorIndex(db, embedder).then((index) => (index?.valid ? index.rows : null))
     indexes.set(embedder, { until: Date.now() + BELIEF_MS, rows })
     rows.catch(() => indexes.delete(embedder))
     return rows
@@ -42,25 +42,25 @@ export function createPostgresVectors(pool: Pool, { exactTurns = EXACT_TURNS } =
   async function isIndexFaster(embedder: string, conversationIds: readonly string[], limit: number): Promise<boolean> {
     const all = await indexed(embedder)
     if (all === null) return false
-    const scope = await countScope(pool, conversationIds)
+    const scope = await countScope(db, conversationIds)
     if (scope <= exactTurns) return false
     const visits = Math.max(LEAST_VISITS, ((2 * limit + 20) * Math.max(all, scope)) / scope)
     return visits * VISIT_COST < scope || exactTurns === 0
   }
 
   return {
-    scan: (embedder, conversationIds, query) => scanVectors(pool, embedder, conversationIds, query),
-    of: (embedder, places, query) => compareVectors(pool, embedder, places, query),
+    scan: (embedder, conversationIds, query) => scanVectors(db, embedder, conversationIds, query),
+    of: (embedder, places, query) => compareVectors(db, embedder, places, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
       const asked = { embedder, viewer, conversationIds, query, limit, filter }
       if (await isIndexFaster(embedder, conversationIds, limit)) {
-        const found = await nearestByIndex(pool, asked)
+        const found = await nearestByIndex(db, asked)
         if (found.length >= limit) return { how: 'APPROXIMATE', found }
       }
-      return { how: 'EXACT', found: await nearestOfAll(pool, asked) }
+      return { how: 'EXACT', found: await nearestOfAll(db, asked) }
     },
     async write(embedder, vectors) {
-      if (vectors.length > 0) await writeVectors(pool, embedder, vectors)
+      if (vectors.length > 0) await writeVectors(db, embedder, vectors)
     },
     forget() {},
   }

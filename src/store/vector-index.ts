@@ -3,7 +3,8 @@
 // than all else that an embedding does. No migration knows of it.
 
 import { createHash } from 'node:crypto'
-import pg, { type Pool } from 'pg'
+import pg from 'pg'
+import type { Db } from './db.ts'
 
 /** Names of identifiers are cut at 63 bytes; an embedder's may be longer. */
 const indexName = (embedder: string) =>
@@ -22,13 +23,10 @@ type VectorIndex = {
 }
 
 /** The embedder's index, or null. */
-export async function readVectorIndex(pool: Pool, embedder: string): Promise<VectorIndex | null> {
-  const { rows } = await pool.query<VectorIndex>({
-    name: 'read-vector-index',
-    text: `SELECT i.indisvalid AS valid, greatest(c.reltuples, 0)::integer AS rows
-           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indexrelid = to_regclass($1::text)`,
-    values: [indexName(embedder)],
-  })
+export async function readVectorIndex(db: Db, embedder: string): Promise<VectorIndex | null> {
+  const rows = await db.$queryRaw<VectorIndex[]>`
+    SELECT i.indisvalid AS valid, greatest(c.reltuples, 0)::integer AS rows
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indexrelid = to_regclass(${indexName(embedder)}::text)`
   return rows[0] ?? null
 }
 
@@ -39,8 +37,8 @@ export type VectorIndexes = {
   drop(embedder: string): Promise<void>
 }
 
-export const vectorIndexes = (pool: Pool, databaseUrl: string): VectorIndexes => ({
-  read: (embedder) => readVectorIndex(pool, embedder),
+export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
+  read: (embedder) => readVectorIndex(db, embedder),
   make: (embedder, count, signal) => makeVectorIndex(databaseUrl, embedder, count, signal),
   drop: (embedder) => dropVectorIndex(databaseUrl, embedder),
 })

@@ -1,39 +1,12 @@
-// Vectors on their way to and from the database, in its binary forms: as text, a vector costs more to write and to read
-// than to compare.
+// Vectors as values of statements, in pgvector's text form, and the product that compares them in memory.
 
-const REAL = 700
+import { fromSql, toSql } from 'pgvector'
 
-/** One vector, for a parameter of type `vector`. */
-export function vectorParameter(vector: Float32Array): Buffer {
-  const bytes = Buffer.allocUnsafe(4 + 4 * vector.length)
-  bytes.writeInt16BE(vector.length, 0)
-  bytes.writeInt16BE(0, 2)
-  for (let d = 0; d < vector.length; d++) bytes.writeFloatBE(vector[d]!, 4 + 4 * d)
-  return bytes
-}
+/** One vector, for a parameter that is cast to `vector`. */
+export const vectorValue = (vector: Float32Array): string => toSql(Array.from(vector))
 
-/** One vector, as `vector_send` sends it. */
-export function vectorOf(bytes: Buffer): Float32Array {
-  const vector = new Float32Array(bytes.readInt16BE(0))
-  for (let d = 0; d < vector.length; d++) vector[d] = bytes.readFloatBE(4 + 4 * d)
-  return vector
-}
-
-/** Several of one dimension, end to end, for a parameter of type `real[]`. */
-export function vectorsParameter(vectors: readonly Float32Array[]): Buffer {
-  const count = vectors.reduce((sum, { length }) => sum + length, 0)
-  const bytes = Buffer.allocUnsafe(20 + 8 * count)
-  // Dimensions, null flag, element type, length, lower bound; then each element after its length.
-  for (const [i, word] of [1, 0, REAL, count, 1].entries()) bytes.writeInt32BE(word, 4 * i)
-  let at = 20
-  for (const vector of vectors) {
-    for (let d = 0; d < vector.length; d++, at += 8) {
-      bytes.writeInt32BE(4, at)
-      bytes.writeFloatBE(vector[d]!, at + 4)
-    }
-  }
-  return bytes
-}
+/** One vector from its text, as `embedding::text` gives it. */
+export const vectorFrom = (text: string): Float32Array => Float32Array.from(fromSql(text) as number[])
 
 /** The sum of products: of unit vectors, the cosine of their angle. `b` begins at `from`. */
 export function dotAt(a: Float32Array, b: Float32Array, from: number): number {

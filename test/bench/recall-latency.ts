@@ -9,7 +9,7 @@ import { recall, type RecallInput } from '../../src/domain/recall/recall.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
 import { unit, type Embedder } from '../../src/providers/ports/embedder.ts'
 import { makeVectorIndex } from '../../src/store/vector-index.ts'
-import { vectorParameter } from '../../src/store/vector.ts'
+import { vectorValue } from '../../src/store/vector.ts'
 import { format, interleave, median, type Figure, type Report } from './figures.ts'
 import { openWorld, withDatabase, type Bench } from './services.ts'
 
@@ -133,10 +133,10 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
           raw('in-conversation', inConversation, (i) => [
             conversationIds[i % CONVERSATIONS],
             embedder.name,
-            vectorParameter(queries[i]!.vector),
+            vectorValue(queries[i]!.vector),
           ]),
         'recall, 100,000 turns': () => ours({ scope: 'OWNER' }),
-        'raw, 100,000 turns': () => raw('over-all', overAll, (i) => [vectorParameter(queries[i]!.vector)]),
+        'raw, 100,000 turns': () => raw('over-all', overAll, (i) => [vectorValue(queries[i]!.vector)]),
         'vectors alone, 100,000 turns': () =>
           timed((i) => deps.vectors.nearest(embedder.name, viewer, conversationIds, queries[i]!.vector, 10, {})),
       }

@@ -4,12 +4,12 @@
 
 import pg from 'pg'
 import { unit } from '../../src/providers/ports/embedder.ts'
-import { createPool } from '../../src/store/db.ts'
+import { createPool, createPrisma } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
 import { makeVectorIndex } from '../../src/store/vector-index.ts'
 import type { VectorSearch } from '../../src/store/vector-search.ts'
-import { vectorParameter } from '../../src/store/vector.ts'
+import { vectorValue } from '../../src/store/vector.ts'
 import { interleave, median, type Report } from './figures.ts'
 import { withDatabase, type Bench } from './services.ts'
 
@@ -82,9 +82,10 @@ const PLAIN =
 export async function vectors({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const pool = createPool({ databaseUrl: url, poolSize: 4 }, (error) => progress(error.message))
+    const db = createPrisma(pool)
     try {
       await migrate(pool)
-      const search = createPostgresVectors(pool)
+      const search = createPostgresVectors(db)
       await fill(pool, search, progress)
       const began = performance.now()
       await makeVectorIndex(url, { name: EMBEDDER, dimension: DIMENSION }, TOTAL)
@@ -98,7 +99,7 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
           await pool.query<{ conversationId: string; seq: number }>({
             name: 'plain',
             text: PLAIN,
-            values: [vectorParameter(query)],
+            values: [vectorValue(query)],
           })
         ).rows
 
@@ -159,6 +160,7 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
         ],
       }
     } finally {
+      await db.$disconnect()
       await pool.end()
     }
   })

@@ -9,14 +9,14 @@ import { vectorSearchContract } from './vector-search.ts'
 const embedded = backends.find(({ name }) => name === 'embedded')!
 const postgres = backends.find(({ name }) => name === 'postgres')
 
-vectorSearchContract('in memory', embedded, async ({ deps }) => createEmbeddedVectors(deps.pool))
+vectorSearchContract('in memory', embedded, async ({ deps }) => createEmbeddedVectors(deps.db))
 vectorSearchContract('in too little memory', embedded, async ({ deps }) =>
-  createEmbeddedVectors(deps.pool, { heldBytes: 100 }),
+  createEmbeddedVectors(deps.db, { heldBytes: 100 }),
 )
 if (postgres) {
-  vectorSearchContract('on Postgres', postgres, async ({ deps }) => createPostgresVectors(deps.pool))
+  vectorSearchContract('on Postgres', postgres, async ({ deps }) => createPostgresVectors(deps.db))
   vectorSearchContract('on Postgres, by the index whatever it costs', postgres, async ({ deps, url }) => {
     await makeVectorIndex(url!, { name: 'test:4', dimension: 4 }, 100)
-    return createPostgresVectors(deps.pool, { exactTurns: 0 })
+    return createPostgresVectors(deps.db, { exactTurns: 0 })
   })
 }

@@ -163,7 +163,7 @@ describe.each(backends)('views on $name', (backend) => {
         fc.array(placed, { minLength: 1, maxLength: 20 }),
         async (open, who, turns) => {
           const { rows } = await world.deps.pool.query(
-            `SELECT coalesce(${visible()}, false) AS seen
+            `SELECT coalesce(${visible().text}, false) AS seen
            FROM (SELECT $1::integer[] AS windows, $2::text AS actor) v,
                 jsonb_to_recordset($3::jsonb) AS t(seq integer, root_seq integer, audience text[])`,
             [open, who, JSON.stringify(turns.map(({ rootSeq, ...turn }) => ({ ...turn, root_seq: rootSeq })))],

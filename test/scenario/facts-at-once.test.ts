@@ -71,7 +71,7 @@ describe.runIf(backend.name === 'postgres')('facts at once on Postgres', () => {
       (user) => reconcileFacts(deps, tenant.as('ada'), { userId: user }),
       (user) => reconcileDue(deps, tenant.name, user, 1),
       (user) => refreshProfileDue(deps, tenant.name, user, 1),
-      () => countUserTurns(deps.pool, conversationIds),
+      () => countUserTurns(deps.db, conversationIds),
       async () => {
         const turn = turns.splice(Math.floor(Math.random() * turns.length), 1)[0]
         const newer = { role: 'USER', content: content() } as const

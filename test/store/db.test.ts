@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPool } from '../../src/store/db.ts'
+import { named } from '../../src/store/sql/sql.ts'
 import { keepUp } from '../../src/store/upkeep.ts'
 import { backends, type Opened } from '../support/backend.ts'
 
@@ -59,6 +60,30 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     client.release(true)
     expect(await slow).toBe('broken off')
     expect((await opened.pool.query('SELECT $1::integer AS one', [1])).rows).toEqual([{ one: 1 }])
+  })
+
+  it('reads and writes times through Prisma as UTC, whatever the time zone of the database', async () => {
+    const { rows } = await opened.pool.query<{ name: string }>('SELECT current_database() AS name')
+    await opened.pool.query(`ALTER DATABASE ${rows[0]!.name} SET TimeZone = 'Asia/Kolkata'`)
+    await renewConnection(opened.pool)
+    const time = new Date('2026-03-01T09:30:00.250Z')
+    expect(await opened.db.$queryRaw`SELECT ${time}::timestamptz AS time`).toEqual([{ time }])
+    const [row] = await opened.db.$queryRaw<[{ ms: number }]>`
+      SELECT extract(epoch FROM ${time}::timestamptz)::double precision * 1000 AS ms`
+    expect(row.ms).toBe(time.getTime())
+    await opened.pool.query(`ALTER DATABASE ${rows[0]!.name} RESET TimeZone`)
+  })
+
+  it('prepares a raw statement under the name it opens with, and no other', async () => {
+    await renewConnection(opened.pool)
+    for (const one of [1, 2]) {
+      expect(await opened.db.$queryRaw`${named('add-one')} SELECT ${one}::integer + 1 AS two`).toEqual([
+        { two: one + 1 },
+      ])
+      expect(await opened.db.$queryRaw`SELECT ${one}::integer + 2 AS three`).toEqual([{ three: one + 2 }])
+    }
+    const { rows } = await opened.pool.query('SELECT name FROM pg_prepared_statements')
+    expect(rows).toEqual([{ name: 'add-one' }])
   })
 
   it('is still there when Prisma has disconnected', async () => {

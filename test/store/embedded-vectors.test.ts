@@ -1,6 +1,5 @@
 // What the contract cannot see: what is held in memory, and when it is not believed.
 
-import type { QueryConfig } from 'pg'
 import { describe, expect, it, vi } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
@@ -30,14 +29,14 @@ describe('vectors in memory', () => {
   it('are not kept of a conversation that is written to, or deleted, while it is read', async () => {
     const { conversationId, places } = await scene(2)
     let meanwhile = async () => {}
-    const { pool } = world.deps
-    const slow = new Proxy(pool, {
+    const { pool, db } = world.deps
+    const slow = new Proxy(db, {
       get: (target, property) => {
-        if (property !== 'query') return Reflect.get(target, property)
-        return async (statement: QueryConfig) => {
-          const result = await target.query(statement)
-          if (statement.name === 'read-vectors') await meanwhile()
-          return result
+        if (property !== '$queryRaw') return Reflect.get(target, property)
+        return async (text: TemplateStringsArray, ...values: unknown[]) => {
+          const rows = await target.$queryRaw(text, ...values)
+          if (text.join('').includes('vector_send')) await meanwhile()
+          return rows
         }
       },
     })

@@ -28,7 +28,7 @@ describe.runIf(backends.length > 1)('the index of vectors', () => {
   afterAll(() => opened?.close())
 
   const make = () => makeVectorIndex(opened.url!, EMBEDDER, 500)
-  const read = () => readVectorIndex(opened.pool, EMBEDDER.name)
+  const read = () => readVectorIndex(opened.db, EMBEDDER.name)
 
   it('holds the vectors of its embedder, and is made once', async () => {
     expect(await read()).toBe(null)

@@ -26,7 +26,7 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
   let searches: Record<string, VectorSearch>
   beforeAll(async () => {
     opened = await open()
-    const { pool, url } = opened
+    const { pool, db, url } = opened
     for (const [tenant, turns] of Object.entries(SIZES)) {
       await seedConversation(pool, {
         tenant,
@@ -41,14 +41,8 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
     if (name === 'postgres') await makeVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, 100_101)
     searches =
       name === 'embedded'
-        ? {
-            'in memory': createEmbeddedVectors(pool),
-            'beyond memory': createEmbeddedVectors(pool, { heldBytes: 1000 }),
-          }
-        : {
-            'as it chooses': createPostgresVectors(pool),
-            'by the index': createPostgresVectors(pool, { exactTurns: 0 }),
-          }
+        ? { 'in memory': createEmbeddedVectors(db), 'beyond memory': createEmbeddedVectors(db, { heldBytes: 1000 }) }
+        : { 'as it chooses': createPostgresVectors(db), 'by the index': createPostgresVectors(db, { exactTurns: 0 }) }
   }, 240_000)
   afterAll(() => opened?.close())
 
@@ -123,6 +117,6 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
           )
         ).how
       expect([await how('one'), await how('hundred'), await how('many')]).toEqual(['EXACT', 'EXACT', 'APPROXIMATE'])
-      expect(await readVectorIndex(opened.pool, EMBEDDER)).toEqual({ valid: true, rows: 100_101 })
+      expect(await readVectorIndex(opened.db, EMBEDDER)).toEqual({ valid: true, rows: 100_101 })
     })
 })

@@ -12,7 +12,7 @@ const LANES = 2
 export const compaction = (deps: BackgroundDeps): Work<string> => ({
   name: 'COMPACT',
   lanes: LANES,
-  due: (after, limit) => readDue(deps.pool, after?.key ?? '', limit, deps.automatic.threadSummaryEvery),
-  dueAmong: (conversationIds) => readDueAmong(deps.pool, conversationIds, deps.automatic.threadSummaryEvery),
+  due: (after, limit) => readDue(deps.db, after?.key ?? '', limit, deps.automatic.threadSummaryEvery),
+  dueAmong: (conversationIds) => readDueAmong(deps.db, conversationIds, deps.automatic.threadSummaryEvery),
   run: ({ key: conversationId }, halt) => compactDue(deps, conversationId, halt),
 })

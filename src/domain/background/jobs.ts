@@ -19,8 +19,8 @@ function extraction(deps: BackgroundDeps, every: number, extractNext: Verbs['ext
   return {
     name: 'EXTRACT_FACTS',
     lanes: LANES,
-    due: (after, limit) => readDueExtraction(deps.pool, after?.key ?? '', limit, every),
-    dueAmong: (conversationIds) => readDueExtractionAmong(deps.pool, conversationIds, every),
+    due: (after, limit) => readDueExtraction(deps.db, after?.key ?? '', limit, every),
+    dueAmong: (conversationIds) => readDueExtractionAmong(deps.db, conversationIds, every),
     run: ({ key: conversationId }, halt) => repeat((stop) => extractNext(deps, conversationId, every, stop), halt),
   }
 }
@@ -35,15 +35,15 @@ function aboutUsers(
   return {
     name,
     lanes: LANES,
-    due: (after, limit) => readDueUsers(deps.pool, mark, after, limit, every),
-    dueAmong: (users) => readDueUsersAmong(deps.pool, mark, users, every),
+    due: (after, limit) => readDueUsers(deps.db, mark, after, limit, every),
+    dueAmong: (users) => readDueUsersAmong(deps.db, mark, users, every),
     run: ({ tenant, key }, halt) => repeat((stop) => verb(deps, tenant, key, every, stop), halt),
   }
 }
 
 /** What is to be done, by the server's thresholds. */
 function worksOf(deps: BackgroundDeps, verbs: Verbs): Works {
-  const { automatic, pool } = deps
+  const { automatic, db } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
   const conversationIds = [compaction(deps)]
   const users: Work<Subject>[] = []
@@ -57,8 +57,8 @@ function worksOf(deps: BackgroundDeps, verbs: Verbs): Works {
     users.push(aboutUsers(deps, 'RECONCILE_FACTS', 'reconciled_turns', reconcilesEvery(automatic), reconcileDue))
   }
   const counter = countsUsers(automatic) && {
-    uncounted: (after: string, limit: number) => readUncounted(pool, after, limit),
-    count: (batch: readonly string[]) => countUserTurns(pool, batch),
+    uncounted: (after: string, limit: number) => readUncounted(db, after, limit),
+    count: (batch: readonly string[]) => countUserTurns(db, batch),
   }
   return { conversationIds, users, counter: counter || null }
 }

@@ -132,7 +132,7 @@ export async function readMaterial(
     (turn) => saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )
   const speaking = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
-  const { known: speakers, others } = await readSpeakers(deps.pool, viewer.tenant, conversation.id, speaking, as)
+  const { known: speakers, others } = await readSpeakers(deps.db, viewer.tenant, conversation.id, speaking, as)
   const unknown = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
   if (unknown >= 0) throw InvalidInput.at(`filterParticipants.${unknown}`, stranger(actors![unknown]!))
 

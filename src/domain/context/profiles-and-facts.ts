@@ -52,7 +52,7 @@ export async function readProfilesAndFacts(
       : null,
     withFacts
       ? readContextFacts(
-          deps.pool,
+          deps.db,
           viewer,
           conversation.id,
           people.map(({ actor }) => actor),

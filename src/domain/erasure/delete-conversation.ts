@@ -34,7 +34,7 @@ export async function deleteConversation(
 ): Promise<ErasureReceipt> {
   const { tenant } = viewer
   if (kindOf(conversationId) !== 'conversation') throw new NotFound('conversation', conversationId)
-  const others = await readConversationsGivenWay(deps.pool, conversationId)
+  const others = await readConversationsGivenWay(deps.db, conversationId)
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId, ...others])
     if (!heads.has(conversationId)) throw new NotFound('conversation', conversationId)

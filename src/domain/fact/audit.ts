@@ -53,14 +53,14 @@ function compareFacts(facts: readonly AuditedFact[]): Comparison {
 
 /** Of the facts that the viewer sees; what is compared is a sample of them. */
 export async function auditMemory(
-  { pool, embedding }: Pick<FactDeps, 'pool' | 'embedding'>,
+  { db, embedding }: Pick<FactDeps, 'db' | 'embedding'>,
   viewer: Viewer,
 ): Promise<MemoryAudit> {
-  const counts = await countFacts(pool, viewer)
-  const { waiting, ageSeconds } = await readQueue(pool, viewer.tenant, Object.values(QUEUES))
+  const counts = await countFacts(db, viewer)
+  const { waiting, ageSeconds } = await readQueue(db, viewer.tenant, Object.values(QUEUES))
   const sum: Comparison = { facts: 0, nearDuplicates: 0, contradictions: 0 }
-  for (const user of await readKnownUsers(pool, viewer, USERS)) {
-    const facts = await readAudited(pool, viewer, user, embedding.searched().name, FACTS)
+  for (const user of await readKnownUsers(db, viewer, USERS)) {
+    const facts = await readAudited(db, viewer, user, embedding.searched().name, FACTS)
     const sets = new Map<string, AuditedFact[]>()
     for (const fact of facts) sets.set(fact.visibility, [...(sets.get(fact.visibility) ?? []), fact])
     for (const set of sets.values()) {

@@ -25,7 +25,7 @@ export type FactEmbedding = {
   stop(): Promise<void>
 }
 
-type EmbeddingPlatform = Pick<Platform, 'pool' | 'log'> & { embedding: Pick<Embedding, 'searched'> }
+type EmbeddingPlatform = Pick<Platform, 'db' | 'log'> & { embedding: Pick<Embedding, 'searched'> }
 
 /** Milliseconds for which nudges are collected before the next look. */
 const GATHER_MS = 100
@@ -39,7 +39,7 @@ const PATIENCE_MS = 10_000
  * were noted, and the vectors of the objects, noted or not.
  */
 async function embedBatch(
-  { pool, log }: EmbeddingPlatform,
+  { db, log }: EmbeddingPlatform,
   embedder: Embedder,
   facts: readonly EmbeddableFact[],
   signal: AbortSignal,
@@ -58,7 +58,7 @@ async function embedBatch(
     return object || sentence ? [{ id, object: object ?? none, sentence: sentence ?? none }] : []
   })
   const noted = await writeFactVectors(
-    pool,
+    db,
     embedder.name,
     facts.map(({ id }) => id),
     vectors,
@@ -68,13 +68,13 @@ async function embedBatch(
 
 /** Embeds the facts of all tenants, with the embedder that searches use at the time. Starts when told to. */
 export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWEEP_MS } = {}): FactEmbedding {
-  const { pool, embedding } = platform
+  const { db, embedding } = platform
   let loop: Loop | null = null
 
   /** One batch. Where no fact was noted, another process has embedded them; the next sweep looks for the rest. */
   async function step(signal: AbortSignal): Promise<boolean> {
     const embedder = embedding.searched()
-    const facts = await findUnembeddedFacts(pool, embedder.name, embedder.batch)
+    const facts = await findUnembeddedFacts(db, embedder.name, embedder.batch)
     if (facts.length === 0) return false
     const { noted } = await embedBatch(platform, embedder, facts, signal)
     return noted > 0 && facts.length >= embedder.batch
@@ -98,15 +98,15 @@ export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWE
 /**
  * Embeds those facts now, where they have no vectors yet. The vectors of their objects by id; zeros where the object
  * alone has no direction. A fact has no key if it is deleted, superseded or without words, or if the embedder cannot be
- * reached. Must not be called inside a transaction: it uses the pool.
+ * reached. Must not be called inside a transaction: it uses the db.
  */
 export async function embedFacts(
   platform: EmbeddingPlatform,
   ids: readonly string[],
 ): Promise<Map<string, Float32Array>> {
-  const { pool, log } = platform
+  const { db, log } = platform
   const embedder = platform.embedding.searched()
-  const unread = await readUnembeddedFacts(pool, embedder.name, ids)
+  const unread = await readUnembeddedFacts(db, embedder.name, ids)
   // A vector that another process writes at this moment is not written here, but it is known.
   const made: [string, Float32Array][] = []
   try {
@@ -118,5 +118,5 @@ export async function embedFacts(
     if (!(err instanceof CallFailed) && (err as Error).name !== 'TimeoutError') throw err
     log.warn({ err, embedder: embedder.name }, 'facts could not be embedded; comparing them by their words')
   }
-  return new Map([...made, ...(await readObjectVectors(pool, embedder.name, ids))])
+  return new Map([...made, ...(await readObjectVectors(db, embedder.name, ids))])
 }

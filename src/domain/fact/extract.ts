@@ -107,7 +107,7 @@ const wasToldTo = (audience: readonly string[] | null, fact: { audience: readonl
  * that says of itself what is known of somebody in the conversation says that person's words again.
  */
 async function withoutEchoes(
-  { pool }: FactDeps,
+  { db }: FactDeps,
   tenant: string,
   conversationId: string,
   people: readonly Person[],
@@ -116,8 +116,8 @@ async function withoutEchoes(
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
   const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
   const [known, names] = await Promise.all([
-    readKnownFacts(pool, tenant, users, conversationId, KNOWN),
-    readNames(pool, tenant, users),
+    readKnownFacts(db, tenant, users, conversationId, KNOWN),
+    readNames(db, tenant, users),
   ])
   const compare = (fact: Statement & { userId: string | null }) =>
     toComparedFact({ ...fact, subject: subjectFor(fact, names), vector: null })
@@ -159,7 +159,7 @@ async function learn(
   signal?: AbortSignal,
 ): Promise<WrittenFacts | null> {
   const [turns, people] = await Promise.all([
-    readUnreadTurns(deps.pool, conversationId, from, to),
+    readUnreadTurns(deps.db, conversationId, from, to),
     readParticipants(deps.pool, tenant, [conversationId]),
   ])
   // Instructions tell nothing of anybody.
@@ -209,21 +209,21 @@ export type ExtractFactsInput = z.input<typeof extractFactsInput>
  */
 export async function extractFacts(deps: FactDeps, viewer: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
   const { conversationId, through } = parse(extractFactsInput, input)
-  const before = await readExtractionProgress(deps.pool, conversationId)
+  const before = await readExtractionProgress(deps.db, conversationId)
   if (before?.tenant !== viewer.tenant) throw new NotFound('conversation', conversationId)
   let end = before.lastSeq
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
     // One that is still being written is read once it is complete.
-    end = (await findCompletion(deps.pool, conversationId, through, turn.seq)) ?? turn.seq
+    end = (await findCompletion(deps.db, conversationId, through, turn.seq)) ?? turn.seq
   }
   const ids: string[] = []
   const repeated: FactCandidate[] = []
   for (;;) {
-    const now = await readExtractionProgress(deps.pool, conversationId)
+    const now = await readExtractionProgress(deps.db, conversationId)
     if (!now || now.through >= end) break
-    const next = await findNthTurn(deps.pool, conversationId, now.through, TURNS)
+    const next = await findNthTurn(deps.db, conversationId, now.through, TURNS)
     const written = await learn(deps, viewer.tenant, conversationId, now.through, Math.min(next ?? end, end))
     ids.push(...(written?.facts ?? []).map((fact) => fact.id))
     repeated.push(...(written?.repeated ?? []))
@@ -253,8 +253,8 @@ export async function extractNext(
   n: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const progress = await readExtractionProgress(deps.pool, conversationId)
-  const to = progress && (await findNthTurn(deps.pool, conversationId, progress.through, n))
+  const progress = await readExtractionProgress(deps.db, conversationId)
+  const to = progress && (await findNthTurn(deps.db, conversationId, progress.through, n))
   if (!progress || to === null) return false
   return (await learn(deps, progress.tenant, conversationId, progress.through, to, signal)) !== null
 }

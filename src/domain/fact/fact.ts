@@ -19,12 +19,12 @@ const toFact = ({ rootSeq, seq, audience, visibility, ...fact }: FactRow): Fact 
 
 /** Those of the facts that the viewer sees, superseded or not, keyed by id. */
 export async function getFacts(
-  { pool }: Pick<Platform, 'pool'>,
+  { db }: Pick<Platform, 'db'>,
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Fact>> {
   const rows = await readFacts(
-    pool,
+    db,
     viewer,
     ids.filter((each) => kindOf(each) === 'fact'),
   )
@@ -36,7 +36,7 @@ export async function getFacts(
  * order of the ids. A fact that was repeated in another conversation is known from there.
  */
 export async function getFactsKnownFrom(
-  deps: Pick<Platform, 'pool'>,
+  deps: Pick<Platform, 'db'>,
   viewer: Viewer,
   conversationId: string,
   ids: readonly string[],
@@ -73,14 +73,14 @@ export const factCursor = (fact: Fact): string => CURSOR.encode(fact)
  * @throws InvalidInput
  */
 export async function getFactPage(
-  { pool, limits }: Pick<Platform, 'pool' | 'limits'>,
+  { db, limits }: Pick<Platform, 'db' | 'limits'>,
   viewer: Viewer,
   { filter, ...args }: FactsArgs,
 ): Promise<Page<Fact>> {
   const page = paging(args, limits.pageSize)
   const { includeSuperseded, ...given } = parse(factFilter, filter ?? {})
   const after = page.after === null ? null : CURSOR.decode(page.after, 'after')
-  const rows = await listFacts(pool, viewer, {
+  const rows = await listFacts(db, viewer, {
     ...given,
     includeSuperseded: includeSuperseded ?? false,
     after,
@@ -101,13 +101,13 @@ export type FactsOfConversationArgs = {
  * @throws InvalidInput
  */
 export async function getFactPages(
-  { pool, limits }: Pick<Platform, 'pool' | 'limits'>,
+  { db, limits }: Pick<Platform, 'db' | 'limits'>,
   viewer: Viewer,
   conversationIds: readonly string[],
   args: FactsOfConversationArgs,
 ): Promise<Map<string, Page<Fact>>> {
   const page = paging(args, limits.pageSize)
-  const rows = await listFactsOfConversations(pool, viewer, conversationIds, {
+  const rows = await listFactsOfConversations(db, viewer, conversationIds, {
     includeSuperseded: args.includeSuperseded ?? false,
     after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
     limit: page.size + 1,

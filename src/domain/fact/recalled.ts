@@ -16,7 +16,7 @@ const GATHER_MS = 500
 /** Facts that are held while they cannot be written; those beyond wait for the next time. */
 const HELD = 10_000
 
-export function createRecalledFacts({ pool, log }: Pick<Platform, 'pool' | 'log'>): RecalledFacts {
+export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): RecalledFacts {
   const noted = new Set<string>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
@@ -25,7 +25,7 @@ export function createRecalledFacts({ pool, log }: Pick<Platform, 'pool' | 'log'
     const ids = [...noted]
     noted.clear()
     if (ids.length === 0) return
-    await markRecalled(pool, ids).catch((err: unknown) =>
+    await markRecalled(db, ids).catch((err: unknown) =>
       log.error({ err, facts: ids.length }, 'could not note that facts were recalled'),
     )
   }

@@ -70,14 +70,14 @@ async function decide(
   n: number,
   signal?: AbortSignal,
 ): Promise<ReconciliationOutcome[]> {
-  const rows = await readActiveFacts(deps.pool, scope, n)
+  const rows = await readActiveFacts(deps.db, scope, n)
   const users = [...new Set(rows.flatMap(({ userId }) => userId ?? []))]
   const [vectors, names] = await Promise.all([
     embedFacts(
       deps,
       rows.map((row) => row.id),
     ),
-    readNames(deps.pool, scope.tenant, users),
+    readNames(deps.db, scope.tenant, users),
   ])
   const sets = new Map<string, FactRow[]>()
   for (const row of rows) sets.set(setOf(row), [...(sets.get(setOf(row)) ?? []), row])
@@ -243,7 +243,7 @@ export async function reconcileDue(
   every: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const progress = await readProgressOf(deps.pool, tenant, userId)
+  const progress = await readProgressOf(deps.db, tenant, userId)
   if (!progress || runsDue(progress.turns, progress.reconciledTurns, every) === 0) return false
   const scope = { tenant, userId, conversationId: null, actor: null }
   const take = (tx: Tx) => takeReconciliation(tx, tenant, userId, progress.reconciledTurns, every)

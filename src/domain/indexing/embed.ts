@@ -25,7 +25,7 @@ export type EmbeddingWorker = {
   stop(): Promise<void>
 }
 
-type EmbedPlatform = Pick<Platform, 'pool' | 'vectors' | 'log'>
+type EmbedPlatform = Pick<Platform, 'db' | 'vectors' | 'log'>
 
 /** Milliseconds for which nudges are collected. */
 const GATHER_MS = 20
@@ -37,7 +37,7 @@ const FIND = 10_000
 const BUSY_MS = 300
 
 /** The conversations that a worker knows to be behind: nudged, found by a look, and claimed. */
-function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge: (ids: Iterable<string>) => void) {
+function createBacklog({ db }: Pick<Platform, 'db'>, embedder: string, nudge: (ids: Iterable<string>) => void) {
   const nudged = new Set<string>()
   let found: string[] = []
   /** Claimed, in the order in which they are read. */
@@ -63,12 +63,12 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
     /** The conversations to read next, claimed. Those that another process holds are nudged again a moment later. */
     async claim(): Promise<readonly string[]> {
       if (mustLook && nudged.size + claimed.length + found.length === 0) {
-        found = await findConversationsBehind(pool, embedder, FIND)
+        found = await findConversationsBehind(db, embedder, FIND)
         mustLook = found.length === FIND
       }
       const conversationIds = take()
       if (conversationIds.length > 0) {
-        const answer = await claimConversations(pool, embedder, conversationIds)
+        const answer = await claimConversations(db, embedder, conversationIds)
         claimed = [...answer.claimed, ...claimed]
         if (answer.busy.length > 0) setTimeout(nudge, BUSY_MS, answer.busy).unref()
       }
@@ -78,7 +78,7 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
     async advance(read: readonly Unembedded[]): Promise<void> {
       const through = new Map(read.map((each) => [each.conversationId, each.through]))
       const cursors = claimed.map((conversationId) => ({ conversationId, through: through.get(conversationId) ?? 0 }))
-      const free = await advanceConversations(pool, embedder, cursors)
+      const free = await advanceConversations(db, embedder, cursors)
       claimed = claimed.filter((conversationId) => !free.includes(conversationId))
     },
     /** Releases all claims; their conversations are claimed again later. */
@@ -87,7 +87,7 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
       claimed = []
       found = [...conversationIds, ...found]
       // Where that fails too, the claims expire.
-      if (conversationIds.length > 0) await releaseConversations(pool, embedder, conversationIds).catch(() => {})
+      if (conversationIds.length > 0) await releaseConversations(db, embedder, conversationIds).catch(() => {})
     },
   }
 }
@@ -119,7 +119,7 @@ async function embedTurns(
 
 /** @param idle called each time that no conversation is left to read */
 export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder, idle: () => void): EmbeddingWorker {
-  const { pool, vectors } = platform
+  const { db, vectors } = platform
   const { name } = embedder
   const backlog = createBacklog(platform, name, nudge)
   const loop = startLoop(platform, {
@@ -141,7 +141,7 @@ export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder
   async function step(signal: AbortSignal): Promise<boolean> {
     const claimed = await backlog.claim()
     if (claimed.length === 0) return !backlog.isEmpty()
-    const read = await readUnembedded(pool, name, claimed, embedder.batch)
+    const read = await readUnembedded(db, name, claimed, embedder.batch)
     await vectors.write(name, await embedTurns(platform, embedder, read, signal))
     await backlog.advance(read)
     return true

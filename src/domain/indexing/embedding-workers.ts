@@ -16,7 +16,7 @@ export type EmbeddingWorkers = {
 
 /** @param idle called each time that an embedder has read all there is */
 export function createEmbeddingWorkers(
-  platform: Pick<Platform, 'pool' | 'vectors' | 'log'>,
+  platform: Pick<Platform, 'db' | 'vectors' | 'log'>,
   idle: (embedder: Embedder) => void,
 ): EmbeddingWorkers {
   const workers = new Map<string, EmbeddingWorker>()

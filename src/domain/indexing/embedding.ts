@@ -40,7 +40,7 @@ type EmbeddingOptions = {
   sweepMs?: number
 }
 
-type EmbeddingPlatform = Pick<Platform, 'pool' | 'vectors' | 'embedder' | 'log'>
+type EmbeddingPlatform = Pick<Platform, 'db' | 'vectors' | 'embedder' | 'log'>
 
 const SWEEP_MS = 10_000
 
@@ -77,13 +77,13 @@ async function newestComplete(
 }
 
 export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingOptions): Embedding {
-  const { pool, embedder: chosen, log } = platform
+  const { db, embedder: chosen, log } = platform
   const { indexes, sweepMs = SWEEP_MS } = options
   const makers = createMakers(chosen, options.find)
   const workers = createEmbeddingWorkers(platform, (embedder) => {
     if (embedder === chosen && !isFilled && !signal.aborted) fill().catch(complain)
   })
-  const pace = createPace(log, () => readReading(pool, chosen.name))
+  const pace = createPace(log, () => readReading(db, chosen.name))
   const stopping = new AbortController()
   const { signal } = stopping
   let serving = chosen
@@ -98,7 +98,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
 
   /** Decides anew which embedder serves, and which ones are at work. */
   async function refresh(): Promise<EmbedderRow[]> {
-    const rows = await readEmbedders(pool)
+    const rows = await readEmbedders(db)
     const own = rows.findIndex(({ name }) => name === chosen.name)
     isFilled = rows[own]?.filledAt != null
     const complete = await newestComplete(rows, makers.of)
@@ -118,7 +118,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
 
   /** Checks whether the chosen embedder has read every conversation. */
   async function fill(): Promise<void> {
-    if (!(await markFilled(pool, chosen.name))) return
+    if (!(await markFilled(db, chosen.name))) return
     log.info({ embedder: chosen.name }, 'the embedder has read every conversation')
     await refresh()
   }
@@ -128,7 +128,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
     if (!isFilled) await fill()
     const rows = await refresh()
     await pace.tell(chosen.name, 4 * chosen.batch)
-    upkeep ??= keepVectors({ pool, log, indexes }, rows, serving.name, makers.close, signal)
+    upkeep ??= keepVectors({ db, log, indexes }, rows, serving.name, makers.close, signal)
       .catch(complain)
       .finally(() => {
         upkeep = null
@@ -137,7 +137,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
 
   async function register(): Promise<void> {
     const { name, dimension } = chosen
-    const known = await registerEmbedder(pool, name, dimension)
+    const known = await registerEmbedder(db, name, dimension)
     if (known === dimension) return
     throw new CallFailed(
       `The database has vectors of ${name} with ${known} components, and it now makes ${dimension}. `
@@ -153,7 +153,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
     async start() {
       await register()
       // In a database without turns, the chosen embedder is complete at once.
-      await markFilled(pool, chosen.name)
+      await markFilled(db, chosen.name)
       await refresh()
       stopSweeping = startPeriodic(sweepMs, () => sweep().catch(complain))
     },

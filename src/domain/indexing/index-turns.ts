@@ -14,10 +14,10 @@ const BATCH = 500
  * Indexes what is not indexed yet, in any tenant; how many turns. Several processes may do so at once, and it may be
  * broken off at any time: what is written is right, what is not is found again.
  */
-export async function indexTurns({ pool }: Pick<Platform, 'pool'>): Promise<number> {
+export async function indexTurns({ db }: Pick<Platform, 'db'>): Promise<number> {
   let count = 0
   for (;;) {
-    const found = await readUnindexedTurns(pool, BATCH, READ)
+    const found = await readUnindexedTurns(db, BATCH, READ)
     if (found.length === 0) return count
     const turns: TurnTerms[] = []
     const yieldIfDue = createYield()
@@ -26,7 +26,7 @@ export async function indexTurns({ pool }: Pick<Platform, 'pool'>): Promise<numb
       turns.push({ id, terms: salted(terms, salt), cues })
       await yieldIfDue()
     }
-    const written = await writeTerms(pool, turns)
+    const written = await writeTerms(db, turns)
     count += written
     // Where none could be written, somebody else is at them.
     if (found.length < BATCH || written === 0) return count

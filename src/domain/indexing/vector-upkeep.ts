@@ -11,7 +11,7 @@ import {
 import type { VectorIndexes } from '../../store/vector-index.ts'
 import type { Platform } from '../platform.ts'
 
-type UpkeepPlatform = Pick<Platform, 'pool' | 'log'> & {
+type UpkeepPlatform = Pick<Platform, 'db' | 'log'> & {
   /** null where the database has none. */
   indexes: VectorIndexes | null
 }
@@ -22,29 +22,29 @@ const INDEXED_TURNS = 10_000
 const DELETED_CONVERSATIONS = 50
 
 async function makeIndex(
-  { pool, log, indexes }: UpkeepPlatform,
+  { db, log, indexes }: UpkeepPlatform,
   { name, dimension }: EmbedderRow,
   signal: AbortSignal,
 ): Promise<void> {
   if (!indexes || (await indexes.read(name))?.valid) return
-  const { turns } = await readReading(pool, name)
+  const { turns } = await readReading(db, name)
   if (turns < INDEXED_TURNS || !(await indexes.make({ name, dimension }, turns, signal))) return
   log.info({ embedder: name, turns }, 'the index of vectors is made')
 }
 
 /** Deletes the embedder with its vectors. Whether this process did so. */
 async function deleteOutdated(
-  { pool, log, indexes }: UpkeepPlatform,
+  { db, log, indexes }: UpkeepPlatform,
   { name }: EmbedderRow,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (!(await giveUpEmbedder(pool, name))) return false
+  if (!(await giveUpEmbedder(db, name))) return false
   await indexes?.drop(name)
   for (let last: string | null = ''; last !== null && !signal.aborted;) {
-    last = await deleteVectors(pool, name, last, DELETED_CONVERSATIONS)
+    last = await deleteVectors(db, name, last, DELETED_CONVERSATIONS)
   }
   if (signal.aborted) return false
-  await deleteEmbedder(pool, name)
+  await deleteEmbedder(db, name)
   log.info({ embedder: name }, 'the vectors of an embedder that is no longer used are deleted')
   return true
 }

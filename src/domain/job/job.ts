@@ -22,12 +22,12 @@ type JobsArgs = { first?: number | null; state?: JobState | null }
  * @throws InvalidInput
  */
 export async function getJobs(
-  { pool, limits }: Pick<Platform, 'pool' | 'limits'>,
+  { db, limits }: Pick<Platform, 'db' | 'limits'>,
   viewer: Viewer,
   { first, state }: JobsArgs,
 ): Promise<Job[]> {
   const { size } = paging({ first }, limits.pageSize)
-  const rows = await readJobs(pool, viewer.tenant, [...NAMES.keys()], state ?? null, size)
+  const rows = await readJobs(db, viewer.tenant, [...NAMES.keys()], state ?? null, size)
   return rows.map(({ name: queue, key, ...row }) => {
     const name = NAMES.get(queue)!
     const isAboutConversation = ABOUT_CONVERSATIONS.has(name)

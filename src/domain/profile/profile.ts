@@ -9,12 +9,12 @@ export type UserProfile = UserProfileRow
 
 /** Profiles by user; a user of whom the viewer may have none has no key. */
 export async function getProfiles(
-  { pool }: Pick<Platform, 'pool'>,
+  { db }: Pick<Platform, 'db'>,
   viewer: Viewer,
   users: readonly string[],
 ): Promise<Map<string, UserProfile>> {
   const rows = await readProfiles(
-    pool,
+    db,
     viewer,
     users.filter((user) => storable(user) === null),
   )

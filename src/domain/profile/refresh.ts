@@ -44,7 +44,7 @@ async function write(
   { previous, active, removed }: Change,
   signal?: AbortSignal,
 ): Promise<{ content: string; madeBy: string }> {
-  const called = (await readNames(deps.pool, tenant, [userId])).get(userId) ?? []
+  const called = (await readNames(deps.db, tenant, [userId])).get(userId) ?? []
   const names = [userId, ...called.flatMap((each) => [each, each.split(' ')[0]!])]
   const { profileWriter } = deps.factServices
   const before = previous?.content || null
@@ -92,15 +92,15 @@ async function make(
   signal?: AbortSignal,
 ): Promise<boolean> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const previous = await readProfileRow(deps.pool, tenant, userId)
+    const previous = await readProfileRow(deps.db, tenant, userId)
     const rows = await readActiveFacts(
-      deps.pool,
+      deps.db,
       { tenant, userId, conversationId: null, actor: null },
       previous ? recent : Math.max(recent, RECENT),
     )
     // Of facts that not everybody sees, none.
     const active = rows.filter(({ visibility }) => visibility === '')
-    const removed = previous ? await readSupersededAmong(deps.pool, previous.madeOf) : []
+    const removed = previous ? await readSupersededAmong(deps.db, previous.madeOf) : []
     const made = await write(deps, tenant, userId, { previous, active, removed }, signal)
     const gone = new Set(removed.map(({ id }) => id))
     const known = new Set([...(previous?.madeOf ?? []), ...active.map(({ id }) => id)])
@@ -162,7 +162,7 @@ export async function refreshProfileDue(
   every: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const progress = await readProgressOf(deps.pool, tenant, userId)
+  const progress = await readProgressOf(deps.db, tenant, userId)
   if (!progress || runsDue(progress.turns, progress.profiledTurns, every) === 0) return false
   return make(
     deps,

@@ -49,7 +49,7 @@ export async function recallFacts(
     holding,
     averageLength,
     found,
-  } = await findFacts(deps.pool, viewer, {
+  } = await findFacts(deps.db, viewer, {
     scope,
     conversationId,
     terms: salted([...terms.keys()], salt),

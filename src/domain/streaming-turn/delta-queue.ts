@@ -5,7 +5,7 @@
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
 import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
-import { readTextSoFar } from '../../store/sql/turn/read-turns.ts'
+import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
 import {
   endsOf,
   mergeDeltas,

@@ -4,7 +4,8 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../errors.ts'
 import { closeTurn, type CloseRow, type ClosedTurn } from '../../store/sql/streaming-turn/close-turn.ts'
-import { readOpenTurn, readSilentStreams } from '../../store/sql/turn/read-turns.ts'
+import { readOpenTurn } from '../../store/sql/streaming-turn/read-text.ts'
+import { readSilentStreams } from '../../store/sql/streaming-turn/read-silent-streams.ts'
 import type { StreamDeps } from './delta-queue.ts'
 import { announceEntries } from '../publisher.ts'
 import { count, id, metadata, name, parse, text } from '../input.ts'
@@ -162,7 +163,7 @@ const SWEEP = 100
 
 /** Aborts the turns whose writers are silent for longer than their lease; how many. In any tenant, by any process. */
 export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
-  const silent = await readSilentStreams(deps.pool, deps.streamLeaseMs, SWEEP)
+  const silent = await readSilentStreams(deps.db, deps.streamLeaseMs, SWEEP)
   let count = 0
   for (const { tenant, id: turnId } of silent) {
     const reason = `Its writer was silent for over ${deps.streamLeaseMs / 1000} s.`

@@ -1,7 +1,7 @@
 // A conversation's newest history with summaries in the place of what they cover. What they never cover stands where it stood.
 
 import { pageTurns } from '../../store/sql/turn/page-turns.ts'
-import { readNeverCoveredTurns } from '../../store/sql/summary/read-uncovered-turns.ts'
+import { readNeverCoveredTurns } from '../../store/sql/summary/read-never-covered-turns.ts'
 import type { Platform } from '../platform.ts'
 import { historyPage, type HistoryArgs } from '../turn/history.ts'
 import { withTextSoFar, type Turn } from '../turn/turn.ts'

@@ -38,17 +38,17 @@ export type CompactionState = CompactionRow & { current: SummaryRow[] }
 
 /** Null where the conversation is gone. */
 export async function readCompactionState(
-  { pool }: Pick<Platform, 'pool'>,
+  { db }: Pick<Platform, 'db'>,
   conversationId: string,
 ): Promise<CompactionState | null> {
-  const current = await readCurrentOf(pool, conversationId)
-  const row = await readCompaction(pool, conversationId)
+  const current = await readCurrentOf(db, conversationId)
+  const row = await readCompaction(db, conversationId)
   return row && { ...row, current }
 }
 
 /** The turns that the next summary covers, as `measure` allows; none where there are none, or it has to wait. */
 export async function findSpan(
-  { pool }: Pick<Platform, 'pool'>,
+  { db }: Pick<Platform, 'db'>,
   { conversationId, through }: CompactionState,
   measure: SpanMeasure,
 ): Promise<UncoveredTurn[]> {
@@ -58,10 +58,10 @@ export async function findSpan(
   const most = isCounted ? measure.least + BEYOND : LOOK_TURNS
   for (const wider of WIDER) {
     const tokens = isCounted ? Number.MAX_SAFE_INTEGER : wider * LOOK_TOKENS
-    const turns = await readUncoveredTurns(pool, conversationId, through, wider * most, tokens)
+    const turns = await readUncoveredTurns(db, conversationId, through, wider * most, tokens)
     const candidates = turns.map((turn) => toSpanCandidate(turn, now))
     const open = unanswered(candidates)
-    const later = open.length ? await readLaterAnswers(pool, conversationId, turns.at(-1)!.rootSeq, open) : []
+    const later = open.length ? await readLaterAnswers(db, conversationId, turns.at(-1)!.rootSeq, open) : []
     const length = spanOf(candidates, new Set(later), measure)
     if (length > 0 || later.length === 0) return turns.slice(0, length)
   }
@@ -118,7 +118,7 @@ async function write(
 ): Promise<string | null> {
   const id = newId('summary')
   const text = content.trim() || '(Nothing was said.)'
-  const { outcome, seq } = await writeSummary(deps.pool, {
+  const { outcome, seq } = await writeSummary(deps.db, {
     tenant,
     conversationId,
     id,

@@ -23,13 +23,13 @@ const toSummary = ({ windows, newestSeq, turns, ...summary }: SeenSummary): Summ
  * the last toSeq is covered by exactly one of them. Hence they end before the first that the viewer sees but a part of.
  */
 export async function coveringSummaries(
-  { pool }: Pick<Platform, 'pool'>,
+  { db }: Pick<Platform, 'db'>,
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<Map<string, Summary[]>> {
   const found = new Map<string, Summary[]>()
   const ended = new Set<string>()
-  for (const row of await readCurrentSummaries(pool, viewer, conversationIds)) {
+  for (const row of await readCurrentSummaries(db, viewer, conversationIds)) {
     const conversationId = row.conversationId
     if (ended.has(conversationId) || seesNothingOf(row, row)) continue
     if (!spans(row, row)) ended.add(conversationId)
@@ -41,7 +41,7 @@ export async function coveringSummaries(
 
 /** `coveringSummaries` of one conversation; empty where there are none, or none for this viewer. */
 export async function getCoveringSummaries(
-  deps: Pick<Platform, 'pool'>,
+  deps: Pick<Platform, 'db'>,
   viewer: Viewer,
   conversationId: string,
 ): Promise<Summary[]> {
@@ -50,12 +50,12 @@ export async function getCoveringSummaries(
 
 /** The summaries that the viewer may see, by id, superseded ones included. A stale summary, which an edit made untrue, has no key. */
 export async function getSummaries(
-  { pool }: Pick<Platform, 'pool'>,
+  { db }: Pick<Platform, 'db'>,
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Summary>> {
   const rows = await readSummaries(
-    pool,
+    db,
     viewer,
     ids.filter((each) => kindOf(each) === 'summary'),
   )

@@ -1,6 +1,7 @@
 // Turns and reading them: by id, by version, and the text so far of open ones.
 
-import { readTextSoFar, readTurns, readVersions } from '../../store/sql/turn/read-turns.ts'
+import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
+import { readTurns, readVersions } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'

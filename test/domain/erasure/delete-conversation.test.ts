@@ -53,7 +53,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
       facts: [{ subject: user, predicate: 'likes', object: 'tea', sourceTurnId: told.id }],
     })
     await refreshUserProfile(deps, ann, { userId: user })
-    await countUserTurns(deps.pool, [conversationId])
+    await countUserTurns(deps.db, [conversationId])
     const open = await openTurn(deps, bob, { conversationId, turn: { role: 'ASSISTANT' } })
     await appendDelta(deps, bob, { turnId: open.id, text: 'canary' })
     return {

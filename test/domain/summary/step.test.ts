@@ -78,7 +78,7 @@ describe.each(backends)('a step on $name', (backend) => {
       replaces: [],
       turns: [],
     }
-    expect((await writeSummary(deps.pool, summary)).outcome).toBe('missing')
+    expect((await writeSummary(deps.db, summary)).outcome).toBe('missing')
     expect(await readCompactionState(deps, 'conv_gone')).toBeNull()
   })
 })

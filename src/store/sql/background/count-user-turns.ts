@@ -1,7 +1,7 @@
 // Counts what people have said: how far each user has come, by which work that follows their turns is found.
 // Locks are taken in this order everywhere: journals, conversation_progress, facts, user_progress. So nobody waits in a circle.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
 import type { Subject } from '../../job-queue.ts'
 
 type CountedTurns = {
@@ -17,27 +17,21 @@ type CountedTurns = {
  * it is complete (appended or committed), whoever may see it, while its author is a HUMAN participant; newer versions
  * do not count. Conversations that are being counted, or read for facts, are left out. By the key of entry.
  */
-export async function countUserTurns(pool: Pool, conversationIds: readonly string[]): Promise<CountedTurns> {
+export async function countUserTurns(db: Db, conversationIds: readonly string[]): Promise<CountedTurns> {
   if (conversationIds.length === 0) return { users: [], taken: [] }
-  await pool.query({
-    name: 'add-conversation-progress',
-    // Locked against deletion, so that one that goes is passed over instead of failing all of them.
-    text: `
+  // Locked against deletion, so that one that goes is passed over instead of failing all of them.
+  await db.$executeRaw`
       WITH fresh AS MATERIALIZED (
         SELECT c.id FROM conversation c
-        WHERE c.id = ANY ($1::text[]) AND NOT EXISTS (SELECT FROM conversation_progress p WHERE p.conversation_id = c.id)
+        WHERE c.id = ANY (${conversationIds}::text[]) AND NOT EXISTS (SELECT FROM conversation_progress p WHERE p.conversation_id = c.id)
         ORDER BY c.id FOR KEY SHARE
       )
-      INSERT INTO conversation_progress (conversation_id) SELECT f.id FROM fresh f ORDER BY f.id ON CONFLICT DO NOTHING`,
-    values: [conversationIds],
-  })
+      INSERT INTO conversation_progress (conversation_id) SELECT f.id FROM fresh f ORDER BY f.id ON CONFLICT DO NOTHING`
   // A locked row is read as it is now, the rest as it was when the statement began: then there is nothing to count.
-  const { rows } = await pool.query<CountedTurns>({
-    name: 'count-user-turns',
-    text: `
+  const rows = await db.$queryRaw<CountedTurns[]>`
       WITH mark AS MATERIALIZED (
         SELECT p.conversation_id, p.counted_through AS after
-        FROM conversation_progress p WHERE p.conversation_id = ANY ($1::text[])
+        FROM conversation_progress p WHERE p.conversation_id = ANY (${conversationIds}::text[])
         ORDER BY p.conversation_id FOR NO KEY UPDATE SKIP LOCKED
       ), head AS MATERIALIZED (
         SELECT m.conversation_id, m.after, j.last_seq AS through, j.tenant
@@ -60,22 +54,18 @@ export async function countUserTurns(pool: Pool, conversationIds: readonly strin
       )
       SELECT coalesce((SELECT json_agg(c) FROM counted c), '[]') AS users,
              ARRAY(SELECT p.conversation_id FROM conversation_progress p
-                   WHERE p.conversation_id = ANY ($1::text[])
-                     AND p.conversation_id NOT IN (SELECT m.conversation_id FROM mark m)) AS taken`,
-    values: [conversationIds],
-  })
+                   WHERE p.conversation_id = ANY (${conversationIds}::text[])
+                     AND p.conversation_id NOT IN (SELECT m.conversation_id FROM mark m)) AS taken`
   return rows[0]!
 }
 
 /** Conversations of any tenant with entries that are not counted, after that one in order of id. Reads all journals' heads. */
-export async function readUncounted(pool: Pool, after: string, limit: number): Promise<string[]> {
-  const { rows } = await pool.query<{ conversationId: string }>({
-    name: 'read-uncounted',
-    text: `SELECT j.conversation_id AS "conversationId" FROM journal j
+export async function readUncounted(db: Db, after: string, limit: number): Promise<string[]> {
+  const rows = await db.$queryRaw<
+    { conversationId: string }[]
+  >`SELECT j.conversation_id AS "conversationId" FROM journal j
            LEFT JOIN conversation_progress p ON p.conversation_id = j.conversation_id
-           WHERE j.conversation_id > $1::text AND j.last_seq > coalesce(p.counted_through, 0)
-           ORDER BY j.conversation_id LIMIT $2::integer`,
-    values: [after, limit],
-  })
+           WHERE j.conversation_id > ${after}::text AND j.last_seq > coalesce(p.counted_through, 0)
+           ORDER BY j.conversation_id LIMIT ${limit}::integer`
   return rows.map(({ conversationId }) => conversationId)
 }

@@ -1,10 +1,11 @@
 // Conversations that have enough turns that were not read for facts. For jobs, so in any tenant.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
+import { raw, sql } from '../sql.ts'
 import type { Subject } from '../../job-queue.ts'
 
 /** Facts are wanted of the conversation, and `every` complete turns lie after what was read. By the key of entry. */
-const due = (every: string) => `
+const due = (every: number) => sql`
   c.fact_extraction AND j.last_seq - coalesce(p.extracted_through, 0) >= ${every}::integer
   AND (SELECT count(*) FROM (
          SELECT FROM entry e
@@ -12,32 +13,26 @@ const due = (every: string) => `
            AND e.kind IN ('APPENDED', 'COMMITTED')
          LIMIT ${every}::integer) e) = ${every}::integer`
 
-const SELECT = `
+const SELECT = raw(`
   SELECT c.tenant, c.id AS key
   FROM conversation c
   JOIN journal j ON j.conversation_id = c.id
-  LEFT JOIN conversation_progress p ON p.conversation_id = c.id`
+  LEFT JOIN conversation_progress p ON p.conversation_id = c.id`)
 
 /** Those of the conversations that are due. */
 export async function readDueExtractionAmong(
-  pool: Pool,
+  db: Db,
   conversationIds: readonly string[],
   every: number,
 ): Promise<Subject[]> {
-  const { rows } = await pool.query<Subject>({
-    name: 'read-due-extraction-among',
-    text: `${SELECT} WHERE c.id = ANY ($1::text[]) AND ${due('$2')}`,
-    values: [conversationIds, every],
-  })
+  const rows = await db.$queryRaw<Subject[]>`${SELECT} WHERE c.id = ANY (${conversationIds}::text[]) AND ${due(every)}`
   return rows
 }
 
 /** Conversations that are due, after `after` in order of id, at most `limit`. Reads all conversations. */
-export async function readDueExtraction(pool: Pool, after: string, limit: number, every: number): Promise<Subject[]> {
-  const { rows } = await pool.query<Subject>({
-    name: 'read-due-extraction',
-    text: `${SELECT} WHERE c.id > $1::text AND ${due('$3')} ORDER BY c.id LIMIT $2::integer`,
-    values: [after, limit, every],
-  })
+export async function readDueExtraction(db: Db, after: string, limit: number, every: number): Promise<Subject[]> {
+  const rows = await db.$queryRaw<
+    Subject[]
+  >`${SELECT} WHERE c.id > ${after}::text AND ${due(every)} ORDER BY c.id LIMIT ${limit}::integer`
   return rows
 }

@@ -1,20 +1,20 @@
 // How many turns a user has said, and how many of them automatic work accounts for. A run takes its turns in the
 // transaction of its effect: it is counted once, or not at all.
 
-import type { Pool } from 'pg'
-import type { Tx } from '../../db.ts'
+import type { Db, Tx } from '../../db.ts'
 
 type UserProgressRow = { turns: number; profiledTurns: number; reconciledTurns: number }
 
 /** Null where no turn of the user was counted. */
-export async function readProgressOf(pool: Pool, tenant: string, userId: string): Promise<UserProgressRow | null> {
-  const { rows } = await pool.query<UserProgressRow>({
-    name: 'read-user-progress',
-    text: `SELECT turns, profiled_turns AS "profiledTurns", reconciled_turns AS "reconciledTurns"
-           FROM user_progress WHERE tenant = $1::text AND user_id = $2::text`,
-    values: [tenant, userId],
-  })
-  return rows[0] ?? null
+export async function readProgressOf(db: Db, tenant: string, userId: string): Promise<UserProgressRow | null> {
+  const row = await db.userProgress.findUnique({ where: { tenant_userId: { tenant, userId } } })
+  return (
+    row && {
+      turns: Number(row.turns),
+      profiledTurns: Number(row.profiledTurns),
+      reconciledTurns: Number(row.reconciledTurns),
+    }
+  )
 }
 
 /** Accounts for the next turns; false where somebody else has. */

@@ -1,6 +1,6 @@
 // The facts that a context of a conversation may tell: of the conversation, and about people in it, wherever they were said.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from '../fact/fact-columns.ts'
 import { factVisible } from '../visible.ts'
 
@@ -9,20 +9,16 @@ import { factVisible } from '../visible.ts'
  * indexes fact_conversation and fact_user.
  */
 export async function readContextFacts(
-  pool: Pool,
+  db: Db,
   viewer: { tenant: string; actor: string },
   conversationId: string,
   userIds: readonly string[],
   limit: number,
 ): Promise<FactRow[]> {
-  const { rows } = await pool.query<FactRow>({
-    name: 'read-context-facts',
-    text: `
+  const rows = await db.$queryRaw<FactRow[]>`
       SELECT ${FACT_COLUMNS} FROM fact f
-      WHERE (f.conversation_id = $3::text OR f.tenant = $1::text AND f.user_id = ANY ($4::text[]))
-        AND f.superseded_at IS NULL AND ${factVisible('f', '$1', '$2')}
-      ORDER BY f.observed_at DESC, f.id DESC LIMIT $5::integer`,
-    values: [viewer.tenant, viewer.actor, conversationId, userIds, limit],
-  })
+      WHERE (f.conversation_id = ${conversationId}::text OR f.tenant = ${viewer.tenant}::text AND f.user_id = ANY (${userIds}::text[]))
+        AND f.superseded_at IS NULL AND ${factVisible(viewer)}
+      ORDER BY f.observed_at DESC, f.id DESC LIMIT ${limit}::integer`
   return rows
 }

@@ -1,6 +1,6 @@
 // What speakers are called in a context, and whether they have to be told apart.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
 
 type Speakers = {
   /** Those of the actors who are or were in the conversation. */
@@ -11,25 +11,21 @@ type Speakers = {
 
 /** By the primary key of participant; a conversation of many is not counted through. */
 export async function readSpeakers(
-  pool: Pool,
+  db: Db,
   tenant: string,
   conversationId: string,
   actors: readonly string[],
   as: string | null,
 ): Promise<Speakers> {
-  const { rows } = await pool.query<Speakers>({
-    name: 'read-speakers',
-    text: `
+  const rows = await db.$queryRaw<Speakers[]>`
       SELECT coalesce((SELECT json_agg(json_build_object('actor', p.actor, 'displayName', p.display_name))
                        FROM participant p
-                       WHERE p.conversation_id = c.id AND p.actor = ANY ($3::text[])), '[]') AS known,
+                       WHERE p.conversation_id = c.id AND p.actor = ANY (${actors}::text[])), '[]') AS known,
              (SELECT count(*)::integer FROM (
                 SELECT FROM participant p
                 WHERE p.conversation_id = c.id AND p.kind <> 'TOOL'
-                  AND CASE WHEN $4::text IS NULL THEN p.kind = 'HUMAN' ELSE p.actor <> $4::text END
+                  AND CASE WHEN ${as}::text IS NULL THEN p.kind = 'HUMAN' ELSE p.actor <> ${as}::text END
                 LIMIT 2) o) AS others
-      FROM conversation c WHERE c.tenant = $1::text AND c.id = $2::text`,
-    values: [tenant, conversationId, actors, as],
-  })
+      FROM conversation c WHERE c.tenant = ${tenant}::text AND c.id = ${conversationId}::text`
   return rows[0] ?? { known: [], others: 0 }
 }

@@ -1,8 +1,11 @@
-// Conversations with the head of their journal and the viewer's view of them: by id, by key, or listed.
+// Conversations with the head of their journal and the viewer's view of them: by id, by key, or listed. By id they are
+// read with named statements of pg, since nearly every request does (`npm run bench -- http`).
 
 import type { Pool } from 'pg'
 import type { CompactionStrategy } from '../../generated/enums.ts'
-import { among, views, type HowMany } from '../visible.ts'
+import type { Db } from '../../db.ts'
+import { join, parameter, raw, sql, type Sql } from '../sql.ts'
+import { among, howMany, VIEWER, views, type HowMany } from '../visible.ts'
 
 type Viewer = { tenant: string; actor: string }
 
@@ -32,16 +35,16 @@ export type ConversationRow = {
   view: { actor: string | null; windows: number[]; addressed: boolean }
 }
 
-const SELECT = `
+const SELECT = raw(`
   SELECT c.id, c.tenant, c.key, c.owner, c.agent_name AS "agentName", c.title, c.system_prompt AS "systemPrompt",
          c.metadata, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
          c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy,
          c.fact_extraction AS "factExtraction", c.created_at AS "createdAt", j.updated_at AS "updatedAt",
          j.last_seq AS "lastSeq",
-         j.turn_count AS "publicTurnCount", j.token_count AS "publicTokenCount", v.actor AS "viewActor", v.windows,
+         j.turn_count AS "publicTurnCount", j.token_count::double precision AS "publicTokenCount", v.actor AS "viewActor", v.windows,
          v.addressed
   FROM conversation c
-  JOIN journal j ON j.conversation_id = c.id`
+  JOIN journal j ON j.conversation_id = c.id`)
 
 type Row = Omit<ConversationRow, 'view'> & { viewActor: string | null; windows: number[]; addressed: boolean }
 
@@ -52,7 +55,7 @@ const toConversation = ({ viewActor, windows, addressed, ...row }: Row): Convers
 
 const byId = (name: string, conversationIds: HowMany) => ({
   name,
-  text: `${SELECT} JOIN (${views('$1', '$2', among('$3', conversationIds))}) v ON v.id = c.id`,
+  text: sql`${SELECT} JOIN (${views(VIEWER, among(parameter(3), conversationIds))}) v ON v.id = c.id`.text,
 })
 const BY_ID = { one: byId('read-conversation', 'one'), many: byId('read-conversations', 'many') }
 
@@ -62,21 +65,14 @@ export async function readConversations(
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<ConversationRow[]> {
-  const { rows } = await pool.query<Row>({
-    ...BY_ID[ids.length === 1 ? 'one' : 'many'],
-    values: [viewer.tenant, viewer.actor, ids],
-  })
+  const { rows } = await pool.query<Row>({ ...BY_ID[howMany(ids)], values: [viewer.tenant, viewer.actor, ids] })
   return rows.map(toConversation)
 }
 
 /** The id of the conversation with that key, or null. */
-export async function findConversation(pool: Pool, tenant: string, key: string): Promise<string | null> {
-  const { rows } = await pool.query<{ id: string }>({
-    name: 'find-conversation',
-    text: 'SELECT id FROM conversation WHERE tenant = $1 AND key = $2',
-    values: [tenant, key],
-  })
-  return rows[0]?.id ?? null
+export async function findConversation(db: Db, tenant: string, key: string): Promise<string | null> {
+  const found = await db.conversation.findUnique({ where: { tenant_key: { tenant, key } }, select: { id: true } })
+  return found?.id ?? null
 }
 
 export type ConversationOrder = 'CREATED' | 'ACTIVE'
@@ -106,43 +102,33 @@ const containing = (search: string) => `%${search.replace(/[\\%_]/g, '\\$&')}%`
  * The conversations of the viewer's tenant that match, in the list's direction. In order of creation nothing that is written
  * meanwhile moves a conversation; in order of activity a conversation that gets an entry moves to the front.
  */
-export async function listConversations(
-  pool: Pool,
-  viewer: Viewer,
-  list: ConversationList,
-): Promise<ConversationRow[]> {
-  const [at, id] = list.order === 'CREATED' ? ['c.created_at', 'c.id'] : ['j.updated_at', 'j.conversation_id']
-  const direction = list.from === 'newest' ? 'DESC' : 'ASC'
-  const values: unknown[] = [viewer.tenant, viewer.actor, list.limit]
-  const where: string[] = []
-  const given = <T>(value: T | null | undefined, condition: (parameter: string) => string) => {
-    if (value == null) return
-    values.push(value)
-    where.push(condition(`$${values.length}`))
+export async function listConversations(db: Db, viewer: Viewer, list: ConversationList): Promise<ConversationRow[]> {
+  const byCreation = list.order === 'CREATED'
+  const place = byCreation ? raw('c.created_at, c.id') : raw('j.updated_at, j.conversation_id')
+  const [newestFirst, tenant] = byCreation
+    ? [raw('c.created_at DESC, c.id DESC'), raw('c.tenant')]
+    : [raw('j.updated_at DESC, j.conversation_id DESC'), raw('j.tenant')]
+  const oldestFirst = byCreation ? raw('c.created_at, c.id') : raw('j.updated_at, j.conversation_id')
+  const conditions = [sql`${tenant} = ${viewer.tenant}::text`]
+  const given = <T>(value: T | null | undefined, condition: (value: T) => Sql) => {
+    if (value != null) conditions.push(condition(value))
   }
-  const beyond = (place: ConversationPlace | null | undefined, sign: '<' | '>') => {
-    if (!place) return
-    values.push(place.at, place.id)
-    where.push(`(${at}, ${id}) ${sign} ($${values.length - 1}::timestamptz, $${values.length}::text)`)
-  }
-  beyond(list.after, '<')
-  beyond(list.before, '>')
-  given(list.owner, (p) => `c.owner = ${p}::text`)
-  given(list.agentName, (p) => `c.agent_name = ${p}::text`)
+  given(list.after, ({ at, id }) => sql`(${place}) < (${at}::timestamptz, ${id}::text)`)
+  given(list.before, ({ at, id }) => sql`(${place}) > (${at}::timestamptz, ${id}::text)`)
+  given(list.owner, (owner) => sql`c.owner = ${owner}::text`)
+  given(list.agentName, (agentName) => sql`c.agent_name = ${agentName}::text`)
   given(
     list.participant,
-    (p) => `EXISTS (SELECT FROM participant m WHERE m.conversation_id = c.id
-                                            AND m.actor = ${p}::text AND m.left_at IS NULL)`,
+    (actor) => sql`EXISTS (SELECT FROM participant m WHERE m.conversation_id = c.id
+                                                   AND m.actor = ${actor}::text AND m.left_at IS NULL)`,
   )
-  given(list.metadata && JSON.stringify(list.metadata), (p) => `c.metadata @> ${p}::jsonb`)
-  given(list.updatedBefore, (p) => `j.updated_at < ${p}::timestamptz`)
-  given(list.search ? containing(list.search) : null, (p) => `c.title ILIKE ${p}::text`)
-  const { rows } = await pool.query<Row>(
-    `${SELECT}
-     CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = j.conversation_id')}) v
-     WHERE ${list.order === 'CREATED' ? 'c' : 'j'}.tenant = $1::text ${where.map((w) => `AND ${w}`).join(' ')}
-     ORDER BY ${at} ${direction}, ${id} ${direction} LIMIT $3::integer`,
-    values,
-  )
+  given(list.metadata, (metadata) => sql`c.metadata @> ${JSON.stringify(metadata)}::jsonb`)
+  given(list.updatedBefore, (time) => sql`j.updated_at < ${time}::timestamptz`)
+  given(list.search || null, (search) => sql`c.title ILIKE ${containing(search)}::text`)
+  const rows = await db.$queryRaw<Row[]>`
+    ${SELECT}
+    CROSS JOIN LATERAL (${views(viewer, raw('c.id = j.conversation_id'))}) v
+    WHERE ${join(conditions, ' AND ')}
+    ORDER BY ${list.from === 'newest' ? newestFirst : oldestFirst} LIMIT ${list.limit}::integer`
   return rows.map(toConversation)
 }

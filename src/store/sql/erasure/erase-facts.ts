@@ -1,18 +1,13 @@
 // What goes with the facts of a conversation that is deleted, inside the transaction that deletes it: its journal is locked.
 
-import type { Pool } from 'pg'
-import type { Tx } from '../../db.ts'
+import type { Db, Tx } from '../../db.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 
 /** Other conversations with facts that gave way to some of that conversation. By the indexes fact_conversation and fact_superseded_by. */
-export async function readConversationsGivenWay(pool: Pool, conversationId: string): Promise<string[]> {
-  const { rows } = await pool.query<{ conversationId: string }>({
-    name: 'read-conversations-given-way',
-    text: `SELECT DISTINCT f.conversation_id AS "conversationId"
-           FROM fact w JOIN fact f ON f.superseded_by = w.id AND f.conversation_id <> $1::text
-           WHERE w.conversation_id = $1::text`,
-    values: [conversationId],
-  })
+export async function readConversationsGivenWay(db: Db, conversationId: string): Promise<string[]> {
+  const rows = await db.$queryRaw<{ conversationId: string }[]>`SELECT DISTINCT f.conversation_id AS "conversationId"
+           FROM fact w JOIN fact f ON f.superseded_by = w.id AND f.conversation_id <> ${conversationId}::text
+           WHERE w.conversation_id = ${conversationId}::text`
   return rows.map((row) => row.conversationId)
 }
 

@@ -1,9 +1,11 @@
 // The journal after a cursor: entries with the turns they are about, by the primary key (conversation_id, seq).
-// Not narrowed to a view: that is done for each reader, by domain/view.ts.
+// Not narrowed to a view: that is done for each reader, by domain/view.ts. Named statements of pg: every subscription
+// reads the journal after each wake-up (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 import type { EntryKind } from '../../generated/enums.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
+import { sql } from '../sql.ts'
 import { SUMMARY_COLUMNS, type SummaryRow } from '../summary/read-summaries.ts'
 import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
 
@@ -25,6 +27,14 @@ export type JournalRow = {
 /** Where a fact of a conversation stands, and who it is for. */
 export type PlacedFact = { id: string; seq: number; rootSeq: number } & Pick<FactRow, 'audience'>
 
+const READ_JOURNAL = sql`
+  SELECT e.seq AS "entrySeq", e.kind, e.at, e.actor AS "entryActor", e.summary_id AS "summaryId",
+         e.fact_ids AS "factIds", t.supersedes, ${TURN_COLUMNS}
+  FROM entry e LEFT JOIN turn t ON t.id = e.turn_id
+  WHERE e.conversation_id = $2::text AND e.seq > $3::integer
+    AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
+  ORDER BY e.seq LIMIT $4::integer`.text
+
 /** Up to `limit` entries with seq above `after`, in order. Empty for an unknown conversation, or one of another tenant. */
 export async function readJournal(
   pool: Pool,
@@ -44,13 +54,7 @@ export async function readJournal(
   }
   const { rows } = await pool.query<Flat>({
     name: 'read-journal',
-    text: `
-      SELECT e.seq AS "entrySeq", e.kind, e.at, e.actor AS "entryActor", e.summary_id AS "summaryId",
-             e.fact_ids AS "factIds", t.supersedes, ${TURN_COLUMNS}
-      FROM entry e LEFT JOIN turn t ON t.id = e.turn_id
-      WHERE e.conversation_id = $2::text AND e.seq > $3::integer
-        AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
-      ORDER BY e.seq LIMIT $4::integer`,
+    text: READ_JOURNAL,
     values: [tenant, conversationId, after, limit],
   })
   const ids = rows.filter((row) => row.kind === 'SUPERSEDED').map((row) => row.supersedes)
@@ -74,7 +78,7 @@ export async function readJournal(
 async function turnsById(pool: Pool, ids: readonly string[]): Promise<Map<string, TurnRow>> {
   const { rows } = await pool.query<TurnRow>({
     name: 'journal-turns',
-    text: `SELECT ${TURN_COLUMNS} FROM turn t WHERE t.id = ANY ($1::text[])`,
+    text: sql`SELECT ${TURN_COLUMNS} FROM turn t WHERE t.id = ANY ($1::text[])`.text,
     values: [ids],
   })
   return new Map(rows.map((turn) => [turn.id, turn]))
@@ -83,7 +87,7 @@ async function turnsById(pool: Pool, ids: readonly string[]): Promise<Map<string
 async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<string, SummaryRow>> {
   const { rows } = await pool.query<SummaryRow>({
     name: 'journal-summaries',
-    text: `SELECT ${SUMMARY_COLUMNS} FROM summary s WHERE s.id = ANY ($1::text[])`,
+    text: sql`SELECT ${SUMMARY_COLUMNS} FROM summary s WHERE s.id = ANY ($1::text[])`.text,
     values: [ids],
   })
   return new Map(rows.map((summary) => [summary.id, summary]))

@@ -1,7 +1,7 @@
 // What the memory audit looks at: how many facts a viewer sees, and a sample of them with their vectors.
 
-import type { Pool } from 'pg'
-import { vectorOf } from '../../vector.ts'
+import type { Db } from '../../db.ts'
+import { vectorFrom } from '../../vector.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
 import { factVisible } from '../visible.ts'
 
@@ -19,32 +19,24 @@ type FactCounts = {
 }
 
 /** Counts the facts that the viewer sees. Reads all of the tenant's. */
-export async function countFacts(pool: Pool, { tenant, actor }: Viewer): Promise<FactCounts> {
-  const { rows } = await pool.query<FactCounts>({
-    name: 'count-facts',
-    text: `
+export async function countFacts(db: Db, { tenant, actor }: Viewer): Promise<FactCounts> {
+  const rows = await db.$queryRaw<FactCounts[]>`
       SELECT count(*) FILTER (WHERE f.superseded_at IS NULL)::integer AS active,
              count(*) FILTER (WHERE f.superseded_at IS NOT NULL)::integer AS superseded,
              count(*) FILTER (WHERE f.superseded_at IS NULL AND f.recalled_at IS NULL)::integer AS "neverRecalled",
              count(*) FILTER (WHERE f.audience IS NULL)::integer AS "forEveryone",
-             coalesce((SELECT t.exact_duplicates_skipped FROM fact_tally t WHERE t.tenant = $1::text), 0)::bigint
+             coalesce((SELECT t.exact_duplicates_skipped FROM fact_tally t WHERE t.tenant = ${tenant}::text), 0)::double precision
                AS "exactDuplicatesSkipped"
-      FROM fact f WHERE ${factVisible('f', '$1', '$2')}`,
-    values: [tenant, actor],
-  })
+      FROM fact f WHERE ${factVisible({ tenant, actor })}`
   return rows[0]!
 }
 
 /** Users of whom the viewer sees active facts, those of whom something was learned last first, at most `limit`. */
-export async function readKnownUsers(pool: Pool, { tenant, actor }: Viewer, limit: number): Promise<string[]> {
-  const { rows } = await pool.query<{ user: string }>({
-    name: 'read-known-users',
-    text: `
+export async function readKnownUsers(db: Db, { tenant, actor }: Viewer, limit: number): Promise<string[]> {
+  const rows = await db.$queryRaw<{ user: string }[]>`
       SELECT f.user_id AS user FROM fact f
-      WHERE f.user_id IS NOT NULL AND f.superseded_at IS NULL AND ${factVisible('f', '$1', '$2')}
-      GROUP BY f.user_id ORDER BY max(f.created_at) DESC, f.user_id LIMIT $3::integer`,
-    values: [tenant, actor, limit],
-  })
+      WHERE f.user_id IS NOT NULL AND f.superseded_at IS NULL AND ${factVisible({ tenant, actor })}
+      GROUP BY f.user_id ORDER BY max(f.created_at) DESC, f.user_id LIMIT ${limit}::integer`
   return rows.map(({ user }) => user)
 }
 
@@ -55,21 +47,17 @@ export type AuditedFact = FactRow & {
 
 /** The newest active facts of a user that the viewer sees, at most `limit`. By the index fact_user. */
 export async function readAudited(
-  pool: Pool,
+  db: Db,
   { tenant, actor }: Viewer,
   userId: string,
   embedder: string,
   limit: number,
 ): Promise<AuditedFact[]> {
-  const { rows } = await pool.query<FactRow & { packed: Buffer | null }>({
-    name: 'read-audited',
-    text: `
-      SELECT ${FACT_COLUMNS}, vector_send(v.object) AS packed
+  const rows = await db.$queryRaw<(FactRow & { packed: string | null })[]>`
+      SELECT ${FACT_COLUMNS}, v.object::text AS packed
       FROM (SELECT * FROM fact f
-            WHERE f.user_id = $3::text AND f.superseded_at IS NULL AND ${factVisible('f', '$1', '$2')}
-            ORDER BY f.created_at DESC, f.id DESC LIMIT $5::integer) f
-      LEFT JOIN fact_vector v ON v.fact_id = f.id AND v.embedder = $4::text`,
-    values: [tenant, actor, userId, embedder, limit],
-  })
-  return rows.map(({ packed, ...fact }) => ({ ...fact, vector: packed && vectorOf(packed) }))
+            WHERE f.user_id = ${userId}::text AND f.superseded_at IS NULL AND ${factVisible({ tenant, actor })}
+            ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::integer) f
+      LEFT JOIN fact_vector v ON v.fact_id = f.id AND v.embedder = ${embedder}::text`
+  return rows.map(({ packed, ...fact }) => ({ ...fact, vector: packed === null ? null : vectorFrom(packed) }))
 }

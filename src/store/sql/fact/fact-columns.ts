@@ -1,5 +1,6 @@
 // The columns of a fact as every statement selects them, and the row they make.
 
+import { raw } from '../sql.ts'
 import type { ParticipantKind, SupersedeReason } from '../../generated/enums.ts'
 
 export type FactRow = {
@@ -31,9 +32,9 @@ export type FactRow = {
 }
 
 /** Of the fact that the statement calls `f`. */
-export const FACT_COLUMNS = `
+export const FACT_COLUMNS = raw(`
   f.id, f.user_id AS "userId", f.conversation_id AS "conversationId", f.root_seq AS "rootSeq", f.seq, f.audience,
   f.visibility, f.source_turn_id AS "sourceTurnId", f.said_by AS "saidBy", f.subject, f.predicate, f.object,
   f.confidence, f.token_count AS "tokenCount", f.content_hash AS "contentHash", f.observed_at AS "observedAt",
   f.created_at AS "createdAt", f.superseded_by AS "supersededBy", f.superseded_at AS "supersededAt",
-  f.supersede_reason AS "supersedeReason", f.supersede_note AS "supersedeNote"`
+  f.supersede_reason AS "supersedeReason", f.supersede_note AS "supersedeNote"`)

@@ -1,102 +1,81 @@
-// Vectors of facts: which facts an embedder has yet to read, keeping what it made, reading it again. A fact that it has
-// read says so (fact.embedded_by), whether or not it has a vector since.
+// Vectors of facts: finds the facts that an embedder has not read yet, writes their vectors and reads them. The column
+// fact.embedded_by names the embedder that read a fact last, whether or not that made a vector.
 
-import type { Pool } from 'pg'
-import { vectorOf, vectorsParameter } from '../../vector.ts'
+import type { Db } from '../../db.ts'
+import { vectorFrom, vectorValue } from '../../vector.ts'
+import { sql, type Sql } from '../sql.ts'
 
-/** What is embedded of a fact. */
+/** The text of a fact that is embedded. */
 export type EmbeddableFact = {
   id: string
   subject: string
   predicate: string
   object: string
-  /** Whether it is to have vectors and has none: superseded ones need none. */
+  /** Whether the fact is active and has no vectors yet. */
   isWanting: boolean
 }
 
-const COLUMNS = `
+const columns = (embedder: string): Sql => sql`
   f.id, f.subject, f.predicate, f.object, f.superseded_at IS NULL AND NOT EXISTS (
-    SELECT FROM fact_vector x WHERE x.fact_id = f.id AND x.embedder = $1::text) AS "isWanting"`
-
-const arm = (condition: string) => `(SELECT ${COLUMNS} FROM fact f WHERE f.embedded_by ${condition} LIMIT $2::integer)`
+    SELECT FROM fact_vector x WHERE x.fact_id = f.id AND x.embedder = ${embedder}::text) AS "isWanting"`
 
 /** Up to `limit` facts of any tenant that the embedder did not read last, in no order. By the index fact_embedded. */
-export async function findUnembeddedFacts(pool: Pool, embedder: string, limit: number): Promise<EmbeddableFact[]> {
-  const { rows } = await pool.query<EmbeddableFact>({
-    name: 'embed-find-facts',
-    // What IS DISTINCT FROM says, as the index can serve it.
-    text: `${arm('IS NULL')} UNION ALL ${arm('< $1::text')} UNION ALL ${arm('> $1::text')} LIMIT $2::integer`,
-    values: [embedder, limit],
-  })
-  return rows
+export function findUnembeddedFacts(db: Db, embedder: string, limit: number): Promise<EmbeddableFact[]> {
+  // IS DISTINCT FROM as three ranges, which the index can serve.
+  const arm = (condition: Sql) =>
+    sql`(SELECT ${columns(embedder)} FROM fact f WHERE f.embedded_by ${condition} LIMIT ${limit}::integer)`
+  return db.$queryRaw<EmbeddableFact[]>`
+    ${arm(sql`IS NULL`)}
+    UNION ALL ${arm(sql`< ${embedder}::text`)}
+    UNION ALL ${arm(sql`> ${embedder}::text`)} LIMIT ${limit}::integer`
 }
 
 /** Those of the facts that the embedder did not read last, in no order. By primary key. */
-export async function readUnembeddedFacts(
-  pool: Pool,
-  embedder: string,
-  ids: readonly string[],
-): Promise<EmbeddableFact[]> {
-  const { rows } = await pool.query<EmbeddableFact>({
-    name: 'embed-read-facts',
-    text: `SELECT ${COLUMNS} FROM fact f WHERE f.id = ANY ($2::text[]) AND f.embedded_by IS DISTINCT FROM $1::text`,
-    values: [embedder, ids],
-  })
-  return rows
-}
+export const readUnembeddedFacts = (db: Db, embedder: string, ids: readonly string[]): Promise<EmbeddableFact[]> =>
+  db.$queryRaw<EmbeddableFact[]>`
+    SELECT ${columns(embedder)} FROM fact f
+    WHERE f.id = ANY (${ids}::text[]) AND f.embedded_by IS DISTINCT FROM ${embedder}::text`
 
-/** Of one dimension, that of the embedder; zeros for what has no direction. */
+/** Of the embedder's dimension; zeros for text without a direction. */
 type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
 
 /**
- * Notes that the embedder has read the facts, and keeps what it made of them; how many are noted. A fact that has its
- * vectors keeps them. What somebody else writes at this moment is passed over, for it to be found again, and so is all
- * where the embedder was given up: nobody waits for anybody here.
+ * Marks the facts as read by the embedder and stores their vectors; returns how many were marked. A fact that has its
+ * vectors keeps them. A fact that another transaction has locked is skipped and found again later; so are all facts when
+ * the embedder was removed. Waits for nobody.
  */
-export async function writeFactVectors(
-  pool: Pool,
+export function writeFactVectors(
+  db: Db,
   embedder: string,
   ids: readonly string[],
   vectors: readonly FactVectors[],
 ): Promise<number> {
-  const { rowCount } = await pool.query({
-    name: 'embed-write-facts',
-    text: `
-      WITH model AS MATERIALIZED (
-        SELECT e.name FROM embedder e WHERE e.name = $1::text FOR KEY SHARE
-      ), mine AS MATERIALIZED (
-        SELECT f.id FROM fact f, model WHERE f.id = ANY ($2::text[]) ORDER BY f.id FOR NO KEY UPDATE OF f SKIP LOCKED
-      ), kept AS (
-        INSERT INTO fact_vector (fact_id, embedder, object, sentence)
-        SELECT a.id, $1::text, ($4::real[])[(2 * a.n - 2) * $5::integer + 1 : (2 * a.n - 1) * $5::integer]::vector,
-               ($4::real[])[(2 * a.n - 1) * $5::integer + 1 : 2 * a.n * $5::integer]::vector
-        FROM unnest($3::text[]) WITH ORDINALITY AS a(id, n)
-        WHERE a.id IN (SELECT id FROM mine)
-        ON CONFLICT DO NOTHING
-      )
-      UPDATE fact f SET embedded_by = $1::text FROM mine WHERE f.id = mine.id`,
-    values: [
-      embedder,
-      ids,
-      vectors.map(({ id }) => id),
-      vectorsParameter(vectors.flatMap(({ object, sentence }) => [object, sentence])),
-      vectors[0]?.object.length ?? 0,
-    ],
-  })
-  return rowCount ?? 0
+  const withVectors = vectors.map(({ id }) => id)
+  const objects = vectors.map(({ object }) => vectorValue(object))
+  const sentences = vectors.map(({ sentence }) => vectorValue(sentence))
+  return db.$executeRaw`
+    WITH model AS MATERIALIZED (
+      SELECT e.name FROM embedder e WHERE e.name = ${embedder}::text FOR KEY SHARE
+    ), mine AS MATERIALIZED (
+      SELECT f.id FROM fact f, model WHERE f.id = ANY (${ids}::text[]) ORDER BY f.id FOR NO KEY UPDATE OF f SKIP LOCKED
+    ), kept AS (
+      INSERT INTO fact_vector (fact_id, embedder, object, sentence)
+      SELECT a.id, ${embedder}::text, a.object::vector, a.sentence::vector
+      FROM unnest(${withVectors}::text[], ${objects}::text[], ${sentences}::text[]) AS a(id, object, sentence)
+      WHERE a.id IN (SELECT id FROM mine)
+      ON CONFLICT DO NOTHING
+    )
+    UPDATE fact f SET embedded_by = ${embedder}::text FROM mine WHERE f.id = mine.id`
 }
 
-/** The embedder's vectors of the facts' objects, by id; who has none has no key. By primary key. */
+/** The embedder's vectors of the facts' objects, by id; a fact without one has no key. By primary key. */
 export async function readObjectVectors(
-  pool: Pool,
+  db: Db,
   embedder: string,
   ids: readonly string[],
 ): Promise<Map<string, Float32Array>> {
-  const { rows } = await pool.query<{ id: string; object: Buffer }>({
-    name: 'embed-read-objects',
-    text: `SELECT x.fact_id AS id, vector_send(x.object) AS object
-           FROM fact_vector x WHERE x.fact_id = ANY ($2::text[]) AND x.embedder = $1::text`,
-    values: [embedder, ids],
-  })
-  return new Map(rows.map(({ id, object }) => [id, vectorOf(object)]))
+  const rows = await db.$queryRaw<{ id: string; object: string }[]>`
+    SELECT x.fact_id AS id, x.object::text AS object
+    FROM fact_vector x WHERE x.fact_id = ANY (${ids}::text[]) AND x.embedder = ${embedder}::text`
+  return new Map(rows.map(({ id, object }) => [id, vectorFrom(object)]))
 }

@@ -1,23 +1,20 @@
 // Which conversations an embedder has yet to read, and who is about it. The journal's head says how far there is to read, the
 // cursor (key conversation_id, embedder) how far was read. A claim is a lease: a process that dies only delays a conversation.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
+import { raw } from '../sql.ts'
 
 /** How long a claim holds unless it is renewed, which each batch does. */
-const LEASE = `interval '30 seconds'`
+const LEASE = raw(`interval '30 seconds'`)
 
 /** Up to `limit` conversations that are behind and that nobody claims, the latest active first. Reads all journals' heads. */
-export async function findConversationsBehind(pool: Pool, embedder: string, limit: number): Promise<string[]> {
-  const { rows } = await pool.query<{ conversationId: string }>({
-    name: 'embed-find-conversations',
-    text: `
+export async function findConversationsBehind(db: Db, embedder: string, limit: number): Promise<string[]> {
+  const rows = await db.$queryRaw<{ conversationId: string }[]>`
       SELECT j.conversation_id AS "conversationId"
       FROM journal j
-      LEFT JOIN embedding_cursor k ON k.conversation_id = j.conversation_id AND k.embedder = $1::text
+      LEFT JOIN embedding_cursor k ON k.conversation_id = j.conversation_id AND k.embedder = ${embedder}::text
       WHERE j.last_seq > coalesce(k.through_seq, 0) AND (k.claimed_until IS NULL OR k.claimed_until < now())
-      ORDER BY j.updated_at DESC LIMIT $2::integer`,
-    values: [embedder, limit],
-  })
+      ORDER BY j.updated_at DESC LIMIT ${limit}::integer`
   return rows.map(({ conversationId }) => conversationId)
 }
 
@@ -27,33 +24,29 @@ export async function findConversationsBehind(pool: Pool, embedder: string, limi
  * @returns conversations that are the caller's now, and conversations that are behind but somebody else's
  */
 export async function claimConversations(
-  pool: Pool,
+  db: Db,
   embedder: string,
   conversationIds: readonly string[],
 ): Promise<{ claimed: string[]; busy: string[] }> {
-  const { rows } = await pool.query<{ conversationId: string; taken: boolean }>({
-    name: 'embed-claim-conversations',
-    text: `
+  const rows = await db.$queryRaw<{ conversationId: string; taken: boolean }[]>`
       WITH model AS MATERIALIZED (
-        SELECT e.name FROM embedder e WHERE e.name = $1::text FOR KEY SHARE
+        SELECT e.name FROM embedder e WHERE e.name = ${embedder}::text FOR KEY SHARE
       ), behind AS MATERIALIZED (
         SELECT c.id
         FROM model m
         CROSS JOIN conversation c
         JOIN journal j ON j.conversation_id = c.id
-        LEFT JOIN embedding_cursor k ON k.conversation_id = c.id AND k.embedder = $1::text
-        WHERE c.id = ANY ($2::text[]) AND j.last_seq > coalesce(k.through_seq, 0)
+        LEFT JOIN embedding_cursor k ON k.conversation_id = c.id AND k.embedder = ${embedder}::text
+        WHERE c.id = ANY (${conversationIds}::text[]) AND j.last_seq > coalesce(k.through_seq, 0)
         ORDER BY c.id FOR KEY SHARE OF c
       ), taken AS (
         INSERT INTO embedding_cursor AS k (embedder, conversation_id, claimed_until)
-        SELECT $1::text, b.id, now() + ${LEASE} FROM behind b ORDER BY b.id
+        SELECT ${embedder}::text, b.id, now() + ${LEASE} FROM behind b ORDER BY b.id
         ON CONFLICT (conversation_id, embedder) DO UPDATE SET claimed_until = excluded.claimed_until
         WHERE k.claimed_until IS NULL OR k.claimed_until < now()
         RETURNING k.conversation_id AS id
       )
-      SELECT b.id AS "conversationId", t.id IS NOT NULL AS taken FROM behind b LEFT JOIN taken t ON t.id = b.id`,
-    values: [embedder, conversationIds],
-  })
+      SELECT b.id AS "conversationId", t.id IS NOT NULL AS taken FROM behind b LEFT JOIN taken t ON t.id = b.id`
   const of = (which: boolean) => rows.filter(({ taken }) => taken === which).map(({ conversationId }) => conversationId)
   return { claimed: of(true), busy: of(false) }
 }
@@ -63,54 +56,44 @@ export async function claimConversations(
  * result, as is one that is gone.
  */
 export async function advanceConversations(
-  pool: Pool,
+  db: Db,
   embedder: string,
   conversationIds: readonly { conversationId: string; through: number }[],
 ): Promise<string[]> {
-  const { rows } = await pool.query<{ conversationId: string }>({
-    name: 'embed-advance-conversations',
-    text: `
+  const ids = conversationIds.map(({ conversationId }) => conversationId)
+  const heads = conversationIds.map(({ through }) => through)
+  const rows = await db.$queryRaw<{ conversationId: string }[]>`
       WITH held AS MATERIALIZED (
         SELECT k.conversation_id FROM embedding_cursor k
-        WHERE k.conversation_id = ANY ($2::text[]) AND k.embedder = $1::text
+        WHERE k.conversation_id = ANY (${ids}::text[]) AND k.embedder = ${embedder}::text
         ORDER BY k.conversation_id FOR UPDATE
       ), noted AS (
         UPDATE embedding_cursor k
         SET through_seq = greatest(k.through_seq, a.through),
             claimed_until = CASE WHEN j.last_seq > greatest(k.through_seq, a.through) THEN now() + ${LEASE} END
-        FROM unnest($2::text[], $3::integer[]) AS a(conversation_id, through)
+        FROM unnest(${ids}::text[], ${heads}::integer[]) AS a(conversation_id, through)
         JOIN held h ON h.conversation_id = a.conversation_id
         JOIN journal j ON j.conversation_id = a.conversation_id
-        WHERE k.conversation_id = a.conversation_id AND k.embedder = $1::text
+        WHERE k.conversation_id = a.conversation_id AND k.embedder = ${embedder}::text
         RETURNING a.conversation_id, k.claimed_until
       )
-      SELECT a.conversation_id AS "conversationId" FROM unnest($2::text[]) AS a(conversation_id) LEFT JOIN noted n ON n.conversation_id = a.conversation_id
-      WHERE n.claimed_until IS NULL`,
-    values: [
-      embedder,
-      conversationIds.map(({ conversationId }) => conversationId),
-      conversationIds.map(({ through }) => through),
-    ],
-  })
+      SELECT a.conversation_id AS "conversationId" FROM unnest(${ids}::text[]) AS a(conversation_id) LEFT JOIN noted n ON n.conversation_id = a.conversation_id
+      WHERE n.claimed_until IS NULL`
   return rows.map(({ conversationId }) => conversationId)
 }
 
 /** Gives claimed conversations free as they are. */
 export async function releaseConversations(
-  pool: Pool,
+  db: Db,
   embedder: string,
   conversationIds: readonly string[],
 ): Promise<void> {
-  await pool.query({
-    name: 'embed-release-conversations',
-    text: `
+  await db.$executeRaw`
       WITH held AS MATERIALIZED (
         SELECT k.conversation_id FROM embedding_cursor k
-        WHERE k.conversation_id = ANY ($2::text[]) AND k.embedder = $1::text
+        WHERE k.conversation_id = ANY (${conversationIds}::text[]) AND k.embedder = ${embedder}::text
         ORDER BY k.conversation_id FOR UPDATE
       )
       UPDATE embedding_cursor k SET claimed_until = NULL
-      FROM held h WHERE k.conversation_id = h.conversation_id AND k.embedder = $1::text`,
-    values: [embedder, conversationIds],
-  })
+      FROM held h WHERE k.conversation_id = h.conversation_id AND k.embedder = ${embedder}::text`
 }

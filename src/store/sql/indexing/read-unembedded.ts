@@ -1,7 +1,7 @@
 // The turns that an embedder has yet to read, in the order of the journals: entries after its cursor, by the key of
 // entry (conversation_id, seq).
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
 
 /** A conversation was read up to and with `through`, and this is what there is to embed on the way. */
 export type Unembedded = {
@@ -18,7 +18,7 @@ const READ_CHARACTERS = 65_536
  * out.
  */
 export async function readUnembedded(
-  pool: Pool,
+  db: Db,
   embedder: string,
   conversationIds: readonly string[],
   limit: number,
@@ -31,23 +31,19 @@ export async function readUnembedded(
     seq: number
     text: string | null
   }
-  const { rows } = await pool.query<Row>({
-    name: 'embed-read-turns',
-    text: `
+  const rows = await db.$queryRaw<Row[]>`
       SELECT a.conversation_id AS "conversationId", j.last_seq AS head, e.at, e."rootSeq", e.seq, e.text
-      FROM unnest($2::text[]) WITH ORDINALITY AS a(conversation_id, place)
+      FROM unnest(${conversationIds}::text[]) WITH ORDINALITY AS a(conversation_id, place)
       JOIN journal j ON j.conversation_id = a.conversation_id
       LEFT JOIN LATERAL (
-        SELECT e.seq AS at, t.root_seq AS "rootSeq", t.seq, left(t.text, ${READ_CHARACTERS}) AS text
+        SELECT e.seq AS at, t.root_seq AS "rootSeq", t.seq, left(t.text, ${READ_CHARACTERS}::integer) AS text
         FROM entry e
         JOIN turn t ON t.id = e.turn_id AND t.status = 'COMMITTED'
         WHERE e.conversation_id = a.conversation_id AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
           AND e.seq > coalesce((SELECT k.through_seq FROM embedding_cursor k
-                                WHERE k.conversation_id = a.conversation_id AND k.embedder = $1::text), 0)
-        ORDER BY e.seq LIMIT $3::integer) e ON true
-      ORDER BY a.place, e.at LIMIT $3::integer`,
-    values: [embedder, conversationIds, limit],
-  })
+                                WHERE k.conversation_id = a.conversation_id AND k.embedder = ${embedder}::text), 0)
+        ORDER BY e.seq LIMIT ${limit}::integer) e ON true
+      ORDER BY a.place, e.at LIMIT ${limit}::integer`
   const found = new Map<string, Unembedded>()
   for (const { conversationId, head, at, rootSeq, seq, text } of rows) {
     const read = found.get(conversationId) ?? { conversationId, through: head, turns: [] }

@@ -3,7 +3,7 @@
 //
 // Nothing there is indexed by tenant: each of these reads the jobs of the last hour, and all that are not finished.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
 
 export type JobState = 'WAITING' | 'RETRYING' | 'ACTIVE' | 'COMPLETED' | 'FAILED'
 
@@ -25,11 +25,8 @@ export type JobRow = {
   lastError: string | null
 }
 
-const isMade = async (pool: Pool): Promise<boolean> => {
-  const { rows } = await pool.query<{ made: boolean }>({
-    name: 'job-tables',
-    text: `SELECT to_regclass('pgboss.job') IS NOT NULL AS made`,
-  })
+const isMade = async (db: Db): Promise<boolean> => {
+  const rows = await db.$queryRaw<{ made: boolean }[]>`SELECT to_regclass('pgboss.job') IS NOT NULL AS made`
   return rows[0]!.made
 }
 
@@ -37,16 +34,14 @@ const isMade = async (pool: Pool): Promise<boolean> => {
  * The tenant's jobs in those queues: unfinished ones first, the oldest of them first; then finished ones, newest first.
  */
 export async function readJobs(
-  pool: Pool,
+  db: Db,
   tenant: string,
   names: readonly string[],
   state: JobState | null,
   limit: number,
 ): Promise<JobRow[]> {
-  if (!(await isMade(pool))) return []
-  const { rows } = await pool.query<JobRow>({
-    name: 'read-jobs',
-    text: `
+  if (!(await isMade(db))) return []
+  const rows = await db.$queryRaw<JobRow[]>`
       SELECT j.id, j.name, j.data->>'key' AS key, j.said AS state, j.created_on AS "createdAt",
              j.started_on AS "startedAt",
              extract(epoch FROM coalesce(j.completed_on, now()) - j.created_on)::double precision AS "ageSeconds",
@@ -57,43 +52,25 @@ export async function readJobs(
                                          WHEN 'active' THEN 'ACTIVE' WHEN 'completed' THEN 'COMPLETED'
                                          ELSE 'FAILED' END AS said
             FROM pgboss.job b
-            WHERE b.name = ANY ($2::text[]) AND b.data->>'tenant' = $1::text) j
-      WHERE $3::text IS NULL OR j.said = $3::text
+            WHERE b.name = ANY (${names}::text[]) AND b.data->>'tenant' = ${tenant}::text) j
+      WHERE ${state}::text IS NULL OR j.said = ${state}::text
       ORDER BY j.completed_on IS NOT NULL, CASE WHEN j.completed_on IS NULL THEN j.created_on END,
                j.completed_on DESC, j.id
-      LIMIT $4::integer`,
-    values: [tenant, names, state, limit],
-  })
+      LIMIT ${limit}::integer`
   return rows
 }
 
 /** How many of the tenant's jobs wait, be it to be tried again, and since when the oldest does, in seconds. */
 export async function readQueue(
-  pool: Pool,
+  db: Db,
   tenant: string,
   names: readonly string[],
 ): Promise<{ waiting: number; ageSeconds: number | null }> {
-  if (!(await isMade(pool))) return { waiting: 0, ageSeconds: null }
-  const { rows } = await pool.query<{ waiting: number; ageSeconds: number | null }>({
-    name: 'read-queue',
-    text: `
+  if (!(await isMade(db))) return { waiting: 0, ageSeconds: null }
+  const rows = await db.$queryRaw<{ waiting: number; ageSeconds: number | null }[]>`
       SELECT count(*)::integer AS waiting,
              extract(epoch FROM now() - min(j.created_on))::double precision AS "ageSeconds"
       FROM pgboss.job j
-      WHERE j.name = ANY ($2::text[]) AND j.data->>'tenant' = $1::text AND j.state IN ('created', 'retry')`,
-    values: [tenant, names],
-  })
+      WHERE j.name = ANY (${names}::text[]) AND j.data->>'tenant' = ${tenant}::text AND j.state IN ('created', 'retry')`
   return rows[0]!
-}
-
-/** Which of those singleton keys have a job in the queue that waits to be tried again. By the index job_i5. */
-export async function readRetrying(pool: Pool, name: string, keys: readonly string[]): Promise<Set<string>> {
-  const { rows } = await pool.query<{ key: string }>({
-    name: 'read-retrying',
-    text: `
-      SELECT j.singleton_key AS key FROM pgboss.job j
-      WHERE j.name = $1::text AND j.state < 'active' AND j.state = 'retry' AND j.singleton_key = ANY ($2::text[])`,
-    values: [name, keys],
-  })
-  return new Set(rows.map(({ key }) => key))
 }

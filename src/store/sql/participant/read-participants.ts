@@ -1,4 +1,5 @@
-// Who is or was in the given conversations.
+// Present and former participants of conversations, by the primary key of participant. A named statement of pg: each recall
+// and each subscription reads them (`npm run bench -- recall`, `fan-out`).
 
 import type { Pool } from 'pg'
 import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'

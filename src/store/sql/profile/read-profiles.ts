@@ -1,25 +1,21 @@
 // Profiles of users, as far as the viewer sees all the facts that they tell of. By the primary keys of user_profile and
 // of fact.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
 import { factVisible } from '../visible.ts'
 
 export type UserProfileRow = { userId: string; content: string; tokenCount: number; updatedAt: Date }
 
 /** Those of the users whose profile the viewer may have, in no order. */
 export async function readProfiles(
-  pool: Pool,
+  db: Db,
   viewer: { tenant: string; actor: string },
   users: readonly string[],
 ): Promise<UserProfileRow[]> {
-  const { rows } = await pool.query<UserProfileRow>({
-    name: 'read-profiles',
-    text: `
+  const rows = await db.$queryRaw<UserProfileRow[]>`
       SELECT p.user_id AS "userId", p.content, p.token_count AS "tokenCount", p.updated_at AS "updatedAt"
       FROM user_profile p
-      WHERE p.tenant = $1::text AND p.user_id = ANY ($3::text[]) AND cardinality(p.made_of) = (
-        SELECT count(*) FROM fact f WHERE f.id = ANY (p.made_of) AND ${factVisible('f', '$1', '$2')})`,
-    values: [viewer.tenant, viewer.actor, users],
-  })
+      WHERE p.tenant = ${viewer.tenant}::text AND p.user_id = ANY (${users}::text[]) AND cardinality(p.made_of) = (
+        SELECT count(*) FROM fact f WHERE f.id = ANY (p.made_of) AND ${factVisible(viewer)})`
   return rows
 }

@@ -1,8 +1,7 @@
 // Profiles as they are made: what there was, what was superseded since, and the new one in its place. For jobs too, so
 // not narrowed to a view.
 
-import type { Pool } from 'pg'
-import type { Tx } from '../../db.ts'
+import type { Db, Tx } from '../../db.ts'
 
 export type ProfileRow = {
   content: string
@@ -13,28 +12,22 @@ export type ProfileRow = {
 }
 
 /** Null where there is none, or some of what it tells of is not there any more: then it is as if there were none. */
-export async function readProfileRow(pool: Pool, tenant: string, userId: string): Promise<ProfileRow | null> {
-  const { rows } = await pool.query<ProfileRow>({
-    name: 'read-profile-row',
-    text: `SELECT p.content, p.made_by AS "madeBy", p.made_of AS "madeOf", p.updated_at AS "updatedAt"
+export async function readProfileRow(db: Db, tenant: string, userId: string): Promise<ProfileRow | null> {
+  const rows = await db.$queryRaw<
+    ProfileRow[]
+  >`SELECT p.content, p.made_by AS "madeBy", p.made_of AS "madeOf", p.updated_at AS "updatedAt"
            FROM user_profile p
-           WHERE p.tenant = $1::text AND p.user_id = $2::text
-             AND (SELECT count(*) FROM fact f WHERE f.id = ANY (p.made_of)) = cardinality(p.made_of)`,
-    values: [tenant, userId],
-  })
+           WHERE p.tenant = ${tenant}::text AND p.user_id = ${userId}::text
+             AND (SELECT count(*) FROM fact f WHERE f.id = ANY (p.made_of)) = cardinality(p.made_of)`
   return rows[0] ?? null
 }
 
 export type SupersededFact = { id: string; subject: string; predicate: string; object: string }
 
 /** Those of the facts that do not hold any more. By primary key. */
-export async function readSupersededAmong(pool: Pool, ids: readonly string[]): Promise<SupersededFact[]> {
-  const { rows } = await pool.query<SupersededFact>({
-    name: 'read-superseded-among',
-    text: `SELECT f.id, f.subject, f.predicate, f.object FROM fact f
-           WHERE f.id = ANY ($1::text[]) AND f.superseded_at IS NOT NULL ORDER BY f.id`,
-    values: [ids],
-  })
+export async function readSupersededAmong(db: Db, ids: readonly string[]): Promise<SupersededFact[]> {
+  const rows = await db.$queryRaw<SupersededFact[]>`SELECT f.id, f.subject, f.predicate, f.object FROM fact f
+           WHERE f.id = ANY (${ids}::text[]) AND f.superseded_at IS NOT NULL ORDER BY f.id`
   return rows
 }
 

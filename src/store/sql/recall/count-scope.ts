@@ -1,17 +1,13 @@
-// How many turns conversations hold, by the counters of their journals' heads (primary key). Not narrowed to a view: it chooses
-// how to search, never what is found.
+// How many turns conversations hold, by the counters of their journals (primary key). Not narrowed to a view: the count
+// chooses how to search, never what is found.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
+import { named } from '../sql.ts'
 
 /** Public committed turns of those conversations together. */
-export async function countScope(pool: Pool, conversationIds: readonly string[]): Promise<number> {
-  const { rows } = await pool.query<{ turns: number }>({
-    name: 'count-scope',
-    text: `
-      SELECT coalesce(sum(j.turn_count), 0)::bigint AS turns
-      FROM journal j
-      WHERE j.conversation_id = ANY ($1::text[])`,
-    values: [conversationIds],
-  })
-  return rows[0]!.turns
+export async function countScope(db: Db, conversationIds: readonly string[]): Promise<number> {
+  const rows = await db.$queryRaw<[{ turns: number }]>`${named('count-scope')}
+    SELECT coalesce(sum(j.turn_count), 0)::double precision AS turns
+    FROM journal j WHERE j.conversation_id = ANY (${conversationIds}::text[])`
+  return rows[0].turns
 }

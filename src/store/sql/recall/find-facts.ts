@@ -2,10 +2,11 @@
 // counts that words are judged by. All of it is of active facts that the viewer sees: what they do not see is in no
 // count.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
 import type { SearchFilter } from '../../vector-search.ts'
-import { vectorParameter } from '../../vector.ts'
-import { filterValues, saidAs } from './findable.ts'
+import { vectorValue } from '../../vector.ts'
+import { named, raw, sql, type Sql } from '../sql.ts'
+import { filterOf, matchesAuthor } from './findable.ts'
 import type { Scope } from './read-scope.ts'
 import { factVisibleIn, views } from '../visible.ts'
 
@@ -46,29 +47,40 @@ const POSTINGS = 2_000
 /** the terms are passed over that more than this share of the scope's facts hold; the last observed are found then. */
 const COMMON = 0.1
 
-const OWNER = `coalesce((SELECT o.owner FROM conversation o WHERE o.id = $3::text AND o.tenant = $1::text), $2::text)`
-const WHERE: Record<Scope, string> = {
-  CONVERSATION: 'f.conversation_id = $3::text',
-  OWNER: `(f.user_id = ${OWNER} OR f.conversation_id IN (
-            SELECT o.id FROM conversation o WHERE o.tenant = $1::text AND o.owner = ${OWNER}))`,
-  TENANT: '($3::text IS NULL OR true)',
+/** The condition that fact `f` is in scope. */
+function inScope(scope: Scope, viewer: { tenant: string; actor: string }, conversationId: string | null): Sql {
+  if (scope === 'CONVERSATION') return sql`f.conversation_id = ${conversationId}::text`
+  if (scope === 'TENANT') return sql`true`
+  const owner = sql`coalesce(
+    (SELECT o.owner FROM conversation o WHERE o.id = ${conversationId}::text AND o.tenant = ${viewer.tenant}::text),
+    ${viewer.actor}::text)`
+  return sql`(f.user_id = ${owner} OR f.conversation_id IN (
+    SELECT o.id FROM conversation o WHERE o.tenant = ${viewer.tenant}::text AND o.owner = ${owner}))`
 }
 
-const statement = (scope: Scope) => {
-  const active = `f.tenant = $1::text AND f.superseded_at IS NULL AND ${WHERE[scope]}`
+function statement(
+  viewer: { tenant: string; actor: string },
+  { scope, conversationId, terms, vector, nearest, filter }: FactSearch,
+): Sql {
+  const bound = filterOf(filter)
+  const active = sql`f.tenant = ${viewer.tenant}::text AND f.superseded_at IS NULL
+                     AND ${inScope(scope, viewer, conversationId)}`
   const conversationIds =
-    scope === 'CONVERSATION' ? 'c.id = $3::text' : `c.id IN (SELECT f.conversation_id FROM fact f WHERE ${active})`
-  return `
-    WITH v AS MATERIALIZED (${views('$1', '$2', conversationIds)}), seen AS MATERIALIZED (
-      SELECT f.id, f.terms, f.terms && $4::integer[] AS matches, f.observed_at,
-             greatest(-(x.object <#> (SELECT $5::vector)), -(x.sentence <#> (SELECT $5::vector))) AS similarity,
-             ($10::timestamptz IS NULL OR f.observed_at >= $10::timestamptz)
-             AND ($11::timestamptz IS NULL OR f.observed_at < $11::timestamptz)
-             AND (($8::text[] IS NULL AND $9::role[] IS NULL AND $12::jsonb IS NULL)
-                  OR EXISTS (SELECT FROM turn t WHERE t.id = f.source_turn_id AND ${saidAs(8)})) AS eligible
+    scope === 'CONVERSATION'
+      ? sql`c.id = ${conversationId}::text`
+      : sql`c.id IN (SELECT f.conversation_id FROM fact f WHERE ${active})`
+  return sql`${named(`find-facts-${scope.toLowerCase()}`)}
+    WITH asked AS MATERIALIZED (SELECT ${vector && vectorValue(vector.query)}::vector AS vector
+    ), v AS MATERIALIZED (${views(viewer, conversationIds)}), seen AS MATERIALIZED (
+      SELECT f.id, f.terms, f.terms && ${terms}::integer[] AS matches, f.observed_at,
+             greatest(-(x.object <#> (SELECT a.vector FROM asked a)), -(x.sentence <#> (SELECT a.vector FROM asked a))) AS similarity,
+             (${bound.since}::timestamptz IS NULL OR f.observed_at >= ${bound.since}::timestamptz)
+             AND (${bound.until}::timestamptz IS NULL OR f.observed_at < ${bound.until}::timestamptz)
+             AND ((${bound.actors}::text[] IS NULL AND ${bound.roles}::role[] IS NULL AND ${bound.metadata}::jsonb IS NULL)
+                  OR EXISTS (SELECT FROM turn t WHERE t.id = f.source_turn_id AND ${matchesAuthor(bound)})) AS eligible
       FROM fact f
       LEFT JOIN v ON v.id = f.conversation_id
-      LEFT JOIN fact_vector x ON x.fact_id = f.id AND x.embedder = $6::text
+      LEFT JOIN fact_vector x ON x.fact_id = f.id AND x.embedder = ${vector?.embedder ?? null}::text
       WHERE ${active} AND ${factVisibleIn('f', 'v')}
     ), scope AS MATERIALIZED (
       SELECT count(*)::integer AS facts, count(*) FILTER (WHERE s.matches AND s.eligible) AS matching,
@@ -76,31 +88,25 @@ const statement = (scope: Scope) => {
       FROM seen s
     ), held AS MATERIALIZED (
       SELECT q.place, q.term, count(s.id)::integer AS facts
-      FROM unnest($4::integer[]) WITH ORDINALITY AS q(term, place)
+      FROM unnest(${terms}::integer[]) WITH ORDINALITY AS q(term, place)
       LEFT JOIN seen s ON s.matches AND q.term = ANY (s.terms)
       GROUP BY q.place, q.term
     ), telling AS MATERIALIZED (
-      SELECT coalesce(array_agg(h.term) FILTER (WHERE h.facts > 0 AND h.facts <= ${COMMON} * c.facts), '{}') AS terms
+      SELECT coalesce(array_agg(h.term) FILTER (WHERE h.facts > 0 AND h.facts <= ${raw(String(COMMON))} * c.facts), '{}') AS terms
       FROM held h, scope c
     ), candidate AS (
       SELECT * FROM (
         SELECT s.id, s.terms, s.similarity FROM seen s, telling w, scope c
-        WHERE s.matches AND s.eligible AND (c.matching <= ${POSTINGS} OR w.terms = '{}' OR s.terms && w.terms)
-        ORDER BY s.observed_at DESC, s.id LIMIT ${POSTINGS}) by_words
+        WHERE s.matches AND s.eligible AND (c.matching <= ${POSTINGS}::integer OR w.terms = '{}' OR s.terms && w.terms)
+        ORDER BY s.observed_at DESC, s.id LIMIT ${POSTINGS}::integer) by_words
       UNION
       SELECT * FROM (
         SELECT s.id, s.terms, s.similarity FROM seen s
-        WHERE s.eligible AND s.similarity IS NOT NULL ORDER BY s.similarity DESC, s.id LIMIT $7::integer) by_vectors
+        WHERE s.eligible AND s.similarity IS NOT NULL ORDER BY s.similarity DESC, s.id LIMIT ${nearest}::integer) by_vectors
     )
     SELECT c.facts, (SELECT array_agg(h.facts ORDER BY h.place) FROM held h) AS holding, c.length AS "averageLength",
            n.id, n.terms, n.similarity
     FROM scope c LEFT JOIN candidate n ON true`
-}
-
-const STATEMENTS: Record<Scope, string> = {
-  CONVERSATION: statement('CONVERSATION'),
-  OWNER: statement('OWNER'),
-  TENANT: statement('TENANT'),
 }
 
 /**
@@ -113,25 +119,12 @@ const STATEMENTS: Record<Scope, string> = {
  * take 0.3 s and 0.45 s.
  */
 export async function findFacts(
-  pool: Pool,
+  db: Db,
   viewer: { tenant: string; actor: string },
-  { scope, conversationId, terms, vector, nearest, filter }: FactSearch,
+  search: FactSearch,
 ): Promise<FactFindings> {
   type Row = Omit<FactFindings, 'found' | 'holding'> & { holding: number[] | null } & (FoundFact | { id: null })
-  const { rows } = await pool.query<Row>({
-    name: `find-facts-${scope.toLowerCase()}`,
-    text: STATEMENTS[scope],
-    values: [
-      viewer.tenant,
-      viewer.actor,
-      conversationId,
-      terms,
-      vector && vectorParameter(vector.query),
-      vector?.embedder ?? null,
-      nearest,
-      ...filterValues(filter),
-    ],
-  })
+  const rows = await db.$queryRaw<Row[]>(statement(viewer, search))
   const [{ facts, holding, averageLength }] = rows as [Row]
   return {
     facts,

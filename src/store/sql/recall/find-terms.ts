@@ -1,9 +1,10 @@
-// Which turns hold a term, for scopes too wide to be read whole: from the index turn_terms, in which an owner's terms
-// stand under the owner's salt.
+// The turns that contain a term, for scopes too wide to be read whole: from the index turn_terms, whose terms are salted
+// by their conversation.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
 import type { SearchFilter } from '../../vector-search.ts'
-import { filterValues, meets } from './findable.ts'
+import { sql } from '../sql.ts'
+import { filterOf, matches } from './findable.ts'
 import { newest, views, visible } from '../visible.ts'
 
 /** A committed turn, in its newest visible version, that holds a term. */
@@ -26,54 +27,52 @@ const BYTES = 16
  * mean that there may be more.
  */
 export async function findTerms(
-  pool: Pool,
+  db: Db,
   viewer: { tenant: string; actor: string },
   conversationIds: readonly string[],
   terms: readonly number[],
   limit: number,
   filter: SearchFilter,
 ): Promise<Posting[][]> {
-  // Without a name, so that it is planned for these conversations and terms: a plan for any takes six times as long.
-  const { rows } = await pool.query<{ place: number; packed: Buffer | null }>({
-    text: `
-      WITH v AS MATERIALIZED (
-        SELECT v.*, j.salt, array_position($3::text[], v.id) AS "conversationId"
-        FROM (${views('$1', '$2', 'c.id = ANY ($3::text[])')}) v
-        JOIN journal j ON j.conversation_id = v.id)
-      SELECT q.place::integer AS place, p.packed
-      FROM unnest($4::integer[]) WITH ORDINALITY AS q(term, place)
-      CROSS JOIN LATERAL (
-        SELECT string_agg(int4send(h.conversation_id) || int4send(h.root_seq) || int4send(h.seq) || int2send(h.count)
-                          || int2send(h.length), '') AS packed
-        FROM (
-          SELECT v.conversation_id, t.root_seq, t.seq,
-                 (least(cardinality(array_positions(t.terms, q.term # v.salt)), 16383)
-                  * CASE WHEN ${meets(6)} THEN 1 ELSE -1 END)::smallint AS count,
-                 least(cardinality(t.terms), 32767)::smallint AS length
-          FROM turn t
-          JOIN v ON v.id = t.conversation_id
-          WHERE t.terms && ARRAY(SELECT DISTINCT q.term # s.salt FROM v s)
-            AND t.status = 'COMMITTED' AND ${visible()} AND ${newest()}
-          LIMIT $5::integer) h) p`,
-    values: [viewer.tenant, viewer.actor, conversationIds, terms, limit, ...filterValues(filter)],
-  })
+  // Without a name, so that it is planned for these conversations and terms: a generic plan takes six times as long.
+  const rows = await db.$queryRaw<{ place: number; packed: Uint8Array | null }[]>`
+    WITH v AS MATERIALIZED (
+      SELECT v.*, j.salt, array_position(${conversationIds}::text[], v.id) AS place
+      FROM (${views(viewer, sql`c.id = ANY (${conversationIds}::text[])`)}) v
+      JOIN journal j ON j.conversation_id = v.id)
+    SELECT q.place::integer AS place, p.packed
+    FROM unnest(${terms}::integer[]) WITH ORDINALITY AS q(term, place)
+    CROSS JOIN LATERAL (
+      SELECT string_agg(int4send(h.place) || int4send(h.root_seq) || int4send(h.seq) || int2send(h.count)
+                        || int2send(h.length), '') AS packed
+      FROM (
+        SELECT v.place, t.root_seq, t.seq,
+               (least(cardinality(array_positions(t.terms, q.term # v.salt)), 16383)
+                * CASE WHEN ${matches(filterOf(filter))} THEN 1 ELSE -1 END)::smallint AS count,
+               least(cardinality(t.terms), 32767)::smallint AS length
+        FROM turn t
+        JOIN v ON v.id = t.conversation_id
+        WHERE t.terms && ARRAY(SELECT DISTINCT q.term # s.salt FROM v s)
+          AND t.status = 'COMMITTED' AND ${visible()} AND ${newest()}
+        LIMIT ${limit}::integer) h) p`
   const found: Posting[][] = terms.map(() => [])
   for (const { place, packed } of rows) if (packed) found[place - 1] = unpack(packed, conversationIds)
   return found
 }
 
-function unpack(packed: Buffer, conversationIds: readonly string[]): Posting[] {
+function unpack(packed: Uint8Array, conversationIds: readonly string[]): Posting[] {
   const postings: Posting[] = []
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.length)
   for (let at = 0; at < packed.length; at += BYTES) {
-    const count = packed.readInt16BE(at + 12)
+    const count = view.getInt16(at + 12)
     // With several owners, one's term may be another's salted.
     if (count === 0) continue
     postings.push({
-      conversationId: conversationIds[packed.readInt32BE(at) - 1]!,
-      rootSeq: packed.readInt32BE(at + 4),
-      seq: packed.readInt32BE(at + 8),
+      conversationId: conversationIds[view.getInt32(at) - 1]!,
+      rootSeq: view.getInt32(at + 4),
+      seq: view.getInt32(at + 8),
       count: Math.abs(count),
-      length: packed.readInt16BE(at + 14),
+      length: view.getInt16(at + 14),
       eligible: count > 0,
     })
   }

@@ -1,40 +1,64 @@
-// Which turns a search may find: committed, in the viewer's view, the newest version there, and as the search asks.
+// Which turns a search may find: committed, in the viewer's view, the newest version there, and matching the filter.
 
 import type { SearchFilter } from '../../vector-search.ts'
-import { newest, views, visible } from '../visible.ts'
+import { parameter, raw, sql, type Bound, type Sql } from '../sql.ts'
+import { newest, views, visible, type BoundViewer } from '../visible.ts'
 
-/** Values for the five parameters that `meets` names. */
-export const filterValues = ({ actors, roles, since, until, metadata }: SearchFilter): unknown[] => [
-  actors ?? null,
-  roles ?? null,
-  since ?? null,
-  until ?? null,
-  metadata ? JSON.stringify(metadata) : null,
-]
+/** A filter's conditions, by value or by parameter; null for none. */
+export type BoundFilter = {
+  actors: Bound<readonly string[] | null>
+  roles: Bound<readonly string[] | null>
+  since: Bound<Date | null>
+  until: Bound<Date | null>
+  /** JSON. */
+  metadata: Bound<string | null>
+}
 
-/** Whether a filter asks for anything. */
-export const asksAnything = (filter: SearchFilter): boolean => filterValues(filter).some((value) => value !== null)
+export const filterOf = ({ actors, roles, since, until, metadata }: SearchFilter): BoundFilter => ({
+  actors: actors ?? null,
+  roles: roles ?? null,
+  since: since ?? null,
+  until: until ?? null,
+  metadata: metadata ? JSON.stringify(metadata) : null,
+})
 
-/** Whether turn `t` was said by whom, as what and with what metadata the filter asks for, whenever it was said. */
-export const saidAs = (first: number, t = 't'): string => `(
-  ($${first}::text[] IS NULL OR ${t}.actor = ANY ($${first}::text[]))
-  AND ($${first + 1}::role[] IS NULL OR ${t}.role = ANY ($${first + 1}::role[]))
-  AND ($${first + 4}::jsonb IS NULL OR ${t}.metadata @> $${first + 4}::jsonb))`
+/** The five parameters of a statement for pg from $`first` on; `filterValues` are their values. */
+export const filterParameters = (first: number): BoundFilter => ({
+  actors: parameter(first),
+  roles: parameter(first + 1),
+  since: parameter(first + 2),
+  until: parameter(first + 3),
+  metadata: parameter(first + 4),
+})
 
-/** Whether turn `t` meets the filter whose values are the parameters from `$first` on. */
-export const meets = (first: number, t = 't'): string => `(
-  ${saidAs(first, t)}
-  AND ($${first + 2}::timestamptz IS NULL OR ${t}.created_at >= $${first + 2}::timestamptz)
-  AND ($${first + 3}::timestamptz IS NULL OR ${t}.created_at < $${first + 3}::timestamptz))`
+export const filterValues = (filter: SearchFilter): unknown[] => {
+  const { actors, roles, since, until, metadata } = filterOf(filter)
+  return [actors, roles, since, until, metadata]
+}
+
+/** Whether a filter has any condition. */
+export const hasConditions = (filter: SearchFilter): boolean => filterValues(filter).some((value) => value !== null)
+
+/** Whether the actor, the role and the metadata of turn `t` match the filter; its time does not matter. */
+export const matchesAuthor = ({ actors, roles, metadata }: BoundFilter, t = 't'): Sql => sql`(
+  (${actors}::text[] IS NULL OR ${raw(t)}.actor = ANY (${actors}::text[]))
+  AND (${roles}::role[] IS NULL OR ${raw(t)}.role = ANY (${roles}::role[]))
+  AND (${metadata}::jsonb IS NULL OR ${raw(t)}.metadata @> ${metadata}::jsonb))`
+
+/** Whether turn `t` matches the filter. */
+export const matches = (filter: BoundFilter, t = 't'): Sql => sql`(
+  ${matchesAuthor(filter, t)}
+  AND (${filter.since}::timestamptz IS NULL OR ${raw(t)}.created_at >= ${filter.since}::timestamptz)
+  AND (${filter.until}::timestamptz IS NULL OR ${raw(t)}.created_at < ${filter.until}::timestamptz))`
 
 /**
  * A lateral subquery of one row where the viewer may find the turn at the place of `x (conversation_id, root_seq,
  * seq)`, else of none. By the keys of conversation and participant and the index turn_place; its LIMIT keeps the
- * planner from turning the join around, so that rows of `x` are asked for in their order, and only as many as needed.
+ * planner from turning the join around, so that rows of `x` are looked up in their order, and only as many as needed.
  */
-export const findableAt = (x: string, tenant: string, actor: string, filter: number): string => `LATERAL (
+export const findableAt = (x: string, viewer: BoundViewer, filter: BoundFilter): Sql => sql`LATERAL (
   SELECT true
-  FROM (${views(tenant, actor, `c.id = ${x}.conversation_id`)}) v
-  JOIN turn t ON t.conversation_id = v.id AND t.root_seq = ${x}.root_seq AND t.seq = ${x}.seq
-  WHERE t.status = 'COMMITTED' AND ${visible()} AND ${newest()} AND ${meets(filter)}
+  FROM (${views(viewer, raw(`c.id = ${x}.conversation_id`))}) v
+  JOIN turn t ON t.conversation_id = v.id AND t.root_seq = ${raw(x)}.root_seq AND t.seq = ${raw(x)}.seq
+  WHERE t.status = 'COMMITTED' AND ${visible()} AND ${newest()} AND ${matches(filter)}
   LIMIT 1)`

@@ -1,11 +1,13 @@
-// What ranking needs to know of turns without reading them: place, time, actor, cues and terms, of whole conversations or of
-// stretches of them. Read in order of the index turn_place; a stretch comes as one packed value, which costs a quarter
-// of as many rows.
+// The index entries of turns, which ranking needs: place, time, actor, cues and terms, of whole conversations or of
+// stretches of them. Read in order of the index turn_place; a stretch is one packed value, which costs a quarter of as
+// many rows. A named statement of pg: every recall reads its whole conversation (`npm run bench -- recall`), and Prisma
+// would encode each packed value as base64 and decode it again.
 
 import type { Pool } from 'pg'
 import type { SearchFilter } from '../../vector-search.ts'
-import { filterValues, meets } from './findable.ts'
-import { newest, views, visible } from '../visible.ts'
+import { raw, sql, type Sql } from '../sql.ts'
+import { filterParameters, filterValues, matches } from './findable.ts'
+import { newest, VIEWER, views, visible } from '../visible.ts'
 
 /** A part of a conversation: places `from` to `to`, both included, and the `around` visible turns before and after them. */
 export type Stretch = { conversationId: string; from: number; to: number; around: number }
@@ -15,7 +17,7 @@ export type IndexedTurn = {
   conversationId: string
   rootSeq: number
   seq: number
-  /** When it was said, ms. */
+  /** When it was created, ms. */
   at: number
   actor: string
   /** Tokens of its content. */
@@ -36,27 +38,27 @@ const NONE: ReadonlyMap<number, number> = new Map()
 const ELIGIBLE = 256
 
 // The CASE is for the planner, as in page-turns.ts: it walks the index until enough are found.
-const turns = (where: string, order = '') => `
-  (SELECT t.root_seq, t.seq, t.created_at, t.token_count, t.cues, t.actor, t.terms, ${meets(7)} AS eligible
+const turns = (where: string, order = ''): Sql => sql`
+  (SELECT t.root_seq, t.seq, t.created_at, t.token_count, t.cues, t.actor, t.terms, ${matches(filterParameters(7))} AS eligible
    FROM turn t
-   WHERE t.conversation_id = v.id AND ${where}
-     AND CASE WHEN t.status = 'COMMITTED' AND ${visible()} AND ${newest()} THEN true ELSE false END ${order})`
+   WHERE t.conversation_id = v.id AND ${raw(where)}
+     AND CASE WHEN t.status = 'COMMITTED' AND ${visible()} AND ${newest()} THEN true ELSE false END ${raw(order)})`
 
-const STATEMENT = `
+const STATEMENT = sql`
   SELECT s.place::integer AS place, j.salt, p.*
   FROM unnest($3::text[], $4::integer[], $5::integer[], $6::integer[])
        WITH ORDINALITY AS s(conversation_id, first, last, around, place)
-  CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = s.conversation_id')}) v
+  CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = s.conversation_id'))}) v
   JOIN journal j ON j.conversation_id = v.id
   CROSS JOIN LATERAL (
     SELECT array_send(array_agg(t.root_seq)) AS "rootSeqs", array_send(array_agg(t.seq)) AS seqs,
            array_send(array_agg(t.created_at)) AS times, array_send(array_agg(t.token_count)) AS tokens,
-           array_send(array_agg(coalesce(t.cues, 0) + CASE WHEN t.eligible THEN ${ELIGIBLE} ELSE 0 END)) AS bits,
+           array_send(array_agg(coalesce(t.cues, 0) + CASE WHEN t.eligible THEN ${raw(String(ELIGIBLE))} ELSE 0 END)) AS bits,
            array_agg(t.actor) AS actors, string_agg(array_send(coalesce(t.terms, '{}')), '') AS terms
     FROM (
       ${turns('t.root_seq BETWEEN s.first AND s.last')}
       UNION ALL ${turns('t.root_seq < s.first', 'ORDER BY t.root_seq DESC, t.seq DESC LIMIT s.around')}
-      UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`
+      UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`.text
 
 /** A stretch by columns: arrays as array_send writes them; null where it has no turn. */
 type Packed = { place: number; salt: number } & (

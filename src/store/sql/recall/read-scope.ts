@@ -1,6 +1,7 @@
 // The conversations a search goes through. By primary key, or by the indexes conversation_owner and conversation_newest.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
+import { named, raw, sql, type Sql } from '../sql.ts'
 
 export type Scope = 'CONVERSATION' | 'OWNER' | 'TENANT'
 
@@ -8,33 +9,30 @@ export type ScopeConversation = {
   id: string
   /** Its newest entry: it has no more turns than entries. */
   lastSeq: number
-  /** Whether any active fact, seen or not, is known from it. Looked up for one conversation only: of many, it is taken so. */
+  /** Whether it has an active fact, visible or not. Looked up for a single conversation; of several, always true. */
   hasFacts: boolean
 }
 
-const WHERE: Record<Scope, string> = {
-  CONVERSATION: 'c.id = $2::text AND $3::text IS NOT NULL',
-  OWNER: `c.owner = coalesce(
-    (SELECT o.owner FROM conversation o WHERE o.id = $2::text AND o.tenant = $1::text), $3::text)`,
-  TENANT: '($2::text IS NULL OR true) AND $3::text IS NOT NULL',
+const inScope = (scope: Scope, viewer: { tenant: string; actor: string }, conversationId: string | null): Sql => {
+  if (scope === 'CONVERSATION') return sql`c.id = ${conversationId}::text`
+  if (scope === 'TENANT') return sql`true`
+  return sql`c.owner = coalesce(
+    (SELECT o.owner FROM conversation o WHERE o.id = ${conversationId}::text AND o.tenant = ${viewer.tenant}::text),
+    ${viewer.actor}::text)`
 }
 
-const ONE_HAS_FACTS = 'EXISTS (SELECT FROM fact f WHERE f.conversation_id = c.id AND f.superseded_at IS NULL)'
-const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
+const hasFacts = raw('EXISTS (SELECT FROM fact f WHERE f.conversation_id = c.id AND f.superseded_at IS NULL)')
 
-/** Conversations of the tenant: that one, those of its owner (without `conversation`, of `actor`), or all; in no order. */
-export async function readScope(
-  pool: Pool,
-  { tenant, actor }: { tenant: string; actor: string },
+/**
+ * Conversations of the tenant, in no order: that one; those of its owner, or of the viewer if none is given; or all.
+ */
+export const readScope = (
+  db: Db,
+  viewer: { tenant: string; actor: string },
   scope: Scope,
   conversationId: string | null,
-): Promise<ScopeConversation[]> {
-  const { rows } = await pool.query<ScopeConversation>({
-    name: `read-scope-${scope.toLowerCase()}`,
-    text: `SELECT c.id, j.last_seq AS "lastSeq", ${HAS_FACTS[scope]} AS "hasFacts"
-           FROM conversation c JOIN journal j ON j.conversation_id = c.id
-           WHERE c.tenant = $1::text AND ${WHERE[scope]}`,
-    values: [tenant, conversationId, actor],
-  })
-  return rows
-}
+): Promise<ScopeConversation[]> =>
+  db.$queryRaw<ScopeConversation[]>`${named(`read-scope-${scope.toLowerCase()}`)}
+    SELECT c.id, j.last_seq AS "lastSeq", ${scope === 'CONVERSATION' ? hasFacts : raw('true')} AS "hasFacts"
+    FROM conversation c JOIN journal j ON j.conversation_id = c.id
+    WHERE c.tenant = ${viewer.tenant}::text AND ${inScope(scope, viewer, conversationId)}`

@@ -1,4 +1,5 @@
-// Calls the SQL function append_chunks (prisma/functions/append_chunks.sql): writes deltas to open turns, together.
+// Calls the SQL function append_chunks (prisma/functions/append_chunks.sql), which appends deltas to open turns. A named
+// statement of pg: it runs for every batch of deltas (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 import type { TurnStatus } from '../../generated/enums.ts'

@@ -1,4 +1,5 @@
-// Calls the SQL function close_turn (prisma/functions/close_turn.sql): ends a streaming turn, one way or the other.
+// Calls the SQL function close_turn (prisma/functions/close_turn.sql), which commits or aborts an open turn. A named
+// statement of pg: it ends every stream (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 import type { TurnStatus } from '../../generated/enums.ts'

@@ -1,18 +1,22 @@
-// The turns of a conversation that are being written, with what they say so far. By the index stream_conversation.
+// The open turns of a conversation, with their text so far. By the index stream_conversation. A named statement of pg:
+// every subscriber who joins needs it (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
+import { sql } from '../sql.ts'
 import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
+
+const STATEMENT = sql`
+  SELECT ${TURN_COLUMNS},
+         coalesce((SELECT string_agg(c.text, '' ORDER BY c.start) FROM chunk c WHERE c.turn_id = t.id), '')
+           AS "textSoFar"
+  FROM stream s JOIN turn t ON t.id = s.turn_id
+  WHERE s.conversation_id = $1::text ORDER BY t.seq`.text
 
 /** In the order they were opened. The rows' own text is empty until they are committed or aborted. */
 export async function readOpenTurns(pool: Pool, conversationId: string): Promise<{ turn: TurnRow; text: string }[]> {
   const { rows } = await pool.query<TurnRow & { textSoFar: string }>({
     name: 'read-open-turns',
-    text: `
-      SELECT ${TURN_COLUMNS},
-             coalesce((SELECT string_agg(c.text, '' ORDER BY c.start) FROM chunk c WHERE c.turn_id = t.id), '')
-               AS "textSoFar"
-      FROM stream s JOIN turn t ON t.id = s.turn_id
-      WHERE s.conversation_id = $1::text ORDER BY t.seq`,
+    text: STATEMENT,
     values: [conversationId],
   })
   return rows.map(({ textSoFar, ...turn }) => ({ turn, text: textSoFar }))

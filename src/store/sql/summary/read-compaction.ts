@@ -1,9 +1,10 @@
 // How far conversations are summarised, against what their policies ask for: one conversation, or which conversations are due. For jobs, so in
 // any tenant. By the primary keys of journal and conversation.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
 import type { CompactionStrategy } from '../../generated/enums.ts'
 import type { Subject } from '../../job-queue.ts'
+import { raw, sql } from '../sql.ts'
 import { SUMMARY_COLUMNS, type SummaryRow } from './read-summaries.ts'
 
 export type CompactionRow = {
@@ -21,59 +22,45 @@ export type CompactionRow = {
   through: number
 }
 
-const SELECT = `
+const SELECT = raw(`
   SELECT c.id AS "conversationId", c.tenant, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
          c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy,
-         j.turn_count - j.summarized_turns AS turns, j.token_count - j.summarized_tokens AS tokens,
+         j.turn_count - j.summarized_turns AS turns, (j.token_count - j.summarized_tokens)::double precision AS tokens,
          j.summarized_through AS through
-  FROM journal j JOIN conversation c ON c.id = j.conversation_id`
+  FROM journal j JOIN conversation c ON c.id = j.conversation_id`)
 
 /** Beyond its policy, with more than one turn to choose from; or with `every` turns, where that is not 0. */
-const due = (every: string) => `
+const due = (every: number) => sql`
   c.compaction_strategy <> 'NEVER' AND (
     j.turn_count - j.summarized_turns > 1 AND (j.turn_count - j.summarized_turns > c.trigger_turns
                                                OR j.token_count - j.summarized_tokens > c.trigger_tokens)
     OR ${every}::integer > 0 AND j.turn_count - j.summarized_turns >= ${every}::integer)`
 
 /** The conversation's state, or null where it is gone. */
-export async function readCompaction(pool: Pool, conversationId: string): Promise<CompactionRow | null> {
-  const { rows } = await pool.query<CompactionRow>({
-    name: 'read-compaction',
-    text: `${SELECT} WHERE j.conversation_id = $1::text`,
-    values: [conversationId],
-  })
+export async function readCompaction(db: Db, conversationId: string): Promise<CompactionRow | null> {
+  const rows = await db.$queryRaw<CompactionRow[]>`${SELECT} WHERE j.conversation_id = ${conversationId}::text`
   return rows[0] ?? null
 }
 
 /** Those of the conversations that are due. `every`: uncovered turns that are summarised at a time; 0 for policies alone. */
-export async function readDueAmong(pool: Pool, conversationIds: readonly string[], every: number): Promise<Subject[]> {
-  const { rows } = await pool.query<Subject>({
-    name: 'read-due-among',
-    text: `SELECT d.tenant, d."conversationId" AS key
-           FROM (${SELECT} WHERE j.conversation_id = ANY ($1::text[]) AND ${due('$2')}) d`,
-    values: [conversationIds, every],
-  })
+export async function readDueAmong(db: Db, conversationIds: readonly string[], every: number): Promise<Subject[]> {
+  const rows = await db.$queryRaw<Subject[]>`SELECT d.tenant, d."conversationId" AS key
+           FROM (${SELECT} WHERE j.conversation_id = ANY (${conversationIds}::text[]) AND ${due(every)}) d`
   return rows
 }
 
 /** Conversations that are due, of any tenant, after `after` in order of id, at most `limit`. Reads all journals' heads. */
-export async function readDue(pool: Pool, after: string, limit: number, every: number): Promise<Subject[]> {
-  const { rows } = await pool.query<Subject>({
-    name: 'read-due',
-    text: `SELECT d.tenant, d."conversationId" AS key FROM (${SELECT} WHERE j.conversation_id > $1::text AND ${due('$3')}) d
-           ORDER BY d."conversationId" LIMIT $2::integer`,
-    values: [after, limit, every],
-  })
+export async function readDue(db: Db, after: string, limit: number, every: number): Promise<Subject[]> {
+  const rows = await db.$queryRaw<
+    Subject[]
+  >`SELECT d.tenant, d."conversationId" AS key FROM (${SELECT} WHERE j.conversation_id > ${after}::text AND ${due(every)}) d
+           ORDER BY d."conversationId" LIMIT ${limit}::integer`
   return rows
 }
 
 /** The conversation's current summaries, oldest first, whoever may have them. Index summary_current. */
-export async function readCurrentOf(pool: Pool, conversationId: string): Promise<SummaryRow[]> {
-  const { rows } = await pool.query<SummaryRow>({
-    name: 'read-current-of',
-    text: `SELECT ${SUMMARY_COLUMNS} FROM summary s
-           WHERE s.conversation_id = $1::text AND s.superseded_by IS NULL AND NOT s.stale ORDER BY s.from_seq`,
-    values: [conversationId],
-  })
+export async function readCurrentOf(db: Db, conversationId: string): Promise<SummaryRow[]> {
+  const rows = await db.$queryRaw<SummaryRow[]>`SELECT ${SUMMARY_COLUMNS} FROM summary s
+           WHERE s.conversation_id = ${conversationId}::text AND s.superseded_by IS NULL AND NOT s.stale ORDER BY s.from_seq`
   return rows
 }

@@ -1,7 +1,8 @@
 // Summaries with the windows of the viewer on their conversations: the current ones of a conversation (index summary_current), or some
 // by id. Not narrowed to a view: domain/summary/summary.ts does that, because it takes a run of them together.
 
-import type { Pool } from 'pg'
+import type { Db } from '../../db.ts'
+import { raw, sql } from '../sql.ts'
 import { views } from '../visible.ts'
 
 type Viewer = { tenant: string; actor: string }
@@ -24,40 +25,32 @@ export type SummaryRow = {
 }
 
 /** Of the summary that the statement calls `s`. */
-export const SUMMARY_COLUMNS = `
+export const SUMMARY_COLUMNS = raw(`
   s.id, s.conversation_id AS "conversationId", s.level, s.from_seq AS "fromSeq", s.to_seq AS "toSeq",
-  s.newest_seq AS "newestSeq", s.turns, s.content, s.token_count AS "tokenCount", s.model, s.created_at AS "createdAt"`
+  s.newest_seq AS "newestSeq", s.turns, s.content, s.token_count AS "tokenCount", s.model, s.created_at AS "createdAt"`)
 
 export type SeenSummary = SummaryRow & { windows: number[] }
 
 /** The current summaries of those of the conversations that are the tenant's, each conversation's oldest first. */
 export async function readCurrentSummaries(
-  pool: Pool,
+  db: Db,
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<SeenSummary[]> {
-  const { rows } = await pool.query<SeenSummary>({
-    name: 'read-current-summaries',
-    text: `
+  const rows = await db.$queryRaw<SeenSummary[]>`
       SELECT ${SUMMARY_COLUMNS}, v.windows
-      FROM (${views('$1', '$2', 'c.id = ANY ($3::text[])')}) v
+      FROM (${views(viewer, sql`c.id = ANY (${conversationIds}::text[])`)}) v
       JOIN summary s ON s.conversation_id = v.id AND s.superseded_by IS NULL AND NOT s.stale
-      ORDER BY s.conversation_id, s.from_seq`,
-    values: [viewer.tenant, viewer.actor, conversationIds],
-  })
+      ORDER BY s.conversation_id, s.from_seq`
   return rows
 }
 
-/** Those of the summaries that are the tenant's, superseded ones included, stale ones not; in no order. By primary key. */
-export async function readSummaries(pool: Pool, viewer: Viewer, ids: readonly string[]): Promise<SeenSummary[]> {
-  const { rows } = await pool.query<SeenSummary>({
-    name: 'read-summaries',
-    text: `
+/** The tenant's summaries among those, superseded ones included, stale ones not; in no order. By primary key. */
+export async function readSummaries(db: Db, viewer: Viewer, ids: readonly string[]): Promise<SeenSummary[]> {
+  const rows = await db.$queryRaw<SeenSummary[]>`
       SELECT ${SUMMARY_COLUMNS}, v.windows
       FROM summary s
-      CROSS JOIN LATERAL (${views('$1', '$2', 'c.id = s.conversation_id')}) v
-      WHERE s.id = ANY ($3::text[]) AND NOT s.stale`,
-    values: [viewer.tenant, viewer.actor, ids],
-  })
+      CROSS JOIN LATERAL (${views(viewer, raw('c.id = s.conversation_id'))}) v
+      WHERE s.id = ANY (${ids}::text[]) AND NOT s.stale`
   return rows
 }

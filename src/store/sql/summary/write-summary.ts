@@ -1,8 +1,7 @@
 // Calls the SQL functions that write summaries and take them back (prisma/functions/write_summary.sql, take_back_summaries.sql). Each keeps this: a
 // conversation's current summaries follow on one another from its oldest turn on, and cover each turn once.
 
-import type { Pool } from 'pg'
-import type { Tx } from '../../db.ts'
+import type { Db, Tx } from '../../db.ts'
 
 type WrittenSummary = {
   tenant: string
@@ -22,30 +21,15 @@ type WrittenSummary = {
   turns: readonly string[]
 }
 
-/** The entry's seq; or why nothing was written: the conversation has moved, or is not there. */
-export async function writeSummary(
-  pool: Pool,
-  summary: WrittenSummary,
-): Promise<{ outcome: 'written'; seq: number } | { outcome: 'moved' | 'missing'; seq: null }> {
-  const { rows } = await pool.query({
-    name: 'write-summary',
-    text: `SELECT outcome, seq FROM write_summary(
-             $1::text, $2::text, $3::text, $4::integer, $5::integer, $6::text, $7::integer, $8::text, $9::text[],
-             $10::text[], $11::text[])`,
-    values: [
-      summary.tenant,
-      summary.conversationId,
-      summary.id,
-      summary.level,
-      summary.to,
-      summary.content,
-      summary.tokens,
-      summary.model,
-      summary.current,
-      summary.replaces,
-      summary.turns,
-    ],
-  })
+type SummaryOutcome = { outcome: 'written'; seq: number } | { outcome: 'moved' | 'missing'; seq: null }
+
+/** The entry's seq; or why nothing was written: the conversation changed since it was read, or does not exist. */
+export async function writeSummary(db: Db, summary: WrittenSummary): Promise<SummaryOutcome> {
+  const rows = await db.$queryRaw<[SummaryOutcome]>`
+    SELECT outcome, seq FROM write_summary(
+      ${summary.tenant}::text, ${summary.conversationId}::text, ${summary.id}::text, ${summary.level}::integer,
+      ${summary.to}::integer, ${summary.content}::text, ${summary.tokens}::integer, ${summary.model}::text,
+      ${summary.current}::text[], ${summary.replaces}::text[], ${summary.turns}::text[])`
   return rows[0]
 }
 

@@ -1,10 +1,12 @@
-// A page of each conversation's transcript, for a whole list of conversations in one statement, read from the index turn_place
-// (conversation_id, root_seq, seq).
+// A page of each conversation's transcript, for any number of conversations in one statement, read from the index
+// turn_place (conversation_id, root_seq, seq). Named statements of pg: a page is what every transcript query reads
+// (`npm run bench -- http`).
 
 import type { Pool } from 'pg'
 import type { Role } from '../../generated/enums.ts'
 import { TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
-import { among, newest, views, visible, type HowMany } from '../visible.ts'
+import { parameter, raw, sql } from '../sql.ts'
+import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../visible.ts'
 
 /** A place in a transcript: that of the first version, then the version. */
 type TurnPlace = { rootSeq: number; seq: number }
@@ -31,9 +33,10 @@ const END = 2_147_483_647
 
 // The CASE is for the planner: of the conditions in it, it would expect next to no turn to be left, hence read and sort
 // whole conversations rather than walk the index until the page is full. Of a CASE it expects every second one.
-const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) => `
+const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) =>
+  sql`
   SELECT t.*
-  FROM (${views('$1', '$2', among('$3', conversationIds))}) v
+  FROM (${views(VIEWER, among(parameter(3), conversationIds))}) v
   CROSS JOIN LATERAL (
     SELECT ${TURN_COLUMNS}
     FROM turn t
@@ -47,8 +50,8 @@ const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) => `
         AND ($13::timestamptz IS NULL OR t.created_at < $13::timestamptz)
         AND ($14::integer IS NULL OR t.seq > $14::integer)
       THEN true ELSE false END
-    ORDER BY t.root_seq ${direction}, t.seq ${direction}
-    LIMIT $4::integer) t`
+    ORDER BY t.root_seq ${raw(direction)}, t.seq ${raw(direction)}
+    LIMIT $4::integer) t`.text
 
 const STATEMENTS = {
   oldest: {
@@ -70,7 +73,7 @@ export async function pageTurns(
 ): Promise<Map<string, TurnRow[]>> {
   const { rows } = await pool.query<unknown[]>({
     rowMode: 'array',
-    ...STATEMENTS[page.from][conversationIds.length === 1 ? 'one' : 'many'],
+    ...STATEMENTS[page.from][howMany(conversationIds)],
     values: [
       viewer.tenant,
       viewer.actor,

@@ -1,0 +1,37 @@
+// The text of open turns so far, from their chunks (primary key). Named statements of pg: a subscriber who joins reads it,
+// and so does each commit (`npm run bench -- fan-out`).
+
+import type { Pool } from 'pg'
+
+/** What the given streaming turns say so far, without a trailing half of a pair. Finished turns have no key. */
+export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly string[]): Promise<Map<string, string>> {
+  const { rows } = await pool.query<{ id: string; text: string }>({
+    name: 'read-text-so-far',
+    text: `SELECT s.turn_id AS id, coalesce(string_agg(c.text, '' ORDER BY c.start), '') AS text
+           FROM stream s
+           JOIN conversation r ON r.id = s.conversation_id AND r.tenant = $1::text
+           LEFT JOIN chunk c ON c.turn_id = s.turn_id
+           WHERE s.turn_id = ANY ($2::text[]) GROUP BY s.turn_id`,
+    values: [tenant, ids],
+  })
+  return new Map(rows.map(({ id, text }) => [id, text]))
+}
+
+/** An open turn's actor, and what it says so far; null for any other turn. */
+export async function readOpenTurn(
+  pool: Pool,
+  tenant: string,
+  id: string,
+): Promise<{ actor: string; text: string } | null> {
+  const { rows } = await pool.query<{ actor: string; text: string }>({
+    name: 'read-open-turn',
+    text: `SELECT t.actor, (SELECT coalesce(string_agg(k.text, '' ORDER BY k.start), '')
+                            FROM chunk k WHERE k.turn_id = t.id) AS text
+           FROM stream s
+           JOIN turn t ON t.id = s.turn_id
+           JOIN conversation c ON c.id = t.conversation_id AND c.tenant = $1::text
+           WHERE s.turn_id = $2::text`,
+    values: [tenant, id],
+  })
+  return rows[0] ?? null
+}

@@ -1,0 +1,36 @@
+// Turns that no summary ever covers: those with an audience, and those that are open or were aborted. A named statement of
+// pg, which reads positional rows: each page of a summarised history needs it (`npm run bench -- context`).
+
+import type { Pool } from 'pg'
+import { raw, sql } from '../sql.ts'
+import { TURN_COLUMNS, turnOf, type TurnRow } from '../turn/turn-columns.ts'
+import { newest, VIEWER, views, visible } from '../visible.ts'
+
+const STATEMENT = sql`
+  SELECT ${TURN_COLUMNS}
+  FROM (${views(VIEWER, raw('c.id = $3::text'))}) v
+  JOIN turn t ON t.conversation_id = v.id
+  WHERE t.root_seq <= $4::integer AND t.root_seq < $5::integer
+    AND (t.audience IS NOT NULL OR t.status <> 'COMMITTED') AND ${visible()} AND ${newest()}
+  ORDER BY t.root_seq DESC LIMIT $6::integer`.text
+
+/**
+ * The newest turns at places up to `through` and before `before` that the viewer sees and no summary covers, wherever
+ * they stand: with an audience, or aborted. Newest first, at most `limit`; through the partial index turn_uncovered.
+ */
+export async function readNeverCoveredTurns(
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  conversationId: string,
+  through: number,
+  before: number,
+  limit: number,
+): Promise<TurnRow[]> {
+  const { rows } = await pool.query<unknown[]>({
+    rowMode: 'array',
+    name: 'read-never-covered-turns',
+    text: STATEMENT,
+    values: [viewer.tenant, viewer.actor, conversationId, through, before, limit],
+  })
+  return rows.map(turnOf)
+}
