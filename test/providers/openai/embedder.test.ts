@@ -269,7 +269,8 @@ describe('trouble', () => {
       /cannot be reached: .*ECONNREFUSED.*\. Check that it runs, and OPENAI_BASE_URL\.$/,
     )
     const waiting = client().embed(['one'])
-    setTimeout(() => void server.start(), 300)
+    // Before the pauses of two retries, a twentieth of 500 and 1,000 ms, are over.
+    setTimeout(() => void server.start(), 15)
     expectVectors(await waiting, ['one'])
   })
 
