@@ -53,7 +53,7 @@ function reasonFor(event: JournalEvent, participant: Participation): InboxReason
  * What the entries change in the participant's list: each reason once, with the time of its newest entry, in the order
  * of their first entries. A list needs to know that something changed, not how often.
  */
-function reasonsFor(events: readonly JournalEvent[], participant: Participation): Map<InboxReason, Date> {
+export function reasonsFor(events: readonly JournalEvent[], participant: Participation): Map<InboxReason, Date> {
   const newest = new Map<InboxReason, Date>()
   for (const event of events) {
     const reason = reasonFor(event, participant)
