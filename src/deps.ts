@@ -31,6 +31,10 @@ import { migrate } from './store/migrate.ts'
 import { createPostgresVectors } from './store/postgres-vectors.ts'
 import { vectorIndexes } from './store/vector-index.ts'
 
+// What createDeps throws, for users of the library.
+export { DataDirInUse } from './store/embedded.ts'
+export { MigrationError } from './store/migrate.ts'
+
 export type World = {
   deps: Deps
   /** Checks of what the server depends on, for /ready. */

@@ -2,10 +2,8 @@
 // server around them. It defines nothing itself.
 
 export { loadConfig, type Config } from './config/config.ts'
-export { createDeps, type DepsConfig, type World } from './deps.ts'
+export { createDeps, DataDirInUse, MigrationError, type DepsConfig, type World } from './deps.ts'
 export * from './errors.ts'
-export { DataDirInUse } from './store/embedded.ts'
-export { MigrationError } from './store/migrate.ts'
 export type { Deps } from './domain/deps.ts'
 export type { Viewer } from './domain/view.ts'
 export {

@@ -14,6 +14,7 @@ import {
   strayGraphQL,
   strayPackages,
   straySql,
+  strayTests,
   withoutHeader,
   wrongDomainOrder,
   wrongLayer,
@@ -174,6 +175,14 @@ describe('the source tree', () => {
 
   it('has names that say something in its tests too', () => {
     expect(emptyNames(tests)).toEqual([])
+  })
+
+  it('has its tests at the paths of the files they test', () => {
+    expect(strayTests(tests, files)).toEqual([])
+    const moved = tree({ 'test/bus/bus.test.ts': '', 'test/bus/redis.lost.test.ts': '', 'test/bus/lost.test.ts': '' })
+    expect(strayTests(moved, tree({ 'src/bus/redis.ts': '', 'src/bus/bus/port.ts': '' }))).toEqual([
+      'test/bus/lost.test.ts',
+    ])
   })
 })
 

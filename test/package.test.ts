@@ -83,7 +83,7 @@ const TSCONFIG = {
 /** Modules that only a worker thread loads. */
 const isThread = (name: string) => /(^|[/-])worker\.js$/.test(name)
 
-describe.runIf(isLong)('the package', () => {
+describe.runIf(isLong)('the package (needs LONG=1)', () => {
   let project: string
   /** Runs a program in the project; what it prints. */
   const inProject = async (program: string, ...args: string[]) =>

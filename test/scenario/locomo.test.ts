@@ -16,7 +16,7 @@ const conversation = existsSync(file)
   ? (JSON.parse(readFileSync(file, 'utf8')) as { speakers: string[]; turns: Said[] })
   : null
 
-describe.runIf(conversation)('a real conversation', () => {
+describe.runIf(conversation)('a real conversation (needs ../shared/locomo)', () => {
   describe.each(backends)('imported on $name', (backend) => {
     const world = useWorld(backend)
     const turns = conversation?.turns ?? []

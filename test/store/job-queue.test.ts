@@ -32,12 +32,10 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     expect(rows).toEqual([{ made: null }])
   })
 
-  it('starts within two seconds, and then gives a job to a worker at once', async () => {
-    const began = performance.now()
+  it('starts, and then gives a job to a worker without waiting for the next look', async () => {
     const done: string[] = []
     const jobs = queue()
     await jobs.work('test', 2, async ({ key }) => void done.push(key))
-    expect(performance.now() - began).toBeLessThan(2_000)
     await jobs.send('test', [A])
     await vi.waitFor(() => expect(done).toEqual(['a']), { timeout: 2_000 })
   })

@@ -6,7 +6,7 @@ import { seedConversation } from '../support/seeded-vectors.ts'
 /** The name of a model may hold anything. */
 const EMBEDDER = { name: `openai:it's "a" model/with:a-long-name-${'x'.repeat(80)}:6`, dimension: 6 }
 
-describe.runIf(backends.length > 1)('the index of vectors', () => {
+describe.runIf(backends.length > 1)('the index of vectors (needs TEST_DATABASE_URL)', () => {
   let opened: Opened
   beforeAll(async () => {
     opened = await backends.at(-1)!.open()

@@ -228,11 +228,13 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
   it('carries the time', async () => {
     const bob = await listen('bob')
-    const { createdAt } = await say('ada')
+    const before = Date.now()
+    await say('ada')
     await bob.reasons()
     const [event] = bob.events
     expect(event).toMatchObject({ conversationId, reason: 'TURN' })
-    expect(Math.abs(event!.at.getTime() - createdAt.getTime())).toBeLessThan(5_000)
+    expect(event!.at.getTime()).toBeGreaterThanOrEqual(before)
+    expect(event!.at.getTime()).toBeLessThanOrEqual(Date.now())
   })
 
   it("is the viewer's own without `as`, and refuses a name that is none", async () => {

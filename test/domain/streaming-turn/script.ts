@@ -1,5 +1,5 @@
 // Scripts of what may happen to a conversation with streaming turns, at random, and playing one on several processes. For
-// interleaving.test.ts.
+// stream.interleaving.test.ts.
 
 import fc from 'fast-check'
 import { expect } from 'vitest'

@@ -1,5 +1,5 @@
 // A reader that takes no more than it was made for, and what must hold of all that it was told. For
-// interleaving.test.ts.
+// stream.interleaving.test.ts.
 
 import { expect } from 'vitest'
 import type { ConversationEvent } from '../../../src/domain/event/event.ts'

@@ -1,7 +1,7 @@
 // The OpenAI client against a server on a real socket that does what servers do: shuffles, limits, hangs, lies, dies.
 // The contract of all embedders is in test/contract/.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../../../src/providers/ports/embedder.ts'
 import type { Patience } from '../../../src/providers/openai/calls.ts'
@@ -18,9 +18,24 @@ import {
 } from '../../support/fake-openai.ts'
 
 const KEY = 'sk-secret-hunter2'
+
+/** The pauses that were taken, in ms. They last a twentieth of that here. */
+const pauses = vi.hoisted((): number[] => [])
+vi.mock('node:timers/promises', async (importOriginal) => {
+  const timers = await importOriginal<typeof import('node:timers/promises')>()
+  return {
+    ...timers,
+    setTimeout: (...[ms = 0, ...rest]: Parameters<typeof timers.setTimeout>) => {
+      pauses.push(ms)
+      return timers.setTimeout(ms / 20, ...rest)
+    },
+  }
+})
+
 let server: FakeOpenAi
 let undo: (() => Promise<void>)[] = []
 afterEach(async () => {
+  pauses.length = 0
   for (const step of undo.splice(0).reverse()) await step()
 })
 
@@ -192,24 +207,27 @@ describe('trouble', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('is waited out as long as the server asks', async () => {
+  it('is waited out as long as the server asks', async ({ onTestFinished }) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-01-01T00:00:00Z') })
+    onTestFinished(() => void vi.useRealTimers())
     server.next(
       fails(429, 'slow down', { 'retry-after': '1' }),
-      fails(429, 'slow down', { 'retry-after': new Date(Date.now() + 2_900).toUTCString() }),
+      fails(429, 'slow down', { 'retry-after': 'Thu, 01 Jan 2026 00:00:02 GMT' }),
     )
-    const began = Date.now()
     await client().embed(['one'])
-    // The date has whole seconds.
-    expect(Date.now() - began).toBeGreaterThan(1_850)
-    expect(Date.now() - began).toBeLessThan(4_000)
+    expect(pauses).toEqual([1_000, 2_000])
   })
 
   it('is waited out for longer each time where it does not say', async () => {
     server.next(fails(500, ''), fails(500, ''))
-    const began = Date.now()
     await client().embed(['one'])
-    expect(Date.now() - began).toBeGreaterThan(1_100)
-    expect(Date.now() - began).toBeLessThan(3_000)
+    const [first, second, ...more] = pauses
+    // Up to a quarter less than 500 and 1,000, by chance.
+    expect(first).toBeGreaterThan(370)
+    expect(first).toBeLessThanOrEqual(500)
+    expect(second).toBeGreaterThan(740)
+    expect(second).toBeLessThanOrEqual(1_000)
+    expect(more).toEqual([])
   })
 
   it.each([
@@ -251,7 +269,8 @@ describe('trouble', () => {
       /cannot be reached: .*ECONNREFUSED.*\. Check that it runs, and OPENAI_BASE_URL\.$/,
     )
     const waiting = client().embed(['one'])
-    setTimeout(() => void server.start(), 300)
+    // Before the pauses of two retries, a twentieth of 500 and 1,000 ms, are over.
+    setTimeout(() => void server.start(), 15)
     expectVectors(await waiting, ['one'])
   })
 
@@ -260,7 +279,6 @@ describe('trouble', () => {
     const [pausing, hanging] = [client(), client()]
     const reason = new Error('enough')
     const abort = new AbortController()
-    const began = Date.now()
     const both = [
       expect(pausing.embed(['one'], abort.signal)).rejects.toBe(reason),
       failureOf(hanging.embed(['one'])),
@@ -270,7 +288,6 @@ describe('trouble', () => {
       void hanging.close()
     }, 100)
     expect((await Promise.all(both))[1].message).toContain('is closed')
-    expect(Date.now() - began).toBeLessThan(1_000)
   })
 })
 

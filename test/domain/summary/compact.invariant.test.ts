@@ -10,11 +10,14 @@ import { DomainError } from '../../../src/errors.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
+import { cases, isLong } from '../../support/long.ts'
 import { useWorld } from '../../support/world.ts'
 
-const CONVERSATIONS = 20
-/** The embedded database is slower: it gets fewer. */
-const OPERATIONS: Record<string, number> = { postgres: 10_000, embedded: 3_000 }
+const CONVERSATIONS = isLong ? 20 : 5
+/** Fewer on the embedded database, which is slower. */
+const OPERATIONS: Record<string, number> = { postgres: cases(10_000), embedded: cases(3_000) }
+/** Each kind of result must occur more often than this, or the run shows little. */
+const OCCURRENCES = isLong ? 50 : 0
 /** At once, in one conversation. */
 const TOGETHER = 5
 const CHECKED_EVERY = 20
@@ -140,7 +143,6 @@ describe.each(backends)('thousands of random operations on $name', (backend) => 
       if (at < 0.4) await new Promise((resolve) => setTimeout(resolve, 3))
     }
     await Promise.all(Array.from({ length: CONVERSATIONS }, (_, n) => live(n + 1)))
-    // It did go through all of that.
-    for (const [what, count] of Object.entries(totals)) expect(count, what).toBeGreaterThan(50)
+    for (const [what, count] of Object.entries(totals)) expect(count, what).toBeGreaterThan(OCCURRENCES)
   }, 180_000)
 })

@@ -1,15 +1,16 @@
-// Streaming against chance: 1,000 random interleavings of deltas, readers early, late and slow, lost messages, crashes,
-// commits, aborts and silence. Joined deltas equal the stored text for every reader. FC_SEED=… repeats a run.
+// Random interleavings of deltas, readers early, late and slow, lost messages, crashes, commits, aborts and silence:
+// 1,000 in the long run, 100 in the short. Joined deltas equal the stored text for every reader. FC_SEED=… repeats a run.
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { backends } from '../../support/backend.ts'
+import { cases } from '../../support/long.ts'
 import { openSite, type Process, type Site } from '../../support/process.ts'
 import { play, step } from './script.ts'
 
 const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31))
-/** One backend gets all cases, the others a tenth. */
-const CASES = 1_000
+/** The last backend runs all cases, the others a tenth. */
+const CASES = cases(1_000)
 
 describe.each(backends.map((backend, n) => ({ ...backend, cases: n === backends.length - 1 ? CASES : CASES / 10 })))(
   'streaming turns at random, on $name',
