@@ -1,172 +1,144 @@
-// Where work waits that follows work: pg-boss on our own pool, in its own schema, so that jobs survive the process and
-// are shared by all of them. A job is done at least once, by whoever comes first; what it does must bear that. One that
-// fails keeps a text that says why, and is tried again. Nothing is made or polled before the first worker starts.
+// The job queue: pg-boss in a schema of its own, shared by all processes, whose jobs survive them. A job runs at least
+// once, so its work must be idempotent. A failed job keeps the reason and is retried. Nothing is created or polled before
+// the first worker starts.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import type PgBoss from 'pg-boss'
 import { ProviderFailed } from '../errors.ts'
+import { createBoss } from './boss.ts'
 import { readRetrying } from './sql/job/read-retrying.ts'
 
-/** What a job is about: a conversation of the tenant, or a user. */
+/** The subject of a job: the id of a conversation or a user, and its tenant. */
 export type Subject = { tenant: string; key: string }
 
 export type JobQueue = {
   /**
-   * Works on the jobs of that name, one at a time in each of `lanes`, from now on. A job whose `handle` rejects is
-   * tried again after 2 to 4 s, then after twice as long each time, up to half an hour; after an hour, about, it is
-   * given up.
-   * @returns what stops it: tells running jobs to stop, and waits for them for up to 5 s
+   * Works on the jobs of a queue, one at a time in each of `lanes`. A job whose `handle` rejects is retried after 2 to
+   * 4 s, then after twice as long each time, up to half an hour; after about an hour it has failed.
+   * @returns a function that aborts running jobs and waits for them for up to 5 s
    */
   work(
     name: string,
     lanes: number,
     handle: (subject: Subject, signal: AbortSignal) => Promise<void>,
   ): Promise<() => Promise<void>>
-  /** Adds a job for each subject, unless one of that name waits already, be it to be tried again. */
+  /** Adds a job for each subject that has none waiting or to be retried in that queue. */
   send(name: string, subjects: readonly Subject[]): Promise<void>
-  /** Tells running jobs to stop, and waits for them for up to 5 s. */
+  /** Aborts running jobs and waits for them for up to 5 s. */
   close(): Promise<void>
 }
 
-/** A failure of a job whose text names nothing that was said, so that it can be shown. */
+/** A failure whose message quotes no content of a conversation, so that it may be shown. */
 export class JobFailed extends Error {}
 
-/** A worker that has nothing to do looks again after so many seconds. Jobs sent by this process are taken at once. */
+/** Polling interval of an idle worker, s. Jobs sent by this process are taken at once. */
 const POLL_SECONDS = 5
-/** A job that runs for longer is taken for lost with its process, and given to the next. */
+/** Time after which a running job counts as lost with its process and runs again, s. */
 const EXPIRE_SECONDS = 300
 const CLOSE_MS = 5_000
-/** Each wait is twice as long as the one before, and up to twice that. Ten waits: the last is 17 to 34 minutes. */
+/** Delays double, plus up to as much at random: ten delays, the last of 17 to 34 minutes. */
 const RETRY = { retryLimit: 10, retryDelay: 2, retryBackoff: true }
-/** Characters of why a job failed. */
+/** Characters kept of the reason for a failure. */
 const REASON = 500
 
-/** Advisory lock under which processes that start together make tables and queues one after the other: "CQJQ". */
+/** Advisory lock ("CQJQ") under which processes that start together create tables and queues in turn. */
 const LOCK = 0x43514a51
 
-/** Makes what all processes share: at once, pg-boss's own statements would lock each other out. */
+/** Creates shared tables and queues in turn: concurrent statements of pg-boss would deadlock. */
 async function inTurn<T>(pool: Pool, make: () => Promise<T>): Promise<T> {
-  // With one connection there is none to hold the lock; the embedded database has one process anyway.
+  // The embedded database has one connection, and only one process.
   if (pool.options.max === 1) return make()
   const client = await pool.connect()
   try {
     await client.query('SELECT pg_advisory_lock($1)', [LOCK])
     return await make()
   } finally {
-    // Not given back but ended: with its session the lock ends.
+    // Ends the session instead of returning the connection: that releases the lock.
     client.release(true)
   }
 }
 
 const keyOf = ({ tenant, key }: Subject) => JSON.stringify([tenant, key])
 
-/** What is kept of why a job failed: of what is not expected only its kind, for its text may quote what was said. */
+/** The reason kept for a failed job. Of an unexpected error only its name and code: its message may quote content. */
 function reasonOf(error: unknown, stopped: boolean): string {
   if (error instanceof ProviderFailed || error instanceof JobFailed) return error.message.slice(0, REASON)
-  if (stopped) return 'The process that did it was stopped.'
+  if (stopped) return 'The process that ran it was stopped.'
   const { name = 'Error', code } = error as { name?: string; code?: unknown }
-  return `Something unexpected (${[name, code].filter((each) => typeof each === 'string').join(' ')}): see the log.`
+  return `Unexpected error (${[name, code].filter((each) => typeof each === 'string').join(' ')}): see the log.`
 }
 
-/** As pg-boss keeps it: without a stack. */
+/** An error without a stack, since pg-boss stores all of it. */
 function kept(reason: string): Error {
   const error = new Error(reason)
   delete error.stack
   return error
 }
 
-/** @param onError told what the queue could not do in the background; it tries again */
+/** Takes jobs of one queue in some lanes; stops when `signal` aborts. */
+type QueueWorker = { ids: readonly string[]; running: ReadonlySet<Promise<void>> }
+
+async function startWorker(
+  boss: PgBoss,
+  name: string,
+  lanes: number,
+  handle: (subject: Subject, signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<QueueWorker> {
+  const ids: string[] = []
+  const running = new Set<Promise<void>>()
+  const take = async (jobs: PgBoss.Job<Subject>[]) => {
+    try {
+      for (const { data } of jobs) {
+        signal.throwIfAborted()
+        const handled = handle(data, signal).finally(() => running.delete(handled))
+        running.add(handled)
+        await handled
+      }
+    } catch (error) {
+      throw kept(reasonOf(error, signal.aborted))
+    } finally {
+      // More jobs may wait: poll again at once, until there is none.
+      for (const id of ids) boss.notifyWorker(id)
+    }
+  }
+  for (let lane = 0; lane < lanes; lane++) {
+    ids.push(await boss.work(name, { pollingIntervalSeconds: POLL_SECONDS, batchSize: 1 }, take))
+  }
+  return { ids, running }
+}
+
+/** Creates a queue, or applies this version's options to an existing one. */
+async function prepareQueue(boss: PgBoss, name: string): Promise<void> {
+  const options = { name, policy: 'short' as const, expireInSeconds: EXPIRE_SECONDS, ...RETRY }
+  await boss.createQueue(name, options)
+  await boss.updateQueue(name, options)
+  if (!(await boss.getQueue(name))) throw new Error(`the queue ${name} could not be created`)
+}
+
+/** @param onError called with errors of the queue's background statements, which are retried */
 export function createJobQueue(pool: Pool, onError: (error: Error) => void): JobQueue {
   const stop = new AbortController()
-  const workers = new Map<string, string[]>()
-  /** Until it has started, whoever starts it is told what went wrong. */
-  let strict = true
-  let started: Promise<PgBoss> | null = null
-
-  /** Statements under way: notes on jobs, for which pg-boss does not wait. */
-  const pending = new Set<Promise<unknown>>()
-
-  function execute(text: string, values?: unknown[]) {
-    const answer = pool.query(text, values)
-    const done = answer
-      .then(
-        () => {},
-        () => {},
-      )
-      .finally(() => pending.delete(done))
-    pending.add(done)
-    return answer
-  }
-
-  async function start(): Promise<PgBoss> {
-    // Not loaded before it is needed: a start is quicker without it.
-    const { default: Boss } = await import('pg-boss')
-    // pg-boss does not wait for the note that a job is done or has failed: were that to reject, it would end the
-    // process. The job then expires, and is done once more. Without `rows` such a note is taken for one that found no
-    // job.
-    const nothing = {} as { rows: unknown[] }
-    const executeSql = (text: string, values?: unknown[]) =>
-      execute(text, values).catch((error: Error) => {
-        if (strict) throw error
-        if (!stop.signal.aborted) onError(error)
-        return nothing
-      })
-    const boss = new Boss({
-      db: { executeSql },
-      schedule: false,
-      maintenanceIntervalSeconds: 120,
-      archiveCompletedAfterSeconds: 3_600,
-      deleteAfterDays: 1,
-    })
-    boss.on('error', (error) => {
-      if (!stop.signal.aborted) onError(error)
-    })
-    await boss.start()
-    strict = false
-    return boss
-  }
+  /** Ids of pg-boss's workers, by queue. */
+  const workers = new Map<string, readonly string[]>()
+  const { get, execute, stop: stopBoss } = createBoss(pool, onError)
 
   return {
     async work(name, lanes, handle) {
       const boss = await inTurn(pool, async () => {
-        const made = await (started ??= start())
-        const options = { name, policy: 'short' as const, expireInSeconds: EXPIRE_SECONDS, ...RETRY }
-        await made.createQueue(name, options)
-        // It may be there from an earlier version.
-        await made.updateQueue(name, options)
-        return made
+        const started = await get()
+        await prepareQueue(started, name)
+        return started
       })
-      if (!(await boss.getQueue(name))) throw new Error(`the queue ${name} could not be made`)
-      const ids: string[] = []
       const halt = new AbortController()
       const signal = AbortSignal.any([stop.signal, halt.signal])
-      const running = new Set<Promise<void>>()
-      const take = async (jobs: PgBoss.Job<Subject>[]) => {
-        try {
-          for (const { data } of jobs) {
-            signal.throwIfAborted()
-            const handled = handle(data, signal).finally(() => running.delete(handled))
-            running.add(handled)
-            await handled
-          }
-        } catch (error) {
-          throw kept(reasonOf(error, signal.aborted))
-        } finally {
-          // Where one job was, more may wait: no pause, then, until there is none.
-          for (const id of ids) boss.notifyWorker(id)
-        }
-      }
-      for (let lane = 0; lane < lanes; lane++) {
-        ids.push(await boss.work(name, { pollingIntervalSeconds: POLL_SECONDS, batchSize: 1 }, take))
-      }
+      const { ids, running } = await startWorker(boss, name, lanes, handle, signal)
       workers.set(name, [...(workers.get(name) ?? []), ...ids])
       return async () => {
         halt.abort()
-        workers.set(
-          name,
-          (workers.get(name) ?? []).filter((id) => !ids.includes(id)),
-        )
+        const others = (workers.get(name) ?? []).filter((id) => !ids.includes(id))
+        workers.set(name, others)
         for (const id of ids) await boss.offWork({ id })
         await Promise.race([Promise.allSettled(running), sleep(CLOSE_MS, undefined, { ref: false })])
       }
@@ -174,8 +146,8 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
     async send(name, subjects) {
       if (stop.signal.aborted || subjects.length === 0) return
       const ids = workers.get(name)
-      if (!ids) throw new Error(`nobody works on ${name}`)
-      const boss = await started!
+      if (!ids) throw new Error(`the queue ${name} has no worker`)
+      const boss = await get()
       const retrying = await readRetrying(pool, name, subjects.map(keyOf))
       for (const { tenant, key } of subjects) {
         const singletonKey = keyOf({ tenant, key })
@@ -186,9 +158,7 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
     },
     async close() {
       stop.abort()
-      const boss = await started?.catch(() => null)
-      await boss?.stop({ graceful: true, timeout: CLOSE_MS }).catch(onError)
-      await Promise.all(pending)
+      await stopBoss(CLOSE_MS)
     },
   }
 }

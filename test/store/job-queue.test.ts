@@ -86,7 +86,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
       return rows[0]
     }
     await jobs.send('test', [A])
-    const texts = ['No such model.', 'Something unexpected (Error 22P02): see the log.', 'It is too late.']
+    const texts = ['No such model.', 'Unexpected error (Error 22P02): see the log.', 'It is too late.']
     for (const [tries, message] of texts.entries()) {
       await vi.waitFor(
         async () => {

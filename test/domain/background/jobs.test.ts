@@ -129,7 +129,7 @@ describe.each(backends)('jobs on $name', (backend) => {
       { timeout: 60_000, interval: 50 },
     )
     expect(failures).toBeGreaterThanOrEqual(4)
-    expect([...errors]).toEqual(['The provider is down.', 'Something unexpected (TypeError): see the log.'])
+    expect([...errors]).toEqual(['The provider is down.', 'Unexpected error (TypeError): see the log.'])
   }, 90_000)
 
   it("leave alone conversations that want no facts, or no summaries, and turns that are nobody's", async () => {
