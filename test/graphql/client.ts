@@ -76,13 +76,18 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
       )
       return appendTurn
     },
-    /** The named statements that are sent to the database for what runs, in order of name: not those of embedding. */
+    /** The statements that a call sends to the database, by name (Prisma's have none), sorted; not those of embedding. */
     async statementsOf(run: () => Promise<unknown>): Promise<string[]> {
       const query = vi.spyOn(world.deps.pool, 'query')
       await run()
-      const names = query.mock.calls.map(([call]) => (call as { name?: string }).name ?? 'unnamed')
+      const calls = query.mock.calls.map(([call]) => call as unknown as { name?: string; text: string })
       query.mockRestore()
-      return names.filter((each) => !/^(embed-|write-vectors$)/.test(each)).sort()
+      const isEmbedding = ({ text }: { text: string }) =>
+        /\b(embedding_cursor|turn_vector|fact_vector|embedder)\b/.test(text)
+      return calls
+        .filter((call) => !isEmbedding(call))
+        .map(({ name }) => name || 'unnamed')
+        .sort()
     },
   }
 }
