@@ -164,7 +164,7 @@ async function gatherWide(
 
 /** The turns whose own words match best, what that was judged by, and the terms that were worth looking for. */
 async function findByWords(
-  { pool, db }: Platform,
+  { pool }: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
   terms: QueryTerms,
@@ -174,7 +174,7 @@ async function findByWords(
   const nothing = { found: [], terms: new Map(), statistics: { texts: 0, holding: [], averageLength: 1 } }
   if (terms.size === 0) return nothing
   const [postings, counted] = await Promise.all([
-    findTerms(db, viewer, conversationIds, [...terms.keys()], MOST_POSTINGS, filter),
+    findTerms(pool, viewer, conversationIds, [...terms.keys()], MOST_POSTINGS, filter),
     countTurns(pool, viewer, conversationIds),
   ])
   const turns = [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, 0)

@@ -132,16 +132,16 @@ export async function recall(deps: RecallDeps, asker: Viewer, input: RecallInput
 }
 
 async function findConversations(
-  { db }: RecallDeps,
+  { pool }: RecallDeps,
   viewer: Viewer,
   scope: (typeof SCOPES)[number],
   conversationId: string | null,
 ): Promise<ScopeConversation[]> {
   if (conversationId !== null && scope !== 'CONVERSATION') {
-    const [known] = await readScope(db, viewer, 'CONVERSATION', conversationId)
+    const [known] = await readScope(pool, viewer, 'CONVERSATION', conversationId)
     if (!known) throw new NotFound('conversation', conversationId)
   }
-  const conversationIds = await readScope(db, viewer, scope, conversationId)
+  const conversationIds = await readScope(pool, viewer, scope, conversationId)
   if (scope === 'CONVERSATION' && conversationIds.length === 0) throw new NotFound('conversation', conversationId!)
   return conversationIds
 }

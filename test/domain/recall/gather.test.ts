@@ -78,7 +78,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
     ]),
   })
   const gatheredFor = async (viewer: Viewer, asked: SearchRequest, whole?: number) => {
-    const conversations = await readScope(world.deps.db, viewer, 'TENANT', null)
+    const conversations = await readScope(world.deps.pool, viewer, 'TENANT', null)
     return weighed(await gather(world.deps, viewer, conversations, asked, whole))
   }
 

@@ -1,11 +1,11 @@
 // The turns that contain a term, for scopes too wide to be read whole: from the index turn_terms, whose terms are salted
-// by their conversation.
+// by their conversation. A statement of pg: its packed values are large (`npm run bench -- recall`).
 
-import type { Db } from '../../db.ts'
+import type { Pool } from 'pg'
 import type { SearchFilter } from '../../vector-search.ts'
-import { sql } from '../sql.ts'
-import { filterOf, matches } from './findable.ts'
-import { newest, views, visible } from '../visible.ts'
+import { raw, sql } from '../sql.ts'
+import { filterParameters, filterValues, matches } from './findable.ts'
+import { newest, VIEWER, views, visible } from '../visible.ts'
 
 /** A committed turn, in its newest visible version, that holds a term. */
 type Posting = {
@@ -22,12 +22,33 @@ type Posting = {
 
 const BYTES = 16
 
+const STATEMENT = sql`
+  WITH v AS MATERIALIZED (
+    SELECT v.*, j.salt, array_position($3::text[], v.id) AS place
+    FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v
+    JOIN journal j ON j.conversation_id = v.id)
+  SELECT q.place::integer AS place, p.packed
+  FROM unnest($4::integer[]) WITH ORDINALITY AS q(term, place)
+  CROSS JOIN LATERAL (
+    SELECT string_agg(int4send(h.place) || int4send(h.root_seq) || int4send(h.seq) || int2send(h.count)
+                      || int2send(h.length), '') AS packed
+    FROM (
+      SELECT v.place, t.root_seq, t.seq,
+             (least(cardinality(array_positions(t.terms, q.term # v.salt)), 16383)
+              * CASE WHEN ${matches(filterParameters(6))} THEN 1 ELSE -1 END)::smallint AS count,
+             least(cardinality(t.terms), 32767)::smallint AS length
+      FROM turn t
+      JOIN v ON v.id = t.conversation_id
+      WHERE t.terms && ARRAY(SELECT DISTINCT q.term # s.salt FROM v s)
+        AND t.status = 'COMMITTED' AND ${visible()} AND ${newest()}
+      LIMIT $5::integer) h) p`.text
+
 /**
  * For each term, the turns of those conversations that hold it and that the viewer sees, in no order, at most `limit`: as many
  * mean that there may be more.
  */
 export async function findTerms(
-  db: Db,
+  pool: Pool,
   viewer: { tenant: string; actor: string },
   conversationIds: readonly string[],
   terms: readonly number[],
@@ -35,26 +56,10 @@ export async function findTerms(
   filter: SearchFilter,
 ): Promise<Posting[][]> {
   // Without a name, so that it is planned for these conversations and terms: a generic plan takes six times as long.
-  const rows = await db.$queryRaw<{ place: number; packed: Uint8Array | null }[]>`
-    WITH v AS MATERIALIZED (
-      SELECT v.*, j.salt, array_position(${conversationIds}::text[], v.id) AS place
-      FROM (${views(viewer, sql`c.id = ANY (${conversationIds}::text[])`)}) v
-      JOIN journal j ON j.conversation_id = v.id)
-    SELECT q.place::integer AS place, p.packed
-    FROM unnest(${terms}::integer[]) WITH ORDINALITY AS q(term, place)
-    CROSS JOIN LATERAL (
-      SELECT string_agg(int4send(h.place) || int4send(h.root_seq) || int4send(h.seq) || int2send(h.count)
-                        || int2send(h.length), '') AS packed
-      FROM (
-        SELECT v.place, t.root_seq, t.seq,
-               (least(cardinality(array_positions(t.terms, q.term # v.salt)), 16383)
-                * CASE WHEN ${matches(filterOf(filter))} THEN 1 ELSE -1 END)::smallint AS count,
-               least(cardinality(t.terms), 32767)::smallint AS length
-        FROM turn t
-        JOIN v ON v.id = t.conversation_id
-        WHERE t.terms && ARRAY(SELECT DISTINCT q.term # s.salt FROM v s)
-          AND t.status = 'COMMITTED' AND ${visible()} AND ${newest()}
-        LIMIT ${limit}::integer) h) p`
+  const { rows } = await pool.query<{ place: number; packed: Buffer | null }>({
+    text: STATEMENT,
+    values: [viewer.tenant, viewer.actor, conversationIds, terms, limit, ...filterValues(filter)],
+  })
   const found: Posting[][] = terms.map(() => [])
   for (const { place, packed } of rows) if (packed) found[place - 1] = unpack(packed, conversationIds)
   return found

@@ -1,7 +1,7 @@
-// The conversations a search goes through. By primary key, or by the indexes conversation_owner and conversation_newest.
+// The conversations that a search covers, by primary key or by the indexes conversation_owner and conversation_newest. A
+// named statement of pg: each recall begins with it, and through Prisma it takes some 0.5 ms more (`npm run bench -- recall`).
 
-import type { Db } from '../../db.ts'
-import { named, raw, sql, type Sql } from '../sql.ts'
+import type { Pool } from 'pg'
 
 export type Scope = 'CONVERSATION' | 'OWNER' | 'TENANT'
 
@@ -13,26 +13,31 @@ export type ScopeConversation = {
   hasFacts: boolean
 }
 
-const inScope = (scope: Scope, viewer: { tenant: string; actor: string }, conversationId: string | null): Sql => {
-  if (scope === 'CONVERSATION') return sql`c.id = ${conversationId}::text`
-  if (scope === 'TENANT') return sql`true`
-  return sql`c.owner = coalesce(
-    (SELECT o.owner FROM conversation o WHERE o.id = ${conversationId}::text AND o.tenant = ${viewer.tenant}::text),
-    ${viewer.actor}::text)`
+const IN_SCOPE: Record<Scope, string> = {
+  CONVERSATION: 'c.id = $2::text AND $3::text IS NOT NULL',
+  OWNER: `c.owner = coalesce(
+    (SELECT o.owner FROM conversation o WHERE o.id = $2::text AND o.tenant = $1::text), $3::text)`,
+  TENANT: '($2::text IS NULL OR true) AND $3::text IS NOT NULL',
 }
 
-const hasFacts = raw('EXISTS (SELECT FROM fact f WHERE f.conversation_id = c.id AND f.superseded_at IS NULL)')
+const ONE_HAS_FACTS = 'EXISTS (SELECT FROM fact f WHERE f.conversation_id = c.id AND f.superseded_at IS NULL)'
+const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
 
 /**
  * Conversations of the tenant, in no order: that one; those of its owner, or of the viewer if none is given; or all.
  */
-export const readScope = (
-  db: Db,
-  viewer: { tenant: string; actor: string },
+export async function readScope(
+  pool: Pool,
+  { tenant, actor }: { tenant: string; actor: string },
   scope: Scope,
   conversationId: string | null,
-): Promise<ScopeConversation[]> =>
-  db.$queryRaw<ScopeConversation[]>`${named(`read-scope-${scope.toLowerCase()}`)}
-    SELECT c.id, j.last_seq AS "lastSeq", ${scope === 'CONVERSATION' ? hasFacts : raw('true')} AS "hasFacts"
-    FROM conversation c JOIN journal j ON j.conversation_id = c.id
-    WHERE c.tenant = ${viewer.tenant}::text AND ${inScope(scope, viewer, conversationId)}`
+): Promise<ScopeConversation[]> {
+  const { rows } = await pool.query<ScopeConversation>({
+    name: `read-scope-${scope.toLowerCase()}`,
+    text: `SELECT c.id, j.last_seq AS "lastSeq", ${HAS_FACTS[scope]} AS "hasFacts"
+           FROM conversation c JOIN journal j ON j.conversation_id = c.id
+           WHERE c.tenant = $1::text AND ${IN_SCOPE[scope]}`,
+    values: [tenant, conversationId, actor],
+  })
+  return rows
+}
