@@ -68,6 +68,7 @@ export async function createConversation(
   }
   const policy = policyColumns(deps, given.compaction)
   const created = newId('conversation')
+  const createdAt = new Date()
   const { tenant } = viewer
   const owner = given.owner ?? viewer.actor
   const isNew = await withTransaction(deps.db, async (tx, afterCommit) => {
@@ -84,13 +85,16 @@ export async function createConversation(
           metadata: (given.metadata ?? {}) as Prisma.InputJsonObject,
           factExtraction: given.factExtraction ?? false,
           ...policy,
+          createdAt,
         },
       ],
       skipDuplicates: true,
     })
     if (count === 0) return false
     const last = participants.length
-    await tx.journal.create({ data: { conversationId: created, tenant, lastSeq: last, salt: saltOf(tenant, owner) } })
+    await tx.journal.create({
+      data: { conversationId: created, tenant, lastSeq: last, salt: saltOf(tenant, owner), updatedAt: createdAt },
+    })
     await tx.participant.createMany({
       data: participants.map(({ actor, kind, displayName, history }, index) => ({
         conversationId: created,
