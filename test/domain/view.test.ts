@@ -25,7 +25,7 @@ import {
 import { visible } from '../../src/store/sql/visible.ts'
 import { backends } from '../support/backend.ts'
 import { createConversationOracle, type ConversationOracle } from '../support/conversation-oracle.ts'
-import { cases } from '../support/long.ts'
+import { casesOf } from '../support/long.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 
 describe('windows', () => {
@@ -173,7 +173,7 @@ describe.each(backends)('views on $name', (backend) => {
           expect(rows.map(({ seen }) => seen)).toEqual(turns.map((turn) => sees(view, turn)))
         },
       ),
-      { numRuns: cases(150) },
+      { numRuns: casesOf(150) },
     )
   })
 
@@ -192,10 +192,10 @@ describe.each(backends)('views on $name', (backend) => {
         met.superseded += oracle.turns.filter(oracle.isSuperseded).length
         met.hidden += ACTORS.filter((who) => oracle.page(who, true).length < oracle.turns.length).length
       }),
-      { numRuns: cases(40) },
+      { numRuns: casesOf(40) },
     )
     // The conversations were not dull ones.
-    for (const [what, times] of Object.entries(met)) expect(times, what).toBeGreaterThanOrEqual(cases(20))
+    for (const [what, times] of Object.entries(met)) expect(times, what).toBeGreaterThanOrEqual(casesOf(20))
   }, 120_000)
 
   /** Does the same to the conversation and to the oracle; what cannot be done now is left out. */

@@ -4,4 +4,4 @@
 export const isLong = process.env.LONG === '1'
 
 /** How many cases of a long property to run: all of them in the long run, else a tenth. */
-export const cases = (full: number): number => (isLong ? full : Math.ceil(full / 10))
+export const casesOf = (full: number): number => (isLong ? full : Math.ceil(full / 10))

@@ -3,9 +3,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BudgetTooSmall, InvalidInput } from '../../../src/errors.ts'
+import { casesOf } from '../../support/long.ts'
 import { cases, contextOf, faults } from './cases.ts'
 
-const RUNS = { numRuns: 2_000 }
+const RUNS = { numRuns: casesOf(2_000) }
 
 describe('a context of any space', () => {
   it('keeps the budget in each rendering, pairs tools, keeps instructions and the newest turn, tells all', async () => {
@@ -27,7 +28,7 @@ describe('a context of any space', () => {
       fc.asyncProperty(cases, async (given) => {
         expect(JSON.stringify(await contextOf(given))).toBe(JSON.stringify(await contextOf(structuredClone(given))))
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(200) },
     )
   }, 60_000)
 
@@ -50,7 +51,7 @@ describe('a context of any space', () => {
         const less = await contextOf({ material, asked: { ...given.asked, tokenBudget: error.required - 1 } })
         expect(less).toBeInstanceOf(BudgetTooSmall)
       }),
-      { numRuns: 300 },
+      { numRuns: casesOf(300) },
     )
     expect(tooSmall).toBeGreaterThan(100)
   }, 60_000)
@@ -67,7 +68,7 @@ describe('a context of any space', () => {
         else if (context instanceof Error) throw context
         else expect(context.messages.length).toBeLessThanOrEqual(1)
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(200) },
     )
     expect([...kinds].sort()).toEqual(['maxChars', 'maxMessages'])
   }, 60_000)

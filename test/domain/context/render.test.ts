@@ -11,6 +11,7 @@ import { piecesOf, render, type Rendered } from '../../../src/domain/context/ren
 import { openAiName } from '../../../src/domain/context/render/openai.ts'
 import type { Message } from '../../../src/domain/context/message.ts'
 import type { ContentPart } from '../../../src/domain/turn/content.ts'
+import { casesOf } from '../../support/long.ts'
 import { cases, contextOf } from './cases.ts'
 
 let seq = 0
@@ -62,7 +63,7 @@ describe('what is rendered', () => {
           expect(modelMessageSchema.safeParse(message).error, JSON.stringify(message)).toBeUndefined()
         }
       }),
-      { numRuns: 500 },
+      { numRuns: casesOf(500) },
     )
   }, 60_000)
 
@@ -85,7 +86,7 @@ describe('what is rendered', () => {
         }
         for (const { text } of system) expect(text.trim()).not.toBe('')
       }),
-      { numRuns: 500 },
+      { numRuns: casesOf(500) },
     )
   }, 60_000)
 

@@ -10,12 +10,12 @@ import { DomainError } from '../../../src/errors.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
-import { cases, isLong } from '../../support/long.ts'
+import { casesOf, isLong } from '../../support/long.ts'
 import { useWorld } from '../../support/world.ts'
 
 const CONVERSATIONS = isLong ? 20 : 5
 /** Fewer on the embedded database, which is slower. */
-const OPERATIONS: Record<string, number> = { postgres: cases(10_000), embedded: cases(3_000) }
+const OPERATIONS: Record<string, number> = { postgres: casesOf(10_000), embedded: casesOf(3_000) }
 /** Each kind of result must occur more often than this, or the run shows little. */
 const OCCURRENCES = isLong ? 50 : 0
 /** At once, in one conversation. */

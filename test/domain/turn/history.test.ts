@@ -9,7 +9,7 @@ import { history, pageOfTurns, turnCursor, type TurnsArgs } from '../../../src/d
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
-import { cases } from '../../support/long.ts'
+import { casesOf } from '../../support/long.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
@@ -89,7 +89,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
             }
           }
         }),
-        { numRuns: cases(30) },
+        { numRuns: casesOf(30) },
       )
     }, 60_000)
 
