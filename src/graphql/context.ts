@@ -184,7 +184,7 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
   description:
     'Of which conversation to build a context, for whom, and how large. What is left out here is not in the context.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation.' }),
+    conversationId: t.id({ required: true, description: 'Id of the conversation to build a context of.' }),
     tokenBudget: t.int({
       required: true,
       description: 'Tokens that the messages may take in any rendering: 1 to 2,000,000.',

@@ -101,7 +101,7 @@ builder.mutationField('retractFact', (t) =>
 const ExtractFactsInput = builder.inputType('ExtractFactsInput', {
   description: 'Which conversation is read for facts, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation.' }),
+    conversationId: t.id({ required: true, description: 'Id of the conversation to read for facts.' }),
     through: t.id({ description: 'The last turn to read; the newest one when left out.' }),
   }),
 })

@@ -123,7 +123,7 @@ builder.objectFields('Conversation', (t) => ({
 const SummarizeInput = builder.inputType('SummarizeInput', {
   description: 'What is to be summarised.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation.' }),
+    conversationId: t.id({ required: true, description: 'Id of the conversation to summarise.' }),
     through: t.id({ description: 'The last turn that a summary is to stand for; the newest one when left out.' }),
   }),
 })
@@ -166,7 +166,7 @@ const Compaction = builder
 const CompactInput = builder.inputType('CompactInput', {
   description: 'Which conversation is to be compacted, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation.' }),
+    conversationId: t.id({ required: true, description: 'Id of the conversation to compact.' }),
     policy: t.field({
       type: CompactionPolicyInput,
       description:
