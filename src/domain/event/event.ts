@@ -172,8 +172,8 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
 }
 
 /**
- * Reads up to `limit` entries after `after`, as events. `last` is the seq of the last entry read, or `after` if there was
- * none. `complete` means that fewer than `limit` entries were left.
+ * Reads up to `limit` entries after `after`, as events. `last` is the seq of the last entry read, or `after` for an
+ * empty page. `complete` means that fewer than `limit` entries were left.
  */
 export async function readEvents(
   { pool }: Pick<Platform, 'pool'>,

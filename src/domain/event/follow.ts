@@ -127,7 +127,7 @@ async function readPage(run: ReaderRun): ReturnType<ReaderSource['read']> {
   }
 }
 
-/** Pushes the next page of the journal. False if it is empty: the conversation is being deleted, as the feed will emit. */
+/** Pushes the next page of the journal. False if it is empty: the conversation is being deleted. */
 async function pushPage(run: ReaderRun): Promise<boolean> {
   const { feed, state, follower } = run
   const { events, last } = await readPage(run)

@@ -1,5 +1,5 @@
-// The inbox: notifies an actor of changes in its list of conversations, with the reason. Live only. Each process has one
-// bus subscription per tenant, and reads the changes of 20 ms together, for all of its inboxes.
+// The inbox: notifies an actor of changes in its list of conversations, with the reason. Live only. A process has one
+// bus subscription per tenant, and reads the changes of 20 ms together, for all inboxes of the tenant.
 
 import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'

@@ -1,5 +1,5 @@
-// Subscribes to a conversation: its events after a cursor, first from the journal, then live. `readInto` writes them to a
-// sink; `readEventsOf` returns an iterable.
+// Subscribes to a conversation: its events after a cursor, first from the journal, then live. `readInto` writes them to
+// a sink; `readEventsOf` returns an iterable.
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
@@ -16,7 +16,7 @@ const subscription = z.object({ conversationId: id('conversation'), after: count
 export type Subscription = z.input<typeof subscription>
 
 /**
- * Writes the conversation's events after `after` to the sink, then live events; without `after`, only events from now on.
+ * Writes the conversation's events after `after` to the sink, then live events; without `after`, only live events.
  * Returns a function that stops the reader.
  * @throws InvalidInput when `after` is beyond the journal's head. @throws NotFound
  */
