@@ -1,6 +1,6 @@
 // The events of a conversation, and their visibility. Journal events carry the seq of their entry and arrive in that
 // order, without gaps; ephemeral events have no seq and are not stored. An event shows the current state of the objects
-// it names. All readers in a process share an event object: `tell` makes the copy that one view receives.
+// it names. The readers of a process share event objects; `tell` makes the copy that one view receives.
 
 import type { PresenceState } from '../presence-state.ts'
 import type { Platform } from '../platform.ts'

@@ -144,7 +144,7 @@ const withTurn = (open: ReadonlyMap<string, OpenTurn>, changed: OpenTurn) => new
 
 const byActor = (participants: readonly ParticipantRow[]) => new Map(participants.map((each) => [each.actor, each]))
 
-/** The input that a delta needs first: the entry that opens its turn, the text before it, or null for neither. */
+/** The data to read before a delta is applied: the entry that opens its turn, or the text before it. Null for neither. */
 export function missingFor(state: FeedState, delta: { turnId: string; start: number }): 'entries' | 'text' | null {
   const current = state.open.get(delta.turnId)
   if (!current) return 'entries'

@@ -6,7 +6,7 @@ import type { ConversationMessage } from '../publisher.ts'
 /** Resolves once the feed has emitted entry `seq`. */
 type ReachTask = { type: 'reach'; seq: number; resolve(): void }
 
-/** 'check' reads the entries and texts of which the bus may have lost the messages. */
+/** 'check' reads entries and texts whose bus messages may have been lost. */
 export type FeedTask = ConversationMessage | { type: 'check' } | ReachTask
 
 export type FeedTasks = {

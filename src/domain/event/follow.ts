@@ -57,7 +57,7 @@ type ReaderRun = {
   resume: (() => void) | null
 }
 
-/** Starts a reader after entry `after`. The result stops it. */
+/** Starts a reader after entry `after`. Returns a function that stops it. */
 export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, after: number, sink: Sink): () => void {
   const run: ReaderRun = {
     feed,

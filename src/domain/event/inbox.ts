@@ -18,7 +18,7 @@ type InboxListener = { actor: string; notify(conversationId: string, reason: Inb
 
 /** Milliseconds for which messages are collected before their entries are read. */
 const GATHER_MS = 20
-/** Maximum number of entries read per conversation, the newest. Skipping older ones of the same 20 ms loses little. */
+/** Maximum number of entries read per conversation, the newest. Older ones of the same 20 ms rarely add a reason. */
 const PAGE = 500
 /** Maximum number of events buffered per consumer; the oldest are dropped, since a list needs only the newest. */
 const BUFFER = 1_000

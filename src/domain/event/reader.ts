@@ -35,7 +35,7 @@ export async function readInto(
     if (after != null && after > last) {
       throw InvalidInput.at('after', `is ${after}, but the newest entry of the conversation is ${last}`)
     }
-    // The feed may be behind the entries that the client has seen elsewhere.
+    // The feed may be behind entries that the client has already seen.
     await feed.reach(last)
   } catch (error) {
     deps.feeds.release(feed)
@@ -54,7 +54,7 @@ const sourceOf = (deps: EventDeps, feed: Feed): ReaderSource => ({
   release: () => deps.feeds.release(feed),
 })
 
-/** Buffered events of an iterable at which its reader leaves the feed until they are consumed. */
+/** Number of buffered events at which the reader leaves the feed until they are consumed. */
 const BUFFER = 256
 
 /**

@@ -7,7 +7,7 @@ type Pace = {
   /** Number of entries of all journals that are read, and that remain. */
   done: number
   remaining: number
-  /** Entries read per second in the last 30 s; 0 when none remain, or none were read. */
+  /** Entries read per second over `WINDOW_MS`; 0 when none remain, or none were read. */
   perSecond: number
   /** Seconds left at that rate; 0 when none remain, null when the rate is 0. */
   etaSeconds: number | null

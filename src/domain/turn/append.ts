@@ -132,12 +132,12 @@ async function append(
     if (turn) earlier.set(id, turn)
   }
   return rows.map(
-    ({ id, seq, createdAt, place }) => earlier.get(id) ?? written(conversationId, turns[place]!, seq, createdAt),
+    ({ id, seq, createdAt, place }) => earlier.get(id) ?? toTurn(conversationId, turns[place]!, seq, createdAt),
   )
 }
 
 /** The turn of a row that was just written. */
-function written(conversationId: string, turn: AppendedTurn, seq: number, createdAt: Date): Turn {
+function toTurn(conversationId: string, turn: AppendedTurn, seq: number, createdAt: Date): Turn {
   return {
     id: turn.id,
     conversationId,
@@ -202,14 +202,14 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   const parsed = parse(z.object({ turns: z.array(turnInput) }), { turns }).turns
   const rows: AppendedTurn[] = []
   /** The actors who may answer the tool calls made earlier in the batch, by call; null for every actor. */
-  const called = new Map<string, string[] | null>()
+  const answerers = new Map<string, string[] | null>()
   const keys = new Set<string>()
   for (const [index, turn] of parsed.entries()) {
     const content = await contentGiven(deps, turn, `turns.${index}`)
     const row = toRow(viewer, turn, 'COMMITTED', content)
-    const answerable = (call: string) => called.has(call) && (called.get(call)?.includes(row.actor) ?? true)
+    const answerable = (call: string) => answerers.has(call) && (answerers.get(call)?.includes(row.actor) ?? true)
     row.answers = content.answers.filter((call) => !answerable(call))
-    for (const call of content.calls) if (called.get(call) !== null) called.set(call, row.audience ?? null)
+    for (const call of content.calls) if (answerers.get(call) !== null) answerers.set(call, row.audience ?? null)
     const key = row.clientId == null ? null : `${row.actor}\0${row.clientId}`
     if (key !== null && keys.has(key)) {
       throw InvalidInput.at(`turns.${index}.clientId`, 'occurs twice in the batch')

@@ -53,7 +53,7 @@ export async function pageOfTurns(
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(turnFilter, args.filter ?? {})
   const includeSuperseded = args.includeSuperseded ?? false
-  // With one version per turn listed, the cursor applies to all versions of its turn.
+  // If superseded versions are not listed, a cursor applies to all versions of its turn.
   const edge = (position: Position, seq: number) => (includeSuperseded ? position : { ...position, seq })
   const turns = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: page.size + 1,

@@ -1,4 +1,4 @@
-// Edits and regenerations: supersedeTurn writes a newer version with the root seq of the newest one, which is kept. An
+// Edits and regenerations: supersedeTurn adds a version to a turn and keeps the older ones; all share the root seq. An
 // edit is one journal entry and keeps the audience, so that the same actors see every version.
 
 import { z } from 'zod'
@@ -33,7 +33,7 @@ export type WrittenEdit = {
 }
 
 /**
- * Retracts everything derived from the older version, in the transaction that wrote the newer one and under the
+ * Invalidates everything derived from the older version, in the transaction that wrote the newer one and under the
  * conversation's lock. Returns the ids of the facts that it superseded. Injected by src/deps.ts, because this folder
  * must not import domain/erasure.
  */
@@ -65,16 +65,16 @@ async function lockConversationOf(tx: Tx, tenant: string, turnId: string): Promi
 }
 
 /** The id of the turn that an earlier call with this clientId wrote, or null. @throws Conflict for different content */
-async function findTwin(tx: Tx, { conversationId }: Locked, edit: Edit): Promise<string | null> {
+async function findByClientId(tx: Tx, { conversationId }: Locked, edit: Edit): Promise<string | null> {
   const { clientId } = edit.turn
   if (clientId == null) return null
-  const twin = await tx.turn.findFirst({ where: { conversationId, actor: edit.actor, clientId } })
-  if (twin && twin.clientHash !== edit.clientHash) {
+  const existing = await tx.turn.findFirst({ where: { conversationId, actor: edit.actor, clientId } })
+  if (existing && existing.clientHash !== edit.clientHash) {
     throw new Conflict(
       `clientId ${JSON.stringify(clientId)} was already used for a turn with different content. Use another clientId.`,
     )
   }
-  return twin?.id ?? null
+  return existing?.id ?? null
 }
 
 type Older = OlderVersion & { rootSeq: number; tokenCount: number; pinned: boolean }
@@ -165,7 +165,7 @@ async function writeVersion(
   return { id: newer, seq }
 }
 
-/** Retracts the older version's derivatives. Returns the seq of the FACTS_CHANGED entry, or null if no fact changed. */
+/** Invalidates the older version's derivatives. Returns the seq of the FACTS_CHANGED entry, or null if no fact changed. */
 async function takeBack(
   { takeBackEdit }: SupersedeDeps,
   tx: Tx,
@@ -197,8 +197,8 @@ export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: 
 
   const written = await withTransaction(deps.db, async (tx, afterCommit) => {
     const locked = await lockConversationOf(tx, viewer.tenant, turnId)
-    const twin = await findTwin(tx, locked, edit)
-    if (twin !== null) return twin
+    const existing = await findByClientId(tx, locked, edit)
+    if (existing !== null) return existing
     const older = await readOlder(tx, turnId)
     await checkEdit(tx, locked, older, edit)
     const { id: newer, seq } = await writeVersion(tx, locked, older, edit)
