@@ -1,11 +1,11 @@
-// Starts a module of this package in a worker thread: compiled in dist/, or as TypeScript under tsx and vitest.
+// Starts a module of this package in a worker thread: the compiled module in dist/, or TypeScript under tsx and vitest.
 
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
 /**
- * `new Worker` for a module named by the file: URL of its source (`new URL('./worker.ts', import.meta.url)`).
+ * Creates a Worker for the module with the given source URL (`new URL('./worker.ts', import.meta.url)`).
  *
- * Node 20 does not pass tsx's hooks on to threads (privatenumber/tsx#354), so a TypeScript thread registers them first.
+ * Node 20 does not pass tsx's hooks to threads (privatenumber/tsx#354), so a TypeScript thread registers them first.
  */
 export function startThread(source: URL, options: WorkerOptions = {}): Worker {
   const isCompiled = import.meta.url.endsWith('.js')

@@ -1,28 +1,26 @@
-// Turns pushed values into an async iterable. The buffer is bounded: when it is full, either the producer learns that it
-// must wait, or the oldest value is dropped. Values come out in the order they were pushed, each once.
+// Converts pushed values into an async iterable. When the buffer is full, either `push` returns false and the producer
+// waits, or the oldest value is dropped. Each value is delivered at most once, in the order of the pushes.
 
 export type PushIterator<T> = {
-  /** Adds a value. Returns false once `limit` values wait: a producer that must not lose any waits for `drained`. */
+  /** Adds a value. Returns false once `limit` values are buffered: the producer should then wait for `drained`. */
   push(value: T): boolean
-  /** Resolves when no value waits, or when the iteration has ended. */
+  /** Resolves when the buffer is empty or the iteration has ended. */
   drained(): Promise<void>
-  /**
-   * Ends the iteration after the values that wait; with an error, by throwing it. Only the first call has an effect.
-   */
+  /** Ends the iteration after the buffered values, by throwing `error` if given. Later calls have no effect. */
   end(error?: unknown): void
-  /** The values, for one consumer. Ending the iteration drops the values that wait and calls `stop`. */
+  /** The values, for one consumer. Ending the iteration drops the buffered values and calls `stop`. */
   iterate(stop: () => void): AsyncIterableIterator<T>
 }
 
 type Pending<T> = { resolve(result: IteratorResult<T>): void; reject(error: unknown): void }
 
 /**
- * @param limit number of values that may wait for the consumer
- * @param whenFull 'report' keeps every value; 'drop-oldest' never holds more than `limit`
+ * @param limit buffered values at which the buffer is full
+ * @param whenFull 'report' keeps every value, even above `limit`; 'drop-oldest' buffers at most `limit`
  */
 export function createPushIterator<T>(limit: number, whenFull: 'report' | 'drop-oldest' = 'report'): PushIterator<T> {
-  const waiting: T[] = []
-  /** Calls of `next` that wait for a value. Never any while values wait. */
+  const buffered: T[] = []
+  /** Calls of `next` that wait for a value. Empty while values are buffered. */
   const pending: Pending<T>[] = []
   let ended = false
   let failure: unknown
@@ -47,9 +45,9 @@ export function createPushIterator<T>(limit: number, whenFull: 'report' | 'drop-
 
   function next(): Promise<IteratorResult<T>> {
     return new Promise((resolve, reject) => {
-      if (waiting.length === 0) return ended ? finish({ resolve, reject }) : void pending.push({ resolve, reject })
-      resolve({ done: false, value: waiting.shift()! })
-      if (waiting.length === 0 && drained.length > 0) settleDrained()
+      if (buffered.length === 0) return ended ? finish({ resolve, reject }) : void pending.push({ resolve, reject })
+      resolve({ done: false, value: buffered.shift()! })
+      if (buffered.length === 0 && drained.length > 0) settleDrained()
     })
   }
 
@@ -60,13 +58,13 @@ export function createPushIterator<T>(limit: number, whenFull: 'report' | 'drop-
         pending.shift()!.resolve({ done: false, value })
         return true
       }
-      if (whenFull === 'drop-oldest' && waiting.length >= limit) waiting.shift()
-      waiting.push(value)
-      return waiting.length < limit
+      if (whenFull === 'drop-oldest' && buffered.length >= limit) buffered.shift()
+      buffered.push(value)
+      return buffered.length < limit
     },
     drained: () =>
       new Promise((resolve) => {
-        if (ended || waiting.length === 0) resolve()
+        if (ended || buffered.length === 0) resolve()
         else drained.push(resolve)
       }),
     end,
@@ -76,7 +74,7 @@ export function createPushIterator<T>(limit: number, whenFull: 'report' | 'drop-
         async return() {
           stop()
           end()
-          waiting.length = 0
+          buffered.length = 0
           return { done: true, value: undefined }
         },
         [Symbol.asyncIterator]: () => iterator,

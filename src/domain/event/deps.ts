@@ -1,4 +1,4 @@
-// What subscribing to a conversation needs.
+// Dependencies of a subscription to a conversation.
 
 import type { Platform } from '../platform.ts'
 import type { Feeds } from './feed.ts'

@@ -1,6 +1,6 @@
-// The events of a conversation and who is told of them. Journal events carry the seq of their entry and come in its
-// order, without holes; ephemeral events carry none and are not stored. An event shows the present state of the objects it
-// names. Events are shared by all readers of a process: `tell` makes what one view is told of an event.
+// The events of a conversation, and their visibility. Journal events carry the seq of their entry and arrive in that
+// order, without gaps; ephemeral events have no seq and are not stored. An event shows the current state of the objects
+// it names. The readers of a process share event objects; `tell` makes the copy that one view receives.
 
 import type { PresenceState } from '../presence-state.ts'
 import type { Platform } from '../platform.ts'
@@ -26,9 +26,9 @@ export type ParticipantEvent = Common & {
   participant: Participant
 }
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
-/** It may have been replaced by now. */
+/** The summary may have been replaced since. */
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
-/** Each as it is now; only those that the reader sees are told. */
+/** The current state of each fact. `tell` removes the facts that are not in view. */
 export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: PlacedFact[] }
 export type JournalEvent =
   | TurnEvent
@@ -38,7 +38,7 @@ export type JournalEvent =
   | SummaryWritten
   | FactsChanged
 
-/** Text of an open turn: UTF-16 offsets [start, end). `of` is the turn, to tell who sees it. */
+/** Text of an open turn: UTF-16 offsets [start, end). `of` is the turn, which decides who sees the text. */
 export type TurnDelta = Common & {
   type: 'TurnDelta'
   seq: null
@@ -55,22 +55,22 @@ export type PresenceChanged = Common & {
   participant: Participant
   state: PresenceState
 }
-/** The last one; the stream completes. */
+/** The last event: the stream then completes. */
 export type ConversationDeleted = Common & { type: 'ConversationDeleted'; seq: null }
-/** Entries up to `resumeAfter` were skipped: read history, go on from there. */
+/** Entries up to `resumeAfter` were skipped: read history, then resume after that seq. */
 export type Gap = Common & { type: 'Gap'; seq: null; resumeAfter: number }
-type PassingEvent = TurnDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
+type EphemeralEvent = TurnDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
 
-export type ConversationEvent = JournalEvent | PassingEvent
+export type ConversationEvent = JournalEvent | EphemeralEvent
 
-/** `turn` is null where the view does not contain the version directly before `by`: see getPreviousVersions. */
+/** `turn` is null when the view does not contain the version directly before `by`: see getPreviousVersions. */
 export type ToldSuperseded = Omit<TurnSuperseded, 'turn'> & { turn: TurnRow | null }
 export type ToldSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<SummaryRow, 'newestSeq' | 'turns'> }
-/** `factIds` are the facts in view, as they were placed when the event was read. */
+/** `factIds` are the facts that were in view when the event was read. */
 export type ToldFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
 export type ToldDelta = Omit<TurnDelta, 'of'>
 
-/** An event as a view is told of it: only what the view contains, and nothing that decides what it contains. */
+/** An event as one view receives it: only objects in view, without the fields that decide visibility. */
 export type ToldEvent =
   | TurnEvent
   | ParticipantEvent
@@ -84,11 +84,11 @@ export type ToldEvent =
   | ToldFacts
   | ToldDelta
 
-/** Whether a reader with that view is told the text of a turn that is being written. */
-export const isToldText = (view: View, turn: Placed) => isOpenAt(view.windows, Infinity) && sees(view, turn)
+/** Whether a reader with that view receives the text of an open turn. */
+export const isTextVisible = (view: View, turn: Placed) => isOpenAt(view.windows, Infinity) && sees(view, turn)
 
-/** Whether a reader with that view is told. Passing events only reach those who are in the conversation's present. */
-export function isTold(view: View, event: ConversationEvent): boolean {
+/** Whether a reader with that view receives the event. Ephemeral events need a view that is open now. */
+export function isVisible(view: View, event: ConversationEvent): boolean {
   switch (event.type) {
     case 'TurnAppended':
     case 'TurnOpened':
@@ -106,7 +106,7 @@ export function isTold(view: View, event: ConversationEvent): boolean {
     case 'FactsChanged':
       return isOpenAt(view.windows, event.seq) && event.facts.some((fact) => sees(view, fact))
     case 'TurnDelta':
-      return isToldText(view, event.of)
+      return isTextVisible(view, event.of)
     case 'ParticipantRead':
     case 'PresenceChanged':
       return isOpenAt(view.windows, Infinity)
@@ -116,7 +116,7 @@ export function isTold(view: View, event: ConversationEvent): boolean {
   }
 }
 
-/** What a view is told of an event that `isTold` of. Equal for all views of one class. */
+/** The event as the view receives it; requires `isVisible`. Views of one class get equal results. */
 export function tell(view: View, event: ConversationEvent): ToldEvent {
   switch (event.type) {
     case 'TurnSuperseded':
@@ -126,12 +126,12 @@ export function tell(view: View, event: ConversationEvent): ToldEvent {
       return { ...event, summary }
     }
     case 'FactsChanged': {
-      const { facts, ...told } = event
-      return { ...told, factIds: facts.filter((fact) => sees(view, fact)).map(({ id }) => id) }
+      const { facts, ...rest } = event
+      return { ...rest, factIds: facts.filter((fact) => sees(view, fact)).map(({ id }) => id) }
     }
     case 'TurnDelta': {
-      const { of, ...told } = event
-      return told
+      const { of, ...rest } = event
+      return rest
     }
     default:
       return event
@@ -172,8 +172,8 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
 }
 
 /**
- * The conversation's next entries after `after`, at most `limit`, as events. `last` is the seq of the last entry read: `after`
- * itself when there is none.
+ * Reads up to `limit` entries after `after`, as events. `last` is the seq of the last entry read, or `after` for an
+ * empty page. `complete` means that fewer than `limit` entries were left.
  */
 export async function readEvents(
   { pool }: Pick<Platform, 'pool'>,

@@ -1,6 +1,6 @@
-// The state of a conversation's feed, and the events that each input leads to. Pure: feed.ts reads and emits.
-// One input is one moment. A follower that leaves the feed during an event notes the texts of `open` as told, so no text
-// in it may be ahead of the events: hence one entry, or the text of one turn, at a time.
+// The reducer of a conversation's feed: the next state and the events to emit. Pure: feed.ts reads and emits.
+// A follower that leaves the feed during an event records the texts in `open` as received, so none may be ahead of the
+// emitted events. An input is therefore one entry, or the text of one turn.
 
 import type { ParticipantRow } from '../../store/sql/participant/read-participants.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
@@ -9,16 +9,16 @@ import type { PresenceState } from '../presence-state.ts'
 import { OPEN_VIEW, type View } from '../view.ts'
 import type { ConversationEvent, JournalEvent, TurnEvent } from './event.ts'
 
-/** An open turn, and the text of it that the feed has emitted. */
+/** An open turn, and the part of its text that the feed has emitted. */
 export type OpenTurn = { readonly turn: TurnRow; readonly text: string }
 
 export type FeedState = {
   readonly conversationId: string
-  /** Seq of the newest entry that was emitted. */
+  /** Seq of the newest emitted entry. */
   readonly head: number
   /** The open turns by id, in the order they were opened. */
   readonly open: ReadonlyMap<string, OpenTurn>
-  /** Everyone who is or was a participant, by actor. */
+  /** Present and former participants, by actor. */
   readonly participants: ReadonlyMap<string, ParticipantRow>
   readonly deleted: boolean
 }
@@ -26,11 +26,11 @@ export type FeedState = {
 export type FeedInput =
   /** The next entry of the journal. */
   | { type: 'entry'; event: JournalEvent; at: Date }
-  /** A page of the journal ended with this entry, which may have led to no event. */
+  /** The last entry of a journal page, which may have produced no event. */
   | { type: 'pageEnd'; seq: number }
-  /** Text from `start` on, as the bus delivers it: perhaps twice, perhaps with text missing before it. */
+  /** Text from `start`, as the bus delivers it: it may be repeated, or text before it may be missing. */
   | { type: 'delta'; turnId: string; start: number; text: string; at: Date }
-  /** All the text of one open turn, as stored. */
+  /** The whole stored text of one open turn. */
   | { type: 'text'; turnId: string; text: string; at: Date }
   | { type: 'participants'; participants: readonly ParticipantRow[] }
   | { type: 'read'; participant: Participant; at: Date }
@@ -42,7 +42,7 @@ export type FeedStep = { readonly state: FeedState; readonly events: readonly Co
 
 const NO_EVENTS: readonly ConversationEvent[] = []
 
-/** The state of a feed that starts after entry `head`. A turn opened after it is left out: its entry adds it. */
+/** The state of a feed that starts after entry `head`. A turn opened after `head` is added by its entry. */
 export function startFeedState(
   conversationId: string,
   head: number,
@@ -66,13 +66,13 @@ export function reduceFeed(state: FeedState, input: FeedInput): FeedStep {
     case 'pageEnd':
       return { state: input.seq === state.head ? state : { ...state, head: input.seq }, events: NO_EVENTS }
     case 'delta': {
-      const known = state.open.get(input.turnId)
-      if (!known || input.start > known.text.length) return { state, events: NO_EVENTS }
-      return extendText(state, known, known.text.slice(0, input.start) + input.text, input.at)
+      const current = state.open.get(input.turnId)
+      if (!current || input.start > current.text.length) return { state, events: NO_EVENTS }
+      return extendText(state, current, current.text.slice(0, input.start) + input.text, input.at)
     }
     case 'text': {
-      const known = state.open.get(input.turnId)
-      return known ? extendText(state, known, input.text, input.at) : { state, events: NO_EVENTS }
+      const current = state.open.get(input.turnId)
+      return current ? extendText(state, current, input.text, input.at) : { state, events: NO_EVENTS }
     }
     case 'participants':
       return { state: { ...state, participants: byActor(input.participants) }, events: NO_EVENTS }
@@ -111,21 +111,21 @@ function addEntry(state: FeedState, event: JournalEvent, at: Date): FeedStep {
   return closeTurn(moved, event, at)
 }
 
-/** Emits the text that the turn still lacks, then the entry that closes it. */
+/** Emits the rest of the turn's text, then the entry that closes the turn. */
 function closeTurn(state: FeedState, event: TurnEvent, at: Date): FeedStep {
-  const known = state.open.get(event.turn.id)
-  if (!known) return { state, events: [event] }
-  const { events } = extendText(state, known, event.turn.text, at)
+  const current = state.open.get(event.turn.id)
+  if (!current) return { state, events: [event] }
+  const { events } = extendText(state, current, event.turn.text, at)
   const open = new Map(state.open)
   open.delete(event.turn.id)
   return { state: { ...state, open }, events: [...events, event] }
 }
 
-/** Emits the text beyond what was emitted of the turn, given all of it. */
-function extendText(state: FeedState, known: OpenTurn, text: string, at: Date): FeedStep {
-  const start = known.text.length
+/** Emits the part of a turn's text that was not emitted yet; `text` is the whole text. */
+function extendText(state: FeedState, current: OpenTurn, text: string, at: Date): FeedStep {
+  const start = current.text.length
   if (text.length <= start) return { state, events: NO_EVENTS }
-  const { turn } = known
+  const { turn } = current
   const event: ConversationEvent = {
     type: 'TurnDelta',
     conversationId: state.conversationId,
@@ -144,14 +144,14 @@ const withTurn = (open: ReadonlyMap<string, OpenTurn>, changed: OpenTurn) => new
 
 const byActor = (participants: readonly ParticipantRow[]) => new Map(participants.map((each) => [each.actor, each]))
 
-/** What must be read before a delta can be emitted: the entries that open its turn, or the text before it. */
+/** The data to read before a delta is applied: the entry that opens its turn, or the text before it. Null for neither. */
 export function missingFor(state: FeedState, delta: { turnId: string; start: number }): 'entries' | 'text' | null {
-  const known = state.open.get(delta.turnId)
-  if (!known) return 'entries'
-  return delta.start > known.text.length ? 'text' : null
+  const current = state.open.get(delta.turnId)
+  if (!current) return 'entries'
+  return delta.start > current.text.length ? 'text' : null
 }
 
-/** Whether views may differ after the entry, so that participants must be read before it is emitted. */
+/** Whether the entry may change views: then participants must be read before it is emitted. */
 export const changesViews = ({ participants }: FeedState, event: JournalEvent): boolean =>
   event.type === 'ParticipantJoined'
   || event.type === 'ParticipantLeft'
@@ -159,7 +159,7 @@ export const changesViews = ({ participants }: FeedState, event: JournalEvent): 
 
 export const viewIn = ({ participants }: FeedState, actor: string): View => participants.get(actor) ?? OPEN_VIEW
 
-/** The actor's view after a change of participants, or null if it is the same as before. */
+/** The actor's view after a change of participants, or null if it did not change. */
 export function changedView(before: FeedState, after: FeedState, actor: string): View | null {
   const [was, is] = [before.participants.get(actor), after.participants.get(actor)]
   if (!is || (was?.windows.join() === is.windows.join() && was.addressed === is.addressed)) return null

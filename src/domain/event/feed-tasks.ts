@@ -1,19 +1,19 @@
-// The tasks of one feed, handled one after the other in the order they came. A task that fails is not repeated: the next
-// look finds what it missed. Only 'reach' is kept for a retry, since a reader waits for it.
+// The task queue of one feed. Tasks run one at a time, in the order they were added. A failed task is not repeated: the
+// next 'check' reads the missed entries and texts. Only 'reach' is retried, since a reader waits for it.
 
 import type { ConversationMessage } from '../publisher.ts'
 
-/** Resolves once the feed is at entry `seq` or later. */
+/** Resolves once the feed has emitted entry `seq`. */
 type ReachTask = { type: 'reach'; seq: number; resolve(): void }
 
-/** 'look' reads everything the bus may have lost. */
-export type FeedTask = ConversationMessage | { type: 'look' } | ReachTask
+/** 'check' reads entries and texts whose bus messages may have been lost. */
+export type FeedTask = ConversationMessage | { type: 'check' } | ReachTask
 
 export type FeedTasks = {
   readonly stopped: boolean
   /** Queues a task; ignored once stopped. */
   add(task: FeedTask): void
-  /** Begins with the tasks that wait. Tasks added before are kept until then. */
+  /** Starts to run tasks. Tasks added earlier wait for this call. */
   start(): void
   /** Queues the 'reach' tasks that failed. */
   retry(): void

@@ -1,6 +1,6 @@
-// One feed per conversation and process: it reads each new entry once, in order, and emits it to all live readers here.
-// The bus wakes it and may lose any message: after 5 s of silence, and whenever the bus was away, the feed looks for new
-// entries itself. Readers that are behind read the journal (follow.ts) until they are where the feed is.
+// One feed per conversation and process: it reads each new entry once, in order, and emits it to the process's live
+// readers. The bus wakes it, but may lose messages: the feed also checks the database after 5 s without a message and
+// when the bus is restored. Readers that are behind read the journal (follow.ts) until they reach the feed's head.
 
 import { NotFound } from '../../errors.ts'
 import { readLastSeq } from '../../store/sql/event/read-journal.ts'
@@ -25,12 +25,12 @@ import {
 } from './feed-state.ts'
 import { createFeedTasks, type FeedTask, type FeedTasks } from './feed-tasks.ts'
 
-/** Silence after which a feed looks for entries and texts that the bus may have lost, in ms. */
-const SILENCE = 5_000
-/** Entries read at once. */
+/** Milliseconds without a message after which a feed checks the database for entries and texts. */
+const SILENCE_MS = 5_000
+/** Entries per read. */
 const PAGE = 500
 
-/** A reader that is where the feed is. */
+/** A reader that has reached the feed's head. */
 export type Follower = {
   actor: string
   tell(event: ConversationEvent): void
@@ -43,18 +43,18 @@ export type Follower = {
 export type Feed = {
   readonly conversationId: string
   readonly tenant: string
-  /** Seq of the newest entry that was emitted. */
+  /** Seq of the newest emitted entry. */
   readonly head: number
   readonly open: ReadonlyMap<string, OpenTurn>
   readonly deleted: boolean
   viewOf(actor: string): View
-  /** Resolves once the feed is at that entry, or ends. */
+  /** Resolves once the feed has emitted that entry, or has ended. */
   reach(seq: number): Promise<void>
   follow(follower: Follower): void
   unfollow(follower: Follower): void
 }
 
-/** A feed while it runs. */
+/** A running feed. */
 type FeedRun = {
   readonly deps: Platform
   readonly tenant: string
@@ -65,7 +65,7 @@ type FeedRun = {
   readonly silence: NodeJS.Timeout
 }
 
-/** Takes the input into the state first: followers read the state during an event. */
+/** Updates the state before it emits: followers read the state during an event. */
 function apply(run: FeedRun, input: FeedInput): void {
   const { state, events } = reduceFeed(run.state, input)
   run.state = state
@@ -83,7 +83,7 @@ async function loadParticipants(run: FeedRun): Promise<void> {
 }
 
 /** Emits the entries after the head. */
-async function readOn(run: FeedRun): Promise<void> {
+async function readEntries(run: FeedRun): Promise<void> {
   for (;;) {
     const { events, last, complete } = await readEvents(run.deps, run.tenant, run.conversationId, run.state.head, PAGE)
     if (events.some((event) => changesViews(run.state, event))) await loadParticipants(run)
@@ -94,23 +94,23 @@ async function readOn(run: FeedRun): Promise<void> {
   }
 }
 
-/** Emits the text that the open turns have by now. */
+/** Emits the stored text of open turns that was not emitted yet. */
 async function readTexts(run: FeedRun, turnIds: readonly string[]): Promise<void> {
   if (turnIds.length === 0) return
   const texts = await readTextSoFar(run.deps.pool, run.tenant, [...turnIds])
   for (const [turnId, text] of texts) apply(run, { type: 'text', turnId, text, at: new Date() })
 }
 
-async function takeDelta(run: FeedRun, delta: Extract<FeedTask, { type: 'delta' }>): Promise<void> {
-  if (missingFor(run.state, delta) === 'entries') await readOn(run)
+async function handleDelta(run: FeedRun, delta: Extract<FeedTask, { type: 'delta' }>): Promise<void> {
+  if (missingFor(run.state, delta) === 'entries') await readEntries(run)
   if (missingFor(run.state, delta) === 'text') return readTexts(run, [delta.turnId])
   apply(run, { ...delta, at: new Date() })
 }
 
-async function look(run: FeedRun): Promise<void> {
+async function checkDatabase(run: FeedRun): Promise<void> {
   run.silence.refresh()
   if ((await readLastSeq(run.deps.pool, run.tenant, run.conversationId)) === null) return end(run)
-  await readOn(run)
+  await readEntries(run)
   await readTexts(run, [...run.state.open.keys()])
 }
 
@@ -123,14 +123,14 @@ function end(run: FeedRun): void {
 async function handle(run: FeedRun, task: FeedTask): Promise<void> {
   switch (task.type) {
     case 'entries':
-      if (task.seq > run.state.head) await readOn(run)
+      if (task.seq > run.state.head) await readEntries(run)
       run.silence.refresh()
       return
     case 'reach':
-      if (task.seq > run.state.head) await readOn(run)
+      if (task.seq > run.state.head) await readEntries(run)
       return task.resolve()
     case 'delta':
-      return takeDelta(run, task)
+      return handleDelta(run, task)
     case 'read':
     case 'presence': {
       const at = new Date()
@@ -140,8 +140,8 @@ async function handle(run: FeedRun, task: FeedTask): Promise<void> {
     }
     case 'deleted':
       return end(run)
-    case 'look':
-      return look(run)
+    case 'check':
+      return checkDatabase(run)
   }
 }
 
@@ -156,14 +156,14 @@ function createFeedRun(deps: Platform, tenant: string, conversationId: string): 
   const tasks = createFeedTasks(
     (task) => handle(run, task),
     (error) => {
-      deps.log.warn({ err: error, conversationId }, 'could not read the journal; trying again in 5 s')
+      deps.log.warn({ err: error, conversationId }, `could not read the journal; retrying in ${SILENCE_MS / 1000} s`)
       run.silence.refresh()
     },
   )
   const silence = setTimeout(() => {
-    tasks.add({ type: 'look' })
+    tasks.add({ type: 'check' })
     tasks.retry()
-  }, SILENCE)
+  }, SILENCE_MS)
   silence.unref()
   const state = startFeedState(conversationId, 0, [], [])
   const run: FeedRun = { deps, tenant, conversationId, state, followers: new Set(), tasks, silence }
@@ -197,11 +197,11 @@ type StartedFeed = { feed: Feed; close(): Promise<void> }
 /** Starts the feed of a conversation. @throws NotFound */
 async function startFeed(deps: Platform, tenant: string, conversationId: string): Promise<StartedFeed> {
   const run = createFeedRun(deps, tenant, conversationId)
-  // Subscribe before the state is read: messages that come meanwhile wait as tasks, so none is missed.
+  // Subscribe before reading the state: messages that arrive meanwhile wait as tasks, so none is missed.
   const unsubscribe = await deps.bus.subscribe(conversationTopic(conversationId), (message) =>
     run.tasks.add(JSON.parse(message) as ConversationMessage),
   )
-  const stopListening = deps.bus.onRestored(() => run.tasks.add({ type: 'look' }))
+  const stopListening = deps.bus.onRestored(() => run.tasks.add({ type: 'check' }))
   async function close(): Promise<void> {
     run.tasks.stop()
     clearTimeout(run.silence)
@@ -220,7 +220,7 @@ async function startFeed(deps: Platform, tenant: string, conversationId: string)
 
 export type Feeds = {
   /**
-   * The feed of a conversation, started for its first user. It runs until `release` was called as often as this.
+   * The conversation's feed, started for its first user. It runs until `release` was called once for each `acquire`.
    * @throws NotFound
    */
   acquire(tenant: string, conversationId: string): Promise<Feed>

@@ -1,6 +1,6 @@
-// Carries one reader along a conversation: it reads the journal until it is where the feed is, then follows the feed. A
-// reader that cannot take more leaves the feed and catches up from its own cursor: it delays nobody else and loses
-// nothing. Which events it is told, reader-state.ts decides.
+// Runs one reader of a conversation: it reads the journal until it reaches the feed's head, then follows the feed. A
+// reader whose sink is full leaves the feed and catches up from its own cursor, so it delays no other reader and loses
+// nothing. reader-state.ts decides which events it receives.
 
 import type { View } from '../view.ts'
 import type { ConversationEvent, JournalEvent } from './event.ts'
@@ -18,33 +18,33 @@ import {
   type ReaderState,
 } from './reader-state.ts'
 
-/** Where a reader's events go. */
+/** The destination of a reader's events. */
 export type Sink = {
-  /** Takes the event, seen with that view. False: no more until `drained`. */
+  /** Accepts the event for that view. Returns false when full: push no more until `drained`. */
   push(event: ConversationEvent, view: View): boolean
-  /** Resolves when more can be taken. */
+  /** Resolves when the sink accepts events again. */
   drained(): Promise<void>
-  /** Nothing more comes: the conversation is deleted, the reader was stopped, or it failed with that error. */
+  /** Called after the last event: the conversation was deleted, or the reader was stopped or failed with `error`. */
   end(error?: unknown): void
 }
 
-/** Where a reader's entries come from while it is behind. */
+/** The source of a reader's entries while it is behind the feed. */
 export type ReaderSource = {
   /** The entries after `after`, at most `limit`, as events; `last` is the seq of the last one, or `after`. */
   read(after: number, limit: number): Promise<{ events: readonly JournalEvent[]; last: number }>
-  /** Called when `read` failed. It is called again after 1 s: a database that restarts ends no stream. */
+  /** Called when `read` failed. The reader retries after 1 s, so a database restart ends no stream. */
   onFailure(error: unknown): void
   /** Called once, when the reader stops. */
   release(): void
 }
 
-/** What a reader needs of the feed. */
+/** The part of the feed that a reader uses. */
 export type FollowedFeed = Pick<Feed, 'conversationId' | 'head' | 'open' | 'deleted' | 'viewOf' | 'follow' | 'unfollow'>
 
-/** Entries read at once to catch up. */
+/** Entries per read while a reader catches up. */
 const PAGE = 200
-/** Time before a failed read is repeated, in ms. */
-const RETRY = 1_000
+/** Delay before a failed read is retried, in ms. */
+export const READ_RETRY_MS = 1_000
 
 type ReaderRun = {
   readonly feed: FollowedFeed
@@ -53,11 +53,11 @@ type ReaderRun = {
   readonly follower: Follower
   readonly state: ReaderState
   stopped: boolean
-  /** Ends the wait of a reader that follows the feed. */
+  /** Wakes a reader that follows the feed. */
   resume: (() => void) | null
 }
 
-/** Starts a reader after entry `after`. The result stops it. */
+/** Starts a reader after entry `after`. Returns a function that stops it. */
 export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, after: number, sink: Sink): () => void {
   const run: ReaderRun = {
     feed,
@@ -65,9 +65,9 @@ export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, 
     sink,
     follower: {
       actor,
-      tell: (event) => tell(run, event),
+      tell: (event) => receive(run, event),
       changeView(view, open) {
-        for (const delta of changeView(run.state, view, open)) take(run, delta)
+        for (const delta of changeView(run.state, view, open)) push(run, delta)
       },
       end: () => stop(run),
     },
@@ -75,22 +75,22 @@ export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, 
     stopped: false,
     resume: null,
   }
-  carry(run).catch((error) => stop(run, error))
+  readUntilStopped(run).catch((error) => stop(run, error))
   return () => stop(run)
 }
 
-function take({ state, sink }: ReaderRun, event: ConversationEvent): void {
+function push({ state, sink }: ReaderRun, event: ConversationEvent): void {
   if (takes(state, event) && !sink.push(event, state.view)) state.isFull = true
 }
 
-function tell(run: ReaderRun, event: ConversationEvent): void {
+function receive(run: ReaderRun, event: ConversationEvent): void {
   if (!moveTo(run.state, event)) return
-  take(run, event)
-  if (run.state.isFull) setAside(run)
+  push(run, event)
+  if (run.state.isFull) leave(run)
 }
 
-/** Leaves the feed, to catch up once the sink takes events again. */
-function setAside(run: ReaderRun): void {
+/** Leaves the feed, to catch up once the sink accepts events again. */
+function leave(run: ReaderRun): void {
   run.feed.unfollow(run.follower)
   leaveFeed(run.state, run.feed.open.values())
   run.resume?.()
@@ -122,43 +122,43 @@ async function readPage(run: ReaderRun): ReturnType<ReaderSource['read']> {
     } catch (error) {
       if (run.stopped) throw error
       run.source.onFailure(error)
-      await new Promise((resolve) => setTimeout(resolve, RETRY))
+      await new Promise((resolve) => setTimeout(resolve, READ_RETRY_MS))
     }
   }
 }
 
-/** Takes the next page of the journal. False if it is empty: the conversation is being deleted, which the feed tells. */
-async function takePage(run: ReaderRun): Promise<boolean> {
+/** Pushes the next page of the journal. False if it is empty: the conversation is being deleted. */
+async function pushPage(run: ReaderRun): Promise<boolean> {
   const { feed, state, follower } = run
   const { events, last } = await readPage(run)
   if (last === state.cursor) return false
   state.view = feed.viewOf(follower.actor)
   for (const event of events) {
     const rest = replay(state, event)
-    if (rest) take(run, rest)
-    take(run, event)
+    if (rest) push(run, rest)
+    push(run, event)
   }
   state.cursor = last
   await drain(run)
   return true
 }
 
-/** Catches up and follows, by turns, until the reader stops. */
-async function carry(run: ReaderRun): Promise<void> {
+/** Alternates between catching up and following until the reader stops. */
+async function readUntilStopped(run: ReaderRun): Promise<void> {
   const { feed, state, follower } = run
   while (!run.stopped) {
     await drain(run)
-    if (isHopeless(state, feed.head)) take(run, skipTo(state, feed.head))
-    while (state.cursor < feed.head && !run.stopped) if (!(await takePage(run))) break
+    if (isHopeless(state, feed.head)) push(run, skipTo(state, feed.head))
+    while (state.cursor < feed.head && !run.stopped) if (!(await pushPage(run))) break
     if (run.stopped) return
-    // No await from the comparison with the head to `follow`: the reader is where the feed is.
-    for (const delta of joinFeed(state, feed.viewOf(follower.actor), feed.open.values())) take(run, delta)
+    // No await between the comparison with the head and `follow`: the feed must not advance in between.
+    for (const delta of joinFeed(state, feed.viewOf(follower.actor), feed.open.values())) push(run, delta)
     if (feed.deleted) {
-      take(run, { type: 'ConversationDeleted', conversationId: feed.conversationId, seq: null, at: new Date() })
+      push(run, { type: 'ConversationDeleted', conversationId: feed.conversationId, seq: null, at: new Date() })
       return stop(run)
     }
     feed.follow(follower)
-    if (state.isFull) setAside(run)
+    if (state.isFull) leave(run)
     else await new Promise<void>((resolve) => (run.resume = resolve))
     run.resume = null
   }

@@ -1,5 +1,5 @@
-// The inbox: which conversations of an actor's list have changed, and why. One subscription for all conversations, live
-// only. One listener per tenant and process; what comes in within 20 ms is looked up in one statement for all inboxes.
+// The inbox: notifies an actor of changes in its list of conversations, with the reason. Live only. A process has one
+// bus subscription per tenant, and reads the changes of 20 ms together, for all inboxes of the tenant.
 
 import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
@@ -14,23 +14,23 @@ export type InboxReason = 'ADDED' | 'REMOVED' | 'TURN' | 'READ' | 'UPDATED' | 'D
 /** A change in a participant's list of conversations. */
 export type InboxEvent = { conversationId: string; reason: InboxReason; at: Date }
 
-type InboxListener = { actor: string; tell(conversationId: string, reason: InboxReason, at: Date): void }
+type InboxListener = { actor: string; notify(conversationId: string, reason: InboxReason, at: Date): void }
 
-/** How long messages are gathered before they are looked up, in ms. */
-const GATHER = 20
-/** Newest entries read of one conversation at once; older ones of the same 20 ms add no reason that matters. */
+/** Milliseconds for which messages are collected before their entries are read. */
+const GATHER_MS = 20
+/** Maximum number of entries read per conversation, the newest. Older ones of the same 20 ms rarely add a reason. */
 const PAGE = 500
-/** Events that wait for one consumer, at most; the oldest are dropped first, since a list needs only the newest. */
+/** Maximum number of events buffered per consumer; the oldest are dropped, since a list needs only the newest. */
 const BUFFER = 1_000
 
 export type Inboxes = {
-  /** Calls the listener with what changes from now on. The result ends that. */
+  /** Notifies the listener of changes from now on. Returns a function that ends this. */
   listen(tenant: string, listener: InboxListener): Promise<() => void>
 }
 
 type Participation = { actor: string; windows: readonly number[]; addressed: boolean }
 
-/** What an entry changes in the participant's list, or null. */
+/** The reason to notify the participant of an entry, or null. */
 function reasonFor(event: JournalEvent, participant: Participation): InboxReason | null {
   switch (event.type) {
     case 'ParticipantJoined':
@@ -50,8 +50,8 @@ function reasonFor(event: JournalEvent, participant: Participation): InboxReason
 }
 
 /**
- * What the entries change in the participant's list: each reason once, with the time of its newest entry, in the order
- * of their first entries. A list needs to know that something changed, not how often.
+ * The reasons to notify the participant of the entries: each once, with the time of its newest entry, in the order of
+ * their first entries.
  */
 export function reasonsFor(events: readonly JournalEvent[], participant: Participation): Map<InboxReason, Date> {
   const newest = new Map<InboxReason, Date>()
@@ -62,32 +62,32 @@ export function reasonsFor(events: readonly JournalEvent[], participant: Partici
   return newest
 }
 
-/** The inboxes of one tenant that are open in this process. */
+/** The open inboxes of one tenant in this process. */
 type TenantInboxes = {
   add(listener: InboxListener): void
-  /** Whether any listener is left. */
+  /** Returns whether any listener is left. */
   remove(listener: InboxListener): boolean
   unsubscribe(): Promise<void>
 }
 
-/** Journal entries that were announced and are not looked up yet, by conversation. */
+/** Ranges of announced journal entries that are not read yet, by conversation. */
 type Announced = Map<string, { first: number; last: number }>
 
-/** Reads the announced entries and tells each of the actors what they change in its list. */
-async function lookUp(
+/** Reads the announced entries and notifies each actor of the changes in its list. */
+async function readAnnounced(
   deps: Platform,
   tenant: string,
   announced: Announced,
   actors: readonly string[],
-  tell: (actor: string, conversationId: string, reason: InboxReason, at: Date) => void,
+  notify: (actor: string, conversationId: string, reason: InboxReason, at: Date) => void,
 ): Promise<void> {
-  const found = await readParticipations(deps.pool, tenant, [...announced.keys()], actors)
-  for (const [conversationId, participants] of found) {
+  const participations = await readParticipations(deps.pool, tenant, [...announced.keys()], actors)
+  for (const [conversationId, participants] of participations) {
     const { first, last } = announced.get(conversationId)!
     const from = Math.max(first - 1, last - PAGE)
     const { events } = await readEvents(deps, tenant, conversationId, from, last - from)
     for (const participant of participants) {
-      for (const [reason, at] of reasonsFor(events, participant)) tell(participant.actor, conversationId, reason, at)
+      for (const [reason, at] of reasonsFor(events, participant)) notify(participant.actor, conversationId, reason, at)
     }
   }
 }
@@ -97,33 +97,33 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
   let announced: Announced = new Map()
   let gathering: NodeJS.Timeout | null = null
 
-  const tell = (actor: string, conversationId: string, reason: InboxReason, at: Date) => {
-    for (const listener of listeners.get(actor) ?? []) listener.tell(conversationId, reason, at)
+  const notify = (actor: string, conversationId: string, reason: InboxReason, at: Date) => {
+    for (const listener of listeners.get(actor) ?? []) listener.notify(conversationId, reason, at)
   }
 
-  function look(): void {
+  function flush(): void {
     gathering = null
     const due = announced
     announced = new Map()
-    lookUp(deps, tenant, due, [...listeners.keys()], tell).catch((error) =>
-      deps.log.warn({ err: error, tenant }, 'could not look up what changed for the inboxes'),
+    readAnnounced(deps, tenant, due, [...listeners.keys()], notify).catch((error) =>
+      deps.log.warn({ err: error, tenant }, 'could not read the changes for the inboxes'),
     )
   }
 
   function receive(message: TenantMessage): void {
-    if (message.type === 'read') return tell(message.actor, message.conversationId, 'READ', new Date())
+    if (message.type === 'read') return notify(message.actor, message.conversationId, 'READ', new Date())
     if (message.type === 'deleted') {
-      for (const actor of message.actors) tell(actor, message.conversationId, 'DELETED', new Date())
+      for (const actor of message.actors) notify(actor, message.conversationId, 'DELETED', new Date())
       return
     }
     for (const [conversationId, first, last] of message.conversationIds) {
-      const known = announced.get(conversationId)
+      const range = announced.get(conversationId)
       announced.set(conversationId, {
-        first: Math.min(first, known?.first ?? first),
-        last: Math.max(last, known?.last ?? last),
+        first: Math.min(first, range?.first ?? first),
+        last: Math.max(last, range?.last ?? last),
       })
     }
-    gathering ??= setTimeout(look, GATHER)
+    gathering ??= setTimeout(flush, GATHER_MS)
   }
 
   const unsubscribe = await deps.bus.subscribe(tenantTopic(tenant), (text) =>
@@ -131,14 +131,14 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
   )
   return {
     add(listener) {
-      const known = listeners.get(listener.actor)
-      if (known) known.add(listener)
+      const ofActor = listeners.get(listener.actor)
+      if (ofActor) ofActor.add(listener)
       else listeners.set(listener.actor, new Set([listener]))
     },
     remove(listener) {
-      const known = listeners.get(listener.actor)
-      known?.delete(listener)
-      if (known?.size === 0) listeners.delete(listener.actor)
+      const ofActor = listeners.get(listener.actor)
+      ofActor?.delete(listener)
+      if (ofActor?.size === 0) listeners.delete(listener.actor)
       return listeners.size > 0
     },
     unsubscribe,
@@ -167,7 +167,8 @@ export function createInboxes(deps: Platform): Inboxes {
 }
 
 /**
- * What changes in the list of the viewer, or of `as`, from now on. Ending the iteration ends the subscription.
+ * The changes in the conversation list of the viewer, or of `as`, from now on. Ending the iteration ends the
+ * subscription.
  * @throws InvalidInput
  */
 export async function readInbox(
@@ -177,10 +178,10 @@ export async function readInbox(
 ): Promise<AsyncIterableIterator<InboxEvent>> {
   const { as } = parse(z.object({ as: name.nullish() }), input)
   const reader = actAs(viewer, as)
-  const waiting = createPushIterator<InboxEvent>(BUFFER, 'drop-oldest')
+  const buffer = createPushIterator<InboxEvent>(BUFFER, 'drop-oldest')
   const stop = await deps.inboxes.listen(viewer.tenant, {
     actor: reader.actor,
-    tell: (conversationId, reason, at) => void waiting.push({ conversationId, reason, at }),
+    notify: (conversationId, reason, at) => void buffer.push({ conversationId, reason, at }),
   })
-  return waiting.iterate(stop)
+  return buffer.iterate(stop)
 }

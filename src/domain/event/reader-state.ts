@@ -1,28 +1,34 @@
-// The position of one reader of a conversation: which entries and which text it was told, and through which view.
-// Deterministic and without effects: follow.ts reads and writes. The state is changed in place, because every event
-// passes through it once per reader, and that allocates nothing. Invariants: no entry is told twice; of a turn that was
-// seen open, the deltas join without a gap or an overlap.
+// The position of one reader of a conversation: the entries and text it has received, and its view. No I/O: follow.ts
+// reads and writes. The state is mutated, so that an event allocates nothing per reader. Invariants: no entry is
+// delivered twice; the deltas of a turn that the reader saw open are contiguous and do not overlap.
 
-import { isToldText, isTold, type ConversationEvent, type Gap, type JournalEvent, type TurnDelta } from './event.ts'
+import {
+  isTextVisible,
+  isVisible,
+  type ConversationEvent,
+  type Gap,
+  type JournalEvent,
+  type TurnDelta,
+} from './event.ts'
 import type { View } from '../view.ts'
 import type { OpenTurn } from './feed-state.ts'
 
-/** A live reader further behind than this many entries is told of a gap instead of the entries. */
+/** Number of entries behind the head beyond which a live reader gets a Gap instead of the entries. */
 export const HOPELESS = 10_000
 
 export type ReaderState = {
   readonly conversationId: string
-  /** Seq of the last entry that the reader had its chance to see. */
+  /** Seq of the last entry processed, whether or not the reader could see it. */
   cursor: number
   view: View
-  /** The sink takes no more for now. */
+  /** The sink accepts no events until it has drained. */
   isFull: boolean
-  /** The conversation's deletion was told: nothing comes after it. */
+  /** ConversationDeleted was delivered: no event may follow it. */
   isOver: boolean
-  /** Whether it has followed the feed before: only then may entries be skipped. */
+  /** Whether the reader has followed the feed before: only then may entries be skipped. */
   isLive: boolean
-  /** While it does not follow the feed: by turn that it saw open, the end of the text it was told. */
-  readonly told: Map<string, number>
+  /** End of the text received, by id of each turn seen open. Empty while the reader follows the feed. */
+  readonly received: Map<string, number>
 }
 
 export const startReaderState = (conversationId: string, cursor: number, view: View): ReaderState => ({
@@ -32,10 +38,10 @@ export const startReaderState = (conversationId: string, cursor: number, view: V
   isFull: false,
   isOver: false,
   isLive: false,
-  told: new Map(),
+  received: new Map(),
 })
 
-/** Moves the cursor to a live event. False for an entry at or before the cursor. */
+/** Moves the cursor to an event of the feed. Returns false for an entry at or before the cursor. */
 export function moveTo(state: ReaderState, event: ConversationEvent): boolean {
   if (event.seq === null) return true
   if (event.seq <= state.cursor) return false
@@ -43,57 +49,57 @@ export function moveTo(state: ReaderState, event: ConversationEvent): boolean {
   return true
 }
 
-/** Whether the reader is told the event: its view shows it, and the conversation's deletion was not told before. */
+/** Whether the reader receives the event: it is in view, and ConversationDeleted was not delivered before. */
 export function takes(state: ReaderState, event: ConversationEvent): boolean {
   if (state.isOver) return false
   state.isOver = event.type === 'ConversationDeleted'
-  return isTold(state.view, event)
+  return isVisible(state.view, event)
 }
 
-/** The reader leaves the feed, where it was told the text of every open turn that it sees. */
+/** Records, for a reader that leaves the feed, the end of the text of each open turn in view. */
 export function leaveFeed(state: ReaderState, open: Iterable<OpenTurn>): void {
-  for (const { turn, text } of open) if (isToldText(state.view, turn)) state.told.set(turn.id, text.length)
+  for (const { turn, text } of open) if (isTextVisible(state.view, turn)) state.received.set(turn.id, text.length)
 }
 
-/** Changes the view of a reader that follows the feed. The result brings in the open turns that it did not see before. */
+/** Changes the view of a reader that follows the feed. Returns the text of open turns that were not in view before. */
 export function changeView(state: ReaderState, view: View, open: Iterable<OpenTurn>): TurnDelta[] {
   const before = state.view
   state.view = view
   const deltas: TurnDelta[] = []
-  for (const each of open) if (!isToldText(before, each.turn)) pushText(deltas, state, each, 0)
+  for (const each of open) if (!isTextVisible(before, each.turn)) pushText(deltas, state, each, 0)
   return deltas
 }
 
 /**
- * Notes an entry that the reader takes from the journal instead of from the feed. The result comes before the entry: the
- * text that a closed turn still lacks, if the reader saw it open; else null.
+ * Records an entry read from the journal instead of from the feed. For an entry that closes a turn which the reader saw
+ * open, returns the rest of the turn's text, to be delivered before the entry; otherwise null.
  */
 export function replay(state: ReaderState, event: JournalEvent): TurnDelta | null {
-  if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') state.told.set(event.turn.id, 0)
+  if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') state.received.set(event.turn.id, 0)
   if (event.type !== 'TurnCommitted' && event.type !== 'TurnAborted') return null
   const { turn } = event
-  const start = state.told.get(turn.id)
-  state.told.delete(turn.id)
+  const start = state.received.get(turn.id)
+  state.received.delete(turn.id)
   return start === undefined ? null : textFrom(state, { turn, text: turn.text }, start)
 }
 
-/** The reader is where the feed is, and follows it from here. The result is the text of open turns that it lacks. */
+/** Marks the reader as following the feed, whose head it has reached. Returns the open turns' text that it lacks. */
 export function joinFeed(state: ReaderState, view: View, open: Iterable<OpenTurn>): TurnDelta[] {
   state.view = view
   const deltas: TurnDelta[] = []
-  for (const each of open) pushText(deltas, state, each, state.told.get(each.turn.id) ?? 0)
-  state.told.clear()
+  for (const each of open) pushText(deltas, state, each, state.received.get(each.turn.id) ?? 0)
+  state.received.clear()
   state.isLive = true
   return deltas
 }
 
-/** Whether a reader that was live is too far behind to be told every entry up to `head`. */
+/** Whether a live reader is too far behind to receive every entry up to `head`. */
 export const isHopeless = (state: ReaderState, head: number): boolean => state.isLive && head - state.cursor > HOPELESS
 
 /** Skips all entries up to `head`. */
 export function skipTo(state: ReaderState, head: number): Gap {
   state.cursor = head
-  state.told.clear()
+  state.received.clear()
   const { conversationId } = state
   return { type: 'Gap', conversationId, seq: null, at: new Date(), resumeAfter: head }
 }
@@ -103,7 +109,7 @@ function pushText(deltas: TurnDelta[], state: ReaderState, open: OpenTurn, start
   if (delta) deltas.push(delta)
 }
 
-/** The text of an open turn from `start` on, or null if there is none. */
+/** The text of an open turn from `start`, or null if there is none. */
 function textFrom({ conversationId }: ReaderState, { turn, text }: OpenTurn, start: number): TurnDelta | null {
   if (start >= text.length) return null
   return {

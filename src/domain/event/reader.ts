@@ -1,5 +1,5 @@
-// The doors for readers of a conversation: its events after a cursor, first from the journal, then live. `readInto` writes
-// them to a sink; `readEventsOf` gives them as an iterable.
+// Subscribes to a conversation: its events after a cursor, first from the journal, then live. `readInto` writes them to
+// a sink; `readEventsOf` returns an iterable.
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
@@ -10,14 +10,14 @@ import { createPushIterator } from '../push-iterator.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { readEvents, tell, type ToldEvent } from './event.ts'
 import type { Feed } from './feed.ts'
-import { follow, type ReaderSource, type Sink } from './follow.ts'
+import { follow, READ_RETRY_MS, type ReaderSource, type Sink } from './follow.ts'
 
 const subscription = z.object({ conversationId: id('conversation'), after: count.nullish(), as: name.nullish() })
 export type Subscription = z.input<typeof subscription>
 
 /**
- * Reads the conversation's events after `after`, then live, into the sink; without `after`, only events from now on. The
- * result stops it.
+ * Writes the conversation's events after `after` to the sink, then live events; without `after`, only live events.
+ * Returns a function that stops the reader.
  * @throws InvalidInput when `after` is beyond the journal's head. @throws NotFound
  */
 export async function readInto(
@@ -35,7 +35,7 @@ export async function readInto(
     if (after != null && after > last) {
       throw InvalidInput.at('after', `is ${after}, but the newest entry of the conversation is ${last}`)
     }
-    // The feed may be behind the entries that the client has seen elsewhere.
+    // The feed may be behind entries that the client has already seen.
     await feed.reach(last)
   } catch (error) {
     deps.feeds.release(feed)
@@ -49,16 +49,16 @@ const sourceOf = (deps: EventDeps, feed: Feed): ReaderSource => ({
   onFailure: (error) =>
     deps.log.warn(
       { err: error, conversationId: feed.conversationId },
-      'could not read the journal; trying again in 1 s',
+      `could not read the journal; retrying in ${READ_RETRY_MS / 1000} s`,
     ),
   release: () => deps.feeds.release(feed),
 })
 
-/** Events waiting for a consumer of the iterable before its reader is set aside. */
+/** Number of buffered events at which the reader leaves the feed until they are consumed. */
 const BUFFER = 256
 
 /**
- * The events that the reader is told, for one consumer; ending the iteration stops the reader.
+ * The same events as an iterable for one consumer. Ending the iteration stops the reader.
  * @throws InvalidInput @throws NotFound
  */
 export async function readEventsOf(
@@ -66,11 +66,11 @@ export async function readEventsOf(
   viewer: Viewer,
   input: Subscription,
 ): Promise<AsyncIterableIterator<ToldEvent>> {
-  const waiting = createPushIterator<ToldEvent>(BUFFER)
+  const buffer = createPushIterator<ToldEvent>(BUFFER)
   const stop = await readInto(deps, viewer, input, () => ({
-    push: (event, view) => waiting.push(tell(view, event)),
-    drained: waiting.drained,
-    end: waiting.end,
+    push: (event, view) => buffer.push(tell(view, event)),
+    drained: buffer.drained,
+    end: buffer.end,
   }))
-  return waiting.iterate(stop)
+  return buffer.iterate(stop)
 }

@@ -1,11 +1,11 @@
-// What a turn offers beyond its words: whether it asks, and whether it tells a time, an amount or a name. Rules of
-// English, each a weak hint that ranking adds to the words; of other languages they say little and do no harm. Kept as
-// bits beside the turn's terms, so that ranking needs no text.
+// Ranking signals of a turn besides its terms: whether it ends with a question, and whether it states a time, an amount
+// or a name. The rules are English and weak; in other languages they seldom match and do no harm. Stored as bits beside
+// the turn's terms, so that ranking needs no text.
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
 
 export const Cue = {
-  /** It ends as a question: it seldom answers one. */
+  /** It ends with a question, so it seldom answers one. */
   ASKS: 1,
   TELLS_TIME: 2,
   TELLS_AMOUNT: 4,
@@ -20,10 +20,10 @@ const TIME = new RegExp(
   'i',
 )
 const AMOUNT = /\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|few|couple|several)\b/i
-/** After a lower-case letter, a comma or a quotation mark: not the first word of a sentence. */
+/** A capitalised word after a lower-case letter, a comma or a quotation mark: not the first word of a sentence. */
 const INNER_CAPITAL = /(?<=[\p{Ll},;'"] )\p{Lu}\p{Ll}+/gu
 
-/** Bits of Cue. `actor`: the words of the actor's name, lower case. */
+/** The bits of Cue for a text. `actor` has the words of the actor's name in lower case. */
 export function cuesOf(text: string, actor: ReadonlySet<string>): number {
   let cues = 0
   if (asks(text)) cues |= Cue.ASKS
@@ -37,7 +37,7 @@ export function cuesOf(text: string, actor: ReadonlySet<string>): number {
   return cues
 }
 
-/** By its last line that is no note in brackets, as `[image: …]` under a text is. */
+/** Whether the last line ends with a question mark. Lines that start with a bracket (`[image: …]`) are ignored. */
 function asks(text: string): boolean {
   const last = text
     .trimEnd()

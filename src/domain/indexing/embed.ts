@@ -1,6 +1,6 @@
-// Embeds turns in the background, after they are written. Conversations to read are found by comparing journals with
-// cursors; vectors are written before the cursor moves on, and writing them twice changes nothing, so a crash repeats
-// one batch and loses none. Any number of processes share the conversations by claims.
+// Embeds turns in the background. Conversations to read are found by comparing journals with cursors. Vectors are
+// written before the cursor advances, and writing them twice changes nothing, so a crash repeats one batch and loses
+// none. Processes share the conversations by claims.
 
 import type { Embedder } from '../../providers/ports/embedder.ts'
 import {
@@ -17,34 +17,34 @@ import { embedTexts } from './embed-texts.ts'
 
 export type EmbeddingWorker = {
   readonly embedder: Embedder
-  /** These conversations have new entries. */
+  /** Notifies the worker of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
-  /** Looks for conversations that no nudge named: left by other processes or crashes, or older than the embedder. */
+  /** Searches for conversations without a nudge: left by other processes or crashes, or older than the embedder. */
   sweep(): void
-  /** Resolves once its claims are released. */
+  /** Stops the worker and resolves once its claims are released. */
   stop(): Promise<void>
 }
 
 type EmbedPlatform = Pick<Platform, 'db' | 'vectors' | 'log'>
 
-/** Milliseconds for which nudges are collected. */
+/** Milliseconds for which nudges are collected before they are handled. */
 const GATHER_MS = 20
-/** Conversations claimed at once. */
+/** Conversations per claim. */
 const CLAIM = 64
-/** Conversations that one look finds. */
+/** Maximum number of conversations that one search finds. */
 const FIND = 10_000
-/** Milliseconds until a conversation that another process holds is tried again: it may have missed the newest turns. */
+/** Milliseconds until a conversation claimed by another process is retried: that process may miss the newest turns. */
 const BUSY_MS = 300
 
-/** The conversations that a worker knows to be behind: nudged, found by a look, and claimed. */
+/** The conversations that a worker has yet to read: nudged, found by a search, and claimed. */
 function createBacklog({ db }: Pick<Platform, 'db'>, embedder: string, nudge: (ids: Iterable<string>) => void) {
   const nudged = new Set<string>()
   let found: string[] = []
-  /** Claimed, in the order in which they are read. */
+  /** Claimed conversations, in the order in which they are read. */
   let claimed: string[] = []
-  let mustLook = true
+  let mustSearch = true
 
-  /** The next conversations to claim: nudged ones at once, found ones when nothing is claimed. */
+  /** Removes the next conversations to claim: nudged ones immediately, found ones when none is claimed. */
   function take(): string[] {
     if (nudged.size === 0) return claimed.length > 0 ? [] : found.splice(0, CLAIM)
     const conversationIds = [...nudged].slice(0, CLAIM)
@@ -56,37 +56,37 @@ function createBacklog({ db }: Pick<Platform, 'db'>, embedder: string, nudge: (i
     add(conversationIds: Iterable<string>) {
       for (const conversationId of conversationIds) nudged.add(conversationId)
     },
-    lookAgain() {
-      mustLook = true
+    searchAgain() {
+      mustSearch = true
     },
-    isEmpty: () => nudged.size + found.length + claimed.length === 0 && !mustLook,
-    /** The conversations to read next, claimed. Those that another process holds are nudged again a moment later. */
+    isEmpty: () => nudged.size + found.length + claimed.length === 0 && !mustSearch,
+    /** Claims and returns the conversations to read next. Those claimed by another process are nudged again later. */
     async claim(): Promise<readonly string[]> {
-      if (mustLook && nudged.size + claimed.length + found.length === 0) {
+      if (mustSearch && nudged.size + claimed.length + found.length === 0) {
         found = await findConversationsBehind(db, embedder, FIND)
-        mustLook = found.length === FIND
+        mustSearch = found.length === FIND
       }
       const conversationIds = take()
       if (conversationIds.length > 0) {
-        const answer = await claimConversations(db, embedder, conversationIds)
-        claimed = [...answer.claimed, ...claimed]
-        if (answer.busy.length > 0) setTimeout(nudge, BUSY_MS, answer.busy).unref()
+        const result = await claimConversations(db, embedder, conversationIds)
+        claimed = [...result.claimed, ...claimed]
+        if (result.busy.length > 0) setTimeout(nudge, BUSY_MS, result.busy).unref()
       }
       return claimed
     },
-    /** Moves the cursors of the claimed conversations; those that are read to their ends are released. */
+    /** Advances the cursors of the claimed conversations, and releases those that are read to the end. */
     async advance(read: readonly Unembedded[]): Promise<void> {
       const through = new Map(read.map((each) => [each.conversationId, each.through]))
       const cursors = claimed.map((conversationId) => ({ conversationId, through: through.get(conversationId) ?? 0 }))
-      const free = await advanceConversations(db, embedder, cursors)
-      claimed = claimed.filter((conversationId) => !free.includes(conversationId))
+      const released = await advanceConversations(db, embedder, cursors)
+      claimed = claimed.filter((conversationId) => !released.includes(conversationId))
     },
-    /** Releases all claims; their conversations are claimed again later. */
+    /** Releases all claims. Their conversations are claimed again later. */
     async release(): Promise<void> {
       const conversationIds = claimed
       claimed = []
       found = [...conversationIds, ...found]
-      // Where that fails too, the claims expire.
+      // If this fails too, the claims expire.
       if (conversationIds.length > 0) await releaseConversations(db, embedder, conversationIds).catch(() => {})
     },
   }
@@ -103,21 +103,21 @@ async function embedTurns(
     embedder,
     turns.map(({ text }) => text),
     signal,
-    (place, error) => {
-      const { conversationId, seq } = turns[place]!
+    (index, error) => {
+      const { conversationId, seq } = turns[index]!
       log.warn(
         { embedder: embedder.name, conversationId, seq, cause: error.message },
-        'a turn cannot be embedded: it gets no vector',
+        'the embedder refused a turn, which gets no vector',
       )
     },
   )
-  return turns.flatMap(({ conversationId, rootSeq, seq }, place) => {
-    const vector = made[place]
+  return turns.flatMap(({ conversationId, rootSeq, seq }, index) => {
+    const vector = made[index]
     return vector ? [{ conversationId, rootSeq, seq, vector }] : []
   })
 }
 
-/** @param idle called each time that no conversation is left to read */
+/** @param idle called each time no conversation is left to read */
 export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder, idle: () => void): EmbeddingWorker {
   const { db, vectors } = platform
   const { name } = embedder
@@ -128,7 +128,7 @@ export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder
     release: backlog.release,
     gatherMs: GATHER_MS,
     sweepMs: null,
-    messages: { failing: 'embedding turns fails; retrying', recovered: 'embedding turns succeeds again' },
+    messages: { failing: 'could not embed turns; retrying', recovered: 'embedding turns succeeds again' },
     details: { embedder: name },
   })
 
@@ -137,7 +137,7 @@ export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder
     loop.nudge()
   }
 
-  /** One batch, or one look for conversations. */
+  /** Embeds one batch, or searches once for conversations. Returns whether work is left. */
   async function step(signal: AbortSignal): Promise<boolean> {
     const claimed = await backlog.claim()
     if (claimed.length === 0) return !backlog.isEmpty()
@@ -151,7 +151,7 @@ export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder
     embedder,
     nudge,
     sweep() {
-      backlog.lookAgain()
+      backlog.searchAgain()
       loop.nudge()
     },
     stop: loop.stop,

@@ -1,30 +1,30 @@
-// How fast turns get their vectors, by all processes together: told from how far the cursors are from time to time.
+// The progress of embedding in all processes together, estimated from samples of the cursors.
 
 import type { ReadingProgress } from '../../store/sql/indexing/embedders.ts'
 import type { Log } from '../platform.ts'
 
 type Pace = {
-  /** Entries of all conversations' journals that were read, and are to be read. */
+  /** Number of entries of all journals that are read, and that remain. */
   done: number
   remaining: number
-  /** Entries read a second, of late; 0 when all is read, or when nothing was read. */
+  /** Entries read per second over `WINDOW_MS`; 0 when none remain, or none were read. */
   perSecond: number
-  /** Seconds to go at that rate; 0 when all is read, null when nobody can tell. */
+  /** Seconds left at that rate; 0 when none remain, null when the rate is 0. */
   etaSeconds: number | null
 }
 
 export type EmbeddingProgress = Pace & {
-  /** The embedder that was chosen. */
+  /** Name of the configured embedder. */
   embedder: string
-  /** The one whose vectors searches use. */
+  /** Name of the embedder whose vectors searches use. */
   serving: string
 }
 
 type Sample = { at: number; done: number }
 
-/** The rate is that of so many milliseconds, as far as somebody looked. */
+/** Milliseconds over which the rate is measured, if there are samples that old. */
 const WINDOW_MS = 30_000
-/** Asked more often, it answers what it answered last. */
+/** Milliseconds for which a measurement is reused. */
 const FRESH_MS = 1_000
 
 export function createPace(log: Log, read: () => Promise<ReadingProgress>, clock: () => number = Date.now) {
@@ -42,29 +42,29 @@ export function createPace(log: Log, read: () => Promise<ReadingProgress>, clock
   function now(): Promise<Pace> {
     if (last && clock() - lastAt < FRESH_MS) return last
     lastAt = clock()
-    const asked = measure()
-    asked.catch(() => {
+    const measured = measure()
+    measured.catch(() => {
       last = null
     })
-    last = asked
-    return asked
+    last = measured
+    return measured
   }
 
   return {
     now,
-    /** Says it in the log, while more than `few` entries are to be read. */
-    async tell(embedder: string, few: number): Promise<void> {
+    /** Logs the progress while more than `threshold` entries remain. */
+    async report(embedder: string, threshold: number): Promise<void> {
       const pace = await now()
-      if (pace.remaining > few) log.info({ embedder, ...pace }, 'turns are being embedded')
+      if (pace.remaining > threshold) log.info({ embedder, ...pace }, 'turns are being embedded')
     },
   }
 }
 
-/** Of samples in the order of time, the last one being of now. */
+/** The pace of samples in order of time; the last one is current. */
 export function paceOf(samples: readonly Sample[], remaining: number): Pace {
   const [first, last] = [samples[0]!, samples.at(-1)!]
   const seconds = (last.at - first.at) / 1000
-  // Conversations that are deleted take what was done with them.
+  // Deleting a conversation decreases `done`, so the difference may be negative.
   const rate = remaining > 0 && seconds > 0 ? Math.max(0, (last.done - first.done) / seconds) : 0
   return {
     done: last.done,

@@ -1,20 +1,20 @@
-// The embedding workers of a process: one for each embedder at work.
+// The embedding workers of a process: one per embedder in use.
 
 import type { Embedder } from '../../providers/ports/embedder.ts'
 import type { Platform } from '../platform.ts'
 import { startEmbeddingWorker, type EmbeddingWorker } from './embed.ts'
 
 export type EmbeddingWorkers = {
-  /** Starts the workers that are missing and stops those of other embedders. */
+  /** Starts missing workers of these embedders, and stops the workers of all others. */
   keep(embedders: ReadonlySet<Embedder>): Promise<void>
-  /** These conversations have new entries. */
+  /** Notifies the workers of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
-  /** Has each look for conversations that no nudge named. */
+  /** Makes each worker search for conversations without a nudge. */
   sweep(): void
   stop(): Promise<void>
 }
 
-/** @param idle called each time that an embedder has read all there is */
+/** @param idle called each time an embedder has read every conversation */
 export function createEmbeddingWorkers(
   platform: Pick<Platform, 'db' | 'vectors' | 'log'>,
   idle: (embedder: Embedder) => void,

@@ -1,6 +1,6 @@
-// Which embedders are at work, and which one serves searches. A newly chosen embedder reads every conversation first;
-// until it has, searches use the newest embedder that has, and both embed new turns. Then the vectors of older ones are
-// deleted. The tables say how far each embedder is, so any process continues where another stopped.
+// Decides which embedders are in use, and which one serves searches. A newly configured embedder first reads every
+// conversation; until it has, searches use the newest embedder that has, and both embed new turns. Then the vectors of
+// older embedders are deleted. Progress is stored in tables, so any process continues where another stopped.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'
@@ -19,24 +19,24 @@ import { createEmbeddingWorkers } from './embedding-workers.ts'
 import { keepVectors } from './vector-upkeep.ts'
 
 export type Embedding = {
-  /** The embedder whose vectors searches use now: embed the query with it, look vectors up by its name. */
+  /** The embedder that serves searches now: embed the query with it, and look up vectors by its name. */
   searched(): Embedder
-  /** These conversations have new entries: their turns get vectors soon. */
+  /** Notifies the workers of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
-  /** How far the chosen embedder is. */
+  /** The progress of the configured embedder. */
   progress(): Promise<EmbeddingProgress>
-  /** Once, before the first search. @throws CallFailed where its vectors do not match the stored ones */
+  /** Call once, before the first search. @throws CallFailed if its stored vectors have another dimension */
   start(): Promise<void>
-  /** Stops the work under way, which the next start continues. */
+  /** Stops running work; the next start continues it. */
   stop(): Promise<void>
 }
 
 type EmbeddingOptions = {
-  /** Makes an embedder that was chosen earlier, or null if this process cannot. Called once for each. */
-  find(known: { name: string; dimension: number }): Promise<Embedder | null>
-  /** null where the database has none. */
+  /** Creates a previously configured embedder, or returns null if this process cannot. Called once per embedder. */
+  find(previous: { name: string; dimension: number }): Promise<Embedder | null>
+  /** null if the database has no vector indexes. */
   indexes: VectorIndexes | null
-  /** Milliseconds between looks for what other processes left or changed. */
+  /** Milliseconds between checks for work or changes of other processes. Defaults to 10 s. */
   sweepMs?: number
 }
 
@@ -44,13 +44,13 @@ type EmbeddingPlatform = Pick<Platform, 'db' | 'vectors' | 'embedder' | 'log'>
 
 const SWEEP_MS = 10_000
 
-/** The chosen embedder and earlier ones, each made at most once. */
-function createMakers(chosen: Embedder, find: EmbeddingOptions['find']) {
-  /** null for an embedder that this process cannot make. */
+/** Caches the configured embedder and previous ones; creates each at most once. */
+function createEmbedderCache(configured: Embedder, find: EmbeddingOptions['find']) {
+  /** null for an embedder that this process cannot create. */
   const made = new Map<string, Embedder | null>()
   return {
     async of({ name, dimension }: EmbedderRow): Promise<Embedder | null> {
-      if (name === chosen.name) return chosen
+      if (name === configured.name) return configured
       if (!made.has(name)) made.set(name, await find({ name, dimension }))
       return made.get(name)!
     },
@@ -64,7 +64,7 @@ function createMakers(chosen: Embedder, find: EmbeddingOptions['find']) {
   }
 }
 
-/** The first of the rows, newest first, that has read every conversation and can be made here; with its index. */
+/** The newest embedder that has read every conversation and can be created here, with its index in the rows. */
 async function newestComplete(
   rows: readonly EmbedderRow[],
   embedderOf: (row: EmbedderRow) => Promise<Embedder | null>,
@@ -77,49 +77,49 @@ async function newestComplete(
 }
 
 export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingOptions): Embedding {
-  const { db, embedder: chosen, log } = platform
+  const { db, embedder: configured, log } = platform
   const { indexes, sweepMs = SWEEP_MS } = options
-  const makers = createMakers(chosen, options.find)
+  const cache = createEmbedderCache(configured, options.find)
   const workers = createEmbeddingWorkers(platform, (embedder) => {
-    if (embedder === chosen && !isFilled && !signal.aborted) fill().catch(complain)
+    if (embedder === configured && !isFilled && !signal.aborted) fill().catch(logFailure)
   })
-  const pace = createPace(log, () => readReading(db, chosen.name))
+  const pace = createPace(log, () => readReading(db, configured.name))
   const stopping = new AbortController()
   const { signal } = stopping
-  let serving = chosen
+  let serving = configured
   let isFilled = false
   let stopSweeping = async () => {}
-  /** Takes long, so sweeps do not wait for it. */
+  /** Running upkeep. It takes long, so sweeps do not wait for it. */
   let upkeep: Promise<void> | null = null
 
-  const complain = (err: unknown) => {
-    if (!signal.aborted) log.warn({ err }, 'could not look after the embedders; retrying')
+  const logFailure = (err: unknown) => {
+    if (!signal.aborted) log.warn({ err }, 'could not update the embedders; retrying')
   }
 
-  /** Decides anew which embedder serves, and which ones are at work. */
+  /** Updates which embedder serves searches, and which ones are in use. */
   async function refresh(): Promise<EmbedderRow[]> {
     const rows = await readEmbedders(db)
-    const own = rows.findIndex(({ name }) => name === chosen.name)
+    const own = rows.findIndex(({ name }) => name === configured.name)
     isFilled = rows[own]?.filledAt != null
-    const complete = await newestComplete(rows, makers.of)
+    const complete = await newestComplete(rows, cache.of)
     if (signal.aborted) return []
-    const next = complete?.embedder ?? chosen
+    const next = complete?.embedder ?? configured
     if (next.name !== serving.name) {
       serving = next
       log.info({ embedder: serving.name }, 'searches now use the vectors of another embedder')
     }
-    const atWork = new Set<Embedder>()
-    if (complete) atWork.add(complete.embedder)
-    // A chosen embedder is superseded once one that was chosen after it is complete.
-    if (own >= 0 && (!complete || own <= complete.at)) atWork.add(chosen)
-    await workers.keep(atWork)
+    const inUse = new Set<Embedder>()
+    if (complete) inUse.add(complete.embedder)
+    // The configured embedder is not used if one that was configured later is complete.
+    if (own >= 0 && (!complete || own <= complete.at)) inUse.add(configured)
+    await workers.keep(inUse)
     return rows
   }
 
-  /** Checks whether the chosen embedder has read every conversation. */
+  /** Checks whether the configured embedder has read every conversation, and records it. */
   async function fill(): Promise<void> {
-    if (!(await markFilled(db, chosen.name))) return
-    log.info({ embedder: chosen.name }, 'the embedder has read every conversation')
+    if (!(await markFilled(db, configured.name))) return
+    log.info({ embedder: configured.name }, 'the embedder has read every conversation')
     await refresh()
   }
 
@@ -127,21 +127,21 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
     workers.sweep()
     if (!isFilled) await fill()
     const rows = await refresh()
-    await pace.tell(chosen.name, 4 * chosen.batch)
-    upkeep ??= keepVectors({ db, log, indexes }, rows, serving.name, makers.close, signal)
-      .catch(complain)
+    await pace.report(configured.name, 4 * configured.batch)
+    upkeep ??= keepVectors({ db, log, indexes }, rows, serving.name, cache.close, signal)
+      .catch(logFailure)
       .finally(() => {
         upkeep = null
       })
   }
 
   async function register(): Promise<void> {
-    const { name, dimension } = chosen
-    const known = await registerEmbedder(db, name, dimension)
-    if (known === dimension) return
+    const { name, dimension } = configured
+    const stored = await registerEmbedder(db, name, dimension)
+    if (stored === dimension) return
     throw new CallFailed(
-      `The database has vectors of ${name} with ${known} components, and it now makes ${dimension}. `
-        + `Set EMBEDDING_DIMENSIONS to ${known}, or choose another model.`,
+      `The stored vectors of ${name} have ${stored} dimensions, but the model now returns ${dimension}. `
+        + `Set EMBEDDING_DIMENSIONS to ${stored}, or choose another model.`,
       false,
     )
   }
@@ -149,20 +149,20 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
   return {
     searched: () => serving,
     nudge: workers.nudge,
-    progress: async () => ({ ...(await pace.now()), embedder: chosen.name, serving: serving.name }),
+    progress: async () => ({ ...(await pace.now()), embedder: configured.name, serving: serving.name }),
     async start() {
       await register()
-      // In a database without turns, the chosen embedder is complete at once.
-      await markFilled(db, chosen.name)
+      // In a database without turns, the configured embedder is complete immediately.
+      await markFilled(db, configured.name)
       await refresh()
-      stopSweeping = startPeriodic(sweepMs, () => sweep().catch(complain))
+      stopSweeping = startPeriodic(sweepMs, () => sweep().catch(logFailure))
     },
     async stop() {
-      stopping.abort(new Error('embedding stops'))
+      stopping.abort(new Error('embedding was stopped'))
       await stopSweeping()
       await workers.stop()
       await upkeep
-      await makers.closeAll()
+      await cache.closeAll()
     },
   }
 }

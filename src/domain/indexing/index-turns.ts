@@ -1,5 +1,5 @@
-// Indexes by their words the turns that were written before there was such an index. New ones are indexed when they are
-// written (turn/append.ts), so this soon has nothing to do.
+// Indexes turns without a lexical index entry, such as turns written by an earlier version. New turns are indexed when
+// they are written (turn/append.ts).
 
 import { readUnindexedTurns, writeTerms, type TurnTerms } from '../../store/sql/indexing/index-turns.ts'
 import type { Platform } from '../platform.ts'
@@ -7,28 +7,28 @@ import { indexEntry, READ } from './index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
 import { createYield } from '../../yield.ts'
 
-/** Turns that are read and written at once. */
+/** Turns per read and write. */
 const BATCH = 500
 
 /**
- * Indexes what is not indexed yet, in any tenant; how many turns. Several processes may do so at once, and it may be
- * broken off at any time: what is written is right, what is not is found again.
+ * Indexes the turns of any tenant that are not indexed yet, and returns how many. Several processes may run it at once.
+ * It may be interrupted at any time: the next call continues.
  */
 export async function indexTurns({ db }: Pick<Platform, 'db'>): Promise<number> {
   let count = 0
   for (;;) {
-    const found = await readUnindexedTurns(db, BATCH, READ)
-    if (found.length === 0) return count
+    const unindexed = await readUnindexedTurns(db, BATCH, READ)
+    if (unindexed.length === 0) return count
     const turns: TurnTerms[] = []
     const yieldIfDue = createYield()
-    for (const { id, actor, text, salt } of found) {
+    for (const { id, actor, text, salt } of unindexed) {
       const { terms, cues } = indexEntry(actor, text)
       turns.push({ id, terms: salted(terms, salt), cues })
       await yieldIfDue()
     }
     const written = await writeTerms(db, turns)
     count += written
-    // Where none could be written, somebody else is at them.
-    if (found.length < BATCH || written === 0) return count
+    // If none could be written, another process is writing them.
+    if (unindexed.length < BATCH || written === 0) return count
   }
 }

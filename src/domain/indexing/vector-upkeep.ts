@@ -1,5 +1,5 @@
-// Upkeep of the stored vectors: makes the index of the embedder that searches use, and deletes the vectors of embedders
-// that are no longer used. Any number of processes may run it; each step picks up where another process stopped.
+// Upkeep of the stored vectors: creates the index of the embedder that serves searches, and deletes the vectors of
+// outdated embedders. Any number of processes may run it; each step continues where another process stopped.
 
 import {
   deleteEmbedder,
@@ -12,16 +12,16 @@ import type { VectorIndexes } from '../../store/vector-index.ts'
 import type { Platform } from '../platform.ts'
 
 type UpkeepPlatform = Pick<Platform, 'db' | 'log'> & {
-  /** null where the database has none. */
+  /** null if the database has no vector indexes. */
   indexes: VectorIndexes | null
 }
 
-/** Turns from which on an index is worth making: below, searches would not use it. */
+/** Number of turns from which an index is created: below it, searches would not use an index. */
 const INDEXED_TURNS = 10_000
-/** Conversations whose vectors one statement deletes. */
+/** Maximum number of conversations whose vectors one statement deletes. */
 const DELETED_CONVERSATIONS = 50
 
-async function makeIndex(
+async function createIndex(
   { db, log, indexes }: UpkeepPlatform,
   { name, dimension }: EmbedderRow,
   signal: AbortSignal,
@@ -29,10 +29,10 @@ async function makeIndex(
   if (!indexes || (await indexes.read(name))?.valid) return
   const { turns } = await readReading(db, name)
   if (turns < INDEXED_TURNS || !(await indexes.make({ name, dimension }, turns, signal))) return
-  log.info({ embedder: name, turns }, 'the index of vectors is made')
+  log.info({ embedder: name, turns }, 'created the vector index')
 }
 
-/** Deletes the embedder with its vectors. Whether this process did so. */
+/** Deletes the embedder with its vectors. Returns whether this process did so. */
 async function deleteOutdated(
   { db, log, indexes }: UpkeepPlatform,
   { name }: EmbedderRow,
@@ -45,12 +45,12 @@ async function deleteOutdated(
   }
   if (signal.aborted) return false
   await deleteEmbedder(db, name)
-  log.info({ embedder: name }, 'the vectors of an embedder that is no longer used are deleted')
+  log.info({ embedder: name }, 'deleted the vectors of an outdated embedder')
   return true
 }
 
 /**
- * Does nothing while the serving embedder has not read every conversation: until then, older vectors are needed.
+ * Runs the upkeep. Does nothing until the serving embedder has read every conversation: older vectors are needed.
  * @param deleted called with each embedder whose vectors this process deleted
  */
 export async function keepVectors(
@@ -62,7 +62,7 @@ export async function keepVectors(
 ): Promise<void> {
   const complete = rows.find(({ name, filledAt }) => name === serving && filledAt)
   if (!complete) return
-  await makeIndex(platform, complete, signal)
+  await createIndex(platform, complete, signal)
   for (const row of rows) {
     if (row.isOutdated && row.name !== serving && (await deleteOutdated(platform, row, signal))) await deleted(row.name)
   }

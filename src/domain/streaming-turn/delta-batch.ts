@@ -1,14 +1,14 @@
-// Merges the waiting deltas of a turn into one chunk, and says where each of them ends. Pure: delta-queue.ts writes them.
+// Merges the waiting deltas of a turn into one chunk, and computes the end of each. Pure: delta-queue.ts writes them.
 
 import type { ChunkRow, Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
 import { isFirstHalf, isSecondHalf } from './state.ts'
 
 export type DeltaWrite = { tenant: string; turnId: string; start: number | null; text: string }
 
-/** A delta that waits; `alone` keeps it from being merged, after it was refused together with others. */
+/** A waiting delta. `alone` prevents merging, after the delta was refused as part of a merged chunk. */
 export type WaitingDelta = { readonly delta: DeltaWrite; readonly alone: boolean }
 
-/** The text between the surrogate halves at its ends. A half in the middle is not text: see appendDelta. */
+/** Separates the surrogate halves at the ends from the text. appendDelta has refused halves in the middle. */
 function toChunk({ turnId, tenant, start, text }: DeltaWrite): Delta {
   const second = isSecondHalf(text.charCodeAt(0)) ? text.charCodeAt(0) : null
   const last = text.charCodeAt(text.length - 1)
@@ -17,11 +17,11 @@ function toChunk({ turnId, tenant, start, text }: DeltaWrite): Delta {
   return { turn: turnId, tenant, start, second, text: whole, units: whole.length, half }
 }
 
-/** Whether the halves that meet are one pair, or neither side ends in a half. */
+/** Whether the texts meet between characters, or within one surrogate pair. */
 const fits = (before: string, after: string) =>
   isFirstHalf(before.charCodeAt(before.length - 1)) === isSecondHalf(after.charCodeAt(0))
 
-/** One chunk of the first waiting deltas of a turn, as many as continue one another; `count` says how many. */
+/** Merges a turn's first waiting deltas, as long as each continues the one before. `count` is the number merged. */
 export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; count: number } {
   const first = waiting[0]!
   let { text } = first.delta
@@ -35,7 +35,7 @@ export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; c
   return { chunk: toChunk({ ...first.delta, text }), count }
 }
 
-/** Where each of the merged deltas ends: the last at the chunk's end, each other one where the next begins. */
+/** The end of each merged delta: the chunk's end for the last one, the start of the next one for the others. */
 export function endsOf(merged: readonly WaitingDelta[], chunkEnd: number): number[] {
   const ends: number[] = []
   let end = chunkEnd
@@ -47,8 +47,8 @@ export function endsOf(merged: readonly WaitingDelta[], chunkEnd: number): numbe
 }
 
 /**
- * The part of a delta that is not stored yet, given the turn's end and its text so far; null where other text is stored.
- * The text may have grown since the end was read: only what is before the end is compared.
+ * The part of a delta that is not stored yet, given the turn's end and text so far; null if different text is stored.
+ * Only text before the end is compared: the text may have grown since the end was read.
  */
 export function unwrittenText(
   { start, text }: { start: number; text: string },
@@ -60,6 +60,6 @@ export function unwrittenText(
   return stored.slice(start, start + repeated.length) === repeated ? text.slice(repeated.length) : null
 }
 
-/** Whether the delta starts before the turn's end, so that it may repeat text that is stored. */
+/** Whether the delta starts before the turn's end, so that it may repeat stored text. */
 export const startsBeforeEnd = (delta: DeltaWrite, row: ChunkRow): delta is DeltaWrite & { start: number } =>
   row.outcome === 'elsewhere' && delta.start !== null && delta.start < row.end!

@@ -1,6 +1,6 @@
-// Deltas that wait while a statement runs are written together by the next one; those of one turn as one chunk, in the
-// order they came. They are acknowledged and published after the commit. Text that is stored already is removed here,
-// so that a repeated delta keeps its place before those that follow it.
+// Batches deltas: those that arrive while a statement runs are written by the next one, merged into one chunk per turn.
+// They are acknowledged and published after the commit. Text that is already stored is removed here, so that a repeated
+// delta is still handled before those that follow it.
 
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
@@ -15,25 +15,25 @@ import {
   type WaitingDelta,
 } from './delta-batch.ts'
 
-/** `end` is the turn's end after the delta, or where the turn ends instead; 'other' is other text, stored there before. */
+/** `end` is the delta's end, or the turn's end if nothing was written. 'other': different text is stored there. */
 export type Written = { outcome: ChunkRow['outcome'] | 'other'; end: number | null; status: ChunkRow['status'] }
 
 export type DeltaQueue = {
-  /** Resolves after the commit, or with the reason why nothing was written. Rejects when the outcome is unknown. */
+  /** Resolves after the commit, or with the reason that nothing was written. Rejects if the outcome is unknown. */
   write(delta: DeltaWrite): Promise<Written>
 }
 
 type QueuedDelta = WaitingDelta & { resolve(written: Written): void; reject(error: unknown): void }
-/** The waiting deltas by turn, each in the order they came. */
+/** Waiting deltas by turn, in order of arrival. */
 type WaitingDeltas = Map<string, QueuedDelta[]>
 type DeltaBatch = { chunk: Delta; deltas: QueuedDelta[] }
 
-/** Called after the commit with every stretch of text. */
+/** Called after the commit with each range of text written. */
 type OnWritten = (conversationId: string, turnId: string, start: number, text: string) => void
 
 /**
- * @param limit UTF-8 bytes one turn's text may have
- * @param written called after the commit with every stretch of text
+ * @param limit maximum UTF-8 bytes of one turn's text
+ * @param written called after the commit with each range of text written
  */
 export function createDeltaQueue(pool: Pool, limit: number, written: OnWritten): DeltaQueue {
   const waiting: WaitingDeltas = new Map()
@@ -48,7 +48,7 @@ export function createDeltaQueue(pool: Pool, limit: number, written: OnWritten):
         const rows = await appendChunks(pool, chunks, limit)
         for (const row of rows) await settle(pool, waiting, written, batches[row.place]!, row)
       } catch (error) {
-        // Deltas that were settled before are not rejected any more.
+        // This has no effect on deltas that were settled before the error.
         for (const { deltas } of batches) for (const { reject } of deltas) reject(error)
       }
     }
@@ -82,7 +82,7 @@ function takeBatches(waiting: WaitingDeltas): DeltaBatch[] {
   return batches
 }
 
-/** Answers the deltas of a chunk, or queues them again: apart if they were refused together, or without repeated text. */
+/** Resolves a chunk's deltas, or queues them again: unmerged if they were refused, or without text already stored. */
 async function settle(
   pool: Pool,
   waiting: WaitingDeltas,
@@ -97,8 +97,8 @@ async function settle(
     return
   }
   if (deltas.length > 1) {
-    const apart = deltas.map((queued) => ({ ...queued, alone: true }))
-    return putBack(waiting, chunk.turn, apart)
+    const unmerged = deltas.map((queued) => ({ ...queued, alone: true }))
+    return putBack(waiting, chunk.turn, unmerged)
   }
   const queued = deltas[0]!
   const { delta } = queued
@@ -106,15 +106,15 @@ async function settle(
   const textSoFar = (await readTextSoFar(pool, delta.tenant, [delta.turnId])).get(delta.turnId) ?? ''
   const rest = unwrittenText(delta, { end: row.end!, half: row.half }, textSoFar)
   if (rest === null) return queued.resolve({ ...row, outcome: 'other' })
-  // A delta without new text renews the lease all the same.
+  // A delta without new text still renews the lease.
   const unwritten = { ...delta, text: rest, start: rest === '' ? null : row.end }
   putBack(waiting, chunk.turn, [{ ...queued, delta: unwritten, alone: true }])
 }
 
-/** Queues deltas again, before those of their turn that came later. */
+/** Queues deltas again, before later deltas of their turn. */
 function putBack(waiting: WaitingDeltas, turnId: string, deltas: QueuedDelta[]): void {
   waiting.set(turnId, [...deltas, ...(waiting.get(turnId) ?? [])])
 }
 
-/** What writing streaming turns needs. */
+/** Dependencies of writing streaming turns. */
 export type StreamDeps = Platform & { deltas: DeltaQueue }

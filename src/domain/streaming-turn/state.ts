@@ -1,5 +1,5 @@
-// The life of a streaming turn, as a pure machine. What the SQL functions append_chunks and close_turn do under the
-// row's lock is this table; test/domain/streaming-turn/state.test.ts spells it out without a hole.
+// The states of a streaming turn, as a pure state machine. The SQL functions append_chunks and close_turn implement it
+// under the row's lock; test/domain/streaming-turn/state.test.ts covers every transition.
 //
 //              delta            commit         abort         expire (lease over)
 //   STREAMING  STREAMING ···    COMMITTED      ABORTED       ABORTED
@@ -9,7 +9,7 @@
 
 import type { TurnStatus } from '../../store/generated/enums.ts'
 
-/** Where an open turn's text ends: UTF-16 units, and the first half of a surrogate pair that waits for the other. */
+/** The end of an open turn's text in UTF-16 units, and the first half of a surrogate pair after it, if any. */
 type Tail = { end: number; half: number | null }
 
 export type State = { status: 'STREAMING'; tail: Tail; aliveAt: number } | { status: Exclude<TurnStatus, 'STREAMING'> }
@@ -22,24 +22,25 @@ export type Event =
   | { type: 'expire'; at: number; leaseMs: number }
 
 export type Step =
-  /** Goes on to the next state; a delta writes the range that `write` says, nothing when it only renews the lease. */
+  /** Moves to the next state. A delta with text writes `write`; an empty delta only renews the lease. */
   | { outcome: 'accepted'; next: State; write?: { start: number; text: string; half: number | null } }
-  /** What the delta says is not where it says, or not text: see `Conflict`, `InvalidInput`. */
+  /** The delta does not start at the turn's end. */
   | { outcome: 'elsewhere'; end: number }
+  /** The delta leaves half of a surrogate pair without the other half. */
   | { outcome: 'torn' }
-  /** The writer was heard within the lease. */
+  /** The writer has renewed the lease. */
   | { outcome: 'alive' }
   | { outcome: 'closed'; status: TurnStatus }
 
 export const isFirstHalf = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
 export const isSecondHalf = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff
 
-/** The turn's end as the writer counts it: a waiting half is a unit. */
+/** The turn's end in UTF-16 units, including a trailing half. */
 export const endOf = (tail: Tail) => tail.end + (tail.half === null ? 0 : 1)
 
 /**
- * Text as it is stored: what begins with the half that waited gets it back, and a half at the end waits in turn. Null
- * when it holds a half that nothing will ever complete.
+ * The text to store: a half in `tail` is prepended, and a half at the end is kept for the next delta. Null if a half
+ * can no longer be completed.
  */
 export function join(tail: Tail, text: string): { start: number; text: string; half: number | null } | null {
   const whole = tail.half === null ? text : String.fromCharCode(tail.half) + text
@@ -49,10 +50,10 @@ export function join(tail: Tail, text: string): { start: number; text: string; h
   return complete.isWellFormed() ? { start: tail.end, text: complete, half } : null
 }
 
-/** Whether the text begins with the second half of a pair. */
+/** Whether the text begins with the second half of a surrogate pair. */
 export const joins = (text: string) => isSecondHalf(text.charCodeAt(0))
 
-/** What the event does to a turn in that state. */
+/** The transition of a turn in that state for the event. */
 export function step(state: State, event: Event): Step {
   if (state.status !== 'STREAMING') return { outcome: 'closed', status: state.status }
   switch (event.type) {

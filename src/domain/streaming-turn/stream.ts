@@ -1,5 +1,5 @@
-// Streaming turns: deltas, then commit or abort. The writer is whoever sends the deltas; the turn's id is all it needs.
-// Deltas may be sent again: what is there already, and equal, is dropped.
+// Writes streaming turns: deltas, then commit or abort. A writer needs only the turn's id. Deltas may be repeated: text
+// that is already stored is dropped if it is equal, and refused otherwise.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../errors.ts'
@@ -23,25 +23,25 @@ const appendDeltaInput = z.object({
 })
 export type AppendDeltaInput = z.input<typeof appendDeltaInput>
 
-/** Where the turn's text ends now, as the writer counts: in UTF-16 units. */
+/** The end of the turn's text after the delta, in UTF-16 units, including a trailing half of a surrogate pair. */
 export type DeltaReceipt = { turnId: string; end: number }
 
 /**
- * Appends text at `start`, or at the turn's end. Empty text renews the writer's lease, and so does text that is there
- * already. A surrogate pair may come in two deltas; deltas may be sent without waiting for answers.
- * @throws InvalidInput for text that is none, or over the limit @throws NotFound @throws StreamClosed
- * @throws Conflict when `start` lies beyond the turn's end, or other text is there already
+ * Appends text at `start`, or at the turn's end if `start` is absent. Empty or already stored text renews the lease.
+ * A surrogate pair may be split between two deltas; deltas may be sent without waiting for replies.
+ * @throws InvalidInput for malformed text, or a turn over the limit @throws NotFound @throws StreamClosed
+ * @throws Conflict when `start` is beyond the turn's end, or different text is stored there
  */
 export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
   const { turnId, start, text: content } = parse(appendDeltaInput, input)
-  // Halves at the ends may be completed by other deltas; within, they are torn for good.
+  // Other deltas may complete halves at the ends of the text, but not halves within it.
   const whole = content.slice(isSecondHalf(content.charCodeAt(0)) ? 1 : 0).replace(/[\ud800-\udbff]$/, '')
   if (!whole.isWellFormed()) throw torn()
-  const answer = await deps.deltas.write({ tenant: viewer.tenant, turnId, start: start ?? null, text: content })
-  return { turnId, end: endAfter(deps, turnId, start ?? null, answer) }
+  const written = await deps.deltas.write({ tenant: viewer.tenant, turnId, start: start ?? null, text: content })
+  return { turnId, end: endAfter(deps, turnId, start ?? null, written) }
 }
 
-const torn = () => InvalidInput.at('text', 'holds half of a surrogate pair that its other half does not meet')
+const torn = () => InvalidInput.at('text', 'must not contain half of a surrogate pair without the other half')
 
 function endAfter(deps: StreamDeps, turnId: string, start: number | null, { outcome, end, status }: Written): number {
   switch (outcome) {
@@ -53,13 +53,13 @@ function endAfter(deps: StreamDeps, turnId: string, start: number | null, { outc
     case 'closed':
       throw new StreamClosed(turnId, status!)
     case 'full':
-      throw InvalidInput.at('text', `would take the turn over ${deps.limits.turnBytes} bytes`)
+      throw InvalidInput.at('text', `would make the turn longer than ${deps.limits.turnBytes} bytes`)
     case 'half':
       throw torn()
     case 'elsewhere':
-      throw new Conflict(`The text of turn ${turnId} ends at ${end}: what lies before ${start} is missing.`)
+      throw new Conflict(`The text of turn ${turnId} ends at ${end}; the text between ${end} and ${start} is missing.`)
     case 'other':
-      throw new Conflict(`Turn ${turnId} says something else from ${start} on; its text ends at ${end}.`)
+      throw new Conflict(`Turn ${turnId} has different text at ${start}; its text ends at ${end}.`)
   }
 }
 
@@ -73,18 +73,18 @@ const commitTurnInput = z.object({
 export type CommitTurnInput = z.input<typeof commitTurnInput>
 
 /**
- * The turn as committed: its streamed text, then the given parts.
- * @throws InvalidInput for text among the parts, or nothing said at all @throws NotFound @throws StreamClosed
+ * Commits the turn with its streamed text followed by the given parts, and returns it.
+ * @throws InvalidInput for a text part, or a turn without content @throws NotFound @throws StreamClosed
  */
 export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
   const given = parse(commitTurnInput, input)
   const more = toParts(given.parts ?? [])
   if (more.some((part) => part.type === 'text')) {
-    throw InvalidInput.at('parts', 'must not be text: that comes by appendDelta')
+    throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
   }
-  return close(deps, viewer, given.turnId, async (said) => ({
+  return close(deps, viewer, given.turnId, async (streamed) => ({
     status: 'COMMITTED',
-    ...(await contentOf([...said, ...more], deps, 'parts')),
+    ...(await contentOf([...streamed, ...more], deps, 'parts')),
     promptTokens: given.tokens?.prompt,
     completionTokens: given.tokens?.completion,
     model: given.model,
@@ -95,39 +95,42 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
 const abortTurnInput = z.object({ turnId: id('turn'), reason: text(1000).nullish() })
 export type AbortTurnInput = z.input<typeof abortTurnInput>
 
-/** The turn as aborted: with its text, and the reason. @throws NotFound @throws StreamClosed */
+/** Aborts the turn, which keeps its text, and returns it. @throws NotFound @throws StreamClosed */
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
   const { turnId, reason } = parse(abortTurnInput, input)
-  return close(deps, viewer, turnId, (said) => aborted(deps, said, reason ?? null))
+  return close(deps, viewer, turnId, (streamed) => aborted(deps, streamed, reason ?? null))
 }
 
 type Ending = Omit<ClosedTurn, 'tenant' | 'id' | 'end'>
-const NOTHING: Ending = { status: 'ABORTED', text: '', tokens: 0 }
+const EMPTY: Ending = { status: 'ABORTED', text: '', tokens: 0 }
 
-async function aborted(deps: StreamDeps, said: ContentPart[], reason: string | null): Promise<Ending> {
-  // Text of nothing but spaces is no content, but it is what was said.
-  const blank = said.every((part) => part.type === 'text' && part.text.trim() === '')
+async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string | null): Promise<Ending> {
+  // contentOf refuses blank text, which an aborted turn keeps.
+  const blank = streamed.every((part) => part.type === 'text' && part.text.trim() === '')
   return blank
-    ? { ...NOTHING, text: said.map((part) => (part.type === 'text' ? part.text : '')).join(''), reason }
-    : { ...(await contentOf(said, deps)), status: 'ABORTED', reason }
+    ? { ...EMPTY, text: streamed.map((part) => (part.type === 'text' ? part.text : '')).join(''), reason }
+    : { ...(await contentOf(streamed, deps)), status: 'ABORTED', reason }
 }
 
-/** Folds what was said into the turn and ends its stream, again if a delta comes in between. */
-async function fold(
+/**
+ * Stores the streamed text in the turn and closes its stream; retries if a delta is written meanwhile.
+ * @param silentMs close only if the writer has sent nothing for this long; null for no condition
+ */
+async function closeStream(
   deps: StreamDeps,
   tenant: string,
   turnId: string,
   silentMs: number | null,
-  end: (said: ContentPart[]) => Promise<Ending>,
+  end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<CloseRow> {
   for (;;) {
     const open = await readOpenTurn(deps.pool, tenant, turnId)
-    // A turn that is not open is told apart below, whatever would be wrong with its end.
-    const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : NOTHING
-    const found = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text) : null
+    // For a turn that is not open, closeTurn returns the reason, and the ending is not used.
+    const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : EMPTY
+    const index = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text) : null
     const row = await closeTurn(deps.pool, {
       ...ending,
-      ...found,
+      ...index,
       tenant,
       id: turnId,
       end: open?.text.length ?? 0,
@@ -145,29 +148,31 @@ async function close(
   deps: StreamDeps,
   viewer: Viewer,
   turnId: string,
-  end: (said: ContentPart[]) => Promise<Ending>,
+  end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<Turn> {
-  const row = await fold(deps, viewer.tenant, turnId, null, end)
+  const row = await closeStream(deps, viewer.tenant, turnId, null, end)
   if (row.outcome === 'closed') throw new StreamClosed(turnId, row.status)
   if (row.outcome === 'missing') throw new NotFound('turn', turnId)
   if (row.outcome === 'no_call') {
-    throw InvalidInput.at('parts', `there is no tool call ${JSON.stringify(row.detail)} in the conversation to answer`)
+    throw InvalidInput.at('parts', `answers tool call ${JSON.stringify(row.detail)}, which is not in the conversation`)
   }
   const turn = (await getTurns(deps, actAs(viewer, row.actor), [turnId])).get(turnId)
   if (!turn) throw new NotFound('turn', turnId)
   return turn
 }
 
-/** Turns aborted by one sweep at most. */
+/** Maximum number of turns aborted by one sweep. */
 const SWEEP = 100
 
-/** Aborts the turns whose writers are silent for longer than their lease; how many. In any tenant, by any process. */
+/** Aborts the turns of any tenant whose lease has expired, and returns how many. Any process may run it. */
 export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
   const silent = await readSilentStreams(deps.db, deps.streamLeaseMs, SWEEP)
   let count = 0
   for (const { tenant, id: turnId } of silent) {
-    const reason = `Its writer was silent for over ${deps.streamLeaseMs / 1000} s.`
-    const row = await fold(deps, tenant, turnId, deps.streamLeaseMs, (said) => aborted(deps, said, reason))
+    const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`
+    const row = await closeStream(deps, tenant, turnId, deps.streamLeaseMs, (streamed) =>
+      aborted(deps, streamed, reason),
+    )
     if (row.outcome === 'written') count += 1
   }
   return count

@@ -1,5 +1,5 @@
-// Appends that wait while a statement runs are written together by the next one. Within a process a conversation is in
-// one statement at a time, so its appends keep the order they came in; between processes its lock decides.
+// Batches appends: those that arrive while a statement runs are written together by the next one. Within a process, a
+// conversation is in one statement at a time, so its appends keep their order; between processes, its lock orders them.
 
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
@@ -7,38 +7,36 @@ import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/tu
 import { chooseBatch, rowsByCall, type WaitingAppend } from './append-batch.ts'
 
 export type AppendQueue = {
-  /** The rows of this call, after the commit; none for an unknown conversation. Rejects when the outcome is unknown. */
+  /** Returns the call's rows after the commit; none for an unknown conversation. Rejects if the outcome is unknown. */
   append(call: AppendCall): Promise<AppendRow[]>
 }
 
-/** Maximum number of statements that wait for a conversation which another process has locked. */
-const WAITERS = 2
-/** Time before a locked conversation is tried again while that many wait, in ms. */
-const RETRY = 20
+/** Maximum number of statements that wait for a conversation lock. */
+const MAX_WAITERS = 2
+/** Delay before a locked conversation is retried while that many statements wait, in ms. */
+const RETRY_MS = 20
 
 type QueuedAppend = WaitingAppend & { resolve(rows: AppendRow[]): void; reject(error: unknown): void }
 
-/** Called after the commit with every conversation that grew. */
+/** Called after the commit with the calls that were written or refused, and their rows. */
 type OnWritten = (calls: readonly { call: AppendCall; rows: AppendRow[] }[]) => void
 
 type QueueState = {
   readonly pool: Pool
   readonly lanes: number
   readonly written: OnWritten
-  /** Waiting calls by conversation, in the order of arrival; conversations in the order of their oldest. */
+  /** Waiting calls by conversation, in order of arrival; conversations in the order of their oldest call. */
   readonly waiting: Map<string, QueuedAppend[]>
-  /** Conversations in a statement, or set aside after one. */
+  /** Conversations in a statement, or waiting for a retry. */
   readonly busy: Set<string>
-  /** Statements that run in lanes, and beside them those that wait for a lock. */
+  /** Number of statements that run in lanes. */
   running: number
+  /** Number of statements that wait for a lock, beside the lanes. */
   waiters: number
   isScheduled: boolean
 }
 
-/**
- * @param lanes number of statements that run at once
- * @param written called after the commit with every conversation that grew
- */
+/** @param lanes maximum number of statements that run at once */
 export function createAppendQueue(pool: Pool, lanes: number, written: OnWritten): AppendQueue {
   const queue: QueueState = {
     pool,
@@ -67,7 +65,7 @@ export function createAppendQueue(pool: Pool, lanes: number, written: OnWritten)
 function schedule(queue: QueueState): void {
   if (queue.isScheduled || queue.waiting.size === 0) return
   queue.isScheduled = true
-  // After the I/O events of this turn of the event loop, so that requests that came together are written together.
+  // After the I/O events of this event loop iteration, so that requests that arrive together are written together.
   setImmediate(() => {
     queue.isScheduled = false
     while (queue.running < queue.lanes) {
@@ -95,17 +93,18 @@ function take({ waiting, busy }: QueueState): QueuedAppend[] {
 }
 
 async function run(queue: QueueState, batch: QueuedAppend[], wait: boolean): Promise<void> {
-  const passedOver = await execute(queue, batch, wait)
-  for (const append of batch) if (!passedOver.includes(append)) queue.busy.delete(append.call.conversationId)
-  setAside(queue, passedOver)
+  const skipped = await execute(queue, batch, wait)
+  for (const append of batch) if (!skipped.includes(append)) queue.busy.delete(append.call.conversationId)
+  retrySkipped(queue, skipped)
 }
 
-/** Whether the database refused the statement, so that nothing was written; a broken connection leaves that open. */
+/** Whether the database refused the statement, so that nothing was written. A lost connection leaves that open. */
 const wasRefused = (error: unknown): boolean =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Error & { code?: string }).code ?? '')
 
 /**
- * Writes the calls and answers them. Returns those whose conversations were passed over, locked or unknown, unless `wait`.
+ * Writes the calls and resolves them. Without `wait`, returns the calls of conversations that are locked or unknown,
+ * which the statement skipped.
  */
 async function execute(
   queue: Pick<QueueState, 'pool' | 'written'>,
@@ -118,7 +117,7 @@ async function execute(
     rows = await appendTurns(queue.pool, calls, wait)
   } catch (error) {
     if (batch.length > 1 && wasRefused(error)) {
-      // One call's fault must not fail the others: send each alone, in their order.
+      // An invalid call must not fail the others: send each alone, in order.
       for (const append of batch) await execute(queue, [append], true)
     } else {
       for (const append of batch) append.reject(error)
@@ -127,29 +126,29 @@ async function execute(
   }
   const byCall = rowsByCall(rows)
   const answered = batch.flatMap((append, index) => {
-    const found = byCall.get(index)
-    return found ? [{ append, call: append.call, rows: found }] : []
+    const ofCall = byCall.get(index)
+    return ofCall ? [{ append, call: append.call, rows: ofCall }] : []
   })
   queue.written(answered)
   for (const { append, rows } of answered) append.resolve(rows)
-  const unanswered = batch.filter((_, index) => !byCall.has(index))
-  if (!wait) return unanswered
-  for (const append of unanswered) append.resolve([]) // an unknown conversation
+  const skipped = batch.filter((_, index) => !byCall.has(index))
+  if (!wait) return skipped
+  for (const append of skipped) append.resolve([]) // an unknown conversation
   return []
 }
 
-/** Sends each conversation that was passed over in a statement of its own that waits for the lock. It stays busy. */
-function setAside(queue: QueueState, passedOver: readonly QueuedAppend[]): void {
+/** Retries each skipped conversation in a statement of its own that waits for the lock. The conversation stays busy. */
+function retrySkipped(queue: QueueState, skipped: readonly QueuedAppend[]): void {
   const byConversation = new Map<string, QueuedAppend[]>()
-  for (const append of passedOver) {
+  for (const append of skipped) {
     const appends = byConversation.get(append.call.conversationId)
     if (appends) appends.push(append)
     else byConversation.set(append.call.conversationId, [append])
   }
   for (const [conversationId, appends] of byConversation) {
-    if (queue.waiters < WAITERS) sendWaiting(queue, appends)
-    // Conversations that stay locked must neither delay one that is free again soon, nor query the database in a loop.
-    else setTimeout(() => putBack(queue, conversationId, appends), RETRY)
+    if (queue.waiters < MAX_WAITERS) sendWaiting(queue, appends)
+    // Conversations that stay locked must neither delay one whose lock is released soon, nor query in a tight loop.
+    else setTimeout(() => putBack(queue, conversationId, appends), RETRY_MS)
   }
 }
 
@@ -161,12 +160,12 @@ function sendWaiting(queue: QueueState, appends: QueuedAppend[]): void {
   })
 }
 
-/** Queues the calls again, before those of their conversation that came later. */
+/** Queues the calls again, before later calls of their conversation. */
 function putBack(queue: QueueState, conversationId: string, appends: QueuedAppend[]): void {
   queue.busy.delete(conversationId)
   queue.waiting.set(conversationId, [...appends, ...(queue.waiting.get(conversationId) ?? [])])
   schedule(queue)
 }
 
-/** What appending needs. */
+/** Dependencies of appending. */
 export type AppendDeps = Platform & { appends: AppendQueue }

@@ -1,5 +1,5 @@
-// Appending: one turn or many, whole or not at all, acknowledged after the commit. Opening a streaming turn is
-// appending one that says nothing yet.
+// Appends one turn or a batch atomically; resolves after the commit. Opening a streaming turn appends a turn without
+// content.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
@@ -21,8 +21,8 @@ const source = z.object({
   score: z.number().nullish(),
 })
 
-/** Actors a turn may be meant for. */
-const AUDIENCE = 1000
+/** Maximum number of actors in an audience. */
+const MAX_AUDIENCE = 1000
 
 export const turnInput = z.object({
   actor: name.nullish(),
@@ -30,7 +30,7 @@ export const turnInput = z.object({
   content: z.string().nullish(),
   parts: parts.nullish(),
   clientId: name.nullish(),
-  audience: z.array(name).min(1, 'must name somebody; leave it out for everybody').max(AUDIENCE).nullish(),
+  audience: z.array(name).min(1, 'must not be empty; omit it to include every participant').max(MAX_AUDIENCE).nullish(),
   pinned: z.boolean().nullish(),
   tokens: z.object({ prompt: count, completion: count }).nullish(),
   model: name.nullish(),
@@ -43,10 +43,10 @@ export const turnInput = z.object({
 export type TurnInput = z.input<typeof turnInput>
 type ParsedTurn = z.output<typeof turnInput>
 
-/** What an actor is taken for when it joins by speaking. */
+/** The kind of a participant that joins by appending a turn, by the turn's role. */
 const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
 
-/** The content that a turn's input gives. @throws InvalidInput */
+/** The content of a turn's input; `path` leads to the turn in error messages. @throws InvalidInput */
 export async function contentGiven(deps: Platform, input: ParsedTurn, path: string): Promise<Content> {
   if (input.content != null && input.parts != null) {
     throw InvalidInput.at(`${path}.parts`, 'give content or parts, not both')
@@ -58,7 +58,7 @@ export async function contentGiven(deps: Platform, input: ParsedTurn, path: stri
   return contentOf([{ type: 'text', text: content }], deps, `${path}.content`)
 }
 
-const NOTHING: Content = { text: '', parts: null, tokens: 0, calls: [], answers: [] }
+const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], answers: [] }
 
 function toRow(viewer: Viewer, input: ParsedTurn, status: AppendedTurn['status'], content: Content): AppendedTurn {
   const actor = input.actor ?? viewer.actor
@@ -85,19 +85,26 @@ function toRow(viewer: Viewer, input: ParsedTurn, status: AppendedTurn['status']
   }
 }
 
-/** What is wrong with a call that was refused, or null. */
+/** The error for a refused call, or null if it was not refused. */
 function faultOf({ outcome, detail, place }: AppendRow, path: (place: number) => string): Error | null {
   switch (outcome) {
     case 'moved_on':
-      return new Conflict(`The journal has moved on: its newest entry is ${detail}. Read what came, then decide again.`)
+      return new Conflict(
+        `expectedLastSeq does not match: the newest journal entry is ${detail}. Read the new entries, then try again.`,
+      )
     case 'other_content':
-      return new Conflict(`clientId ${JSON.stringify(detail)} was used for a turn with other content. Use another.`)
+      return new Conflict(
+        `clientId ${JSON.stringify(detail)} was already used for a turn with different content. Use another clientId.`,
+      )
     case 'stranger':
-      return InvalidInput.at(`${path(place)}.audience`, `${JSON.stringify(detail)} is no participant; add them first`)
+      return InvalidInput.at(
+        `${path(place)}.audience`,
+        `${JSON.stringify(detail)} is not a participant; add the participant first`,
+      )
     case 'no_call':
       return InvalidInput.at(
         `${path(place)}.parts`,
-        `there is no tool call ${JSON.stringify(detail)} in the conversation to answer`,
+        `answers tool call ${JSON.stringify(detail)}, which is not in the conversation`,
       )
     case 'written':
     case 'repeated':
@@ -117,20 +124,20 @@ async function append(
   if (!first) throw new NotFound('conversation', conversationId)
   const fault = faultOf(first, path)
   if (fault) throw fault
-  // What a clientId wrote before is read as its author sees it.
+  // A turn that an earlier call wrote may have changed since: read it in its author's view.
   const repeated = rows.filter(({ outcome }) => outcome === 'repeated')
-  const found = new Map<string, Turn>()
+  const earlier = new Map<string, Turn>()
   for (const { id, place } of repeated) {
     const [turn] = (await getTurns(deps, actAs(viewer, turns[place]!.actor), [id])).values()
-    if (turn) found.set(id, turn)
+    if (turn) earlier.set(id, turn)
   }
   return rows.map(
-    ({ id, seq, createdAt, place }) => found.get(id) ?? written(conversationId, turns[place]!, seq, createdAt),
+    ({ id, seq, createdAt, place }) => earlier.get(id) ?? toTurn(conversationId, turns[place]!, seq, createdAt),
   )
 }
 
-/** The row as it was just written. */
-function written(conversationId: string, turn: AppendedTurn, seq: number, createdAt: Date): Turn {
+/** The turn of a row that was just written. */
+function toTurn(conversationId: string, turn: AppendedTurn, seq: number, createdAt: Date): Turn {
   return {
     id: turn.id,
     conversationId,
@@ -165,10 +172,10 @@ const appendTurnInput = z.object({
 export type AppendTurnInput = z.input<typeof appendTurnInput>
 
 /**
- * The turn as committed; with a clientId that was used before for the same content, the turn it wrote then. Who speaks
- * without being a participant joins by it, in the same transaction.
+ * Appends a turn and returns it. If its clientId was already used for the same content, returns the turn written then.
+ * An actor who is not a participant joins in the same transaction.
  * @throws InvalidInput @throws NotFound
- * @throws Conflict when the journal is not at expectedLastSeq, or the clientId stands for other content
+ * @throws Conflict when the journal is not at expectedLastSeq, or the clientId was already used for different content
  */
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Turn> {
   const { conversationId, turn, expectedLastSeq } = parse(appendTurnInput, input)
@@ -180,29 +187,32 @@ const appendTurnsInput = z.object({ conversationId: id('conversation'), turns: z
 export type AppendTurnsInput = { conversationId: string; turns: TurnInput[] }
 
 /**
- * All of the turns, in order, or none.
- * @throws InvalidInput naming the turn's place @throws NotFound @throws Conflict
+ * Appends all of the turns, in order, or none.
+ * @throws InvalidInput with the index of the turn in its path @throws NotFound @throws Conflict
  */
 export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: AppendTurnsInput): Promise<Turn[]> {
   const { conversationId, turns } = parse(appendTurnsInput, input)
   if (turns.length === 0) throw InvalidInput.at('turns', 'must not be empty')
   if (turns.length > deps.limits.batchTurns) {
-    throw InvalidInput.at('turns', `has ${turns.length} turns; at most ${deps.limits.batchTurns} are taken at once`)
+    throw InvalidInput.at(
+      'turns',
+      `has ${turns.length} turns; at most ${deps.limits.batchTurns} can be appended at once`,
+    )
   }
   const parsed = parse(z.object({ turns: z.array(turnInput) }), { turns }).turns
   const rows: AppendedTurn[] = []
-  /** Who may answer the calls made earlier in the batch, which need not be in the conversation yet; null for everybody. */
-  const called = new Map<string, string[] | null>()
+  /** The actors who may answer the tool calls made earlier in the batch, by call; null for every actor. */
+  const answerers = new Map<string, string[] | null>()
   const keys = new Set<string>()
   for (const [index, turn] of parsed.entries()) {
     const content = await contentGiven(deps, turn, `turns.${index}`)
     const row = toRow(viewer, turn, 'COMMITTED', content)
-    const answerable = (call: string) => called.has(call) && (called.get(call)?.includes(row.actor) ?? true)
+    const answerable = (call: string) => answerers.has(call) && (answerers.get(call)?.includes(row.actor) ?? true)
     row.answers = content.answers.filter((call) => !answerable(call))
-    for (const call of content.calls) if (called.get(call) !== null) called.set(call, row.audience ?? null)
+    for (const call of content.calls) if (answerers.get(call) !== null) answerers.set(call, row.audience ?? null)
     const key = row.clientId == null ? null : `${row.actor}\0${row.clientId}`
     if (key !== null && keys.has(key)) {
-      throw InvalidInput.at(`turns.${index}.clientId`, 'stands twice in the batch')
+      throw InvalidInput.at(`turns.${index}.clientId`, 'occurs twice in the batch')
     }
     if (key !== null) keys.add(key)
     rows.push(row)
@@ -214,14 +224,14 @@ const openTurnInput = z.object({ conversationId: id('conversation'), turn: turnI
 export type OpenTurnInput = z.input<typeof openTurnInput>
 
 /**
- * An open turn: its place is taken, its text comes by appendDelta.
- * @throws InvalidInput when it has content already @throws NotFound @throws Conflict
+ * Opens a streaming turn, which gets its seq now and its text by appendDelta.
+ * @throws InvalidInput if the turn has content @throws NotFound @throws Conflict
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Turn> {
   const { conversationId, turn } = parse(openTurnInput, input)
   if (turn.content || turn.parts?.length) {
-    throw InvalidInput.at('turn.content', 'an open turn says nothing yet: its text comes by appendDelta')
+    throw InvalidInput.at('turn.content', 'must be empty when a turn is opened; send the text with appendDelta')
   }
-  const row = toRow(viewer, turn, 'STREAMING', NOTHING)
+  const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT)
   return (await append(deps, viewer, conversationId, [row]))[0]!
 }

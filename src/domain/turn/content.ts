@@ -1,5 +1,5 @@
-// What a turn says: the parts of its content, how they are read from input, and what is derived from them.
-// Stored, a turn is its text and, unless the one part is that text, all its parts.
+// The content of a turn: its parts, their validation, and the values derived from them. The parts are not stored if the
+// only part is the text.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -16,32 +16,37 @@ export type ContentPart =
   | { type: 'reasoning'; reasoning: string; signature?: string | null }
   | { type: 'data'; data: unknown }
 
-/** Characters a part's text may have before its bytes are even counted. */
-const LONGEST = 16 * 1024 * 1024
+/** Maximum length of a part's text, in UTF-16 units, checked before its bytes are counted. */
+const MAX_TEXT = 16 * 1024 * 1024
 
 const call = { callId: name, name }
-const given = (value: unknown) => value !== undefined && value !== null
+const isGiven = (value: unknown) => value !== undefined && value !== null
 
-/** One part, with exactly one of its fields given. */
+/** One part: an object with exactly one field. */
 export const partInput = z
   .object({
-    text: text(LONGEST).nullish(),
+    text: text(MAX_TEXT).nullish(),
     toolCall: z.object({ ...call, arguments: json }).nullish(),
     toolResult: z.object({ ...call, result: json }).nullish(),
     file: z.object({ mediaType: name, url: text(8192).min(1), fileName: name.nullish() }).nullish(),
-    reasoning: z.object({ reasoning: text(LONGEST), signature: text(65_536).nullish() }).nullish(),
+    reasoning: z.object({ reasoning: text(MAX_TEXT), signature: text(65_536).nullish() }).nullish(),
     data: json.optional(),
   })
-  .refine((part) => Object.values(part).filter(given).length === 1, 'must have exactly one field')
+  .refine((part) => Object.values(part).filter(isGiven).length === 1, 'must have exactly one field')
 export type PartInput = z.input<typeof partInput>
 
-/** At most this many parts a turn. */
-export const parts = z.array(partInput).min(1, 'must not be empty').max(1000, 'must have at most 1000 parts')
+/** Maximum number of parts per turn. */
+const MAX_PARTS = 1000
+
+export const parts = z
+  .array(partInput)
+  .min(1, 'must not be empty')
+  .max(MAX_PARTS, `must have at most ${MAX_PARTS} parts`)
 
 /** The stored form of parts that were parsed by `partInput`. */
 export function toParts(inputs: readonly z.output<typeof partInput>[]): ContentPart[] {
   return inputs.map((input): ContentPart => {
-    if (given(input.text)) return { type: 'text', text: input.text }
+    if (isGiven(input.text)) return { type: 'text', text: input.text }
     if (input.toolCall) return { type: 'toolCall', ...input.toolCall, arguments: input.toolCall.arguments ?? null }
     if (input.toolResult) return { type: 'toolResult', ...input.toolResult, result: input.toolResult.result ?? null }
     if (input.file) return { type: 'file', ...input.file }
@@ -53,18 +58,18 @@ export function toParts(inputs: readonly z.output<typeof partInput>[]): ContentP
 export type Content = {
   /** The text parts joined. */
   text: string
-  /** null where the one part is the text. */
+  /** null if the only part is the text. */
   parts: ContentPart[] | null
-  /** Of all of it, in the model's tokens. */
+  /** Token count of the whole content. */
   tokens: number
-  /** Tool calls it makes. */
+  /** Ids of the tool calls that the turn makes. */
   calls: string[]
-  /** Tool calls it answers that it does not make itself, before them. */
+  /** Ids of the tool calls that the turn answers, except calls made earlier in the same turn. */
   answers: string[]
 }
 
-/** What is counted of a part: what a model would be shown. */
-function shown(part: ContentPart): string {
+/** The text of a part whose tokens are counted: the text that a model would read. */
+function countedText(part: ContentPart): string {
   switch (part.type) {
     case 'text':
       return part.text
@@ -82,8 +87,8 @@ function shown(part: ContentPart): string {
 }
 
 /**
- * What is stored of the parts. Answers to nothing are not looked for here: the calls may be in the conversation already.
- * @throws InvalidInput when they say nothing or take more than `turnBytes`.
+ * The content to store for the parts. Whether the answered calls exist is checked when the turn is written.
+ * @throws InvalidInput when the parts are blank or take more than `turnBytes`
  */
 export async function contentOf(
   all: ContentPart[],
@@ -97,9 +102,9 @@ export async function contentOf(
   const text = all.map((part) => (part.type === 'text' ? part.text : '')).join('')
   const bytes = Buffer.byteLength(plain ? text : JSON.stringify(all))
   if (bytes > limits.turnBytes) {
-    throw InvalidInput.at(path, `has ${bytes} bytes; a turn may have ${limits.turnBytes}`)
+    throw InvalidInput.at(path, `has ${bytes} bytes; a turn may have at most ${limits.turnBytes}`)
   }
-  const counted = tokens.count(plain ? text : all.map(shown).join('\n'))
+  const counted = tokens.count(plain ? text : all.map(countedText).join('\n'))
   const calls = new Set<string>()
   const answers = new Set<string>()
   for (const part of all) {
@@ -120,20 +125,20 @@ export function partsOf(turn: { text: string; parts: ContentPart[] | null }): Co
   return turn.parts ?? (turn.text === '' ? [] : [{ type: 'text', text: turn.text }])
 }
 
-/** JSON with the keys of every object in order: equal values print equally. */
+/** JSON with sorted keys and without null fields: equal values have equal text. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner) && !(inner instanceof Date)
       ? Object.fromEntries(
           Object.entries(inner)
-            .filter(([, v]) => given(v))
+            .filter(([, v]) => isGiven(v))
             .sort(([a], [b]) => (a < b ? -1 : 1)),
         )
       : inner,
   )
 }
 
-/** Tells apart what was sent under the same clientId: 32 hex digits of SHA-256 over the canonical input. */
+/** Digest that detects different content for the same clientId: 32 hex digits of SHA-256 over the canonical input. */
 export function digest(input: unknown): string {
   return createHash('sha256').update(canonical(input)).digest('hex').slice(0, 32)
 }

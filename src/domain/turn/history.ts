@@ -1,4 +1,4 @@
-// Reading a conversation's transcript as somebody sees it: pages both ways, and the newest turns at once.
+// Reads a conversation's transcript in a viewer's view: pages in both directions, and the newest turns.
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
@@ -23,11 +23,11 @@ export type TurnFilter = z.input<typeof turnFilter>
 
 export type TurnsArgs = Paging & { filter?: TurnFilter | null; includeSuperseded?: boolean | null }
 
-type Place = { rootSeq: number; seq: number }
-/** Beyond every version of a place. */
-const END = 2 ** 31 - 1
+type Position = { rootSeq: number; seq: number }
+/** A seq after every version of a turn. */
+const MAX_SEQ = 2 ** 31 - 1
 
-const CURSOR = cursorFormat<Place>(
+const CURSOR = cursorFormat<Position>(
   ({ rootSeq, seq }) => `turn:${rootSeq}:${seq}`,
   /^turn:(\d{1,10}):(\d{1,10})$/,
   (...groups) => {
@@ -36,12 +36,12 @@ const CURSOR = cursorFormat<Place>(
   },
 )
 
-/** A turn's place as an opaque cursor. It stays valid whatever is written later. */
-export const turnCursor = (turn: Place): string => CURSOR.encode(turn)
+/** A turn's position as an opaque cursor. Later writes do not invalidate it. */
+export const turnCursor = (turn: Position): string => CURSOR.encode(turn)
 
 /**
- * A page of each conversation's turns in the viewer's view, oldest first: one statement for the whole list. A conversation that has
- * none, or that the viewer's tenant has not, gets an empty page.
+ * A page of each conversation's turns in the viewer's view, oldest first, read in one statement. Unknown conversations
+ * get an empty page.
  * @throws InvalidInput
  */
 export async function pageOfTurns(
@@ -53,12 +53,12 @@ export async function pageOfTurns(
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(turnFilter, args.filter ?? {})
   const includeSuperseded = args.includeSuperseded ?? false
-  // Where a place is listed once, a newer version of the cursor's turn stands where the cursor does.
-  const edge = (place: Place, seq: number) => (includeSuperseded ? place : { ...place, seq })
-  const found = await pageTurns(deps.pool, viewer, conversationIds, {
+  // If superseded versions are not listed, a cursor applies to all versions of its turn.
+  const edge = (position: Position, seq: number) => (includeSuperseded ? position : { ...position, seq })
+  const turns = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: page.size + 1,
     from: page.backwards ? 'newest' : 'oldest',
-    after: page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), END),
+    after: page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), MAX_SEQ),
     before: page.before == null ? null : edge(CURSOR.decode(page.before, 'before'), 0),
     includeSuperseded,
     actors: filter.actors,
@@ -67,22 +67,25 @@ export async function pageOfTurns(
     until: filter.before,
     sinceSeq: filter.sinceSeq,
   })
-  await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
+  await withTextSoFar(deps, viewer.tenant, [...turns.values()].flat())
   return new Map(
-    conversationIds.map((conversationId) => [conversationId, slice(found.get(conversationId) ?? [], page)]),
+    conversationIds.map((conversationId) => [conversationId, slice(turns.get(conversationId) ?? [], page)]),
   )
 }
 
 const historyArgs = z.object({ limit: count.nullish(), before: count.nullish() })
 export type HistoryArgs = z.input<typeof historyArgs>
 
-/** How many, before which place. @throws InvalidInput */
+/** Default number of turns of `history`. */
+const DEFAULT_LIMIT = 50
+
+/** The number of turns to read, and the root seq before which to read them (null: the end). @throws InvalidInput */
 export function historyPage(
   { limits }: Pick<Platform, 'limits'>,
   args: HistoryArgs,
 ): { size: number; before: number | null } {
   const { limit, before } = parse(historyArgs, args)
-  const size = limit ?? 50
+  const size = limit ?? DEFAULT_LIMIT
   if (size < 1 || size > limits.pageSize) {
     throw InvalidInput.at('limit', `is ${size}; it must be 1 to ${limits.pageSize}`)
   }
@@ -90,7 +93,7 @@ export function historyPage(
 }
 
 /**
- * Each conversation's newest turns, at most `limit` (50), with a place before seq `before`; oldest first.
+ * Each conversation's newest turns, at most `limit` (50), with a root seq below `before`; oldest first.
  * @throws InvalidInput
  */
 export async function history(
@@ -100,18 +103,18 @@ export async function history(
   args: HistoryArgs,
 ): Promise<Map<string, Turn[]>> {
   const { size, before } = historyPage(deps, args)
-  const found = await pageTurns(deps.pool, viewer, conversationIds, {
+  const turns = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: size,
     from: 'newest',
     before: before == null ? null : { rootSeq: before, seq: 0 },
   })
-  await withTextSoFar(deps, viewer.tenant, [...found.values()].flat())
+  await withTextSoFar(deps, viewer.tenant, [...turns.values()].flat())
   return new Map(
-    conversationIds.map((conversationId) => [conversationId, (found.get(conversationId) ?? []).toReversed()]),
+    conversationIds.map((conversationId) => [conversationId, (turns.get(conversationId) ?? []).toReversed()]),
   )
 }
 
-/** Committed turns and their tokens in the viewer's view of each conversation, newest versions only. */
+/** The number of committed turns and their tokens in the viewer's view of each conversation; newest versions only. */
 export const countOfTurns = (
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,

@@ -8,12 +8,12 @@ export type OlderVersion = {
   id: string
   actor: string
   status: TurnStatus
-  /** Sorted or not; null for everyone. */
+  /** In any order; null for every participant. */
   audience: readonly string[] | null
   supersededBy: string | null
 }
 
-/** The edit that is asked for. */
+/** The requested edit. */
 export type RequestedEdit = {
   actor: string
   /** Whether the actor is a participant who has not left. */
@@ -25,7 +25,7 @@ export type RequestedEdit = {
 const keyOf = (audience: Iterable<string>) => JSON.stringify([...new Set(audience)].sort())
 
 /**
- * The error that refuses the edit, or null where it may be written. An actor outside the audience gets NotFound before
+ * The error that refuses the edit, or null if it is allowed. An actor outside the audience gets NotFound before
  * anything else is checked, so that no other error reveals a private turn.
  */
 export function refusalOf(older: OlderVersion, edit: RequestedEdit): DomainError | null {
@@ -33,7 +33,8 @@ export function refusalOf(older: OlderVersion, edit: RequestedEdit): DomainError
   if (audience && !audience.includes(edit.actor)) return new NotFound('turn', id)
   if (author !== edit.actor) {
     return new NotAllowed(
-      `Turn ${id} was written by ${JSON.stringify(author)}. Only the author may supersede it; set turn.actor to act as the author.`,
+      `Turn ${id} was written by ${JSON.stringify(author)}. Only the author may supersede it; `
+        + 'set turn.actor to act as the author.',
     )
   }
   if (!edit.isPresent) {

@@ -1,4 +1,4 @@
-// Edits and regenerations: supersedeTurn writes a newer version at the place of the newest older one, which is kept. An
+// Edits and regenerations: supersedeTurn adds a version to a turn and keeps the older ones; all share the root seq. An
 // edit is one journal entry and keeps the audience, so that the same actors see every version.
 
 import { z } from 'zod'
@@ -22,10 +22,10 @@ import { getTurns, type Turn } from './turn.ts'
 const supersedeTurnInput = z.object({ turnId: id('turn'), turn: turnInput })
 export type SupersedeTurnInput = z.input<typeof supersedeTurnInput>
 
-/** An edit that was written: the part of both versions that their derivatives depend on. */
+/** A written edit: the fields of both versions that their derivatives depend on. */
 export type WrittenEdit = {
   conversationId: string
-  /** Whether the turn has no audience: only then it is counted and summarised. */
+  /** Whether the turn has no audience: only then is it counted and summarised. */
   isPublic: boolean
   older: { id: string; rootSeq: number; isCommitted: boolean; tokenCount: number }
   /** Always committed. */
@@ -33,9 +33,9 @@ export type WrittenEdit = {
 }
 
 /**
- * Takes back everything derived from the older version, inside the transaction that wrote the newer one and under the
- * conversation's lock. Returns the ids of the facts it superseded. src/deps.ts passes the register of derivatives
- * (domain/erasure), which is above this folder.
+ * Invalidates everything derived from the older version, in the transaction that wrote the newer one and under the
+ * conversation's lock. Returns the ids of the facts that it superseded. Injected by src/deps.ts, because this folder
+ * must not import domain/erasure.
  */
 export type TakeBackEdit = (tx: Tx, edit: WrittenEdit) => Promise<string[]>
 
@@ -65,16 +65,16 @@ async function lockConversationOf(tx: Tx, tenant: string, turnId: string): Promi
 }
 
 /** The id of the turn that an earlier call with this clientId wrote, or null. @throws Conflict for different content */
-async function findTwin(tx: Tx, { conversationId }: Locked, edit: Edit): Promise<string | null> {
+async function findByClientId(tx: Tx, { conversationId }: Locked, edit: Edit): Promise<string | null> {
   const { clientId } = edit.turn
   if (clientId == null) return null
-  const twin = await tx.turn.findFirst({ where: { conversationId, actor: edit.actor, clientId } })
-  if (twin && twin.clientHash !== edit.clientHash) {
+  const existing = await tx.turn.findFirst({ where: { conversationId, actor: edit.actor, clientId } })
+  if (existing && existing.clientHash !== edit.clientHash) {
     throw new Conflict(
       `clientId ${JSON.stringify(clientId)} was already used for a turn with different content. Use another clientId.`,
     )
   }
-  return twin?.id ?? null
+  return existing?.id ?? null
 }
 
 type Older = OlderVersion & { rootSeq: number; tokenCount: number; pinned: boolean }
@@ -94,14 +94,17 @@ async function checkEdit(tx: Tx, { conversationId }: Locked, older: Older, edit:
   const refusal = refusalOf(older, { actor, isPresent, audience: edit.turn.audience })
   if (refusal) throw refusal
   if (content.answers.length === 0) return
-  const known = await findVisibleCalls(tx, conversationId, actor, content.answers)
-  const stray = content.answers.find((call) => !known.has(call))
-  if (stray !== undefined) {
-    throw InvalidInput.at('turn.parts', `there is no tool call ${JSON.stringify(stray)} in the conversation to answer`)
+  const visible = await findVisibleCalls(tx, conversationId, actor, content.answers)
+  const unknown = content.answers.find((call) => !visible.has(call))
+  if (unknown !== undefined) {
+    throw InvalidInput.at(
+      'turn.parts',
+      `answers tool call ${JSON.stringify(unknown)}, which is not in the conversation`,
+    )
   }
 }
 
-/** The calls among `callIds` that are made by a turn whose audience includes the actor. */
+/** The calls among `callIds` made by turns that have no audience or whose audience includes the actor. */
 async function findVisibleCalls(
   tx: Tx,
   conversationId: string,
@@ -162,7 +165,7 @@ async function writeVersion(
   return { id: newer, seq }
 }
 
-/** Takes back the derivatives of the older version; the seq of the entry that says so, or null where no fact changed. */
+/** Invalidates the older version's derivatives. Returns the seq of the FACTS_CHANGED entry, or null if no fact changed. */
 async function takeBack(
   { takeBackEdit }: SupersedeDeps,
   tx: Tx,
@@ -194,8 +197,8 @@ export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: 
 
   const written = await withTransaction(deps.db, async (tx, afterCommit) => {
     const locked = await lockConversationOf(tx, viewer.tenant, turnId)
-    const twin = await findTwin(tx, locked, edit)
-    if (twin !== null) return twin
+    const existing = await findByClientId(tx, locked, edit)
+    if (existing !== null) return existing
     const older = await readOlder(tx, turnId)
     await checkEdit(tx, locked, older, edit)
     const { id: newer, seq } = await writeVersion(tx, locked, older, edit)

@@ -1,4 +1,4 @@
-// Turns and reading them: by id, by version, and the text so far of open ones.
+// Reads turns by id and by version, and the text so far of open turns.
 
 import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
 import { readTurns, readVersions } from '../../store/sql/turn/read-turns.ts'
@@ -10,7 +10,7 @@ import type { Viewer } from '../view.ts'
 /** A turn that a viewer sees. All its columns are public: a turn is visible as a whole or not at all. */
 export type Turn = TurnRow
 
-/** The rows, with the text so far of those that are being written. */
+/** Sets the text of open turns among the rows to their text so far. Returns the rows. */
 export async function withTextSoFar(
   { pool }: Pick<Platform, 'pool'>,
   tenant: string,
@@ -27,21 +27,21 @@ export async function withTextSoFar(
   return rows
 }
 
-/** Those of the turns that the viewer sees, keyed by id. Unknown ids have no key. */
+/** The turns that the viewer sees, by id. Ids of other turns and unknown ids have no key. */
 export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
-  const known = ids.filter((id) => kindOf(id) === 'turn')
-  const rows = await withTextSoFar(deps, viewer.tenant, await readTurns(deps.pool, viewer, known))
+  const turnIds = ids.filter((id) => kindOf(id) === 'turn')
+  const rows = await withTextSoFar(deps, viewer.tenant, await readTurns(deps.pool, viewer, turnIds))
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** For each turn, the next version that the viewer sees: what superseded it. Without one, no key. */
+/** The next version of each turn that the viewer sees, by turn id. A turn without one has no key. */
 export const getNextVersions = (
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Turn>> => readVersions(pool, viewer, ids, 'next')
 
-/** For each turn, the version before it that the viewer sees. Without one, no key. */
+/** The previous version of each turn that the viewer sees, by turn id. A turn without one has no key. */
 export const getPreviousVersions = (
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,

@@ -121,7 +121,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     const embedder = fakeEmbedder()
     await boot(embedder)
     await expect(boot(fakeEmbedder(embedder.name, { dimension: 5 }))).rejects.toThrow(
-      /4 components, and it now makes 5/,
+      /4 dimensions, but the model now returns 5/,
     )
   })
 })

@@ -28,7 +28,7 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
     'data over the limit',
     { parts: [{ data: 'x'.repeat(LIMITS.turnBytes) }] },
     'parts',
-    /bytes; a turn may have 262144/,
+    /bytes; a turn may have at most 262144/,
   ],
   ['U+0000', { content: 'a\0b' }, 'content', /U\+0000/],
   ['half of a pair', { content: `a${lone}b` }, 'content', /half of a surrogate pair/],
@@ -51,7 +51,7 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
   ['an actor with U+0000', { content: 'a', actor: 'a\0' }, 'actor', /U\+0000/],
   ['an actor of 201 characters', { content: 'a', actor: 'a'.repeat(201) }, 'actor', /at most 200/],
   ['an empty clientId', { content: 'a', clientId: '' }, 'clientId', /must not be empty/],
-  ['an empty audience', { content: 'a', audience: [] }, 'audience', /leave it out/],
+  ['an empty audience', { content: 'a', audience: [] }, 'audience', /omit it/],
   [
     'an audience of 1,001',
     { content: 'a', audience: Array.from({ length: 1001 }, (_, i) => `a${i}`) },
@@ -62,7 +62,7 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
     'an audience of strangers',
     { content: 'a', audience: ['ann', 'mallory'] },
     'audience',
-    /"mallory" is no participant/,
+    /"mallory" is not a participant/,
   ],
   ['a negative token count', { content: 'a', tokens: { prompt: -1, completion: 1 } }, 'tokens.prompt', /negative/],
   ['101 sources', { content: 'a', sources: Array(101).fill({}) }, 'sources', /100/],
@@ -153,14 +153,14 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
         turns: Array(length).fill({ role: 'USER', content: 'a' }),
       })
     expect((await faultOf(batch(0))).message).toBe('turns: must not be empty')
-    expect((await faultOf(batch(10_000))).message).toBe('turns: has 10000 turns; at most 1000 are taken at once')
+    expect((await faultOf(batch(10_000))).message).toBe('turns: has 10000 turns; at most 1000 can be appended at once')
   })
 
-  it('refuses a clientId that stands twice in a batch', async () => {
+  it('refuses a clientId that occurs twice in a batch', async () => {
     const turns = [1, 2].map((n): TurnInput => ({ role: 'USER', content: `t${n}`, clientId: 'c' }))
     const conversationId = await newConversation()
     const fault = await faultOf(() => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns }))
-    expect(fault.issues).toEqual([{ path: ['turns', '1', 'clientId'], message: 'stands twice in the batch' }])
+    expect(fault.issues).toEqual([{ path: ['turns', '1', 'clientId'], message: 'occurs twice in the batch' }])
   })
 
   it.each([-1, 1.5, 2 ** 31, NaN])('refuses expectedLastSeq %d', async (expectedLastSeq) => {

@@ -227,7 +227,7 @@ describe.each(backends)('appending on $name', (backend) => {
         const lost = results.filter((result) => result.status === 'rejected')
         expect(lost).toHaveLength(1)
         expect(lost[0]!.reason).toBeInstanceOf(Conflict)
-        expect(lost[0]!.reason.message).toContain(`newest entry is ${expectedLastSeq + 1}`)
+        expect(lost[0]!.reason.message).toContain(`newest journal entry is ${expectedLastSeq + 1}`)
       }
       expect(await textsOf(tenant, conversationId)).toEqual(Array.from({ length: 10 }, (_, i) => `${i}`))
     })

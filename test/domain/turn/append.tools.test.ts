@@ -34,7 +34,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       const { say, batch, expectNothingNew } = await conversationOf('agent', 'tool')
       await expect(say('tool', [result('k1')])).rejects.toThrow(InvalidInput)
       await expect(say('tool', [result('k1')])).rejects.toThrow(
-        'turn.parts: there is no tool call "k1" in the conversation to answer',
+        'turn.parts: answers tool call "k1", which is not in the conversation',
       )
       await expect(batch(['agent', [{ text: 'a' }]], ['tool', [result('k1')]])).rejects.toThrow('turns.1.parts')
       await expectNothingNew()
@@ -65,7 +65,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     it('to a private call is for those who see the call: to an outsider there is none', async () => {
       const { say } = await conversationOf('agent', 'tool', 'eve')
       await say('agent', [call('secret')], { audience: ['tool'] })
-      await expect(say('eve', [result('secret')])).rejects.toThrow('there is no tool call "secret"')
+      await expect(say('eve', [result('secret')])).rejects.toThrow('answers tool call "secret"')
       await say('tool', [result('secret')], { audience: ['agent'] })
     })
 
@@ -73,7 +73,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       const { batch, expectNothingNew } = await conversationOf('agent', 'tool', 'eve')
       await expect(
         batch(['agent', [call('secret')], { audience: ['tool'] }], ['eve', [result('secret')]]),
-      ).rejects.toThrow('there is no tool call "secret"')
+      ).rejects.toThrow('answers tool call "secret"')
       await expectNothingNew()
     })
 
@@ -118,7 +118,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     it('names the turn whose audience is a stranger', async () => {
       const { batch } = await conversationOf('agent', 'bob')
       await expect(batch(['agent', text('a')], ['agent', text('b'), { audience: ['mallory'] }])).rejects.toThrow(
-        'turns.1.audience: "mallory" is no participant',
+        'turns.1.audience: "mallory" is not a participant',
       )
     })
 

@@ -137,7 +137,7 @@ describe('content', () => {
   it('has a limit in bytes: of the text, or of all parts as JSON', async () => {
     await contentOf(read({ text: 'x'.repeat(100) }), deps)
     await expect(contentOf(read({ text: 'x'.repeat(101) }), deps, 'c')).rejects.toThrow(
-      'c: has 101 bytes; a turn may have 100',
+      'c: has 101 bytes; a turn may have at most 100',
     )
     await expect(contentOf(read({ text: '€'.repeat(34) }), deps)).rejects.toThrow('has 102 bytes')
     const printed = JSON.stringify(read({ text: 'a' }, { data: '' })).length

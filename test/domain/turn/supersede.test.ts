@@ -187,7 +187,7 @@ describe.each(backends)('superseding on $name', (backend) => {
         turnId: said[actor].id,
         turn: { role: 'TOOL', parts: parts(callId) },
       })
-    await expect(answer('eve', 'k')).rejects.toThrow('there is no tool call "k"')
+    await expect(answer('eve', 'k')).rejects.toThrow('answers tool call "k"')
     await expect(answer('bob', 'k2')).rejects.toThrow(InvalidInput)
     expect((await answer('bob', 'k')).parts).toHaveLength(1)
     // A call that an edit makes can be answered, too.
