@@ -27,10 +27,10 @@ export const name = text(200).min(1, 'must not be empty')
 export const id = (kind: Kind) => z.string().refine((value) => kindOf(value) === kind, `is not the id of a ${kind}`)
 
 /** Bytes of application-defined JSON on one row at most. */
-const JSON_BYTES = 64 * 1024
+export const JSON_BYTES = 64 * 1024
 
 /** Nesting depth of JSON at most: databases and clients process it recursively. */
-const JSON_DEPTH = 64
+export const JSON_DEPTH = 64
 
 function depthOf(printed: string): number {
   let depth = 0

@@ -1,6 +1,6 @@
-// Saying something: what a turn is given as, and the mutations that append turns or put a newer version in the place
-// of one.
+// Appending turns: their input types, and the mutations that append turns or supersede one with a newer version.
 
+import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { appendTurn, appendTurns } from '../domain/turn/append.ts'
 import { supersedeTurn } from '../domain/turn/supersede.ts'
 import type { Turn } from '../domain/turn/turn.ts'
@@ -59,7 +59,7 @@ export const TurnInput = builder.inputType('TurnInput', {
     sources: t.field({ type: [SourceInput], description: 'What it was drawn from, at most 100 passages.' }),
     metadata: t.field({
       type: 'JSON',
-      description: 'Data of your own: a JSON object of at most 64 KiB, nested at most 32 deep.',
+      description: `Data of your own: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ${JSON_DEPTH} deep.`,
     }),
     createdAt: t.field({
       type: 'DateTime',

@@ -1,4 +1,4 @@
-// How well what is known is kept, in figures.
+// The query memoryAudit: figures on the quality of the stored facts.
 
 import { auditMemory, type MemoryAudit as Audit } from '../domain/fact/audit.ts'
 import { builder } from './builder.ts'

@@ -1,5 +1,5 @@
-// The schema builder: plugins and defaults. It defines no type. Each file of this folder adds its notion, and names
-// the objects of others by string, so that no two of them import each other.
+// The schema builder: plugins, defaults and the root types. Each other file of this folder adds the types of one notion,
+// and names the objects of other files by string, so that no two files import each other.
 
 import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
@@ -35,12 +35,12 @@ export const builder = new SchemaBuilder<{
   Scalars: {
     DateTime: { Input: Date; Output: Date }
     ID: { Input: string; Output: string }
-    // It may be any JSON: where it has to be an object, the domain says so.
+    // Inputs may be any JSON; the domain checks where an object is required.
     JSON: { Input: Record<string, unknown>; Output: unknown }
   }
 }>({
   plugins: [ErrorsPlugin],
-  // A null means something wherever it may stand, and is asked for field by field.
+  // Every null has a meaning, so each nullable field is declared as such.
   defaultFieldNullability: false,
   errors: { directResult: true },
 })

@@ -1,5 +1,5 @@
-// Pages of lists, in the shape of the Relay connection specification. Written by hand: an edge is one small object and
-// its cursor is only made when it is asked for.
+// Pages of lists, in the shape of the Relay connection specification. Written by hand, so that an edge is one small object
+// and a cursor is only computed when it is selected.
 
 import type { ObjectRef } from '@pothos/core'
 import type { Page } from '../domain/page.ts'
@@ -40,7 +40,7 @@ const PageInfo = builder
   })
 type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
 
-/** `<name>Connection` and `<name>Edge`, over pages of objects of that name. `items` says what they are. */
+/** Defines `<name>Connection` and `<name>Edge` for pages of that object type; `items` is the plural in descriptions. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
   name: 'Conversation' | 'Fact' | 'Turn',
   items: string,

@@ -1,4 +1,4 @@
-// What a turn says, part by part: as it is read, and as it is given.
+// The content parts of a turn: their output types and input types.
 
 import { partsOf, type ContentPart as Part } from '../domain/turn/content.ts'
 import { builder } from './builder.ts'

@@ -1,5 +1,4 @@
-// Contexts: what a model is given of a conversation. What is in one, and what it costs, the domain decides; here it only gets
-// its names.
+// Contexts: the messages to send to a model. The domain selects and counts them; this file defines the types.
 
 import { buildContext } from '../domain/context/build.ts'
 import type {

@@ -1,4 +1,4 @@
-// Conversations: what the viewer knows of one, finding and listing them, making and changing one.
+// Conversations: the type, the queries that find and list them, and the mutations that create and update them.
 
 import {
   conversationCursor,
@@ -9,6 +9,7 @@ import {
   type Conversation,
   type ConversationsArgs,
 } from '../domain/conversation.ts'
+import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import type { Page } from '../domain/page.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
@@ -22,7 +23,7 @@ import { PER_VIEWER } from './sharing.ts'
 import { orErrors } from './result.ts'
 import { CompactionPolicyInput } from './summary.ts'
 
-/** The viewer's turns in the conversation, where they have to be counted. */
+/** Counts the viewer's turns in a conversation that was loaded without counts. */
 const countTurnsOf = (conversation: Conversation, context: RequestContext) =>
   loadTurnCount(context, viewerOf(context, conversation), conversation.id)
 
@@ -189,7 +190,7 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     }),
     metadata: t.field({
       type: 'JSON',
-      description: 'Data of your own: a JSON object of at most 64 KiB, nested at most 32 deep.',
+      description: `Data of your own: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ${JSON_DEPTH} deep.`,
     }),
     factExtraction: t.boolean({
       description: 'Whether facts are taken from what is said without being asked for; no when left out.',
@@ -236,7 +237,7 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     systemPrompt: t.string({ description: 'Opens the contexts built from now on; at most 65,536 characters.' }),
     metadata: t.field({
       type: 'JSON',
-      description: 'Takes the place of all the metadata there is: an object of at most 64 KiB.',
+      description: `Takes the place of all the metadata there is: an object of at most ${JSON_BYTES / 1024} KiB.`,
     }),
     factExtraction: t.boolean({
       description: 'Whether facts are taken from what is said from now on; null sets the default, no, again.',

@@ -1,4 +1,4 @@
-// How far turns have their vectors: for whoever has changed the embedder, or wonders why a search finds little.
+// Progress of embedding: shows whether searches by meaning cover all turns, for example after a change of the embedder.
 
 import { builder } from './builder.ts'
 

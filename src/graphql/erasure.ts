@@ -1,4 +1,4 @@
-// Taking things away for good, and the receipt for it.
+// The mutation that deletes a conversation permanently, and its receipt.
 
 import { deleteConversation } from '../domain/erasure/delete-conversation.ts'
 import { NotAllowed, NotFound } from '../errors.ts'

@@ -1,5 +1,5 @@
-// What clients are told of failures. Of a mutation, and of recall, the expected ones are members of its result;
-// elsewhere they are GraphQL errors that carry the same code. Anything else is not for clients.
+// Errors as clients see them. Expected errors of a mutation, recall or buildContext are members of its result union;
+// elsewhere they are GraphQL errors with the same code. Other errors are hidden from clients (server/yoga.ts).
 
 import { GraphQLError } from 'graphql'
 import type { Turn } from '../domain/turn/turn.ts'
@@ -110,8 +110,8 @@ builder.objectType(BudgetTooSmall, {
 })
 
 /**
- * What a client is told of an error that was thrown outside a mutation: that of the domain it comes from, with its code
- * and issues, in its place. Null where it comes from none.
+ * The GraphQL error for a domain error that is not a member of a result: it carries the code and issues, and keeps the
+ * location of the error that wraps it. Null for an error that no DomainError caused.
  */
 export function toGraphQLError(error: unknown): GraphQLError | null {
   const at = error instanceof GraphQLError ? error : null

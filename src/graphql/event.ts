@@ -1,6 +1,6 @@
-// The events of a conversation as subscriptions show them. Over any transport, an event is executed with what its reader is
-// told of it (`tell`) as the root value. An event and the objects it names are shared between readers: they are lent to
-// one, and never written to.
+// The events of a conversation, as subscriptions deliver them. Over any transport, an event is executed with the reader's
+// version of it (`tell`) as the root value. Readers share an event and the objects in it, so neither is ever modified:
+// `lentTo` copies where a viewer has to be attached.
 
 import type {
   ConversationDeleted,
@@ -46,8 +46,8 @@ const ConversationEvent = builder
 
 const interfaces = [ConversationEvent]
 
-/** An object that the event names, read for the viewer of the event. */
-const named = <T extends object>(context: RequestContext, event: ToldEvent, object: T): T =>
+/** An object of the event, attached to the event's viewer. */
+const objectIn = <T extends object>(context: RequestContext, event: ToldEvent, object: T): T =>
   lentTo(context, viewerOf(context, event), object)
 
 const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]> = {
@@ -71,7 +71,7 @@ for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
           type: 'Turn',
           description: turn,
           extensions: SHAREABLE,
-          resolve: (event, _, context) => named(context, event, event.turn),
+          resolve: (event, _, context) => objectIn(context, event, event.turn),
         }),
       }),
     })
@@ -86,7 +86,7 @@ builder.objectRef<ToldSuperseded>('TurnSuperseded').implement({
       description: 'The version before it, as far as the viewer sees: the one whose place is taken on the screen.',
       extensions: SHAREABLE,
       async resolve(event, _, context) {
-        if (event.turn) return named(context, event, event.turn)
+        if (event.turn) return objectIn(context, event, event.turn)
         const turn = await loadPreviousVersion(context, viewerOf(context, event), event.by.id)
         if (!turn) throw new NotFound('turn', event.by.id)
         return turn
@@ -96,7 +96,7 @@ builder.objectRef<ToldSuperseded>('TurnSuperseded').implement({
       type: 'Turn',
       description: 'The newer version.',
       extensions: SHAREABLE,
-      resolve: (event, _, context) => named(context, event, event.by),
+      resolve: (event, _, context) => objectIn(context, event, event.by),
     }),
   }),
 })
@@ -135,7 +135,7 @@ for (const [name, [description, participant]] of Object.entries(PARTICIPANT_EVEN
           type: 'Participant',
           description: participant,
           extensions: SHAREABLE,
-          resolve: (event, _, context) => named(context, event, event.participant),
+          resolve: (event, _, context) => objectIn(context, event, event.participant),
         }),
       }),
     })
@@ -151,7 +151,7 @@ builder
         type: 'Participant',
         description: 'Whose presence it is.',
         extensions: SHAREABLE,
-        resolve: (event, _, context) => named(context, event, event.participant),
+        resolve: (event, _, context) => objectIn(context, event, event.participant),
       }),
       state: t.expose('state', { type: PresenceStateEnum, description: 'What they are doing since this event.' }),
     }),
@@ -182,7 +182,7 @@ builder
         type: 'Summary',
         description: 'What was written. Another one may have taken its place since.',
         extensions: SHAREABLE,
-        resolve: (event, _, context) => named(context, event, event.summary),
+        resolve: (event, _, context) => objectIn(context, event, event.summary),
       }),
     }),
   })

@@ -1,4 +1,4 @@
-// Facts: the type, and queries that list them. The mutations are in fact-mutations.ts. The domain decides who sees a fact.
+// Facts: the type, and the queries that list them. fact-mutations.ts has the mutations.
 
 import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
 import { builder } from './builder.ts'
@@ -53,7 +53,7 @@ builder.objectType('Fact', {
       type: 'Turn',
       nullable: true,
       description: 'The turn it was taken from, in that version; null where none says it.',
-      // Its viewers are those of the fact.
+      // Every viewer of the fact sees its source turn.
       extensions: SHAREABLE,
       resolve: (fact, _, context) =>
         fact.sourceTurnId === null ? null : loadTurn(context, viewerOf(context, fact), fact.sourceTurnId),
@@ -75,7 +75,7 @@ builder.objectType('Fact', {
       type: 'Fact',
       nullable: true,
       description: 'What holds in its place; null for nothing, or nothing that the viewer sees.',
-      // It may be known from another conversation, where viewers of one class here see different facts.
+      // It may come from another conversation, in which viewers of one view class here see different facts.
       extensions: PER_VIEWER,
       resolve: (fact, _, context) =>
         fact.supersededBy === null ? null : loadFact(context, viewerOf(context, fact), fact.supersededBy),

@@ -1,4 +1,4 @@
-// The newest of a conversation at once, for whoever wants to show or to continue it. Pages of all of it are Conversation.turns.
+// Conversation.history: the newest turns in one list, optionally with summaries. Conversation.turns (turn.ts) has pages.
 
 import { isSummary } from '../domain/summary/history.ts'
 import type { Summary } from '../domain/summary/summary.ts'

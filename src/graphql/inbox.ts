@@ -1,4 +1,4 @@
-// Changes in a participant's list of conversations: one subscription for the whole list.
+// The subscription inbox: changes in a participant's list of conversations.
 
 import { readInbox } from '../domain/event/inbox.ts'
 import { builder } from './builder.ts'

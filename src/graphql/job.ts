@@ -1,4 +1,4 @@
-// Work that happens by itself, to look at: what waits, what runs since when, and why something fails.
+// Background jobs, for monitoring: their state, age, attempts and last error.
 
 import { getJobs, type Job as Row, type JobState } from '../domain/job/job.ts'
 import type { JobName } from '../domain/job/worker.ts'

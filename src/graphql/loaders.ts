@@ -1,5 +1,5 @@
-// Batches the fields of many parents into one statement: the keys that the executor asks for on one level are loaded
-// together, per viewer and arguments, and what is loaded carries that viewer to the fields below it. Nothing is cached beyond
+// Batches the fields of many parents into one statement: the keys that the executor requests on one level are loaded
+// together, per viewer and arguments, and the loaded objects pass that viewer on to their fields. Nothing is cached beyond
 // its batch: the next mutation of a document, or the next event of a subscription, reads again.
 
 import DataLoader from 'dataloader'
@@ -21,7 +21,7 @@ import type { RequestContext } from './request.ts'
 
 type Load<Key, Args, Value> = (context: RequestContext, viewer: Viewer, key: Key, args: Args) => Promise<Value>
 
-/** The objects of a loaded value whose fields are read for the same viewer. */
+/** The objects in a loaded value whose fields are read for the same viewer. */
 type ObjectsOf<Value> = (value: Value) => readonly object[]
 
 const none = () => []
@@ -29,7 +29,7 @@ const itself = (value: object | null) => (value === null ? [] : [value])
 const each = (values: readonly object[]) => values
 const items = ({ items }: Page<object>) => items
 
-/** Loads by a function from keys to values in their order. */
+/** A batched load by a function that returns one value for each key, in the order of the keys. */
 function inOrder<Key, Args, Value>(
   name: string,
   load: (deps: Deps, viewer: Viewer, keys: readonly Key[], args: Args) => Promise<readonly Value[]>,
@@ -38,7 +38,7 @@ function inOrder<Key, Args, Value>(
 ): Load<Key, Args, Value> {
   return (context, viewer, key, args) => {
     const { deps, loaders } = context
-    // Names hold no U+0000 (domain/input.ts), so the parts cannot run into each other.
+    // Names cannot contain U+0000 (domain/input.ts), so different parts never make the same group.
     const group = `${name}\0${viewer.tenant}\0${viewer.actor}\0${args === undefined ? '' : JSON.stringify(args)}`
     let loader = loaders.get(group) as DataLoader<Key, Value, string> | undefined
     if (!loader) {
@@ -56,7 +56,7 @@ function inOrder<Key, Args, Value>(
   }
 }
 
-/** Loads by a function that gives a Map; `missing` is the value of a key that it does not have. */
+/** A batched load by a function that returns a Map; keys without an entry load as `missing`. */
 const byId = <Args, Value, Missing>(
   name: string,
   load: (deps: Deps, viewer: Viewer, ids: readonly string[], args: Args) => Promise<ReadonlyMap<string, Value>>,
@@ -66,23 +66,24 @@ const byId = <Args, Value, Missing>(
   inOrder<string, Args, Value | Missing>(
     name,
     async (deps, viewer, ids, args) => {
-      const found = await load(deps, viewer, ids, args)
-      return ids.map((id) => found.get(id) ?? missing)
+      const values = await load(deps, viewer, ids, args)
+      return ids.map((id) => values.get(id) ?? missing)
     },
     objectsOf,
     (id) => id,
   )
 
-type Simple<Value> = (context: RequestContext, viewer: Viewer, id: string) => Promise<Value>
-const simple =
-  <Value>(load: Load<string, undefined, Value>): Simple<Value> =>
+type LoadById<Value> = (context: RequestContext, viewer: Viewer, id: string) => Promise<Value>
+/** The same load without the parameter for arguments. */
+const withoutArgs =
+  <Value>(load: Load<string, undefined, Value>): LoadById<Value> =>
   (context, viewer, id) =>
     load(context, viewer, id, undefined)
 
-/** The conversation, or null where the viewer sees none. */
-export const loadConversation = simple<Conversation | null>(byId('conversation', getConversations, itself, null))
+/** The conversation; null if it does not exist in the viewer's tenant. */
+export const loadConversation = withoutArgs<Conversation | null>(byId('conversation', getConversations, itself, null))
 
-/** The conversation that something is in. @throws NotFound when it has been deleted meanwhile */
+/** The conversation of an object that was just read. @throws NotFound if it has been deleted since */
 export async function loadConversationOf(
   context: RequestContext,
   viewer: Viewer,
@@ -93,20 +94,20 @@ export async function loadConversationOf(
   return conversation
 }
 
-/** The turn, or null where the viewer sees none. */
-export const loadTurn = simple<Turn | null>(byId('turn', getTurns, itself, null))
+/** The turn; null if it does not exist or the viewer cannot see it. */
+export const loadTurn = withoutArgs<Turn | null>(byId('turn', getTurns, itself, null))
 
-/** What superseded the turn, as far as the viewer sees it. */
-export const loadNextVersion = simple<Turn | null>(byId('next version', getNextVersions, itself, null))
+/** The version that superseded the turn; null if there is none in the viewer's view. */
+export const loadNextVersion = withoutArgs<Turn | null>(byId('next version', getNextVersions, itself, null))
 
-/** What the turn superseded, as far as the viewer sees it. */
-export const loadPreviousVersion = simple<Turn | null>(byId('previous version', getPreviousVersions, itself, null))
+/** The version that the turn superseded; null if there is none in the viewer's view. */
+export const loadPreviousVersion = withoutArgs<Turn | null>(byId('previous version', getPreviousVersions, itself, null))
 
-/** Committed turns in the viewer's view of the conversation, and their tokens. */
-export const loadTurnCount = simple(byId('turn count', countOfTurns, none, { turnCount: 0, tokenCount: 0 }))
+/** Number of committed turns in the viewer's view of the conversation, and of their tokens. */
+export const loadTurnCount = withoutArgs(byId('turn count', countOfTurns, none, { turnCount: 0, tokenCount: 0 }))
 
-/** Who is or was in the conversation, by joining. */
-export const loadParticipants = simple<Participant[]>(byId('participants', getParticipants, each, []))
+/** Present and former participants of the conversation, in the order of joining. */
+export const loadParticipants = withoutArgs<Participant[]>(byId('participants', getParticipants, each, []))
 
 const NONE: Page<never> = { items: [], hasNextPage: false, hasPreviousPage: false }
 
@@ -116,7 +117,7 @@ export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page o
 /** The conversation's newest turns in the viewer's view, oldest first. */
 export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', history, each, [])
 
-/** The conversation's newest turns and the summaries of what came before them, oldest first. */
+/** The conversation's newest turns, and the summaries of the turns before them, oldest first. */
 export const loadHistoryWithSummaries: Load<string, HistoryArgs, (Turn | Summary)[]> = byId(
   'history with summaries',
   historyWithSummaries,
@@ -124,11 +125,11 @@ export const loadHistoryWithSummaries: Load<string, HistoryArgs, (Turn | Summary
   [],
 )
 
-/** The summary, or null where the viewer may have none. */
-export const loadSummary = simple<Summary | null>(byId('summary', getSummaries, itself, null))
+/** The summary; null if it does not exist or the viewer cannot see it. */
+export const loadSummary = withoutArgs<Summary | null>(byId('summary', getSummaries, itself, null))
 
-/** The fact, superseded or not; null where the viewer sees none. */
-export const loadFact = simple<Fact | null>(byId('fact', getFacts, itself, null))
+/** The fact, superseded or not; null if it does not exist or the viewer cannot see it. */
+export const loadFact = withoutArgs<Fact | null>(byId('fact', getFacts, itself, null))
 
 /** A page of the conversation's facts in the viewer's view, newest first. */
 export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> = byId(
@@ -138,26 +139,28 @@ export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> 
   NONE,
 )
 
-/** The summaries that stand for the conversation's oldest turns, oldest first. */
-export const loadSummaries = simple<Summary[]>(byId('summaries', coveringSummaries, each, []))
+/** The summaries that cover the conversation's oldest turns, oldest first. */
+export const loadSummaries = withoutArgs<Summary[]>(byId('summaries', coveringSummaries, each, []))
 
-/** The last turn that they stand for. */
-export const loadSummarizedThrough = simple<Turn | null>(byId('summarized through', summarizedThrough, itself, null))
-
-type Place = { conversationId: string; actor: string }
-const placeKey = ({ conversationId, actor }: Place) => `${conversationId} ${actor}`
-
-const unreadCounts = inOrder<Place, undefined, number>('unread count', getUnreadCounts, none, placeKey)
-const presences = inOrder<Place, undefined, PresenceState>(
-  'presence',
-  (deps, _, places) => getPresence(deps, places),
-  none,
-  placeKey,
+/** The last turn that these summaries cover; null without summaries. */
+export const loadSummarizedThrough = withoutArgs<Turn | null>(
+  byId('summarized through', summarizedThrough, itself, null),
 )
 
-/** Turns of others that the participant has not read, and that the viewer sees too. */
-export const loadUnreadCount = (context: RequestContext, viewer: Viewer, place: Place) =>
-  unreadCounts(context, viewer, place, undefined)
+type ParticipantKey = { conversationId: string; actor: string }
+const participantKey = ({ conversationId, actor }: ParticipantKey) => `${conversationId} ${actor}`
 
-export const loadPresence = (context: RequestContext, viewer: Viewer, place: Place) =>
-  presences(context, viewer, place, undefined)
+const unreadCounts = inOrder<ParticipantKey, undefined, number>('unread count', getUnreadCounts, none, participantKey)
+const presences = inOrder<ParticipantKey, undefined, PresenceState>(
+  'presence',
+  (deps, _, participants) => getPresence(deps, participants),
+  none,
+  participantKey,
+)
+
+/** Number of turns by others that the participant has not read and the viewer can see. */
+export const loadUnreadCount = (context: RequestContext, viewer: Viewer, participant: ParticipantKey) =>
+  unreadCounts(context, viewer, participant, undefined)
+
+export const loadPresence = (context: RequestContext, viewer: Viewer, participant: ParticipantKey) =>
+  presences(context, viewer, participant, undefined)

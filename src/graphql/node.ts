@@ -1,4 +1,4 @@
-// Things with an id, found by it alone. Ids say what they are of (domain/id.ts), so they stand in the API as they are.
+// Objects that can be queried by id alone. An id's prefix tells its type (domain/id.ts), so ids need no encoding.
 
 import { kindOf } from '../domain/id.ts'
 import { builder } from './builder.ts'

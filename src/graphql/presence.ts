@@ -1,4 +1,4 @@
-// Who is here right now, and what they are about. It passes: nothing of it is stored with the conversation.
+// Presence: the current state of each participant. It is ephemeral, and never written to the journal.
 
 import { setPresence } from '../domain/presence.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'

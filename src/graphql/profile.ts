@@ -1,4 +1,4 @@
-// What is known of a user, as text: reading it, and having it brought up to date.
+// User profiles: the type, the query that reads one, and the mutation that refreshes it.
 
 import { getProfiles } from '../domain/profile/profile.ts'
 import { refreshUserProfile } from '../domain/profile/refresh.ts'

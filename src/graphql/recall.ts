@@ -1,5 +1,5 @@
-// Recall: what was said and bears on a question, found again. What is near, and who sees it, the domain decides; here
-// it only gets its names.
+// Recall: the search over turns, facts and summaries. The domain ranks the hits and limits them to the viewer's view; this
+// file defines the types.
 
 import { kindOf } from '../domain/id.ts'
 import { recall, type Recall as Found, type RecallHit as Hit } from '../domain/recall/recall.ts'

@@ -1,4 +1,4 @@
-// What an operation is executed with. One for each request, and for each event of a subscription.
+// The context value of an operation. Each request has its own, and so has each event of a subscription.
 
 import type DataLoader from 'dataloader'
 import type { Deps } from '../domain/deps.ts'
@@ -10,14 +10,14 @@ type Loaders = Map<string, DataLoader<never, unknown, string>>
 
 export type RequestContext = {
   deps: Deps
-  /** Who asks, as the transport says. Below an `as`, objects carry another. */
+  /** The viewer from the transport. Below a field with `as`, inherited-view.ts replaces it. */
   viewer: Viewer
-  /** The socket whose end ends the presence set over it; null over plain HTTP. */
+  /** Ends the presence that was set over this socket when the socket closes; null over HTTP. */
   holder: PresenceHolder | null
   loaders: Loaders
 }
 
-/** Costs next to nothing: loaders are made when they are first used. */
+/** Cheap: loaders are created on first use. */
 export function createRequestContext(deps: Deps, viewer: Viewer, holder: PresenceHolder | null): RequestContext {
   return { deps, viewer, holder, loaders: new Map() }
 }

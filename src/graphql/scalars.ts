@@ -1,23 +1,25 @@
-// Values that GraphQL has no type for: times and JSON.
+// The custom scalars: DateTime and JSON.
 
 import { GraphQLError } from 'graphql'
 import { builder } from './builder.ts'
 
 const ISO = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/i
 
-/** The time that the text names, to the millisecond. @throws GraphQLError */
+/** Parses an ISO 8601 time with a zone, to the millisecond. @throws GraphQLError */
 function parseDateTime(value: unknown): Date {
   const match = typeof value === 'string' ? ISO.exec(value) : null
   if (match) {
     const [year, month, day] = match.slice(1).map(Number) as [number, number, number]
     const date = new Date((value as string).toUpperCase().replace(',', '.'))
-    // JavaScript takes the 30th of February for the 1st of March.
+    // JavaScript reads 30 February as 1 or 2 March.
     const isInMonth = day <= new Date(Date.UTC(year, month, 0)).getUTCDate()
-    // Postgres knows no year 0, and four digits are all that is printed.
+    // Postgres has no year 0, and years are printed with four digits.
     const utc = date.getUTCFullYear()
     if (isInMonth && utc >= 1 && utc <= 9999) return date
   }
-  throw new GraphQLError(`${JSON.stringify(value)} is no time: write it like "2026-03-01T09:30:00Z", with its zone.`)
+  throw new GraphQLError(
+    `${JSON.stringify(value)} is not a DateTime: use ISO 8601 with a zone, like "2026-03-01T09:30:00Z".`,
+  )
 }
 
 builder.scalarType('DateTime', {
@@ -28,7 +30,7 @@ builder.scalarType('DateTime', {
   parseValue: parseDateTime,
 })
 
-// graphql-js reads literals by itself, with the variables that stand in them.
+// The default parseLiteral of graphql-js calls parseValue, and substitutes variables inside the literal.
 builder.scalarType('JSON', {
   description: 'Any JSON value: what the caller gave comes back. As a literal it may hold variables.',
   serialize: (value) => value,

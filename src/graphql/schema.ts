@@ -1,4 +1,4 @@
-// The schema: every notion's file, then all of it built. No file that defines types imports this one.
+// Imports every file that defines types, then builds the schema. None of these files imports this one.
 
 import './append.ts'
 import './audit.ts'
@@ -26,5 +26,5 @@ import './turn.ts'
 import './viewer.ts'
 import { builder } from './builder.ts'
 
-/** Sorted by name, as it is printed. */
+/** Sorted by name, in the order of schema.graphql. */
 export const schema = builder.toSchema({ sortSchema: true })

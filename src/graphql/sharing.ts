@@ -1,5 +1,5 @@
-// Which fields look the same to all viewers of one view class (domain/view.ts). A subscription's event is executed once for
-// such a class only if its document selects nothing else. Sharing is opt-in: a field that nobody marked is not shared.
+// Marks the fields that have the same value for all viewers of one view class (domain/view.ts). A subscription's event is
+// executed once for a class only if its document selects no other fields. An unmarked field is not shared.
 
 import {
   BREAK,
@@ -17,19 +17,19 @@ import {
 } from 'graphql'
 
 /**
- * Mark (`extensions`) of a field whose value is made of its parent alone, or read where all viewers of the tenant see the
- * same.
+ * Mark (`extensions`) of a field whose value depends on its parent alone, or on data that is the same for all viewers of
+ * the tenant.
  */
 export const SHAREABLE = { sharing: 'SHAREABLE' } as const
 
-/** Mark of a field that reads on in its viewer's view, which may have changed since the event. */
+/** Mark of a field that reads more data in the viewer's view, which may have changed since the event. */
 export const PER_VIEWER = { sharing: 'PER_VIEWER' } as const
 
 export type Sharing = (typeof SHAREABLE | typeof PER_VIEWER)['sharing']
 
 /**
- * How renderings of a field are shared; null for a field that nobody decided. Without a mark, a column exposed as it is
- * (`t.expose…`) is shareable: it is a property of its parent.
+ * The mark of a field; null for an unmarked field. A field that exposes a property of its parent (`t.expose…`) is
+ * shareable without a mark.
  */
 export function sharingOf({ extensions }: GraphQLField<unknown, unknown>): Sharing | null {
   if (extensions.sharing) return extensions.sharing as Sharing
@@ -37,7 +37,7 @@ export function sharingOf({ extensions }: GraphQLField<unknown, unknown>): Shari
   return isPlainColumn ? 'SHAREABLE' : null
 }
 
-/** The fields of that name that a selection on the type may execute: its own, and those of the types that it can be. */
+/** The fields that a selection of that name may execute: of the type itself, and of each possible type. */
 function* fieldsNamed(schema: GraphQLSchema, type: GraphQLCompositeType, name: string) {
   if (!isUnionType(type)) yield type.getFields()[name]
   if (isAbstractType(type)) for (const possible of schema.getPossibleTypes(type)) yield possible.getFields()[name]

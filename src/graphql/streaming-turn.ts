@@ -1,4 +1,4 @@
-// Turns that are written while others read along: open, deltas, then commit or abort.
+// Streaming turns: the mutations that open a turn, append deltas, and commit or abort it.
 
 import { abortTurn, appendDelta, commitTurn } from '../domain/streaming-turn/stream.ts'
 import { openTurn } from '../domain/turn/append.ts'

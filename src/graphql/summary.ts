@@ -1,4 +1,4 @@
-// Summaries of a conversation's oldest turns, the policy that writes them, and writing them on demand.
+// Summaries of a conversation's oldest turns, the compaction policy, and the mutation that compacts on demand.
 
 import { policyOf } from '../domain/compaction-policy.ts'
 import { compact, summarize } from '../domain/summary/compact.ts'

@@ -1,5 +1,5 @@
-// Turns as they are read: one of them, its versions, and pages of a conversation's transcript. A page of 50 is the hottest
-// read there is, so its fields are plain properties of the row.
+// Turns as clients read them: the type, its versions, and pages of a conversation's transcript. A page of 50 is the most
+// frequent read, so most fields are plain properties of the row.
 
 import { turnCursor } from '../domain/turn/history.ts'
 import type { Turn } from '../domain/turn/turn.ts'

@@ -1,4 +1,4 @@
-// Who asks, and as whom: the transport names the viewer, `as` puts another of their tenant in its place.
+// The viewer of a request, which the transport determines, and `as`, which replaces it by another actor of the tenant.
 
 import { z } from 'zod'
 import { name, parse } from '../domain/input.ts'
@@ -27,6 +27,6 @@ builder.queryField('viewer', (t) =>
 
 const asArgument = z.object({ as: name })
 
-/** The viewer of what lies below a field with an `as`. @throws InvalidInput */
+/** The viewer for the fields below a field with `as`. @throws InvalidInput for an invalid actor name */
 export const viewAs = (viewer: Viewer, as: string | null | undefined): Viewer =>
   as == null ? viewer : actAs(viewer, parse(asArgument, { as }).as)

@@ -36,11 +36,11 @@ describe('DateTime', () => {
     true,
     {},
   ])('refuses %j, which names no moment', (given) => {
-    expect(() => DateTime.parseValue(given)).toThrow('is no time')
+    expect(() => DateTime.parseValue(given)).toThrow('is not a DateTime')
   })
 
   it('refuses a number as a literal too', () => {
-    expect(() => DateTime.parseLiteral(parseValue('1772357400000'))).toThrow('is no time')
+    expect(() => DateTime.parseLiteral(parseValue('1772357400000'))).toThrow('is not a DateTime')
     expect(DateTime.parseLiteral(parseValue('"2026-03-01T09:30:00Z"'))).toEqual(new Date('2026-03-01T09:30:00Z'))
   })
 })

@@ -1,6 +1,6 @@
-// Makes yoga execute repeated queries by a plan. A query without one, or with variables that do not fit, falls back to
-// yoga's executor before any resolver has run; a debug log and a counter report it. A plan that has begun is never given
-// up, so no resolver runs twice.
+// Makes yoga execute repeated queries by a plan. A query without a plan, or with invalid variables, falls back to
+// yoga's executor before any resolver has run; a debug log and a counter report it. A plan that has started always
+// finishes, so no resolver runs twice.
 
 import {
   getOperationAST,
@@ -14,11 +14,11 @@ import type { Log } from '../../domain/platform.ts'
 import { compileQuery, NotPlain, type Plan } from './compile.ts'
 
 export type PlanPlugin = Plugin & {
-  /** Repeated queries since the start, each counted once for each execution. */
+  /** Number of executions of repeated queries since the start. */
   readonly executions: { planned: number; fallback: number }
 }
 
-/** Plans are made when a query comes for the second time, and live as long as yoga keeps the parsed document. */
+/** A plan is compiled on the second execution of a query, and kept as long as yoga keeps the parsed document. */
 export function usePlans(log: Pick<Log, 'debug'>): PlanPlugin {
   const plans = new WeakMap<OperationDefinitionNode, Plan | NotPlain>()
   const seen = new WeakSet<OperationDefinitionNode>()
@@ -46,7 +46,7 @@ export function usePlans(log: Pick<Log, 'debug'>): PlanPlugin {
           executions.planned += 1
           return result
         }
-        fallBack(operation, 'variables that do not fit')
+        fallBack(operation, 'invalid variables')
         return executeFn(args)
       })
     },

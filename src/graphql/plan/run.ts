@@ -1,7 +1,7 @@
-// Runs a plan. Values are completed, errors located and nulls propagated as yoga's executor (@graphql-tools/executor)
-// does it, in the same order, so that a document has the same result with and without a plan. No resolver is called
-// twice for a field, whatever it does. Code that runs for every field makes no closures: under tsx each costs as much as
-// the field itself (esbuild's keepNames).
+// Runs a plan. Completes values, locates errors and propagates nulls like yoga's executor (@graphql-tools/executor), in the
+// same order, so that a document has the same result with and without a plan. Each resolver is called at most once for a
+// field. Code that runs for every field creates no closures: under tsx each costs as much as the field itself (esbuild's
+// keepNames).
 
 import {
   defaultFieldResolver,
@@ -17,10 +17,10 @@ import {
   type OperationDefinitionNode,
 } from 'graphql'
 
-/** The place of a value in the result. */
+/** The path of a value in the result. */
 export type Path = GraphQLResolveInfo['path']
 
-/** What all runs of a plan have in common. */
+/** The parts of a plan that all its runs share. */
 export type Planned = {
   schema: GraphQLSchema
   operation: OperationDefinitionNode
@@ -35,15 +35,15 @@ export type Run = {
   rootValue: unknown
   contextValue: unknown
   variables: Variables
-  /** Arguments by the number of their step, coerced when first needed: the same for every object of a list. */
+  /** Arguments by the index of their step, coerced on first use: the same for every object of a list. */
   args: Variables[]
   errors: GraphQLError[]
 }
 
-/** A field of the schema, as a document selects it. */
+/** A field of the schema, with the nodes that select it. */
 export type Field = { name: string; parent: GraphQLObjectType; type: GraphQLOutputType; nodes: readonly FieldNode[] }
 
-/** Turns a resolved value into a part of the result, or a promise of it. Throws, or rejects, for a field error. */
+/** Turns a resolved value into a part of the result, or a promise of it. Throws or rejects on a field error. */
 export type Complete = (value: unknown, run: Run, path: Path | undefined) => unknown
 
 /** How to complete values of one type. */
@@ -53,7 +53,7 @@ export type Completion = { complete: Complete; isLeaf: boolean; isRequired: bool
 export type Step = {
   /** Its name in the result. */
   key: string
-  /** The property that holds its value; null where `resolve` has to be called. */
+  /** The property of the source that holds its value; null if `resolve` has to be called. */
   property: string | null
   resolve: GraphQLFieldResolver<unknown, unknown>
   argsOf(run: Run): Variables
@@ -91,7 +91,7 @@ function keysOf(path: Path): (string | number)[] {
   return keys.reverse()
 }
 
-/** null in the place of what failed; throws the located error where null is not allowed there. */
+/** Records a field error and returns null; throws the located error if the field is required. */
 function fail(error: unknown, { nodes }: Field, isRequired: boolean, run: Run, path: Path): null {
   const located = locatedError(error, nodes, keysOf(path))
   if (isRequired) throw located
@@ -99,14 +99,14 @@ function fail(error: unknown, { nodes }: Field, isRequired: boolean, run: Run, p
   return null
 }
 
-/** As `fail`, with the executor's rule for resolvers: each part of an AggregateError is an error of its own. */
+/** Like `fail`, but records each error of an AggregateError separately, as the executor does for resolvers. */
 function failField(error: unknown, field: Field, isRequired: boolean, run: Run, path: Path): null {
   const all: unknown[] = error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error]
   for (const each of all) fail(each, field, isRequired, run, path)
   return null
 }
 
-/** The value of a property, as graphql's default resolver reads it: methods are called. */
+/** Reads a property like graphql's default resolver: methods are called. */
 function propertyOf(source: unknown, property: string, step: Step, run: Run, parent: Path | undefined): unknown {
   if (!isObjectLike(source) && typeof source !== 'function') return undefined
   const value: unknown = (source as Source)[property]
@@ -118,8 +118,8 @@ function propertyOf(source: unknown, property: string, step: Step, run: Run, par
 const pathTo = (prev: Path | undefined, { key, field }: Step): Path => ({ prev, key, typename: field.parent.name })
 
 /**
- * The completed field, or a promise of it. Throws, or rejects, where null may not stand there. Most fields are leaves
- * that are plain properties: those need a path only when they fail.
+ * The completed field, or a promise of it. Throws or rejects if a required field fails. Most fields are leaves that are
+ * plain properties; these need a path only when they fail.
  */
 function fieldOf(step: Step, source: unknown, run: Run, parent: Path | undefined): unknown {
   const { property, field, completion } = step
@@ -139,7 +139,7 @@ function fieldOf(step: Step, source: unknown, run: Run, parent: Path | undefined
   }
 }
 
-/** Completes an object: its fields in the order of the selection, those that come late put in their places. */
+/** Completes an object. Its fields keep the order of the selection, also those that resolve later. */
 export const objectOf =
   (steps: readonly Step[]): Complete =>
   (source, run, path) => {
@@ -149,12 +149,12 @@ export const objectOf =
       for (const step of steps) {
         const { key } = step
         const done = fieldOf(step, source, run, path)
-        // A late value is put into the place that its key has now.
+        // Set now, so that the key keeps its position when a late value arrives.
         result[key] = done
         if (isPromise(done)) late.push(done.then((value) => void (result[key] = value)))
       }
     } catch (error) {
-      // The others may fail, too: a rejection without a handler would end the process.
+      // Other fields may reject, too; without a handler that would end the process.
       if (late.length === 0) throw error
       return Promise.all(late).finally(() => {
         throw error
@@ -167,7 +167,7 @@ export const objectOf =
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   isObjectLike(value) && typeof (value as { [Symbol.iterator]?: unknown })[Symbol.iterator] === 'function'
 
-/** Completes a list, item by item. An item that fails is null, where items may be null. */
+/** Completes a list, item by item. An item that fails is null if items are nullable. */
 export const listOf =
   ({ complete, isLeaf, isRequired }: Completion, field: Field): Complete =>
   (value, run, path) => {
