@@ -20,6 +20,7 @@ import type { CustomDetector } from './text/redact.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
 import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
+import type { Embedder } from './providers/ports/embedder.ts'
 import { createEmbedder, createFactServices, createSummarizers, findEmbedder } from './providers/registry.ts'
 import { createStaticEmbedder } from './providers/static/embedder.ts'
 import { createTokenCounter } from './text/tokens.ts'
@@ -69,74 +70,140 @@ export type DepsConfig = Pick<
   detectors?: readonly CustomDetector[]
 }
 
+/** Cleanup steps, run in reverse order. */
+type Cleanup = { add(step: () => unknown): void; run(): Promise<void> }
+
+function createCleanup(): Cleanup {
+  const steps: (() => unknown)[] = []
+  return {
+    add: (step) => void steps.push(step),
+    async run() {
+      for (const step of steps.splice(0).reverse()) await step()
+    },
+  }
+}
+
+/** Opens the database and applies missing migrations. `embedded` is null on Postgres. */
+async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
+  const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
+  if (embedded) cleanup.add(() => embedded.close())
+  const source: Source = embedded
+    ? { embedded }
+    : { databaseUrl: config.databaseUrl!, poolSize: config.databasePoolSize }
+  const pool = createPool(source, (err) => log.warn({ err }, 'a database connection broke'))
+  cleanup.add(() => pool.end())
+  const db = createPrisma(pool)
+  cleanup.add(() => db.$disconnect())
+  for (const name of await migrate(pool)) log.info({ name }, 'migrated')
+  return { embedded, pool, db }
+}
+
+type OpenStore = Awaited<ReturnType<typeof openStore>>
+
+/** Connects to Redis, or creates the in-process bus and presence store. */
+async function openBus({ redisUrl }: DepsConfig, log: Logger, cleanup: Cleanup) {
+  const bus = redisUrl
+    ? await createRedisBus(redisUrl, log)
+    : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
+  cleanup.add(() => bus.close())
+  const presence = redisUrl ? await createRedisPresence(redisUrl, log) : createMemoryPresence()
+  cleanup.add(() => presence.close())
+  return { bus, presence }
+}
+
+/** Creates the providers other than the embedder, and the token counter and word vectors that they share. */
+async function createProviders(config: DepsConfig, embedder: Embedder, cleanup: Cleanup) {
+  const tokens = createTokenCounter()
+  cleanup.add(() => tokens.close())
+  const words = config.embedder.kind === 'static' ? embedder : await createStaticEmbedder()
+  if (words !== embedder) cleanup.add(() => words.close())
+  const lent = { words, tokens, promptsDir: config.promptsDir }
+  const summarizers = await createSummarizers(config.summarizer, lent)
+  cleanup.add(() => summarizers.close())
+  const factServices = await createFactServices(config.extractor, lent)
+  cleanup.add(() => factServices.close())
+  return { tokens, summarizers, factServices }
+}
+
+/** Creates the embedding of turns and facts, and the record of recalled facts; nothing runs before `start`. */
+function createIndexing(
+  config: DepsConfig,
+  { embedded, db }: OpenStore,
+  embedder: Embedder,
+  log: Logger,
+  cleanup: Cleanup,
+) {
+  const vectors = embedded ? createEmbeddedVectors(db) : createPostgresVectors(db)
+  const embedding = createEmbedding(
+    { db, vectors, embedder, log },
+    {
+      find: (stored) => findEmbedder(stored, config.embedder, log),
+      indexes: embedded ? null : vectorIndexes(db, config.databaseUrl!),
+    },
+  )
+  cleanup.add(() => embedding.stop())
+  const factEmbedding = createFactEmbedding({ db, embedding, log })
+  cleanup.add(() => factEmbedding.stop())
+  const recalledFacts = createRecalledFacts({ db, log })
+  cleanup.add(() => recalledFacts.stop())
+  return { vectors, embedding, factEmbedding, recalledFacts }
+}
+
+/** The settings that the domain reads. */
+const settingsOf = (config: DepsConfig) => ({
+  redactFacts: config.redactFacts,
+  detectors: config.detectors ?? [],
+  automatic: config.automatic,
+  limits: config.limits,
+  streamLeaseMs: config.streamLeaseMs,
+  presenceTtlMs: config.presenceTtlMs,
+})
+
+/** Creates the domain's own state in this process. */
+function createDomainState(platform: Platform, lanes: number, cleanup: Cleanup) {
+  const feeds = createFeeds(platform)
+  cleanup.add(() => feeds.close())
+  return {
+    takeBackEdit,
+    feeds,
+    inboxes: createInboxes(platform),
+    appends: createAppendQueue(platform.pool, lanes, (answered) =>
+      announceEntries(platform, answered.flatMap(journalRangesOf)),
+    ),
+    deltas: createDeltaQueue(platform.pool, platform.limits.turnBytes, (conversationId, turnId, start, text) =>
+      announceDelta(platform, conversationId, turnId, start, text),
+    ),
+  }
+}
+
 /**
  * Opens the database, applies missing migrations, and creates every dependency of the domain.
  * @throws CallFailed, DataDirInUse, MigrationError, or the database's own error
  */
 export async function createDeps(config: DepsConfig, log: Logger = pino({ level: config.logLevel })): Promise<World> {
-  // Cleanup steps, run in reverse, also if a later step fails.
-  const undo: (() => unknown)[] = []
-  const close = async () => {
-    for (const step of undo.splice(0).reverse()) await step()
-  }
+  const cleanup = createCleanup()
   try {
     // First, because it finds configuration errors before any data is touched.
     const embedder = await createEmbedder(config.embedder, log)
-    undo.push(() => embedder.close())
-    const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
-    if (embedded) undo.push(() => embedded.close())
-    const source: Source = embedded
-      ? { embedded }
-      : { databaseUrl: config.databaseUrl!, poolSize: config.databasePoolSize }
-    const pool = createPool(source, (err) => log.warn({ err }, 'a database connection broke'))
-    undo.push(() => pool.end())
-    const db = createPrisma(pool)
-    undo.push(() => db.$disconnect())
-    for (const name of await migrate(pool)) log.info({ name }, 'migrated')
-
-    const bus = config.redisUrl
-      ? await createRedisBus(config.redisUrl, log)
-      : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
-    undo.push(() => bus.close())
-    const presence = config.redisUrl ? await createRedisPresence(config.redisUrl, log) : createMemoryPresence()
-    undo.push(() => presence.close())
-    const tokens = createTokenCounter()
-    undo.push(() => tokens.close())
-    const words = config.embedder.kind === 'static' ? embedder : await createStaticEmbedder()
-    if (words !== embedder) undo.push(() => words.close())
-    const lent = { words, tokens, promptsDir: config.promptsDir }
-    const summarizers = await createSummarizers(config.summarizer, lent)
-    undo.push(() => summarizers.close())
-    const factServices = await createFactServices(config.extractor, lent)
-    undo.push(() => factServices.close())
-    const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'the job queue failed to do something and retries it'))
-    undo.push(() => jobs.close())
-
-    const vectors = embedded ? createEmbeddedVectors(db) : createPostgresVectors(db)
-    const embedding = createEmbedding(
-      { db, vectors, embedder, log },
-      {
-        find: (known) => findEmbedder(known, config.embedder, log),
-        indexes: embedded ? null : vectorIndexes(db, config.databaseUrl!),
-      },
-    )
-    undo.push(() => embedding.stop())
-    const factEmbedding = createFactEmbedding({ db, embedding, log })
-    undo.push(() => factEmbedding.stop())
-    const recalledFacts = createRecalledFacts({ db, log })
-    undo.push(() => recalledFacts.stop())
+    cleanup.add(() => embedder.close())
+    const store = await openStore(config, log, cleanup)
+    const { embedded, pool, db } = store
+    const { bus, presence } = await openBus(config, log, cleanup)
+    const providers = await createProviders(config, embedder, cleanup)
+    const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'a job queue operation failed and will be retried'))
+    cleanup.add(() => jobs.close())
+    const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(config, store, embedder, log, cleanup)
 
     const journalGrowth = createJournalGrowth()
     const platform: Platform = {
+      ...settingsOf(config),
+      ...providers,
       pool,
       db,
       bus,
       presence,
-      tokens,
       embedder,
       vectors,
-      summarizers,
-      factServices,
       jobs,
       journalGrowth,
       log,
@@ -144,35 +211,14 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
         embedding.nudge(grown.map(({ conversationId }) => conversationId))
         for (const { conversationId } of grown) journalGrowth.grew(conversationId)
       },
-      redactFacts: config.redactFacts,
-      detectors: config.detectors ?? [],
-      automatic: config.automatic,
-      limits: config.limits,
-      streamLeaseMs: config.streamLeaseMs,
-      presenceTtlMs: config.presenceTtlMs,
     }
-    const feeds = createFeeds(platform)
-    undo.push(() => feeds.close())
-    const deps: Deps = {
-      ...platform,
-      takeBackEdit,
-      feeds,
-      inboxes: createInboxes(platform),
-      embedding,
-      factEmbedding,
-      recalledFacts,
-      appends: createAppendQueue(pool, embedded ? 1 : LANES, (answered) =>
-        announceEntries(platform, answered.flatMap(journalRangesOf)),
-      ),
-      deltas: createDeltaQueue(pool, config.limits.turnBytes, (conversationId, turnId, start, text) =>
-        announceDelta(platform, conversationId, turnId, start, text),
-      ),
-    }
+    const state = createDomainState(platform, embedded ? 1 : LANES, cleanup)
+    const deps: Deps = { ...platform, ...state, embedding, factEmbedding, recalledFacts }
     await embedding.start()
     factEmbedding.start()
     return {
       deps,
-      close,
+      close: cleanup.run,
       failed: embedded ? embedded.died : new Promise(() => {}),
       health: {
         database: () => ping(pool),
@@ -184,14 +230,14 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       },
     }
   } catch (error) {
-    await close()
+    await cleanup.run()
     throw error
   }
 }
 
 type Answered = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
 
-/** The journal ranges that a call has written, including entries of actors who joined by it. */
+/** The journal ranges that an append has written, including the entries of actors who joined by it. */
 function journalRangesOf({ call, rows }: Answered): JournalRange[] {
   const { tenant, conversationId } = call
   return rows.flatMap(({ outcome, detail, seq }) =>
