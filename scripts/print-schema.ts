@@ -1,5 +1,5 @@
-// `npm run schema` writes schema.graphql, the schema as others read it; with --check it writes nothing, and fails where
-// the file is not what the code says.
+// `npm run schema` writes the schema to schema.graphql. With --check it writes nothing, and fails if the file differs from
+// the schema in the code.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { printSchema } from 'graphql'
@@ -11,6 +11,6 @@ const printed = `${printSchema(schema)}\n`
 if (!process.argv.includes('--check')) {
   writeFileSync(file, printed)
 } else if (readFileSync(file, 'utf8') !== printed) {
-  console.error('schema.graphql is not what the code says: run `npm run schema`.')
+  console.error('schema.graphql is out of date: run `npm run schema`.')
   process.exitCode = 1
 }

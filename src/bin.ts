@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
-// `colloquy`: the server as a process. A larger young generation (64 MiB) lets short-lived objects of busy requests die
-// there; it can only be set when Node starts.
+// The command `colloquy`: starts the server. With a young generation of 64 MiB, most short-lived objects of requests are
+// collected there; the size can only be set when Node starts.
 
 import './config/production.ts'
 import { main } from './main.ts'

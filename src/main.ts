@@ -1,4 +1,4 @@
-// The process: configuration → dependencies → server → background work; on a signal, the same in reverse.
+// The server process. Starts dependencies, the server and background work; a signal stops them in reverse order.
 
 import { pino } from 'pino'
 import { ConfigError, loadConfig, type Config } from './config/config.ts'
@@ -7,12 +7,12 @@ import { startBackground } from './domain/background/start-background.ts'
 import { CallFailed } from './providers/ports/call-failed.ts'
 import { DataDirInUse } from './store/embedded.ts'
 
-/** Time beyond SHUTDOWN_SECONDS after which the process ends whatever still runs, ms. */
+/** Time after SHUTDOWN_SECONDS at which the process exits even if something still runs, ms. */
 const FORCED_EXIT_MS = 2_000
 
 async function run(config: Config): Promise<void> {
   const log = pino({ level: config.logLevel })
-  // The embedded database starts in its thread while this one loads the rest of the code.
+  // The embedded database starts in its own thread while this one loads the rest of the code.
   const [{ deps, health, failed, close }, { createServer }] = await Promise.all([
     createDeps(config, log),
     import('./server/http.ts'),
@@ -32,7 +32,7 @@ async function run(config: Config): Promise<void> {
       await close()
       log.info('stopped')
     } catch (err) {
-      log.error({ err }, 'could not stop cleanly')
+      log.error({ err }, 'stopping failed')
       code ||= 1
     }
     process.exit(code)
@@ -63,11 +63,11 @@ export async function main(): Promise<void> {
   try {
     await run(loadConfig())
   } catch (error) {
-    // The operator's own mistakes are printed in words, anything else with its stack.
-    const isKnown = [ConfigError, DataDirInUse, CallFailed].some((kind) => error instanceof kind)
+    // Errors that the operator can fix are printed without a stack.
+    const isOperatorError = [ConfigError, DataDirInUse, CallFailed].some((kind) => error instanceof kind)
     const isPortTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
     const { message } = error as Error
-    console.error(isPortTaken ? `${message}: set PORT.` : isKnown ? message : error)
+    console.error(isPortTaken ? `${message}: set PORT.` : isOperatorError ? message : error)
     process.exit(1)
   }
 }

@@ -1,5 +1,5 @@
-// Executes and serialises an event once for all readers to whom it looks the same: those with the same document, the same
-// variables (except `after` and `as`) and the same class of view get the same bytes. A document that selects any field not
+// Executes and serialises an event once for all readers with an equal rendering: readers with the same document, the same
+// variables (except `after` and `as`) and the same class of view get the same bytes. A document that selects a field not
 // marked shareable is executed for each actor.
 
 import { createHash } from 'node:crypto'
@@ -22,7 +22,7 @@ import { viewClass, type View, type Viewer } from '../domain/view.ts'
 import { selectsOnlyShareable } from '../graphql/sharing.ts'
 import type { Payload } from './outbox.ts'
 
-/** The subscription that is shared. Its arguments `after` and `as` select the start and the reader, not the rendering. */
+/** The shared subscription. Its arguments `after` and `as` select the start and the reader, not the rendering. */
 const FIELD = 'conversationEvents'
 
 /** The analysis of a document, made once for all clients that send it. */
@@ -33,7 +33,7 @@ type SharedDocument = {
   /** Whether one rendering serves a whole class of views. */
   isShareable: boolean
   /** Variables used in `after` or `as` only. */
-  positions: ReadonlySet<string>
+  positional: ReadonlySet<string>
   key: string
 }
 
@@ -46,10 +46,10 @@ export function sharedDocument(
   operationName: string | null | undefined,
 ): SharedDocument | null {
   const name = operationName ?? ''
-  let known = analysed.get(document)
-  if (!known) analysed.set(document, (known = new Map()))
-  if (!known.has(name)) known.set(name, analyse(schema, document, operationName))
-  return known.get(name)!
+  let byName = analysed.get(document)
+  if (!byName) analysed.set(document, (byName = new Map()))
+  if (!byName.has(name)) byName.set(name, analyse(schema, document, operationName))
+  return byName.get(name)!
 }
 
 function analyse(
@@ -68,14 +68,14 @@ function analyse(
       positional.add(argument.value.name.value)
     }
   }
-  const elsewhere = new Set<string>()
+  const usedElsewhere = new Set<string>()
   visit(document, {
     VariableDefinition: () => false,
     Argument: (node, _key, _parent, _path, ancestors) =>
       ancestors.at(-1) === field && ['after', 'as'].includes(node.name.value) ? false : undefined,
-    Variable: (node) => void elsewhere.add(node.name.value),
+    Variable: (node) => void usedElsewhere.add(node.name.value),
   })
-  for (const name of elsewhere) positional.delete(name)
+  for (const name of usedElsewhere) positional.delete(name)
 
   const key = createHash('sha256')
     .update(`${operationName ?? ''}\n${print(document)}`)
@@ -84,30 +84,30 @@ function analyse(
     document,
     operation,
     field,
-    positions: positional,
+    positional,
     key,
     isShareable: selectsOnlyShareable(schema, document, operationName ?? undefined),
   }
 }
 
-/** How one subscription renders events. Equal keys render alike. */
+/** How one subscription renders events. Subscriptions with equal keys render events equally. */
 export type Rendering = {
   key: string
   /** Whether one rendering serves all actors with the same class of view. */
   isShareable: boolean
   run(event: ToldEvent, reader: Viewer): Promise<ExecutionResult> | ExecutionResult
-  /** Logs an error that nobody expected, and hides it from clients. */
+  /** Logs an unexpected error, and hides it from clients. */
   mask(error: unknown): GraphQLError
 }
 
-/** @param args of the subscription; each event is executed as its root value */
+/** @param args the subscription's; they are executed for each event, with the event as the root value */
 export function rendering(
   shared: SharedDocument,
   args: ExecutionArgs,
   contextOf: (viewer: Viewer) => unknown,
   mask: Rendering['mask'],
 ): Rendering {
-  const variables = Object.entries(args.variableValues ?? {}).filter(([name]) => !shared.positions.has(name))
+  const variables = Object.entries(args.variableValues ?? {}).filter(([name]) => !shared.positional.has(name))
   const masked = (result: ExecutionResult) => (result.errors ? { ...result, errors: result.errors.map(mask) } : result)
   return {
     key: `${shared.key} ${JSON.stringify(variables)}`,
@@ -120,36 +120,36 @@ export function rendering(
   }
 }
 
-/** By the rendering's key, then by view class or actor. */
+/** Payloads of an event by the rendering's key, then by view class or actor. */
 const payloads = new WeakMap<ConversationEvent, Map<string, Map<string, Payload>>>()
 
 const classes = new WeakMap<View, string>()
 
 /** The class of a view, computed once: views are replaced, not changed. */
 function classOf(view: View): string {
-  let known = classes.get(view)
-  if (known === undefined) classes.set(view, (known = viewClass(view)))
-  return known
+  let cached = classes.get(view)
+  if (cached === undefined) classes.set(view, (cached = viewClass(view)))
+  return cached
 }
 
-/** The event as that rendering shows it to the reader, who sees the conversation with that view. Never throws. */
+/** The event, rendered for a reader who has that view of the conversation. Never throws. */
 export function payloadOf(event: ConversationEvent, view: View, reader: Viewer, rendering: Rendering): Payload {
-  // This runs for every reader of every event: it looks up, and builds nothing.
+  // Runs for every reader of every event: after the first reader of a rendering, it only looks up.
   const { key, isShareable } = rendering
-  let made = payloads.get(event)
-  if (!made) payloads.set(event, (made = new Map()))
-  let alike = made.get(key)
-  if (!alike) made.set(key, (alike = new Map()))
-  const who = isShareable ? classOf(view) : reader.actor
-  let payload = alike.get(who)
+  let byKey = payloads.get(event)
+  if (!byKey) payloads.set(event, (byKey = new Map()))
+  let byAudience = byKey.get(key)
+  if (!byAudience) byKey.set(key, (byAudience = new Map()))
+  const audience = isShareable ? classOf(view) : reader.actor
+  let payload = byAudience.get(audience)
   if (!payload) {
-    alike.set(who, (payload = { bytes: null, ready: null }))
+    byAudience.set(audience, (payload = { bytes: null, ready: null }))
     fill(payload, rendering, () => rendering.run(tell(view, event), reader))
   }
   return payload
 }
 
-/** Puts the bytes of the result into the payload, or those of a masked error where there is no result. */
+/** Sets the payload to the bytes of the result, or of a masked error if there is no result. */
 function fill(payload: Payload, { mask }: Rendering, run: () => Promise<ExecutionResult> | ExecutionResult): void {
   const bytesOf = (result: ExecutionResult) => void (payload.bytes = Buffer.from(JSON.stringify(result)))
   const fail = (error: unknown) => bytesOf({ errors: [mask(error)] })

@@ -1,4 +1,4 @@
-// The tabs GraphiQL opens with: the conversation's story in seven steps, each ready to run.
+// The tabs that GraphiQL opens with: a tour of the API, one runnable operation for each step.
 
 const tab = (query: string, variables: object = {}) => ({
   query: query.trim(),
@@ -8,9 +8,9 @@ const tab = (query: string, variables: object = {}) => ({
 
 export const tabs = [
   tab(`
-# 1. A conversation for three. Run it (Ctrl-Enter), and note its id.
-# Again, it gives the same conversation: the key is yours.
-mutation CreateRoom {
+# 1. Create a conversation. Run it (Ctrl-Enter), and copy its id.
+# Run it again: the key returns the same conversation.
+mutation CreateConversation {
   createConversation(input: {
     key: "welcome"
     title: "Welcome"
@@ -29,8 +29,8 @@ mutation CreateRoom {
 }`),
   tab(
     `
-# 2. Watch it live: put the conversation's id into the variables,
-# run this, then say something in the next tab.
+# 2. Watch it live: set the conversation's id in the variables,
+# run this, then append a turn in the next tab.
 subscription Watch($conversationId: ID!) {
   conversationEvents(conversationId: $conversationId, after: 0) {
     __typename
@@ -45,9 +45,9 @@ subscription Watch($conversationId: ID!) {
   ),
   tab(
     `
-# 3. Say something. With a clientId, sending it again
-# gives back the first turn.
-mutation Say($conversationId: ID!) {
+# 3. Append a turn. Because of the clientId, a retry
+# returns the first turn.
+mutation Append($conversationId: ID!) {
   appendTurn(input: {
     conversationId: $conversationId
     turn: {
@@ -64,8 +64,8 @@ mutation Say($conversationId: ID!) {
   ),
   tab(
     `
-# 4. A whisper: only scout sees it.
-# Read back as scribe, and it is not there.
+# 4. Append a turn with an audience: only ada and scout
+# see it. For scribe it does not exist.
 mutation Whisper($conversationId: ID!) {
   appendTurn(input: {
     conversationId: $conversationId
@@ -83,8 +83,9 @@ mutation Whisper($conversationId: ID!) {
   ),
   tab(
     `
-# 5. Read back as somebody: change \`as\`, see what they see.
-query ReadBack($conversationId: ID!) {
+# 5. Read the conversation as another participant:
+# change \`as\`, and compare.
+query Read($conversationId: ID!) {
   conversation(id: $conversationId) {
     title
     turns(last: 20, as: "scribe") {
@@ -97,8 +98,8 @@ query ReadBack($conversationId: ID!) {
   ),
   tab(
     `
-# 6. Find it again, in your own words. With \`as: "scribe"\`
-# in the input, the whisper is not found.
+# 6. Search by meaning. With \`as: "scribe"\` in the input,
+# the turn with an audience is not found.
 query Recall($conversationId: ID!) {
   recall(input: {
     conversationId: $conversationId
@@ -124,9 +125,9 @@ query Recall($conversationId: ID!) {
   ),
   tab(
     `
-# 7. Write down what is known. Again, it is counted and
-# not written twice, however it is spelt.
-mutation Remember($conversationId: ID!) {
+# 7. Record a fact. Run it again: the duplicate is
+# counted, not stored, also in other letter case.
+mutation Record($conversationId: ID!) {
   recordFacts(input: {
     conversationId: $conversationId
     facts: [
@@ -144,8 +145,8 @@ mutation Remember($conversationId: ID!) {
   ),
   tab(
     `
-# 8. What a model is sent: under its budget, as the agent
-# sees it, with what is known and what is recalled.
+# 8. Build the messages for a model: within a token budget,
+# in the agent's view, with facts and recalled turns.
 query Context($conversationId: ID!) {
   buildContext(input: {
     conversationId: $conversationId

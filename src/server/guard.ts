@@ -18,14 +18,14 @@ function hostName(header: string | undefined): string | null {
  */
 export function refusal(headers: IncomingHttpHeaders, { host, allowedOrigins }: Guarded): string | null {
   const name = hostName(headers.host)
-  const known =
+  const isAllowed =
     name !== null
     && (isIP(name) !== 0
       || name === 'localhost'
       || name.endsWith('.localhost')
       || name === host
       || allowedOrigins.some((origin) => new URL(origin).hostname === name))
-  if (!known) {
+  if (!isAllowed) {
     return `Host ${JSON.stringify(headers.host ?? '')} is not allowed: add its origin to ALLOWED_ORIGINS.`
   }
   const { origin } = headers

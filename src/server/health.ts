@@ -4,10 +4,10 @@ import type { ServerResponse } from 'node:http'
 import type { Health } from '../domain/platform.ts'
 
 /** Time after which a dependency that has not answered counts as down, ms. */
-const PATIENCE = 2_000
+const CHECK_TIMEOUT_MS = 2_000
 
 async function state(check: () => Promise<unknown>): Promise<'up' | 'down'> {
-  const timeout = new Promise<'down'>((resolve) => setTimeout(resolve, PATIENCE, 'down').unref())
+  const timeout = new Promise<'down'>((resolve) => setTimeout(resolve, CHECK_TIMEOUT_MS, 'down').unref())
   return Promise.race([
     check().then(
       () => 'up' as const,

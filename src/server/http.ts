@@ -30,12 +30,13 @@ const refuse = (response: ServerResponse, status: number, message: string) => {
 /**
  * The HTTP and WebSocket server over these dependencies; nothing listens before `listen()`.
  *
- * `config` gives host, port, allowed origins and limits; `health` is what /ready checks (World.health).
+ * @param config host, port, allowed origins and limits
+ * @param health the checks of /ready (World.health)
  */
 export function createServer(deps: Deps, config: ServerConfig, health: Health): Server {
   const mask = maskWith(deps)
-  const known: KnownDocuments = new Map()
-  const yoga = createYogaServer(deps, config, mask, known)
+  const documents: KnownDocuments = new Map()
+  const yoga = createYogaServer(deps, config, mask, documents)
   let draining = false
 
   const http = createHttpServer((request, response) => {
@@ -51,7 +52,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       }
     }
     if (draining) response.setHeader('connection', 'close')
-    if (request.method === 'POST' && config.fastPost) answerPost(yoga, known, mask, request, response)
+    if (request.method === 'POST' && config.fastPost) answerPost(yoga, documents, mask, request, response)
     else void yoga(request, response)
   })
   const sockets = attachWebSockets(http, { deps, config, yoga, mask })
@@ -64,12 +65,12 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       }),
     async close() {
       draining = true
-      const quiet = Promise.all([new Promise((resolve) => http.close(resolve)), sockets.close()])
+      const closed = Promise.all([new Promise((resolve) => http.close(resolve)), sockets.close()])
       http.closeIdleConnections()
       // Server-Sent Events responses do not end by themselves.
-      const late = setTimeout(() => http.closeAllConnections(), config.shutdownMs)
-      await quiet
-      clearTimeout(late)
+      const forceClose = setTimeout(() => http.closeAllConnections(), config.shutdownMs)
+      await closed
+      clearTimeout(forceClose)
     },
   }
 }

@@ -10,20 +10,20 @@ export type Payload = { bytes: Buffer | null; ready: Promise<unknown> | null }
 export type Outbox = {
   /** Adds a message made of `prefix`, the payload and a closing brace. */
   add(prefix: Buffer, payload: Payload): void
-  /** Writes the frames that are ready, now. */
+  /** Writes the ready frames immediately. */
   flush(): void
   /** Resolves when every added frame has been written, or the socket is closed. */
   emptied(): Promise<void>
-  /** Whether more than BOUND bytes wait here and in the socket. */
+  /** Whether more than MAX_WAITING_BYTES bytes wait here and in the socket. */
   isFull(): boolean
   /** Resolves when it is no longer full. */
   drained(): Promise<void>
 }
 
 /** Bytes waiting for one socket before it is full. */
-const BOUND = 1024 * 1024
-/** Time in which frames are gathered into one write, ms. */
-const GATHER = 2
+const MAX_WAITING_BYTES = 1024 * 1024
+/** Time during which frames are gathered into one write, ms. */
+const GATHER_MS = 2
 
 const CLOSING = 0x7d // }
 
@@ -32,21 +32,21 @@ type Frame = { prefix: Buffer; payload: Payload }
 /** Approximate bytes: a payload that is not ready counts as a small one. */
 const sizeOf = ({ prefix, payload }: Frame) => prefix.length + (payload.bytes?.length ?? 512)
 
-const due = new Set<{ flush(): void }>()
+const scheduled = new Set<{ flush(): void }>()
 /** Whether a flush is running or scheduled. */
 let gathering = false
 
 /** After an idle time, frames leave with this turn of the event loop; while busy, they are gathered. */
 function flushAll(): void {
-  const boxes = [...due]
-  due.clear()
+  const boxes = [...scheduled]
+  scheduled.clear()
   gathering = boxes.length > 0
   for (const box of boxes) box.flush()
-  if (gathering) setTimeout(flushAll, GATHER)
+  if (gathering) setTimeout(flushAll, GATHER_MS)
 }
 
 function flushSoon(box: { flush(): void }): void {
-  due.add(box)
+  scheduled.add(box)
   if (gathering) return
   gathering = true
   setImmediate(flushAll)
@@ -55,22 +55,22 @@ function flushSoon(box: { flush(): void }): void {
 export function createOutbox(socket: Duplex): Outbox {
   let waiting: Frame[] = []
   let size = 0
-  let held = false
-  /** Pending promises with their conditions, which are checked after every step that may fulfil one. */
-  let hoping: { until(): boolean; resolve(): void }[] = []
+  let isAwaitingPayload = false
+  /** Pending promises and their conditions, which are checked after every change that may meet one. */
+  let waiters: { until(): boolean; resolve(): void }[] = []
 
   function settle(): void {
-    if (hoping.length === 0) return
-    const met = hoping.filter(({ until }) => socket.destroyed || until())
-    hoping = hoping.filter((hope) => !met.includes(hope))
+    if (waiters.length === 0) return
+    const met = waiters.filter(({ until }) => socket.destroyed || until())
+    waiters = waiters.filter((waiter) => !met.includes(waiter))
     for (const { resolve } of met) resolve()
   }
   socket.on('drain', settle)
   socket.on('close', flush)
 
-  const hope = (until: () => boolean) =>
+  const waitUntil = (until: () => boolean) =>
     new Promise<void>((resolve) => {
-      hoping.push({ until, resolve })
+      waiters.push({ until, resolve })
       flush()
     })
 
@@ -103,16 +103,16 @@ export function createOutbox(socket: Duplex): Outbox {
       waiting = ready === waiting.length ? [] : waiting.slice(ready)
       size = waiting.reduce((sum, frame) => sum + sizeOf(frame), 0)
     }
-    if (waiting.length > 0) hold(waiting[0]!.payload.ready)
+    if (waiting.length > 0) flushWhenReady(waiting[0]!.payload.ready)
     settle()
   }
 
-  /** Continues when the first payload is ready. */
-  function hold(ready: Promise<unknown> | null): void {
-    if (held || !ready) return
-    held = true
+  /** Flushes again when that payload is ready. */
+  function flushWhenReady(ready: Promise<unknown> | null): void {
+    if (isAwaitingPayload || !ready) return
+    isAwaitingPayload = true
     void ready.finally(() => {
-      held = false
+      isAwaitingPayload = false
       flushSoon(outbox)
     })
   }
@@ -124,9 +124,9 @@ export function createOutbox(socket: Duplex): Outbox {
       flushSoon(outbox)
     },
     flush,
-    emptied: () => hope(() => waiting.length === 0),
-    isFull: () => size + socket.writableLength > BOUND,
-    drained: () => hope(() => !outbox.isFull()),
+    emptied: () => waitUntil(() => waiting.length === 0),
+    isFull: () => size + socket.writableLength > MAX_WAITING_BYTES,
+    drained: () => waitUntil(() => !outbox.isFull()),
   }
   return outbox
 }

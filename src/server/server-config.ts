@@ -1,4 +1,4 @@
-// The settings that the server itself reads; a Config has them all.
+// The part of the configuration that the server reads.
 
 import type { Config } from '../config/config.ts'
 

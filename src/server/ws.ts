@@ -1,5 +1,5 @@
-// GraphQL over WebSocket, by graphql-ws, on /graphql. Operations go through yoga's plugins and masks. A subscription
-// to a conversation's events is not executed for each client: its frames come from fan-out.ts, straight to the socket.
+// GraphQL over WebSocket, by graphql-ws, on /graphql. Operations use yoga's plugins and error masking. A subscription to a
+// conversation's events is not executed for each client: fan-out.ts renders its frames, which go directly to the socket.
 
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -20,22 +20,22 @@ import { refusal } from './guard.ts'
 import type { Yoga } from './yoga.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 
-/** A socket that answers no ping within this long is dead, in ms. */
-const KEEP_ALIVE = 12_000
-/** Operations one socket may have under way. */
-const OPERATIONS = 100
+/** Interval of pings, and time within which a socket must answer one, ms. */
+const PING_INTERVAL_MS = 12_000
+/** Maximum number of concurrent operations of one socket. */
+const MAX_OPERATIONS = 100
 
 type Extra = { outbox: Outbox; holder: PresenceHolder; viewer: Viewer | null; operations: Set<string> }
 type World = { deps: Deps; config: ServerConfig; yoga: Yoga; mask(error: unknown): GraphQLError }
 type Enveloped = ReturnType<World['yoga']['getEnveloped']>
-/** What onSubscribe leaves for the two functions graphql-ws calls. */
+/** Passed from onSubscribe to `execute` and `subscribe`, as the root value. */
 type Prepared = { enveloped: Enveloped; id: string; extra: Extra }
 
 const preparedOf = (args: ExecutionArgs) => args.rootValue as Prepared
 
 type ProtocolServer = ReturnType<typeof createProtocolServer>
 
-/** graphql-ws, wired to yoga's plugins and to the shared subscriptions. */
+/** graphql-ws with yoga's plugins and the shared subscriptions. */
 function createProtocolServer(world: World) {
   return makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: 5_000,
@@ -60,7 +60,7 @@ function createProtocolServer(world: World) {
   })
 }
 
-/** Accepts WebSockets on the server's /graphql; `close` refuses new ones and resolves once all are closed. */
+/** Accepts WebSockets on /graphql of the server. `close` refuses new ones, and resolves when all are closed. */
 export function attachWebSockets(http: Server, world: World): { close(): Promise<void> } {
   const { config, deps } = world
   const sockets = new WebSocketServer({
@@ -89,11 +89,11 @@ export function attachWebSockets(http: Server, world: World): { close(): Promise
     async close() {
       draining = true
       for (const client of sockets.clients) client.close(1001, 'Going away')
-      const late = setTimeout(() => {
+      const forceClose = setTimeout(() => {
         for (const client of sockets.clients) client.terminate()
       }, config.shutdownMs / 2)
       await Promise.all([...sockets.clients].map((client) => new Promise((resolve) => client.once('close', resolve))))
-      clearTimeout(late)
+      clearTimeout(forceClose)
     },
   }
 }
@@ -105,7 +105,7 @@ function openSocket(deps: Deps, server: ProtocolServer, client: WebSocket, socke
   const closed = server.opened(
     {
       protocol: client.protocol,
-      // Messages of graphql-ws itself come after the frames that are ready.
+      // Messages of graphql-ws itself are sent after the frames that are ready.
       send(data) {
         outbox.flush()
         return new Promise((resolve, reject) => {
@@ -117,7 +117,7 @@ function openSocket(deps: Deps, server: ProtocolServer, client: WebSocket, socke
       onMessage: (receive) =>
         void client.on('message', (data) => {
           receive(String(data)).catch((error: unknown) => {
-            deps.log.error({ err: error }, 'a message could not be handled')
+            deps.log.error({ err: error }, 'handling a WebSocket message failed')
             client.close(CloseCode.InternalServerError, 'Internal server error')
           })
         }),
@@ -125,16 +125,16 @@ function openSocket(deps: Deps, server: ProtocolServer, client: WebSocket, socke
     extra,
   )
   const stopPinging = keepAlive(client)
-  // ws itself closes a socket with the right code after a broken frame or one over the limit.
-  client.on('error', (error) => deps.log.debug({ err: error }, 'a socket failed'))
+  // ws itself closes the socket with the right code after an invalid frame or one over the limit.
+  client.on('error', (error) => deps.log.debug({ err: error }, 'a WebSocket failed'))
   client.once('close', (code, reason) => {
     stopPinging()
     void closed(code, String(reason))
-    extra.holder.end().catch((error) => deps.log.warn({ err: error }, 'presence cannot be ended'))
+    extra.holder.end().catch((error) => deps.log.warn({ err: error }, 'ending presence failed'))
   })
 }
 
-/** Terminates the socket when its other side no longer answers pings. */
+/** Terminates the socket when its peer no longer answers pings. Returns a function that stops the pings. */
 function keepAlive(client: WebSocket): () => void {
   let alive = true
   client.on('pong', () => (alive = true))
@@ -142,11 +142,11 @@ function keepAlive(client: WebSocket): () => void {
     if (!alive) return client.terminate()
     alive = false
     if (client.readyState === client.OPEN) client.ping()
-  }, KEEP_ALIVE)
+  }, PING_INTERVAL_MS)
   return () => clearInterval(timer)
 }
 
-/** What to execute, or why not. */
+/** The arguments to execute, or the errors of an operation that is refused. */
 async function prepare(
   { yoga }: World,
   extra: Extra,
@@ -163,8 +163,8 @@ async function prepare(
   }
   const errors = validate(schema, document) as readonly GraphQLError[]
   if (errors.length) return errors
-  if (extra.operations.size >= OPERATIONS) {
-    const message = `This socket has ${OPERATIONS} operations under way: end one, or open another socket.`
+  if (extra.operations.size >= MAX_OPERATIONS) {
+    const message = `This socket already runs ${MAX_OPERATIONS} operations: complete one, or open another socket.`
     return [new GraphQLError(message, { extensions: { code: 'TOO_MANY_OPERATIONS' } })]
   }
   extra.operations.add(id)
@@ -193,19 +193,19 @@ async function subscribe(world: World, args: ExecutionArgs): Promise<AsyncIterab
   }
 }
 
-/** Writes the conversation's events to the socket. The iterable yields nothing: it ends when the subscription does. */
+/** Writes the conversation's events to the socket. The iterable yields nothing, and ends with the subscription. */
 async function deliver(
   deps: Deps,
   { outbox, viewer }: Extra,
   id: string,
   input: Subscription,
-  how: Rendering,
+  renderer: Rendering,
 ): Promise<AsyncIterable<ExecutionResult>> {
   const prefix = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`)
   const ending = createPushIterator<never>(1)
   const stop = await readInto(deps, viewer!, input, (reader): Sink => ({
     push(event, view) {
-      outbox.add(prefix, payloadOf(event, view, reader, how))
+      outbox.add(prefix, payloadOf(event, view, reader, renderer))
       return !outbox.isFull()
     },
     drained: () => outbox.drained(),

@@ -34,12 +34,12 @@ export const maskWith =
     return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
   }
 
-/** @param known the documents that yoga has validated; it adds to them */
+/** @param documents filled with the documents that yoga validates */
 export function createYogaServer(
   deps: Deps,
   config: ServerConfig,
   mask: (error: unknown) => GraphQLError,
-  known: KnownDocuments,
+  documents: KnownDocuments,
 ) {
   return createYoga<{ req?: IncomingMessage } & Partial<Connected> & Answered, RequestContext>({
     schema,
@@ -50,10 +50,10 @@ export function createYogaServer(
     logging: false,
     cors: config.allowedOrigins.length ? { origin: [...config.allowedOrigins], credentials: false } : false,
     maskedErrors: { maskError: mask },
-    // The page has 9 MB: load it on the first request.
+    // The page is 9 MB: load it on the first request.
     renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
     graphiql: { title: 'Colloquy', subscriptionsProtocol: 'WS', defaultTabs: tabs },
-    plugins: [useCSRFPrevention(), useKnownDocuments(known), ...(config.queryPlans ? [usePlans(deps.log)] : [])],
+    plugins: [useCSRFPrevention(), useKnownDocuments(documents), ...(config.queryPlans ? [usePlans(deps.log)] : [])],
     context: ({ request, viewer, holder }) =>
       createRequestContext(deps, viewer ?? viewerFrom((header) => request.headers.get(header)), holder ?? null),
   })

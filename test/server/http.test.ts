@@ -20,7 +20,7 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     const response = await fetch(`${server.url}/graphql`, { headers: { accept: 'text/html' } })
     const page = await response.text()
     expect(response.status).toBe(200)
-    expect(page).toContain('CreateRoom')
+    expect(page).toContain('CreateConversation')
     expect(page).toContain('conversationEvents')
     expect(page).toContain('query Recall')
     expect(page).not.toMatch(/<script[^>]+src="https?:/)
