@@ -1,5 +1,5 @@
-// The rules of the house that no compiler keeps: who may import whom, where SQL and the environment may be used, how
-// long a file may be. Each rule is applied to the source tree, and shown to find a violation.
+// The architecture rules that the compiler does not check: allowed imports, where SQL and the environment may be used, the
+// length of a file. Each rule is applied to the source tree, and to small trees that break it.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,13 +24,13 @@ import { innerImports, packageImports, parseSource, readSources, root, type Sour
 const files = readSources('src')
 const tests = readSources('test')
 
-/** A tree of just these files. */
+/** A source tree of these files. */
 const tree = (texts: Record<string, string>) => Object.entries(texts).map(([path, text]) => parseSource(path, text))
 
 type Rule = (files: readonly SourceFile[]) => string[]
 
-/** Each rule, and trees that break it: what the rule says of each. */
-const RULES: [says: string, rule: Rule, broken: [files: Record<string, string>, violations: string[]][]][] = [
+/** Each rule, with trees that break it and the violations that it reports for them. */
+const RULES: [description: string, rule: Rule, broken: [files: Record<string, string>, violations: string[]][]][] = [
   [
     'a layer imports only layers below it',
     wrongLayer,
@@ -44,7 +44,7 @@ const RULES: [says: string, rule: Rule, broken: [files: Record<string, string>, 
         { 'src/domain/view.ts': `import type { Config } from '../config/config.ts'` },
         ['src/domain/view.ts imports types of src/config/config.ts'],
       ],
-      [{ 'src/somewhere/x.ts': '' }, ['src/somewhere/x.ts is in no known layer']],
+      [{ 'src/somewhere/x.ts': '' }, ['src/somewhere/x.ts belongs to no layer']],
     ],
   ],
   [
@@ -63,7 +63,7 @@ const RULES: [says: string, rule: Rule, broken: [files: Record<string, string>, 
         { 'src/domain/turn/append.ts': `import type { Deps } from '../deps.ts'` },
         ['src/domain/turn/append.ts imports src/domain/deps.ts'],
       ],
-      [{ 'src/domain/mood/mood.ts': '' }, ['src/domain/mood/mood.ts is in no known folder of the domain']],
+      [{ 'src/domain/mood/mood.ts': '' }, ['src/domain/mood/mood.ts belongs to no row of DOMAIN_ORDER']],
     ],
   ],
   [
@@ -132,7 +132,7 @@ const RULES: [says: string, rule: Rule, broken: [files: Record<string, string>, 
     [[{ 'src/bus/bus.ts': 'x\n'.repeat(301) }, ['src/bus/bus.ts has 301 lines; at most 300 are allowed']]],
   ],
   [
-    'a file says first what it is responsible for',
+    'a file begins with a comment on its responsibility',
     withoutHeader,
     [
       [{ 'src/bus/bus.ts': `import { x } from './x.ts'` }, ['src/bus/bus.ts']],
@@ -140,7 +140,7 @@ const RULES: [says: string, rule: Rule, broken: [files: Record<string, string>, 
     ],
   ],
   [
-    'a file has a name that says something',
+    'a file has a meaningful name',
     emptyNames,
     [
       [
@@ -162,7 +162,7 @@ const RULES: [says: string, rule: Rule, broken: [files: Record<string, string>, 
 ]
 
 describe('the source tree', () => {
-  it('is read: its imports are found', () => {
+  it('is parsed with its imports', () => {
     expect(files.length).toBeGreaterThan(60)
     expect(files.flatMap(innerImports).length).toBeGreaterThan(200)
     const [pothos] = files.filter(({ path }) => path === 'src/graphql/builder.ts').map(packageImports)
@@ -173,7 +173,7 @@ describe('the source tree', () => {
     expect(rule(files)).toEqual([])
   })
 
-  it('has names that say something in its tests too', () => {
+  it('has tests with meaningful names too', () => {
     expect(emptyNames(tests)).toEqual([])
   })
 

@@ -1,15 +1,15 @@
 // The architecture rules, each a pure function from files to violations. architecture.test.ts applies them to the source
-// tree, and to small trees with a violation in them.
+// tree, and to small trees with violations.
 
 import { innerImports, packageImports, type SourceFile } from './source.ts'
 
 /** The folder under src, or the name of a file that lies directly in src. */
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
-/** Layers that any other may import. */
+/** Layers without dependencies on other layers, imported by store, providers and bus. */
 const LEAVES = ['errors', 'thread', 'yield', 'fields', 'text']
 
-/** What each layer may import; `types`: only with `import type`. */
+/** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   errors: { all: [] },
   thread: { all: [] },
@@ -33,13 +33,13 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
 export const wrongLayer = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) => {
     const from = ALLOWED[layerOf(file.path)]
-    if (!from) return [`${file.path} is in no known layer`]
+    if (!from) return [`${file.path} belongs to no layer`]
     return innerImports(file)
       .filter(({ to, isType }) => ![...from.all, ...(isType ? (from.types ?? []) : [])].includes(layerOf(to)))
       .map(({ to, isType }) => `${file.path} imports ${isType ? 'types of ' : ''}${to}`)
   })
 
-/** The folders of src/domain, from the bottom up; those of one row do not import each other. Files count as folders. */
+/** The folders of src/domain, from the bottom up; folders of one row do not import each other. Files count as folders. */
 const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [
     'id',
@@ -70,7 +70,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['background'],
   ['deps'],
 ]
-/** Rows whose members are files of one notion: they may import each other, but for cycles, which `cycles` forbids. */
+/** Rows of single files: these may import each other, except in cycles, which fileCycles reports. */
 const ROWS_OF_FILES = new Set([0, 2])
 
 const domainFolderOf = (path: string) => /^src\/domain\/([^/]+?)(?:\.ts)?(?:\/|$)/.exec(path)?.[1] ?? null
@@ -82,7 +82,7 @@ export const wrongDomainOrder = (files: readonly SourceFile[]): string[] =>
     const folder = domainFolderOf(file.path)
     if (folder === null) return []
     const row = rowOf(folder)
-    if (row < 0) return [`${file.path} is in no known folder of the domain`]
+    if (row < 0) return [`${file.path} belongs to no row of DOMAIN_ORDER`]
     return innerImports(file).flatMap(({ to }) => {
       const other = domainFolderOf(to)
       if (other === null || other === folder) return []
@@ -105,7 +105,7 @@ function cyclesIn(next: ReadonlyMap<string, Iterable<string>>): string[] {
   return cycles
 }
 
-/** Import cycles between files, types included. A worker thread is a program of its own. */
+/** Import cycles between files, types included. Starting a worker thread is not an import. */
 export const fileCycles = (files: readonly SourceFile[]): string[] =>
   cyclesIn(
     new Map(
@@ -125,9 +125,9 @@ export function folderCycles(files: readonly SourceFile[]): string[] {
     const folder = domainFolderOf(file.path)
     if (folder === null) continue
     const others = innerImports(file).flatMap(({ to }) => domainFolderOf(to) ?? [])
-    const known = next.get(folder) ?? new Set()
-    for (const other of others) if (other !== folder) known.add(other)
-    next.set(folder, known)
+    const imported = next.get(folder) ?? new Set()
+    for (const other of others) if (other !== folder) imported.add(other)
+    next.set(folder, imported)
   }
   return cyclesIn(next)
 }
@@ -152,14 +152,14 @@ export const strayPackages = (files: readonly SourceFile[]): string[] =>
     }),
   )
 
-/** Files outside graphql/ and server/ that import a GraphQL package, be it for its types. */
+/** Files outside graphql/ and server/ that import a GraphQL package, types included. */
 export const strayGraphQL = (files: readonly SourceFile[]): string[] =>
   files
     .filter((file) => !['graphql', 'server'].includes(layerOf(file.path)))
     .filter((file) => packageImports(file).some(({ to }) => HOMES[0]![0].test(to)))
     .map(({ path }) => path)
 
-/** Files whose code matches. */
+/** Paths of the files whose code matches the pattern. */
 const matching = (pattern: RegExp, files: readonly SourceFile[]) =>
   files.filter(({ code }) => pattern.test(code)).map(({ path }) => path)
 
@@ -169,7 +169,7 @@ export const strayEnvironment = (files: readonly SourceFile[]): string[] =>
     (path) => layerOf(path) !== 'config',
   )
 
-/** Files outside store/ with SQL in them. */
+/** Files outside store/ that contain SQL. */
 export function straySql(files: readonly SourceFile[]): string[] {
   const raw = /\$(query|execute)Raw|\bPrisma\.(sql|raw|join)\b|\b(pool|client|connection)\.query\s*[(<]/
   const sql = /['"`]\s*(SELECT\s|INSERT INTO\s|UPDATE \w+ SET\s|DELETE FROM\s|WITH \w+ AS\s|BEGIN\b|COMMIT\b)/
@@ -177,19 +177,19 @@ export function straySql(files: readonly SourceFile[]): string[] {
   return [...new Set(outside)]
 }
 
-/** Lines of a file of src at most. */
-const MOST_LINES = 300
+/** Maximum number of lines of a file in src. */
+const MAX_LINES = 300
 
 export const longFiles = (files: readonly SourceFile[]): string[] =>
   files
     .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
-    .filter(({ lines }) => lines > MOST_LINES)
-    .map(({ path, lines }) => `${path} has ${lines} lines; at most ${MOST_LINES} are allowed`)
+    .filter(({ lines }) => lines > MAX_LINES)
+    .map(({ path, lines }) => `${path} has ${lines} lines; at most ${MAX_LINES} are allowed`)
 
-/** Folders of tests that span files of src, and the tests of what is not in src. */
+/** Tests that cover several files of src, and tests of files outside src. */
 const UNMIRRORED = /^test\/(contract|scenario|bench|scripts|architecture)\/|^test\/[\w-]+\.test\.ts$/
 
-/** Tests beside which src has nothing: test/a/b.test.ts and test/a/b.aspect.test.ts test src/a/b.ts or src/a/b/. */
+/** Tests without a file in src: test/a/b.test.ts and test/a/b.aspect.test.ts must test src/a/b.ts or src/a/b/. */
 export const strayTests = (tests: readonly SourceFile[], files: readonly SourceFile[]): string[] =>
   tests
     .map(({ path }) => path)
@@ -199,17 +199,17 @@ export const strayTests = (tests: readonly SourceFile[], files: readonly SourceF
       return !files.some((file) => file.path === `${tested}.ts` || file.path.startsWith(`${tested}/`))
     })
 
-/** Files whose first line is no comment that says what they are responsible for. */
+/** Files that do not begin with a comment on their responsibility. */
 export const withoutHeader = (files: readonly SourceFile[]): string[] =>
   files.filter(({ text }) => !/^(#!.*\n)?\/\/ \S.{20,}/.test(text)).map(({ path }) => path)
 
-/** Files with a name that says nothing. */
+/** Files with a meaningless name. */
 export const emptyNames = (files: readonly SourceFile[]): string[] =>
   files
     .map(({ path }) => path)
     .filter((path) => /(^|\/|-)(utils?|helpers?|common|misc|shared|stuff|lib)(\.|\/|-)/i.test(path))
 
-/** Files of src that import something outside src. */
+/** Imports of files outside src. */
 export const leavesSource = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) =>
     innerImports(file)

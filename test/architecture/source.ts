@@ -5,14 +5,14 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
-/** Written by `prisma generate`. */
+/** Folder written by `prisma generate`. */
 const GENERATED = 'src/store/generated/'
 
-/** `isType`: erased by the compiler. `isThread`: a module that runs in a worker thread. */
+/** `isType`: the compiler erases the import. `isThread`: the module runs in a worker thread. */
 export type Import = { from: string; isType: boolean; isThread: boolean }
 export type SourceFile = { path: string; text: string; code: string; imports: Import[] }
 
-/** The text without comments. The `//` of a URL is no comment. */
+/** The text without comments. The `//` of a URL is not a comment. */
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
 
 /** Static imports, re-exports, dynamic imports, and worker threads started by `new URL`. */
@@ -29,13 +29,13 @@ function importsOf(code: string): Import[] {
   ]
 }
 
-/** A file of the tree, from its text. */
+/** Parses the text of a file. */
 export function parseSource(path: string, text: string): SourceFile {
   const code = withoutComments(text)
   return { path, text, code, imports: importsOf(code) }
 }
 
-/** All TypeScript files below a directory of the repository, by path; generated ones left out. */
+/** All TypeScript files below a directory of the repository, sorted by path, without generated files. */
 export const readSources = (directory: string): SourceFile[] =>
   readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
@@ -44,7 +44,7 @@ export const readSources = (directory: string): SourceFile[] =>
     .sort()
     .map((path) => parseSource(path, readFileSync(join(root, path), 'utf8')))
 
-/** A file's imports of other files, with their paths from the repository's root. */
+/** A file's imports of other files, with paths from the repository's root. */
 export const innerImports = ({ path, imports }: SourceFile) =>
   imports
     .filter(({ from }) => from.startsWith('.'))

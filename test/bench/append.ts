@@ -1,5 +1,5 @@
 // Appends in one process, at concurrency 64 on Postgres: the domain's appendTurn against one call per append on raw
-// `pg`, over 64 conversations and into one. Same SQL function, same number of connections; what differs is who waits for whom.
+// `pg`, over 64 conversations and into one. Both use the same SQL function and number of connections; ours batches appends.
 
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -16,7 +16,7 @@ const ROUND_MS = 1_000
 
 const viewer = { tenant: 'default', actor: 'ada' }
 
-/** Appends a second while 64 are always under way, the n-th of them into the n-th conversation, round and round. */
+/** Appends per second with 64 workers, each of which appends to one conversation, one turn at a time. */
 async function rate(
   conversationIds: readonly string[],
   append: (conversationId: string) => Promise<unknown>,
@@ -44,19 +44,19 @@ async function makeConversations(deps: Deps, count: number): Promise<string[]> {
   return conversationIds
 }
 
-/** That what was acknowledged is there, numbered without a hole. */
+/** Throws unless every acknowledged turn is stored, and the journals have no gaps. */
 async function check(pool: pg.Pool, conversationIds: readonly string[], acknowledged: number): Promise<void> {
   const {
-    rows: [found],
-  } = await pool.query<{ turns: number; holes: number }>(
+    rows: [counts],
+  } = await pool.query<{ turns: number; gaps: number }>(
     `SELECT (SELECT count(*)::int FROM turn WHERE conversation_id = ANY ($1)) AS turns,
             (SELECT count(*)::int FROM journal j WHERE conversation_id = ANY ($1)
-               AND last_seq <> (SELECT count(*) FROM entry e WHERE e.conversation_id = j.conversation_id)) AS holes`,
+               AND last_seq <> (SELECT count(*) FROM entry e WHERE e.conversation_id = j.conversation_id)) AS gaps`,
     [conversationIds],
   )
-  if (found!.turns !== acknowledged || found!.holes > 0) {
+  if (counts!.turns !== acknowledged || counts!.gaps > 0) {
     throw new Error(
-      `${acknowledged} appends acknowledged, ${found!.turns} there, holes in ${found!.holes} conversations`,
+      `${acknowledged} appends acknowledged, ${counts!.turns} stored, gaps in ${counts!.gaps} conversations`,
     )
   }
 }
@@ -65,7 +65,7 @@ export async function append({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const { deps, close } = await openWorld(url, services.redisUrl)
     const pool = new pg.Pool({ connectionString: url, max: POOL })
-    pool.on('error', (error) => progress(`a connection broke: ${error.message}`))
+    pool.on('error', (error) => progress(`a database connection broke: ${error.message}`))
     try {
       const figures: Figure[] = []
       for (const { count, where, target } of [
@@ -73,7 +73,7 @@ export async function append({ services, progress }: Bench): Promise<Report> {
         { count: 1, where: 'into one conversation', target: 3 },
       ]) {
         const conversationIds = await makeConversations(deps, count)
-        // The plain statement leaves holes in the journal, so it gets conversations of its own.
+        // The plain statement leaves gaps in the journal, so it writes to conversations of its own.
         const plainConversations = await makeConversations(deps, count)
         let acknowledged = 0
         const contestants = {
@@ -90,7 +90,7 @@ export async function append({ services, progress }: Bench): Promise<Report> {
           'plain INSERT': () => rate(plainConversations, (conversationId) => appendPlainly(pool, conversationId)),
         }
         for (const warmUp of Object.values(contestants)) await warmUp()
-        const found = await interleave(ROUNDS, contestants, (message) => progress(`${where}: ${message}/s`))
+        const medians = await interleave(ROUNDS, contestants, (message) => progress(`${where}: ${message}/s`))
         await check(deps.pool, conversationIds, acknowledged)
         figures.push(
           {
@@ -98,8 +98,8 @@ export async function append({ services, progress }: Bench): Promise<Report> {
             unit: '/s',
             better: 'larger',
             target,
-            ours: found.domain,
-            theirs: found['one call each'],
+            ours: medians.domain,
+            theirs: medians['one call each'],
             against: 'raw pg, append_turns with one call each',
           },
           {
@@ -107,18 +107,18 @@ export async function append({ services, progress }: Bench): Promise<Report> {
             unit: '/s',
             better: 'larger',
             target: null,
-            ours: found.domain,
-            theirs: found['plain INSERT'],
-            against: 'raw pg, counter + INSERT, nothing else',
+            ours: medians.domain,
+            theirs: medians['plain INSERT'],
+            against: 'raw pg, counter + INSERT only',
           },
         )
       }
       return {
-        title: `append: in one process, ${CONCURRENCY} at once, Postgres, pool of ${POOL}`,
+        title: `append: in one process, concurrency ${CONCURRENCY}, Postgres, pool of ${POOL}`,
         figures,
         notes: [
-          `Medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s. Ours checks input, counts tokens, tells `
-            + 'Redis; the others do none of it. All acknowledged appends were found, numbered without a hole.',
+          `Medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s. Ours also validates input, counts `
+            + 'tokens and publishes to Redis. All acknowledged appends are stored, in journals without gaps.',
         ],
       }
     } finally {

@@ -1,6 +1,6 @@
-// A conversation of 100,000 imported turns, compacted into one rolling summary by the built-in summarizer: in passes of at most
-// 8,000 tokens of turns, to at most 1,000 tokens, on Postgres. What is compared is the time with that of the same
-// passes without a summarizer, so with what the database costs. COMPACT_TURNS sets another number of turns.
+// Compacts a conversation of 100,000 imported turns into one rolling summary with the built-in summarizer, on Postgres: in
+// passes of at most 8,000 tokens of turns, to at most 1,000 tokens. Compares the time with the same passes without a
+// summarizer, that is, with the cost of the database. COMPACT_TURNS sets another number of turns.
 
 import type { World } from '../../src/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
@@ -39,24 +39,24 @@ async function fill({ deps }: World): Promise<string> {
   return id
 }
 
-/** Summarises the whole conversation by that summarizer. Throws where a pass or the summary is longer than promised. */
-async function run({ deps }: World, conversationId: string, inner: Summarizer) {
+/** Summarises the whole conversation. Throws if a pass or the summary exceeds its limit. */
+async function run({ deps }: World, conversationId: string, summarizer: Summarizer) {
   let passes = 0
   let longest = 0
   const standard: Summarizer = {
-    ...inner,
+    ...summarizer,
     async summarize(request, signal) {
       passes += 1
       longest = Math.max(
         longest,
         request.turns.reduce((sum, { text }) => sum + (deps.tokens.count(text) as number), 0),
       )
-      return inner.summarize(request, signal)
+      return summarizer.summarize(request, signal)
     },
   }
-  const watched = { ...deps, summarizers: { ...deps.summarizers, standard } }
+  const measured = { ...deps, summarizers: { ...deps.summarizers, standard } }
   const began = performance.now()
-  const summary = await summarize(watched, viewer, { conversationId })
+  const summary = await summarize(measured, viewer, { conversationId })
   const ms = performance.now() - began
   const { turns } = await deps.db.summary.findUniqueOrThrow({ where: { id: summary.id } })
   if (longest > PASS_TOKENS || summary.tokenCount > SUMMARY_TOKENS || turns !== TURNS) {
@@ -70,8 +70,8 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
     const world = await openWorld(url, services.redisUrl)
     try {
       const [conversationId, other] = [await fill(world), await fill(world)]
-      progress(`two conversations of ${TURNS} turns are filled`)
-      const idle = await run(world, other, {
+      progress(`wrote two conversations of ${TURNS} turns`)
+      const baseline = await run(world, other, {
         model: 'none',
         summarize: async () => ({ content: 'nothing', model: 'none' }),
         close: async () => {},
@@ -83,7 +83,7 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
           {
             what: 'the whole conversation',
             ours: ours.ms / 1_000,
-            theirs: idle.ms / 1_000,
+            theirs: baseline.ms / 1_000,
             against: 'the same without a summarizer',
             unit: 's',
             better: 'smaller',

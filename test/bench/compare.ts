@@ -1,6 +1,6 @@
-// `npm run bench:compare -- DIRECTORY [rounds]`: the verbs of this checkout against those of another, in one run. Both
-// servers run on databases of their own on the same services, are filled alike over HTTP, and take turns; a figure is the
-// median of the rounds' ratios, above 1 where this checkout is faster.
+// `npm run bench:compare -- DIRECTORY [rounds]`: compares this checkout with another one in one run. The two servers have
+// equal data in databases of their own on the same services, and their rounds alternate. A figure is the median of the
+// rounds' ratios, above 1 if this checkout is faster.
 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -83,7 +83,7 @@ async function ask<T>(port: number, query: string, variables: object): Promise<T
   }
 }
 
-/** The same conversations on either server: one large, many small, and some to write to. */
+/** Writes the same conversations to each server: one large, many small, and some to append to. */
 async function fill({ port }: ServerProcess): Promise<{ large: string; written: string[] }> {
   const create = async (key: string) => (await ask<{ id: string }>(port, CREATE, { key })).id
   const append = async (id: string, count: number, offset: number) => {
@@ -153,11 +153,11 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
   ]
 }
 
-/** Rounds of both in turn, every other round in reverse order; prints a line a measure. */
+/** Alternates rounds of both, every other one in reverse order; prints one line per measure. */
 async function compare(rounds: number, measured: Measure[], ours: Contestant, theirs: Contestant): Promise<void> {
   const rows: string[][] = []
   for (const { what, run, better, unit } of measured) {
-    const found: [ours: number, theirs: number][] = []
+    const pairs: [ours: number, theirs: number][] = []
     await run(ours)
     await run(theirs)
     for (let round = 0; round < rounds; round++) {
@@ -165,10 +165,10 @@ async function compare(rounds: number, measured: Measure[], ours: Contestant, th
       for (const index of round % 2 ? ([1, 0] as const) : ([0, 1] as const)) {
         pair[index] = await run(index === 0 ? ours : theirs)
       }
-      found.push(pair)
+      pairs.push(pair)
     }
-    const ratios = found.map(([one, other]) => (better === 'larger' ? one / other : other / one))
-    const middle = (index: 0 | 1) => format(median(found.map((pair) => pair[index])))
+    const ratios = pairs.map(([one, other]) => (better === 'larger' ? one / other : other / one))
+    const middle = (index: 0 | 1) => format(median(pairs.map((pair) => pair[index])))
     rows.push([
       what,
       middle(0),

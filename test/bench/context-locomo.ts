@@ -1,6 +1,6 @@
-// `npm run bench:context -- FILE…`: of LoCoMo conversations, each imported as one conversation, whether contexts keep their
-// budgets, and how many of the turns that hold the answers to its questions a context of 2,000 tokens has, with recall
-// and without. A missed target is said, not an error.
+// `npm run bench:context -- FILE…`: imports LoCoMo conversations, checks that contexts keep their budgets, and measures the
+// share of the turns with the answers that a context of 2,000 tokens contains, with and without recall. A missed target is
+// printed, and is not an error.
 
 import { pino } from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
@@ -43,7 +43,8 @@ async function importInto(
   return { conversationId, ids }
 }
 
-async function vectorsOf(deps: Deps, conversationId: string): Promise<void> {
+/** Waits until every turn is embedded. */
+async function waitForVectors(deps: Deps, conversationId: string): Promise<void> {
   deps.embedding.nudge([conversationId])
   for (;;) {
     const { remaining } = await deps.embedding.progress()
@@ -62,29 +63,27 @@ const { deps, close } = await createDeps(
   pino({ level: 'warn' }, pino.destination(2)),
 )
 const rows: string[][] = []
-let within = true
+let withinBudget = true
 for (const conversation of files.map(readConversation)) {
   const { conversationId, ids } = await importInto(deps, conversation)
-  await vectorsOf(deps, conversationId)
+  await waitForVectors(deps, conversationId)
   const build = (more: Partial<BuildContextInput>) =>
     buildContext(deps, viewer, { conversationId, tokenBudget: 2_000, ...more })
 
-  /**
-   * The share of all evidence turns that are in the contexts of their questions, in per cent; and the times taken, ms.
-   */
+  /** Share of all evidence turns that are in the contexts of their questions, in percent; and the median time, ms. */
   async function evidenceIn(input: (question: string) => Partial<BuildContextInput>) {
-    let [found, all] = [0, 0]
+    let [included, all] = [0, 0]
     const times: number[] = []
     for (const { question, evidence } of conversation.questions) {
       const begin = performance.now()
       const context = await build(input(question))
       times.push(performance.now() - begin)
-      within &&= context.tokens <= context.tokenBudget
+      withinBudget &&= context.tokens <= context.tokenBudget
       const sources = new Set(context.messages.flatMap(({ sources }) => sources))
-      found += evidence.filter((id) => sources.has(ids.get(id) ?? '')).length
+      included += evidence.filter((id) => sources.has(ids.get(id) ?? '')).length
       all += evidence.length
     }
-    return { share: (100 * found) / all, ms: median(times) }
+    return { share: (100 * included) / all, ms: median(times) }
   }
   const add = (what: string, { share, ms }: { share: number; ms: number }, target = '') =>
     rows.push([conversation.name, what, share.toFixed(1), target, ms.toFixed(1)])
@@ -98,9 +97,9 @@ for (const conversation of files.map(readConversation)) {
   for (const tokenBudget of BUDGETS) {
     for (const input of [{}, recalling(conversation.questions[0]!.question)]) {
       const { tokens } = await build({ ...input, tokenBudget })
-      within &&= tokens <= tokenBudget
-      const asked = `budget ${tokenBudget}${'query' in input ? ', with recall' : ''}`
-      rows.push([conversation.name, `${asked}: ${tokens} tokens`, '', '', ''])
+      withinBudget &&= tokens <= tokenBudget
+      const label = `budget ${tokenBudget}${'query' in input ? ', with recall' : ''}`
+      rows.push([conversation.name, `${label}: ${tokens} tokens`, '', '', ''])
     }
   }
 }
@@ -113,10 +112,10 @@ console.log(
     ),
     '',
     note(
-      'Of all the turns that hold answers, the share that is in the context of their question. Times are medians, in '
-        + 'one process on the embedded database.',
+      'Share of the turns with answers that are in the context of their question. Times are medians, in one process on '
+        + 'the embedded database.',
     ),
-    note(within ? 'No context is over its budget.' : 'SOME CONTEXTS ARE OVER THEIR BUDGET.'),
+    note(withinBudget ? 'No context is over its budget.' : 'SOME CONTEXTS ARE OVER THEIR BUDGET.'),
   ].join('\n'),
 )
-process.exit(within ? 0 : 1)
+process.exit(withinBudget ? 0 : 1)

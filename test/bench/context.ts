@@ -1,5 +1,5 @@
-// Building contexts in one process on Postgres: in a conversation of 100,000 turns against one of 1,000, and against the same
-// reads as plain prepared statements, with nothing counted, chosen or checked.
+// Builds contexts in one process on Postgres: for a conversation of 100,000 turns against one of 1,000, and against the same
+// reads as plain prepared statements, without counting, selecting or checking anything.
 
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -38,7 +38,7 @@ const say = (n: number) =>
   + `said the ${SUBJECTS[(n * 5) % 11]}'s owner.`
 
 async function makeConversation(deps: Deps, turns: number, progress: (message: string) => void): Promise<string> {
-  // Nothing is summarised, so that both windows are of the same turns, however long the conversation.
+  // No compaction, so that both contexts contain the same number of turns, whatever the length of the conversation.
   const { id } = await createConversation(deps, viewer, {
     systemPrompt: 'Be brief.',
     compaction: { strategy: 'NEVER' },
@@ -58,8 +58,8 @@ async function makeConversation(deps: Deps, turns: number, progress: (message: s
   return id
 }
 
-/** Until every turn has a vector. */
-async function vectors(deps: Deps, conversationId: string, progress: (message: string) => void): Promise<void> {
+/** Waits until every turn is embedded. */
+async function waitForVectors(deps: Deps, conversationId: string, progress: (message: string) => void): Promise<void> {
   deps.embedding.nudge([conversationId])
   for (;;) {
     const { remaining } = await deps.embedding.progress()
@@ -69,7 +69,7 @@ async function vectors(deps: Deps, conversationId: string, progress: (message: s
   }
 }
 
-/** ms a call, the median of a round. */
+/** The median time of a round's calls, ms. */
 async function timed(call: (n: number) => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let n = 0; n < CALLS; n++) {
@@ -80,7 +80,7 @@ async function timed(call: (n: number) => Promise<unknown>): Promise<number> {
   return median(times)
 }
 
-/** The statements that a call sends to the database, in their order, as they can be sent again. */
+/** The statements that a call sends to the database, in order, to be sent again. */
 async function statementsOf(deps: Deps, call: () => Promise<unknown>): Promise<unknown[]> {
   const { pool } = deps
   const query = pool.query
@@ -97,12 +97,12 @@ async function statementsOf(deps: Deps, call: () => Promise<unknown>): Promise<u
   return sent
 }
 
-/** What a context of recent and recalled turns has to read at the least: the newest turns, and the nearest. */
+/** The minimal reads of a context with recall: the conversation, its newest turns, and the nearest vectors. */
 function rawReads(pool: pg.Pool, deps: Deps, conversationId: string) {
   const columns = 't.id, t.seq, t.root_seq, t.actor, t.role, t.status, t.text, t.parts, t.token_count, t.created_at'
   const embedder = deps.embedding.searched()
   return {
-    conversationId: () =>
+    conversation: () =>
       pool.query({
         name: 'raw-conversation',
         text: 'SELECT * FROM conversation WHERE id = $1',
@@ -135,8 +135,8 @@ export async function context({ services, progress }: Bench): Promise<Report> {
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     try {
       const small = await makeConversation(deps, SMALL, progress)
-      await vectors(deps, small, progress)
-      // Nothing is recalled from the large one, and nothing is to run beside what is measured.
+      await waitForVectors(deps, small, progress)
+      // The large one is built without recall, and embedding must not run during the measurement.
       await deps.embedding.stop()
       const large = await makeConversation(deps, LARGE, progress)
       await pool.query('VACUUM ANALYZE')
@@ -146,7 +146,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       const query = (n: number) => `Who wanted to ${VERBS[n % 9]} the ${SUBJECTS[(n * 3) % 11]}?`
       const recalling = (n: number) => ({ recentTurns: RECENT, semanticRecall: { k: K }, query: query(n) })
       const raw = rawReads(pool, deps, small)
-      // One after the other, as the statements of a context depend on one another.
+      // In sequence, since the statements of a context depend on each other.
       const statements = await statementsOf(deps, () => build(small, recalling(1)))
       const contestants = {
         'same reads': () =>
@@ -158,7 +158,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
         'with recall': () => timed((n) => build(small, recalling(n))),
         'raw reads': () =>
           timed(async (n) => {
-            await raw.conversationId()
+            await raw.conversation()
             await raw.recent()
             await raw.nearest(query(n))
           }),
@@ -168,7 +168,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
         'raw nearest': () => timed((n) => raw.nearest(query(n))),
       }
       for (const warmUp of Object.values(contestants)) await warmUp()
-      const found = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
+      const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
       const sample = await build(small, recalling(1))
       const figure = (what: string, ours: number, theirs: number, against: string, target: number | null): Figure => ({
         what,
@@ -182,47 +182,53 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       return {
         title: 'context: building one, in one process on Postgres',
         figures: [
-          figure('a conversation of 100,000 turns', found['100,000 turns'], found['1,000 turns'], 'one of 1,000', 0.67),
+          figure(
+            'a conversation of 100,000 turns',
+            medians['100,000 turns'],
+            medians['1,000 turns'],
+            'one of 1,000',
+            0.67,
+          ),
           figure(
             `${RECENT} recent, ${K} recalled`,
-            found['with recall'],
-            found['same reads'],
+            medians['with recall'],
+            medians['same reads'],
             `its own ${statements.length} statements, sent alone`,
             0.5,
           ),
           figure(
             `${RECENT} recent, ${K} recalled`,
-            found['with recall'],
-            found['raw reads'],
-            'the conversation_id, its newest turns, and ORDER BY <=>',
+            medians['with recall'],
+            medians['raw reads'],
+            'the conversation, its newest turns, and ORDER BY <=>',
             null,
           ),
           figure(
             `${RECENT} recent, ${K} recalled`,
-            found['with recall'],
-            found['recall alone'] + found['raw reads'] - found['raw nearest'],
-            'recall(), the conversation and its newest turns: nothing chosen or counted',
+            medians['with recall'],
+            medians['recall alone'] + medians['raw reads'] - medians['raw nearest'],
+            'recall(), the conversation and its newest turns, without selection',
             null,
           ),
           figure(
             '  of which: recall',
-            found['recall alone'],
-            found['raw nearest'],
-            'ORDER BY <=> over the conversation_id',
+            medians['recall alone'],
+            medians['raw nearest'],
+            'ORDER BY <=> in the conversation',
             null,
           ),
           figure(
             '  of which: the rest',
-            found['without recall'],
-            found['raw reads'] - found['raw nearest'],
+            medians['without recall'],
+            medians['raw reads'] - medians['raw nearest'],
             'the conversation and its newest turns, raw',
             null,
           ),
         ],
         notes: [
           `Medians of ${ROUNDS} interleaved rounds of ${CALLS} calls, one at a time; 4,000 tokens. The context of the `
-            + `second row has ${sample.messages.length} messages and ${format(sample.tokens)} tokens, all counted.`,
-          'A ratio is of times: 0.5 is half the calls a second.',
+            + `second row has ${sample.messages.length} messages and ${format(sample.tokens)} tokens.`,
+          'Ratios are of times: 0.5 means half the calls per second.',
         ],
       }
     } finally {

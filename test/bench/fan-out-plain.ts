@@ -1,5 +1,5 @@
-// The rival: the usual wiring of graphql-ws and yoga's pub/sub, in memory, with the types and documents of our own
-// schema so far as the benchmark uses them. It stores nothing: all it does is tell subscribers.
+// The server that fan-out.ts compares ours with: graphql-ws and yoga's pub/sub as usually combined, in memory, with the part
+// of our schema that the benchmark uses. It stores nothing, and only notifies subscribers.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,13 +14,13 @@ type Event = { __typename: string; seq: number | null; turn?: Turn } & Partial<D
 type TurnInput = { conversationId: string; turn: { actor?: string; role: string; content?: string } }
 type DeltaInput = { turnId: string; text: string; start: number }
 
-const pubSub = createPubSub<{ conversationId: [conversationId: string, event: Event] }>()
-const conversationIds = new Map<string, string>()
+const pubSub = createPubSub<{ conversation: [conversationId: string, event: Event] }>()
+const conversationOfTurn = new Map<string, string>()
 let seq = 0
 
-const made = ({ conversationId, turn }: TurnInput): Turn => {
+const makeTurn = ({ conversationId, turn }: TurnInput): Turn => {
   const id = `turn_${randomUUID().slice(0, 26)}`
-  conversationIds.set(id, conversationId)
+  conversationOfTurn.set(id, conversationId)
   const createdAt = new Date().toISOString()
   return { id, seq: ++seq, actor: turn.actor ?? 'speaker', role: turn.role, text: turn.content ?? '', createdAt }
 }
@@ -90,18 +90,18 @@ const schema = createSchema({
   resolvers: {
     Mutation: {
       appendTurn(_: unknown, { input }: { input: TurnInput }) {
-        const turn = made(input)
-        pubSub.publish('conversationId', input.conversationId, { __typename: 'TurnAppended', seq: turn.seq, turn })
+        const turn = makeTurn(input)
+        pubSub.publish('conversation', input.conversationId, { __typename: 'TurnAppended', seq: turn.seq, turn })
         return turn
       },
       openTurn(_: unknown, { input }: { input: TurnInput }) {
-        const turn = made(input)
-        pubSub.publish('conversationId', input.conversationId, { __typename: 'TurnOpened', seq: turn.seq, turn })
+        const turn = makeTurn(input)
+        pubSub.publish('conversation', input.conversationId, { __typename: 'TurnOpened', seq: turn.seq, turn })
         return turn
       },
       appendDelta(_: unknown, { input: { turnId, text, start } }: { input: DeltaInput }) {
         const end = start + text.length
-        pubSub.publish('conversationId', conversationIds.get(turnId)!, {
+        pubSub.publish('conversation', conversationOfTurn.get(turnId)!, {
           __typename: 'TurnDelta',
           seq: null,
           turnId,
@@ -115,7 +115,7 @@ const schema = createSchema({
     Subscription: {
       conversationEvents: {
         subscribe: (_: unknown, { conversationId }: { conversationId: string }) =>
-          pubSub.subscribe('conversationId', conversationId),
+          pubSub.subscribe('conversation', conversationId),
         resolve: (event: Event) => event,
       },
     },
@@ -124,9 +124,9 @@ const schema = createSchema({
 
 const yoga = createYoga({ schema, logging: false, graphiql: false })
 const http = createServer((request, response) => void yoga(request, response))
-// The bare schema: cheaper than through yoga's envelope.
+// The schema alone, which is faster than through yoga.
 useServer({ schema }, new WebSocketServer({ server: http, path: '/graphql' }))
-// One listener a subscriber is what it is made of; the warning at eleven says nothing new.
+// It adds one listener per subscriber; node warns from eleven listeners on.
 process.removeAllListeners('warning')
 http.listen(0, '127.0.0.1', () => {
   console.log(JSON.stringify({ url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` }))

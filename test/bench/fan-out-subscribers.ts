@@ -1,35 +1,35 @@
-// The subscribers, in a process of their own: raw sockets that speak just enough WebSocket and graphql-transport-ws,
-// and only count what comes, so that a thousand of them cost little. The first of them reads every frame.
+// The subscribers, in a process of their own: raw sockets with a minimal WebSocket and graphql-transport-ws client, which
+// only count frames, so that a thousand of them use little processor time. Only the first one reads every frame.
 
 import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { answer } from './process.ts'
 
-export type Asked =
-  /** Connects and subscribes, each as an actor and with an id of its own. */
+export type Command =
+  /** Connects and subscribes `count` sockets, each with its own actor and operation id. */
   | { do: 'open'; port: number; query: string; variables: object; count: number }
-  /** Forgets what came so far, and expects so many frames on each socket. */
+  /** Resets the counts, and expects this number of frames on each socket. */
   | { do: 'expect'; frames: number }
-  /** Resolves when they have come, or after so long. */
+  /** Resolves when these frames have arrived, or after `ms`. */
   | { do: 'await'; ms: number }
-  /** Times from each of those moments to the arrival of that frame, on every socket. */
+  /** Latencies over all sockets: from `since[n]` to the arrival of frame n. */
   | { do: 'latencies'; since: number[] }
 
 export type Arrived = {
-  /** Frames that the slowest socket got, and the fastest. */
+  /** Minimum and maximum number of frames on a socket. */
   least: number
   most: number
-  /** Whether all sockets got as many bytes of payload as the first, whose frames were read. */
+  /** Whether all sockets received as many payload bytes as the first one. */
   alike: boolean
-  /** On the clock of `now`. */
+  /** Time of the last arrival, on the clock of `now`. */
   last: number
-  /** What the first socket got. */
+  /** The frames of the first socket. */
   frames: string[]
 }
 export type Latencies = { p50: number; p99: number }
-export type Found = Arrived | Latencies | null
+export type Reply = Arrived | Latencies | null
 
-/** Milliseconds on a clock that all processes of the machine share. */
+/** Milliseconds on a clock shared by all processes of the machine. */
 export function now(): number {
   const [seconds, nanoseconds] = process.hrtime()
   return seconds * 1_000 + nanoseconds / 1e6
@@ -38,8 +38,8 @@ export function now(): number {
 const TEXT = 1
 const PING = 9
 const PONG = 10
-/** Frames of which arrivals are kept, for each socket. */
-const KEPT = 256
+/** Number of frames per socket whose arrival times are kept. */
+const KEPT_ARRIVALS = 256
 
 let counts = new Int32Array(0)
 let bytes = new Float64Array(0)
@@ -50,7 +50,7 @@ let missing = 0
 let last = 0
 let complete: (() => void) | null = null
 
-/** A client's frame: masked, by a mask of zeros. */
+/** A client's frame, masked with zeros. */
 function frameOf(opcode: number, payload: Buffer): Buffer {
   const header =
     payload.length < 126
@@ -63,13 +63,13 @@ function arrive(index: number, size: number): void {
   const count = counts[index]!
   counts[index] = count + 1
   bytes[index]! += size
-  if (count < KEPT) arrivals[count * counts.length + index] = last
+  if (count < KEPT_ARRIVALS) arrivals[count * counts.length + index] = last
   if (count + 1 === expected && --missing === 0) complete?.()
 }
 
-/** Calls back for each frame; payloads are only put together where they are wanted. */
+/** Calls back for each frame. Assembles a payload only if `isRead` returns true for its opcode. */
 function frameReader(
-  isWanted: (opcode: number) => boolean,
+  isRead: (opcode: number) => boolean,
   onFrame: (opcode: number, size: number, payload: Buffer | null) => void,
 ): (data: Buffer) => void {
   let rest: Buffer | null = null
@@ -92,14 +92,14 @@ function frameReader(
       const opcode = buffer[at]! & 0x0f
       const long = () => (short === 126 ? buffer.readUInt16BE(at + 2) : Number(buffer.readBigUInt64BE(at + 2)))
       const size = short < 126 ? short : long()
-      const wanted = isWanted(opcode)
+      const isPayloadRead = isRead(opcode)
       if (left < header + size) {
-        if (wanted) break
+        if (isPayloadRead) break
         skip = header + size - left
         skipped = { opcode, size }
         return
       }
-      onFrame(opcode, size, wanted ? buffer.subarray(at + header, at + header + size) : null)
+      onFrame(opcode, size, isPayloadRead ? buffer.subarray(at + header, at + header + size) : null)
       at += header + size
     }
     if (at < buffer.length) rest = buffer.subarray(at)
@@ -155,42 +155,42 @@ function open(index: number, port: number, query: string, variables: object): Pr
 const reset = (count: number) => {
   counts = new Int32Array(count)
   bytes = new Float64Array(count)
-  arrivals = new Float64Array(count * KEPT)
+  arrivals = new Float64Array(count * KEPT_ARRIVALS)
   frames = []
 }
 
-answer<Asked, Found>(async (asked) => {
-  switch (asked.do) {
+answer<Command, Reply>(async (command) => {
+  switch (command.do) {
     case 'open':
-      reset(asked.count)
-      // Some at a time: the server's backlog is shorter than a thousand.
-      for (let from = 0; from < asked.count; from += 100) {
-        const batch = Array.from({ length: Math.min(100, asked.count - from) }, (_, index) => from + index)
-        await Promise.all(batch.map((index) => open(index, asked.port, asked.query, asked.variables)))
+      reset(command.count)
+      // In batches: the server's backlog is shorter than a thousand.
+      for (let from = 0; from < command.count; from += 100) {
+        const batch = Array.from({ length: Math.min(100, command.count - from) }, (_, index) => from + index)
+        await Promise.all(batch.map((index) => open(index, command.port, command.query, command.variables)))
       }
       return null
     case 'expect':
       reset(counts.length)
-      expected = asked.frames
+      expected = command.frames
       missing = counts.length
       return null
     case 'await': {
       if (missing > 0)
         await new Promise<void>((resolve) => {
           complete = resolve
-          setTimeout(resolve, asked.ms)
+          setTimeout(resolve, command.ms)
         })
       complete = null
       const alike = bytes.every((size) => size === bytes[0])
       return { least: Math.min(...counts), most: Math.max(...counts), alike, last, frames }
     }
     case 'latencies': {
-      const found: number[] = []
-      for (const [event, since] of asked.since.entries()) {
-        for (let index = 0; index < counts.length; index++) found.push(arrivals[event * counts.length + index]! - since)
+      const times: number[] = []
+      for (const [event, since] of command.since.entries()) {
+        for (let index = 0; index < counts.length; index++) times.push(arrivals[event * counts.length + index]! - since)
       }
-      found.sort((a, b) => a - b)
-      return { p50: found[found.length >> 1]!, p99: found[Math.floor(found.length * 0.99)]! }
+      times.sort((a, b) => a - b)
+      return { p50: times[times.length >> 1]!, p99: times[Math.floor(times.length * 0.99)]! }
     }
   }
 })

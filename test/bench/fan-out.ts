@@ -1,11 +1,11 @@
-// One conversation, a thousand subscribers: our server against plain graphql-ws with yoga's pub/sub. Both get the same
-// mutations over HTTP and the same subscription; ours stores each event in Postgres and hears of it through Redis, the
-// other only tells it.
+// Fan-out to a thousand subscribers of one conversation: our server against plain graphql-ws with yoga's pub/sub. Both get
+// the same mutations over HTTP and the same subscription. Ours stores each event in Postgres and is notified through Redis;
+// the other one only publishes it in memory.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addParticipant } from '../../src/domain/participant.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
-import { now, type Arrived, type Asked, type Found, type Latencies } from './fan-out-subscribers.ts'
+import { now, type Arrived, type Command, type Reply, type Latencies } from './fan-out-subscribers.ts'
 import { format, interleave, median, type Report } from './figures.ts'
 import { openConnection, type Connection } from './http-client.ts'
 import { startServer, startWorker, type ServerProcess, type Worker } from './process.ts'
@@ -15,10 +15,10 @@ import { openWorld, withDatabase, type Bench } from './services.ts'
 export const SUBSCRIBERS = 1_000
 const ROUNDS = 5
 const BURST_ROUNDS = 3
-/** Single turns of a round, one each 100 ms. */
+/** Single turns of a round, one every 100 ms. */
 const SINGLES = 60
 const PAUSE_MS = 100
-/** Deltas of a burst, by as many writers as there are open turns, each awaiting the last. */
+/** Deltas of a burst. Each open turn has one writer, which awaits each acknowledgement. */
 const DELTAS = 256
 const WRITERS = 64
 const PATIENCE_MS = 60_000
@@ -42,21 +42,21 @@ const DELTA = `mutation Go($turn: ID!, $text: String!, $start: Int!) {
   appendDelta(input: { turnId: $turn, text: $text, start: $start }) { ... on DeltaReceipt { end } }
 }`
 
-/** A server with a full conversation, and its driver. */
+/** A server, a conversation with all subscribers, and their process. */
 export type Side = {
   server: ServerProcess
   conversationId: string
-  subscribers: Worker<Asked, Found>
-  /** Open turns, and where their text ends. */
+  subscribers: Worker<Command, Reply>
+  /** Open turns, and the end of their text. */
   turns: { id: string; end: number }[]
 }
 
 async function mutate<T>(connection: Connection, query: string, variables: object): Promise<T> {
   const { status, body } = await connection.post('/graphql', JSON.stringify({ query, variables }))
   const { data } = JSON.parse(body.toString()) as { data?: Record<string, T> }
-  const found = data && Object.values(data)[0]
-  if (status !== 200 || !found || Object.keys(found).length === 0) throw new Error(`${status} ${body}`)
-  return found
+  const result = data && Object.values(data)[0]
+  if (status !== 200 || !result || Object.keys(result).length === 0) throw new Error(`${status} ${body}`)
+  return result
 }
 
 async function withConnections<T>(
@@ -74,9 +74,9 @@ async function withConnections<T>(
 
 const arrived = async ({ subscribers }: Side) => (await subscribers.ask({ do: 'await', ms: PATIENCE_MS })) as Arrived
 
-/** Fills the conversation, and waits until every subscription is live: a turn appended by then reaches all. */
+/** Connects all subscribers, and checks that each of them receives a turn. */
 export async function enter(server: ServerProcess, conversationId: string, progress: Bench['progress']): Promise<Side> {
-  const subscribers = startWorker<Asked, Found>('./fan-out-subscribers.ts')
+  const subscribers = startWorker<Command, Reply>('./fan-out-subscribers.ts')
   const side: Side = { server, conversationId, subscribers, turns: [] }
   await subscribers.ask({
     do: 'open',
@@ -89,12 +89,13 @@ export async function enter(server: ServerProcess, conversationId: string, progr
   await subscribers.ask({ do: 'expect', frames: 1 })
   await withConnections(side, 1, ([connection]) => mutate(connection!, APPEND, { conversationId, text: TEXT }))
   const { least, frames } = await arrived(side)
-  if (least < 1 || !frames[0]?.includes('"TurnAppended"')) throw new Error(`not all are subscribed: ${frames[0]}`)
-  progress(`${SUBSCRIBERS} subscribers are in`)
+  if (least < 1 || !frames[0]?.includes('"TurnAppended"'))
+    throw new Error(`some subscribers received nothing: ${frames[0]}`)
+  progress(`${SUBSCRIBERS} subscribers are connected`)
   return side
 }
 
-/** That every socket got exactly the same so many frames, and that those of the first are what was sent. */
+/** Throws unless every socket received the expected number of equal frames, with the right content. */
 function check(
   { least, most, alike, frames }: Arrived,
   expected: number,
@@ -102,14 +103,14 @@ function check(
 ): void {
   const wrong = frames.find((frame) => !isRight(JSON.parse(frame) as Message))
   if (least === expected && most === expected && alike && wrong === undefined) return
-  const found = wrong ?? `${least} to ${most} came, alike: ${alike}`
-  throw new Error(`${expected} frames were due on each socket, other than: ${found}`)
+  const difference = wrong ?? `${least} to ${most} arrived, of equal size: ${alike}`
+  throw new Error(`${expected} frames were expected on each socket, but: ${difference}`)
 }
 type Message = { type: string; payload: { data?: { conversationEvents: Record<string, unknown> } } }
 
 export type Singles = Latencies & { cpu: number }
 
-/** Turns at 10 a second: latencies from sending one to each arrival; processor time of the server a delivery, in µs. */
+/** Appends 10 turns per second. Returns latencies from request to arrival, and the server's CPU time per delivery, µs. */
 export async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
   const { server, subscribers, conversationId } = side
   await subscribers.ask({ do: 'expect', frames: SINGLES })
@@ -121,7 +122,7 @@ export async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> 
     for (let index = 0; index < SINGLES; index++) {
       await sleep(Math.max(0, begin + index * pauseMs - now()))
       since.push(now())
-      // A connection that is still busy holds the next turn up, and that is counted.
+      // A busy connection delays its next turn, and the delay counts as latency.
       const slot = index % connections.length
       free[slot] = free[slot]!.then(() => mutate(connections[slot]!, APPEND, { conversationId, text: TEXT }))
     }
@@ -137,7 +138,7 @@ export async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> 
   return { ...latencies, cpu: (used * 1_000) / (SINGLES * SUBSCRIBERS) }
 }
 
-/** Deltas a second that came to subscribers, from the first request to the last arrival. */
+/** Deltas delivered per second, from the first request to the last arrival. */
 export async function burst(side: Side): Promise<number> {
   const { subscribers, turns } = side
   await subscribers.ask({ do: 'expect', frames: DELTAS })
@@ -159,15 +160,16 @@ export async function burst(side: Side): Promise<number> {
     )
   })
   const result = await arrived(side)
-  // Put together in the order they came, each beginning where the last ended, the deltas are what was sent.
-  const got = new Map<string, string>()
+  // The received deltas of each turn are contiguous, and joined they equal the text sent.
+  const received = new Map<string, string>()
   check(result, DELTAS, ({ type, payload }) => {
     const { turnId, start, end, text } = payload.data!.conversationEvents as Delta
-    const before = got.get(turnId) ?? ''
-    got.set(turnId, before + text)
+    const before = received.get(turnId) ?? ''
+    received.set(turnId, before + text)
     return type === 'next' && start === starts.get(turnId)! + before.length && end === start + text.length
   })
-  for (const [turn, text] of sent) if ((got.get(turn) ?? '') !== text) throw new Error(`turn ${turn} reads otherwise`)
+  for (const [turn, text] of sent)
+    if ((received.get(turn) ?? '') !== text) throw new Error(`turn ${turn} was received with another text`)
   return (DELTAS * SUBSCRIBERS * 1_000) / (result.last - begin)
 }
 type Delta = { turnId: string; start: number; end: number; text: string }
@@ -187,7 +189,7 @@ async function makeConversation(databaseUrl: string, redisUrl: string): Promise<
   const { deps, close } = await openWorld(databaseUrl, redisUrl)
   const viewer = { tenant: 'default', actor: 'speaker' }
   const participants = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
-  // What is delivered is counted: nothing but what the writers say.
+  // No compaction: its events would be counted as deliveries.
   const { id } = await createConversation(deps, viewer, { participants, compaction: { strategy: 'NEVER' } })
   await addParticipant(deps, viewer, { conversationId: id, participant: { actor: 'speaker', kind: 'AGENT' } })
   await deps.pool.query('VACUUM ANALYZE')
@@ -200,7 +202,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
     const conversationId = await makeConversation(url, redisUrl)
     const started: { stop(): Promise<void> }[] = []
     const enterOf = async (path: string) => {
-      // The same turns stay open while the other server is measured, which takes longer than a lease.
+      // A long lease keeps the turns open while the other server is measured.
       const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', STREAM_LEASE_SECONDS: '3600' }
       const server = await startServer(path, env)
       started.push(server)
@@ -212,17 +214,17 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
       const sides = { ours: await enterOf('src/bin.ts'), plain: await enterOf('test/bench/fan-out-plain.ts') }
       progress('warming up')
       for (const side of Object.values(sides)) await singles(side, PAUSE_MS / 2)
-      const found = { ours: [] as Singles[], plain: [] as Singles[] }
+      const results = { ours: [] as Singles[], plain: [] as Singles[] }
       const cpuOf = (name: 'ours' | 'plain') => async () => {
         const result = await singles(sides[name])
-        found[name].push(result)
+        results[name].push(result)
         progress(`${name}: p50 ${format(result.p50)} ms, p99 ${format(result.p99)} ms`)
         return result.cpu
       }
       const cpu = await interleave(ROUNDS, { ours: cpuOf('ours'), plain: cpuOf('plain') }, (message) =>
-        progress(`single turns: ${message} µs a delivery`),
+        progress(`single turns: ${message} µs per delivery`),
       )
-      const p99 = (name: 'ours' | 'plain') => median(found[name].map((each) => each.p99))
+      const p99 = (name: 'ours' | 'plain') => median(results[name].map((each) => each.p99))
 
       const busy = { ours: [] as number[], plain: [] as number[] }
       const rateOf = (name: 'ours' | 'plain') => async () => {
@@ -243,7 +245,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
       return {
         title: `fan-out: ${SUBSCRIBERS} WebSocket subscribers of one conversation`,
         figures: [
-          { what: 'single turns: server CPU a delivery', ours: cpu.ours, theirs: cpu.plain, target: 3.5, ...cost },
+          { what: 'single turns: server CPU per delivery', ours: cpu.ours, theirs: cpu.plain, target: 3.5, ...cost },
           {
             what: 'single turns: p99 latency',
             ours: p99('ours'),
@@ -263,7 +265,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
             against,
           },
           {
-            what: 'bursts of deltas: server CPU a delivery',
+            what: 'bursts of deltas: server CPU per delivery',
             ours: median(busy.ours),
             theirs: median(busy.plain),
             target: null,
@@ -272,12 +274,12 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
         ],
         notes: [
           `Medians of ${ROUNDS} interleaved rounds, ${BURST_ROUNDS} of bursts. Single turns: ${SINGLES} a round, `
-            + `${1_000 / PAUSE_MS} a second, from sending the mutation to each arrival; all of the server process `
-            + 'counts, appending and Redis included.',
+            + `${1_000 / PAUSE_MS} per second, from sending the mutation to each arrival. The CPU time is that of `
+            + 'the whole server process, appending and Redis included.',
           `A burst is ${DELTAS} deltas by ${WRITERS} writers, each with an open turn of its own and awaiting each `
             + 'acknowledgement, so that no two deltas are merged: from the first request to the last arrival.',
-          'Counted are frames on sockets. Every socket got exactly one frame an event, as many bytes as the first; the '
-            + "first one's frames were read and are what was sent, deltas joined included.",
+          'Deliveries are frames on sockets. Every socket received exactly one frame per event, of the same size; the '
+            + 'frames of the first socket were checked against the text sent.',
         ],
       }
     } finally {

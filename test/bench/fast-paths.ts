@@ -1,10 +1,10 @@
 // Measures the two fast paths of queries over HTTP, query plans (src/graphql/plan) and fast POST (src/server/post.ts):
-// our server with one of them against our server without it, everything else alike. Each server is a process of its
-// own, both read the same database, and their rounds alternate.
+// our server with one of them against our server without it, otherwise configured equally. Each server is a process of
+// its own, both read the same database, and their rounds alternate.
 
 import { format, interleave, median, type Report } from './figures.ts'
 import type { Load, LoadResult } from './http-load.ts'
-import { APPEND, fill, graphql, LIST, PAGE, type Asked } from './http-requests.ts'
+import { APPEND, fill, graphql, LIST, PAGE, type Requests } from './http-requests.ts'
 import { startServer, startWorker } from './process.ts'
 import { TEXT } from './raw-append.ts'
 import { withDatabase, type Bench } from './services.ts'
@@ -12,15 +12,15 @@ import { withDatabase, type Bench } from './services.ts'
 const CONNECTIONS = 16
 const ROUNDS = 9
 const ROUND_MS = 1_500
-/** A path that gains less than this is not worth its code. */
-const LEAST_GAIN = 1.5
+/** The minimum gain that justifies the code of a fast path. */
+const MIN_GAIN = 1.5
 
 const VIEWER = 'query Viewer { viewer { tenant actor } }'
 const ONE = `query One($conversationId: ID!) { conversation(id: $conversationId) { id title turnCount lastSeq } }`
 
-type Compared = { what: string; asked: Asked; sign: string; isTarget: boolean }
+type Compared = { what: string; requests: Requests; sign: string; isTarget: boolean }
 
-/** Our server against itself with `variable` off. Rates are of requests, costs of processor time in the server. */
+/** Compares our server with itself without `variable`: requests per second, and the server's processor time per request. */
 async function compare(
   { services: { databaseUrl, redisUrl }, progress }: Bench,
   variable: 'QUERY_PLANS' | 'FAST_POST',
@@ -39,12 +39,12 @@ async function compare(
     try {
       const servers = { with: await start('1'), without: await start('0') }
       const figures: Report['figures'] = []
-      for (const { what, asked, sign, isTarget } of requestsOf(read, written)) {
+      for (const { what, requests, sign, isTarget } of requestsOf(read, written)) {
         const cpu: Record<keyof typeof servers, number[]> = { with: [], without: [] }
         const round = (name: keyof typeof servers) => async () => {
           const { port, cpuMs } = servers[name]
           const before = await cpuMs()
-          const result = await load.ask({ ...asked, port, connections: CONNECTIONS, ms: ROUND_MS, sign })
+          const result = await load.ask({ ...requests, port, connections: CONNECTIONS, ms: ROUND_MS, sign })
           cpu[name].push(((await cpuMs()) - before) / result.requests)
           return result.perSecond
         }
@@ -55,9 +55,9 @@ async function compare(
           progress(`${what}: ${message}/s`),
         )
         const against = `the same server with ${variable}=0`
-        const target = isTarget ? LEAST_GAIN : null
+        const target = isTarget ? MIN_GAIN : null
         const costs = { ours: median(cpu.with), theirs: median(cpu.without) }
-        progress(`${what}: ${format(costs.ours)} ms a request with, ${format(costs.theirs)} ms without`)
+        progress(`${what}: ${format(costs.ours)} ms per request with, ${format(costs.theirs)} ms without`)
         figures.push(
           { what, ours: rates.with, theirs: rates.without, target, against, unit: '/s', better: 'larger' },
           { what: `${what}: server CPU`, ...costs, target, against, unit: 'ms', better: 'smaller' },
@@ -78,27 +78,27 @@ async function compare(
 
 const idsOf = (conversations: string[]) => conversations.map((conversationId) => ({ conversationId }))
 
-/** `npm run bench -- plans`: what plans gain. */
+/** `npm run bench -- plans`: the gain of query plans. */
 export const plans = (bench: Bench) =>
   compare(bench, 'QUERY_PLANS', (read) => [
-    { what: '50 conversations × last 20 turns', asked: graphql(LIST, [{}]), sign: '"seq"', isTarget: true },
-    { what: 'a page of 50 turns', asked: graphql(PAGE, idsOf(read)), sign: '"seq"', isTarget: true },
-    { what: 'one conversation, 4 fields', asked: graphql(ONE, idsOf(read)), sign: '"title"', isTarget: false },
+    { what: '50 conversations × last 20 turns', requests: graphql(LIST, [{}]), sign: '"seq"', isTarget: true },
+    { what: 'a page of 50 turns', requests: graphql(PAGE, idsOf(read)), sign: '"seq"', isTarget: true },
+    { what: 'one conversation, 4 fields', requests: graphql(ONE, idsOf(read)), sign: '"title"', isTarget: false },
   ])
 
-/** `npm run bench -- fast-post`: what fast POST gains. */
+/** `npm run bench -- fast-post`: the gain of fast POST. */
 export const fastPost = (bench: Bench) =>
   compare(bench, 'FAST_POST', (read, written) => [
-    { what: 'viewer', asked: graphql(VIEWER, [{}]), sign: '"actor"', isTarget: false },
-    { what: 'one conversation, 4 fields', asked: graphql(ONE, idsOf(read)), sign: '"title"', isTarget: true },
+    { what: 'viewer', requests: graphql(VIEWER, [{}]), sign: '"actor"', isTarget: false },
+    { what: 'one conversation, 4 fields', requests: graphql(ONE, idsOf(read)), sign: '"title"', isTarget: true },
     {
       what: 'appendTurn, id and seq',
-      asked: graphql(
+      requests: graphql(
         APPEND,
         written.map((conversationId) => ({ conversationId, text: TEXT })),
       ),
       sign: '"seq"',
       isTarget: true,
     },
-    { what: 'a page of 50 turns', asked: graphql(PAGE, idsOf(read)), sign: '"seq"', isTarget: true },
+    { what: 'a page of 50 turns', requests: graphql(PAGE, idsOf(read)), sign: '"seq"', isTarget: true },
   ])

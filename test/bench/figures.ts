@@ -1,19 +1,19 @@
-// What a benchmark found, and how it is printed: ratios of one run, each beside what the issue asks of it.
+// Figures of a benchmark and their printed form: ratios measured in one run, with their targets.
 
-/** One comparison. Rates are better when larger, costs when smaller; either way a ratio above 1 is in our favour. */
+/** One comparison. Rates are better when larger, costs when smaller; in both cases a ratio above 1 is in our favour. */
 export type Figure = {
   what: string
   ours: number
   theirs: number
-  /** What the other is. */
+  /** Describes `theirs`. */
   against: string
   unit: string
   better: 'larger' | 'smaller'
-  /** The least ratio that the issue asks for; null for what is printed for honesty only. */
+  /** The minimum ratio; null for a figure without a target. */
   target: number | null
 }
 
-/** A table of figures, and what was measured, how, in words. */
+/** A table of figures, and notes on the method. */
 export type Report = { title: string; figures: Figure[]; notes: string[] }
 
 export function median(values: readonly number[]): number {
@@ -22,7 +22,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** Rounds of each contestant in turn, every other round backwards: the machine's moods reach all of them alike. */
+/** Alternates rounds of the contestants, every other one in reverse order, so that load on the machine affects all. Returns medians. */
 export async function interleave<Name extends string>(
   rounds: number,
   contestants: Record<Name, () => Promise<number>>,
@@ -43,7 +43,7 @@ export async function interleave<Name extends string>(
 
 export const ratio = ({ ours, theirs, better }: Figure) => (better === 'larger' ? ours / theirs : theirs / ours)
 
-/** Three digits that count. */
+/** Three significant digits. */
 export function format(value: number): string {
   if (!Number.isFinite(value)) return '–'
   if (value >= 100) return Math.round(value).toLocaleString('en-US')
@@ -53,7 +53,7 @@ export function format(value: number): string {
 const verdict = (figure: Figure) =>
   figure.target === null ? '' : ratio(figure) >= figure.target ? 'ok' : 'below target'
 
-/** The lines of a table: a head, a rule, the rows. Numbers stand to the right. */
+/** The lines of a table: header, rule and rows. Numbers are right-aligned. */
 export function table(header: string[], rows: string[][], isNumber: (column: number) => boolean): string[] {
   const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column]!.length)))
   const line = (row: string[]) =>

@@ -1,5 +1,5 @@
-// The limit: a bare node:http server that does one statement on `pg` a request and sends what it answers. No GraphQL,
-// no views, no checks. The lists come as bytes from SQL, equal to those of our server.
+// The limit that http.ts compares our server with: a bare node:http server that runs one statement on `pg` per request and
+// sends the result, without GraphQL, views or checks. SQL returns lists as the same bytes that our server sends.
 
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -29,9 +29,9 @@ const LIST = `
   FROM (SELECT * FROM conversation WHERE tenant = 'default' ORDER BY created_at DESC, id DESC LIMIT 50) c
   CROSS JOIN LATERAL (SELECT ${EDGES} AS turns FROM (${LAST('c.id', 20)}) t) l`
 
-type Asked = { conversationId: string }
+type Parameters = { conversationId: string }
 
-const handlers: Record<string, (asked: Asked) => Promise<string>> = {
+const handlers: Record<string, (parameters: Parameters) => Promise<string>> = {
   '/append': async ({ conversationId }) =>
     JSON.stringify({ data: { appendTurn: await appendByCall(pool, conversationId) } }),
   '/plain': async ({ conversationId }) =>
@@ -55,7 +55,7 @@ function read(request: IncomingMessage): Promise<string> {
 }
 
 const server = createServer((request, response) => {
-  const answer = async () => handlers[request.url!]!(JSON.parse(await read(request)) as Asked)
+  const answer = async () => handlers[request.url!]!(JSON.parse(await read(request)) as Parameters)
   answer().then(
     (body) => {
       const bytes = Buffer.from(body)

@@ -1,4 +1,4 @@
-// The load, in a process of its own: so many connections, each with one request under way, for so long.
+// The load, in a process of its own: a number of connections that each send one request after the other for a given time.
 
 import { openConnection } from './http-client.ts'
 import { answer } from './process.ts'
@@ -6,11 +6,11 @@ import { answer } from './process.ts'
 export type Load = {
   port: number
   path: string
-  /** Sent in turn, round and round. */
+  /** Sent in turn, repeatedly. */
   bodies: string[]
   connections: number
   ms: number
-  /** What every good answer holds. */
+  /** A text that every successful response contains. */
   sign: string
 }
 export type LoadResult = { requests: number; perSecond: number; p50: number; p99: number }

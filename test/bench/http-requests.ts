@@ -1,4 +1,4 @@
-// What the HTTP benchmarks read and write: conversations in a database, and the requests that ask for them.
+// The conversations and requests of the HTTP benchmarks.
 
 import { createConversation } from '../../src/domain/conversation.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
@@ -6,7 +6,7 @@ import { openWorld } from './services.ts'
 
 const CONVERSATIONS = 50
 export const TURNS = 400
-/** Turns that a conversation gets at once, so that conversations lie between each other on disk as they do in life. */
+/** Turns appended to a conversation at once: small, so that the turns of conversations are interleaved on disk as in use. */
 const STRETCH = 8
 
 const viewer = { tenant: 'default', actor: 'ada' }
@@ -21,7 +21,7 @@ export const LIST = `query List { conversations(first: ${CONVERSATIONS}) { edges
 const WORDS =
   'the launch moves to a later day because its review was not done and nobody had read what billing wants'.split(' ')
 
-/** Text of some 200 characters, other for each number. */
+/** A text of about 200 characters, different for each number. */
 const textOf = (number: number) =>
   Array.from({ length: 40 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 5))) % WORDS.length]).join(' ')
 
@@ -33,39 +33,39 @@ export async function fill(
 ): Promise<{ read: string[]; written: string[] }> {
   const { deps, close } = await openWorld(databaseUrl, redisUrl)
   try {
-    const made: Record<'read' | 'written', string[]> = { read: [], written: [] }
+    const ids: Record<'read' | 'written', string[]> = { read: [], written: [] }
     for (let index = 0; index < written; index++) {
-      made.written.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })).id)
+      ids.written.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })).id)
     }
     for (let index = 0; index < CONVERSATIONS; index++) {
       const participants = [{ actor: 'ada' }, { actor: 'scout', kind: 'AGENT' as const }]
-      made.read.push((await createConversation(deps, viewer, { title: `Conversation ${index}`, participants })).id)
+      ids.read.push((await createConversation(deps, viewer, { title: `Conversation ${index}`, participants })).id)
     }
     for (let from = 0; from < TURNS; from += STRETCH) {
       await Promise.all(
-        made.read.map((conversationId, place) =>
+        ids.read.map((conversationId, position) =>
           appendTurns(deps, viewer, {
             conversationId,
             turns: Array.from({ length: STRETCH }, (_, index) => ({
               ...(index % 2 ? { actor: 'scout', role: 'ASSISTANT' as const } : { actor: 'ada', role: 'USER' as const }),
-              content: textOf(place * TURNS + from + index),
+              content: textOf(position * TURNS + from + index),
             })),
           }),
         ),
       )
     }
     await deps.pool.query('VACUUM ANALYZE')
-    return made
+    return ids
   } finally {
     await close()
   }
 }
 
 /** Requests of one path, sent in turn. */
-export type Asked = { path: string; bodies: string[] }
+export type Requests = { path: string; bodies: string[] }
 
 /** Requests to /graphql, one for each set of variables. */
-export const graphql = (query: string, variables: object[]): Asked => ({
+export const graphql = (query: string, variables: object[]): Requests => ({
   path: '/graphql',
   bodies: variables.map((each) => JSON.stringify({ query, variables: each })),
 })

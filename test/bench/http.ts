@@ -1,10 +1,10 @@
-// Requests a second over HTTP: our server against a bare node:http + `pg` server that does one statement and sends
-// bytes (the limit). Each in a process of its own, so is the load, which is the same for both.
+// Requests per second over HTTP: our server against a bare node:http + `pg` server that runs one statement and sends the
+// bytes (the limit). Both servers and the load run in processes of their own.
 
 import { format, interleave, type Figure, type Report } from './figures.ts'
 import { openConnection } from './http-client.ts'
 import type { Load, LoadResult } from './http-load.ts'
-import { APPEND, fill, graphql, LIST, PAGE, TURNS, type Asked } from './http-requests.ts'
+import { APPEND, fill, graphql, LIST, PAGE, TURNS, type Requests } from './http-requests.ts'
 import { startServer, startWorker, type ServerProcess } from './process.ts'
 import { TEXT } from './raw-append.ts'
 import { withDatabase, type Bench } from './services.ts'
@@ -13,10 +13,13 @@ const CONNECTIONS = 16
 const ROUNDS = 5
 const ROUND_MS = 1_500
 
-const bare = (path: string, bodies: object[]): Asked => ({ path, bodies: bodies.map((body) => JSON.stringify(body)) })
+const bare = (path: string, bodies: object[]): Requests => ({
+  path,
+  bodies: bodies.map((body) => JSON.stringify(body)),
+})
 
-/** Bytes of what both answer to the first of the bodies, which must be the same. */
-async function compare(...sides: [ServerProcess, Asked][]): Promise<number> {
+/** Checks that both servers send the same response to their first body. Returns its size in bytes. */
+async function compare(...sides: [ServerProcess, Requests][]): Promise<number> {
   const [one, other] = await Promise.all(
     sides.map(async ([{ port }, { path, bodies }]) => {
       const connection = await openConnection(port)
@@ -25,7 +28,7 @@ async function compare(...sides: [ServerProcess, Asked][]): Promise<number> {
       return body.toString()
     }),
   )
-  if (one !== other) throw new Error(`the answers differ:\n${one!.slice(0, 600)}\n${other!.slice(0, 600)}`)
+  if (one !== other) throw new Error(`the responses differ:\n${one!.slice(0, 600)}\n${other!.slice(0, 600)}`)
   return Buffer.byteLength(one!)
 }
 
@@ -46,14 +49,14 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
       const notes = [
         `${CONNECTIONS} keep-alive connections, medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s.`,
       ]
-      const race = async (what: string, contestants: Record<string, [ServerProcess, Asked]>) => {
+      const race = async (what: string, contestants: Record<string, [ServerProcess, Requests]>) => {
         const cpu: Record<string, string> = {}
         const runs: Record<string, () => Promise<number>> = {}
-        for (const [name, [server, asked]] of Object.entries(contestants))
+        for (const [name, [server, sent]] of Object.entries(contestants))
           runs[name] = async () => {
             const before = await server.cpuMs()
             const { perSecond, requests } = await load.ask({
-              ...asked,
+              ...sent,
               port: server.port,
               connections: CONNECTIONS,
               ms: ROUND_MS,
@@ -63,9 +66,9 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
             return perSecond
           }
         for (const warmUp of Object.values(runs)) await warmUp()
-        const found = await interleave(ROUNDS, runs, (message) => progress(`${what}: ${message}/s`))
-        notes.push(`${what}: server CPU a request in the last round: ${Object.values(cpu).join(', ')}.`)
-        return found
+        const medians = await interleave(ROUNDS, runs, (message) => progress(`${what}: ${message}/s`))
+        notes.push(`${what}: server CPU per request in the last round: ${Object.values(cpu).join(', ')}.`)
+        return medians
       }
       const figure = (
         what: string,
@@ -75,16 +78,16 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
         against: string,
       ): Figure => ({ what, ours: ours!, theirs: theirs!, target, against, unit: '/s', better: 'larger' })
 
-      const conversationIds = (from: number) =>
+      const appendVariables = (from: number) =>
         written.slice(from, from + CONNECTIONS).map((conversationId) => ({ conversationId, text: TEXT }))
       const appends = await race('append', {
-        ours: [ours, graphql(APPEND, conversationIds(0))],
-        limit: [limit, bare('/append', conversationIds(0))],
-        plain: [limit, bare('/plain', conversationIds(CONNECTIONS))],
+        ours: [ours, graphql(APPEND, appendVariables(0))],
+        limit: [limit, bare('/append', appendVariables(0))],
+        plain: [limit, bare('/plain', appendVariables(CONNECTIONS))],
       })
 
-      const asked = read.map((conversationId) => ({ conversationId }))
-      const page = { ours: graphql(PAGE, asked), limit: bare('/page', asked) }
+      const variables = read.map((conversationId) => ({ conversationId }))
+      const page = { ours: graphql(PAGE, variables), limit: bare('/page', variables) }
       const pageBytes = await compare([ours, page.ours], [limit, page.limit])
       const pages = await race('page', { ours: [ours, page.ours], limit: [limit, page.limit] })
 
@@ -93,17 +96,17 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
       const lists = await race('list', { ours: [ours, list.ours], limit: [limit, list.limit] })
 
       notes.push(
-        `Both answered the same bytes: ${pageBytes} a page, ${listBytes} a list. `
-          + `Appends go to ${CONNECTIONS} conversations; those that are read have ${TURNS} turns each.`,
+        `Both servers sent the same bytes: ${pageBytes} for a page, ${listBytes} for a list. `
+          + `Appends go to ${CONNECTIONS} conversations; the conversations that are read have ${TURNS} turns each.`,
       )
       return {
         title: 'http: our server against a bare node:http + pg server',
         notes,
         figures: [
           figure('appendTurn, id and seq', appends.ours, appends.limit, 0.45, 'append_turns, the same statement'),
-          figure('appendTurn, id and seq', appends.ours, appends.plain, null, 'counter + INSERT, nothing else'),
-          figure('a page of 50 turns', pages.ours, pages.limit, 0.3, 'the same bytes from one SQL'),
-          figure('50 conversations × last 20 turns', lists.ours, lists.limit, 0.2, 'the same bytes from one SQL'),
+          figure('appendTurn, id and seq', appends.ours, appends.plain, null, 'counter + INSERT only'),
+          figure('a page of 50 turns', pages.ours, pages.limit, 0.3, 'the same bytes from one statement'),
+          figure('50 conversations × last 20 turns', lists.ours, lists.limit, 0.2, 'the same bytes from one statement'),
         ],
       }
     } finally {

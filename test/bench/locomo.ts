@@ -1,5 +1,5 @@
-// LoCoMo: long conversations of two, with questions and the turns that hold each answer. How its files are read, and
-// how what was recalled is scored. The files are not ours to ship (CC BY-NC 4.0).
+// LoCoMo: long conversations of two people, with questions and the turns that contain the answers. Reads its files and scores
+// recall. The files are not part of this repository because of their licence (CC BY-NC 4.0).
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -9,20 +9,20 @@ export type Said = { id: string; at: string; speaker: string; text: string; capt
 export type Question = { question: string; category: number; evidence: string[] }
 export type Conversation = { name: string; speakers: string[]; turns: Said[]; questions: Question[] }
 
-/** @throws Error when it is not a LoCoMo file */
+/** @throws Error if it is not a LoCoMo file */
 export function readConversation(path: string): Conversation {
   const { speakers, turns, questions } = JSON.parse(readFileSync(path, 'utf8')) as Partial<Conversation>
   if (!speakers || !turns?.length || !questions?.length) throw new Error(`${path} is not a LoCoMo conversation.`)
   return { name: basename(path, '.json'), speakers, turns, questions }
 }
 
-/** What a turn says, with what its picture shows. */
+/** The text of a turn, with the caption of its image. */
 export const contentOf = ({ text, caption }: Said) => (caption ? `${text}\n[image: ${caption}]` : text)
 
-/** A question, the ids of what was recalled for it, best first, and how long that took. */
+/** A question, the ids of the recalled turns, best first, and the time taken, ms. */
 export type Answered = { file: string; category: number; evidence: string[]; found: string[]; ms: number }
 
-/** What recall@n has to reach, in per cent. */
+/** Targets of recall@n, in percent. */
 export const TARGETS = [
   [5, 72],
   [10, 78],
@@ -31,7 +31,7 @@ export const TARGETS = [
 
 const CATEGORIES: Record<number, string> = { 1: 'multi-hop', 2: 'temporal', 3: 'open-domain', 4: 'single-hop' }
 
-/** For each question, the share of its evidence among the first n recalled; the mean of all, in per cent. */
+/** The share of a question's evidence among the first n recalled turns; the mean over all questions, in percent. */
 export function evidenceRecall(answered: readonly Answered[], n: number): number {
   const shares = answered.map(({ evidence, found }) => {
     const first = new Set(found.slice(0, n))
@@ -40,12 +40,12 @@ export function evidenceRecall(answered: readonly Answered[], n: number): number
   return (100 * shares.reduce((sum, share) => sum + share, 0)) / shares.length
 }
 
-/** The least value that a share of `p` of them do not exceed. */
+/** The smallest value that a share `p` of the values does not exceed. */
 export function percentile(values: readonly number[], p: number): number {
   return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(p * values.length) - 1)]!
 }
 
-/** The groups of a key, in its order. */
+/** Groups by key, sorted by key. */
 function grouped(answered: readonly Answered[], keyOf: (each: Answered) => string): [string, Answered[]][] {
   const groups = new Map<string, Answered[]>()
   for (const each of answered) groups.set(keyOf(each), [...(groups.get(keyOf(each)) ?? []), each])
@@ -65,7 +65,7 @@ function row(label: string, answered: Answered[], isWhole: boolean): string[] {
   ]
 }
 
-/** For each way of asking: all questions, then by category and by file. The targets are for all of them. */
+/** Rows for each way: all questions, then by category and by file. The targets apply to all questions. */
 export function scoreTable(ways: { name: string; answered: Answered[] }[]): string[] {
   const header = ['', ...TARGETS.flatMap(([n, target]) => [`@${n}`, `≥ ${target}`]), 'questions', 'p50 ms', 'p95 ms']
   const rows = ways.flatMap(({ name, answered }) => [

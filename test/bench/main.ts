@@ -1,5 +1,5 @@
-// `npm run bench [name…]`: compares us with a limit or a rival in one run on one machine, and prints ratios. A missed
-// target is said, not an error; only what fails to run exits non-zero.
+// `npm run bench [name…]`: compares the server with a limit or another server in one run on one machine, and prints ratios.
+// A missed target is printed; only a benchmark that fails to run results in exit code 1.
 
 import { append } from './append.ts'
 import { compact } from './compact.ts'
@@ -25,11 +25,11 @@ const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
   context,
 }
 
-const asked = process.argv.slice(2)
-const unknown = asked.filter((name) => !Object.hasOwn(benchmarks, name))
+const requested = process.argv.slice(2)
+const unknown = requested.filter((name) => !Object.hasOwn(benchmarks, name))
 const services = findServices(process.env)
 if (unknown.length) {
-  console.error(`There is no benchmark ${unknown.join(', ')}. There are: ${Object.keys(benchmarks).join(', ')}.`)
+  console.error(`Unknown benchmark: ${unknown.join(', ')}. Available: ${Object.keys(benchmarks).join(', ')}.`)
   process.exit(2)
 }
 if (Array.isArray(services)) {
@@ -45,7 +45,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 let failed = false
-for (const name of asked.length ? asked : Object.keys(benchmarks)) {
+for (const name of requested.length ? requested : Object.keys(benchmarks)) {
   try {
     const report = await benchmarks[name]!({ services, progress: (message) => console.error(`${name}: ${message}`) })
     console.log(print(report))

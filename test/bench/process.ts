@@ -1,5 +1,5 @@
-// The other processes of a benchmark: servers, which say their port in a line of JSON, and workers, which are asked by
-// messages. All are ended with this one.
+// The other processes of a benchmark: servers, which print their URL as JSON, and workers, which answer messages. All of them
+// end with this process.
 
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 const running = new Set<ChildProcess>()
 
-/** For a run that is cut short. */
+/** Kills all processes of an interrupted run. */
 export function endProcesses(): void {
   for (const child of running) child.kill('SIGKILL')
 }
@@ -25,41 +25,41 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = new Promise((resolve) => child.once('exit', resolve))
   child.kill(signal)
-  const late = setTimeout(() => child.kill('SIGKILL'), 5_000)
+  const kill = setTimeout(() => child.kill('SIGKILL'), 5_000)
   await exit
-  clearTimeout(late)
+  clearTimeout(kill)
 }
 
-/** The kernel's unit of processor time, in ms. */
+/** The kernel's unit of processor time, ms. */
 const TICK_MS = 10
 
 export type ServerProcess = {
   port: number
-  /** Processor time that all threads of the process have used, in ms. */
+  /** Processor time used by all threads of the process, ms. */
   cpuMs(): Promise<number>
   stop(): Promise<void>
 }
 
 const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** The arguments that `npm start` of a checkout gives to node, the file last. */
+/** The arguments of node in a checkout's `npm start`; the last one is the file. */
 async function startArguments(root: string): Promise<string[]> {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
   const [node, ...args] = scripts.start.split(' ')
-  if (node !== 'node') throw new Error(`npm start is: ${scripts.start}`)
+  if (node !== 'node') throw new Error(`npm start does not run node: ${scripts.start}`)
   return args
 }
 
 /**
- * Starts a server by its file in this repository, with the options of `npm start` (the rivals too), and resolves when it
- * has printed its URL. BENCH_PROFILE names a directory for a processor profile of each server.
+ * Starts a server from a file of this repository, with the node options of `npm start`, and resolves when it has printed
+ * its URL. BENCH_PROFILE names a directory for a CPU profile of each server.
  */
 export async function startServer(path: string, env: Record<string, string>): Promise<ServerProcess> {
   const options = (await startArguments(fileOf('.'))).slice(0, -1)
   return startProcess(path, fileOf('.'), [...options, fileOf(path)], env)
 }
 
-/** Starts the server of a checkout of this repository, this one or another, as its `npm start` does. */
+/** Starts the server of this or another checkout of the repository, as its `npm start` does. */
 export const startCheckout = async (root: string, env: Record<string, string>): Promise<ServerProcess> =>
   startProcess(root, root, await startArguments(root), env)
 
@@ -83,7 +83,7 @@ async function startProcess(
     createInterface({ input: child.stdout! }).on('line', (line) => {
       const url = /"url":"([^"]+)"/.exec(line)?.[1]
       if (url) resolve(Number(new URL(url).port))
-      // pino: 50 is an error.
+      // Levels of pino: 50 is error, 60 is fatal.
       if (/"level":[56]0/.test(line)) console.error(`${name}: ${line}`)
     })
   })
@@ -99,14 +99,14 @@ async function startProcess(
 }
 
 export type Worker<Question, Reply> = {
-  /** The worker's reply. One question at a time. */
+  /** Resolves with the worker's reply. One question at a time. */
   ask(question: Question): Promise<Reply>
   stop(): Promise<void>
 }
 
 type Envelope<Reply> = { reply: Reply } | { error: string }
 
-/** Starts a file of this directory that calls `answer`. */
+/** Starts a file of this directory as a worker; it has to call `answer`. */
 export function startWorker<Question extends object, Reply>(file: string): Worker<Question, Reply> {
   const child = watch(
     fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ['--import', 'tsx'], serialization: 'advanced' }),
@@ -127,7 +127,7 @@ export function startWorker<Question extends object, Reply>(file: string): Worke
   }
 }
 
-/** The worker's side. */
+/** Answers the questions of `ask`; called in the worker. */
 export function answer<Question, Reply>(handle: (question: Question) => Promise<Reply>): void {
   process.on('message', (question: Question) => {
     handle(question).then(

@@ -1,9 +1,9 @@
-// How far a long run has come, on stderr: on a terminal one line that is written anew, elsewhere a line for each tenth.
+// The progress of a long run: on a terminal one line that is updated, elsewhere a line for each tenth.
 
 export type Progress = {
-  /** That much is done of one stage; another `what` begins the next. */
+  /** Shows that `done` of `total` is done; another `what` begins a new stage. */
   at(what: string, done: number, total: number): void
-  /** Leaves the line as it is. */
+  /** Ends the current line. */
   end(): void
 }
 
@@ -25,15 +25,15 @@ export function createProgress(out: { isTTY?: boolean; write(text: string): unkn
         tenths = 0
       }
       const share = total === 0 ? 1 : done / total
-      const said =
+      const figures =
         `${String(Math.floor(100 * share)).padStart(3)} %  `
         + `${done.toLocaleString('en-US')}/${total.toLocaleString('en-US')}`
       if (out.isTTY) {
         const filled = Math.floor(share * WIDTH)
-        out.write(`\r\x1b[2K${what.padEnd(20)} ${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${said}`)
+        out.write(`\r\x1b[2K${what.padEnd(20)} ${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${figures}`)
       } else if (Math.floor(10 * share) > tenths) {
         tenths = Math.floor(10 * share)
-        out.write(`${what}: ${said.trimStart()}\n`)
+        out.write(`${what}: ${figures.trimStart()}\n`)
       }
     },
   }

@@ -1,5 +1,5 @@
-// What appends are measured against, on raw `pg`: one call of our SQL function each, and the least that keeps a conversation
-// numbered. And the turn that everybody appends.
+// The appends that ours are compared with, on raw `pg`: one call of our SQL function per turn, and the minimal statement that
+// numbers the turns of a conversation. TEXT is the text of every turn in the benchmarks.
 
 import type { Pool } from 'pg'
 import { newId } from '../../src/domain/id.ts'
@@ -13,7 +13,7 @@ const [actor, tenant] = ['ada', 'default']
 
 export type Placed = { id: string; seq: number }
 
-/** One call, one statement, waiting for the conversation's lock. */
+/** One statement with one turn; it waits for the conversation's lock. */
 export async function appendByCall(pool: Pool, conversationId: string): Promise<Placed> {
   const turn = {
     id: newId('turn'),
@@ -41,7 +41,7 @@ const PLAIN = {
     SELECT $1, $2, last_seq, last_seq, $3, 'USER', 'COMMITTED', $4, $5 FROM head RETURNING id, seq`,
 }
 
-/** The counter and the row: without journal, participants or idempotency, so it leaves holes in the conversation's journal. */
+/** Updates the counter and inserts the row, without journal entries: it leaves gaps in the conversation's journal. */
 export async function appendPlainly(pool: Pool, conversationId: string): Promise<Placed> {
   const { rows } = await pool.query<Placed>({ ...PLAIN, values: [newId('turn'), conversationId, actor, TEXT, TOKENS] })
   return rows[0]!

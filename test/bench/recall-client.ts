@@ -1,29 +1,29 @@
-// What a user of recall does over HTTP: brings conversations in, waits for their vectors, asks.
+// The client of the recall benchmark: imports conversations over HTTP, waits for their vectors, and asks the questions.
 
 import { contentOf, type Answered, type Conversation } from './locomo.ts'
 
 /** Turns in one call. */
 const BATCH = 200
-/** How often vectors are asked after, ms. */
-const GLANCE_MS = 200
-/** Without a new vector for so long, something is broken. */
-const PATIENCE_MS = 60_000
-/** Hits that are asked for: the most that is scored. */
+/** Interval of queries for the progress of embedding, ms. */
+const POLL_MS = 200
+/** Time without a new vector after which the benchmark fails, ms. */
+const STALLED_MS = 60_000
+/** Number of hits requested: the largest number that is scored. */
 const HITS = 20
 
 type Failed = { code?: string; message?: string }
-type Told = (done: number, total: number) => void
+type OnProgress = (done: number, total: number) => void
 
-/** What came of all questions; of how many hits, how many had a vector. */
+/** The answered questions, the number of hits, and the number of hits with a vector. */
 export type Answers = { answered: Answered[]; hits: number; withVector: number }
 
-/** A conversation in the server: its conversation, and which turn of the file each turn there is. */
+/** An imported conversation: its id in the server, and the ids in the file by the ids of its turns. */
 export type Imported = { conversation: Conversation; conversationId: string; ids: Map<string, string> }
 
 export function createClient(url: string, tenant: string) {
   const headers = { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': 'bench' }
 
-  /** The field that was asked for. @throws Error with what the server says is wrong */
+  /** The value of the field. @throws Error with the server's message */
   async function ask<T>(field: string, query: string, variables: object = {}): Promise<T> {
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ query, variables }) })
     const { data, errors } = (await response.json()) as {
@@ -36,7 +36,7 @@ export function createClient(url: string, tenant: string) {
     return answer
   }
 
-  async function importOne(conversation: Conversation, told: (turns: number) => void): Promise<Imported> {
+  async function importOne(conversation: Conversation, onProgress: (turns: number) => void): Promise<Imported> {
     const { name, speakers, turns } = conversation
     const { id: conversationId } = await ask<{ id: string }>(
       'createConversation',
@@ -66,25 +66,25 @@ export function createClient(url: string, tenant: string) {
           },
         },
       )
-      written.turns.forEach(({ id }, place) => ids.set(id, batch[place]!.id))
-      told(batch.length)
+      written.turns.forEach(({ id }, index) => ids.set(id, batch[index]!.id))
+      onProgress(batch.length)
     }
     return { conversation, conversationId, ids }
   }
 
   return {
-    async import(conversations: Conversation[], told: Told): Promise<Imported[]> {
+    async import(conversations: Conversation[], onProgress: OnProgress): Promise<Imported[]> {
       const total = conversations.reduce((sum, { turns }) => sum + turns.length, 0)
       let done = 0
       const imported: Imported[] = []
       for (const conversation of conversations) {
-        imported.push(await importOne(conversation, (turns) => told((done += turns), total)))
+        imported.push(await importOne(conversation, (turns) => onProgress((done += turns), total)))
       }
       return imported
     },
 
-    /** Resolves with the embedder's name once every turn there is has a vector. */
-    async vectors(told: Told): Promise<string> {
+    /** Resolves with the embedder's name when every turn has a vector. */
+    async vectors(onProgress: OnProgress): Promise<string> {
       let least = Infinity
       let since = performance.now()
       for (;;) {
@@ -92,25 +92,25 @@ export function createClient(url: string, tenant: string) {
           'embedding',
           '{ embedding { embedder done remaining } }',
         )
-        told(done, done + remaining)
+        onProgress(done, done + remaining)
         if (remaining === 0) return embedder
         if (remaining < least) [least, since] = [remaining, performance.now()]
-        if (performance.now() - since > PATIENCE_MS) {
-          throw new Error(`${embedder} has made no vector for ${PATIENCE_MS / 1000} s; ${remaining} turns lack theirs.`)
+        if (performance.now() - since > STALLED_MS) {
+          throw new Error(`${embedder} has made no vector for ${STALLED_MS / 1000} s; ${remaining} entries remain.`)
         }
-        await new Promise((resolve) => setTimeout(resolve, GLANCE_MS))
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS))
       }
     },
 
-    /** Each question once, one after the other. */
-    async answers(imported: Imported[], told: Told): Promise<Answers> {
+    /** Asks each question once, in sequence. */
+    async answers(imported: Imported[], onProgress: OnProgress): Promise<Answers> {
       const total = imported.reduce((sum, { conversation }) => sum + conversation.questions.length, 0)
       const answered: Answered[] = []
       let [hits, withVector] = [0, 0]
       for (const { conversation, conversationId, ids } of imported) {
         for (const { question, category, evidence } of conversation.questions) {
           const start = performance.now()
-          const found = await ask<{ hits: { similarity: number | null; memory: { id: string } }[] }>(
+          const result = await ask<{ hits: { similarity: number | null; memory: { id: string } }[] }>(
             'recall',
             `query ($input: RecallInput!) { recall(input: $input) {
               ... on Recall { hits { similarity memory { ... on Turn { id } } } } ... on Error { code message }
@@ -118,16 +118,16 @@ export function createClient(url: string, tenant: string) {
             { input: { query: question, conversationId, scope: 'CONVERSATION', k: HITS } },
           )
           const ms = performance.now() - start
-          hits += found.hits.length
-          withVector += found.hits.filter(({ similarity }) => similarity !== null).length
+          hits += result.hits.length
+          withVector += result.hits.filter(({ similarity }) => similarity !== null).length
           answered.push({
             file: conversation.name,
             category,
             evidence,
             ms,
-            found: found.hits.map(({ memory }) => ids.get(memory.id)!),
+            found: result.hits.map(({ memory }) => ids.get(memory.id)!),
           })
-          told(answered.length, total)
+          onProgress(answered.length, total)
         }
       }
       return { answered, hits, withVector }

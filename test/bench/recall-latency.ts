@@ -1,6 +1,6 @@
-// How long a recall takes in one process on Postgres, against the plainest vector query for the same: in a conversation
-// of 1,000 turns, and over 100,000 turns of one owner. Vectors of 384 components in clusters, texts of words as common
-// as words are, so that neither side has it easier than in life.
+// The time of recall in one process on Postgres against a plain vector query: in a conversation of 1,000 turns, and over
+// 100,000 turns of one owner. Vectors have 384 components and lie in clusters; word frequencies follow Zipf's law, so that
+// both sides are as hard as with real data.
 
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -15,7 +15,7 @@ import { openWorld, withDatabase, type Bench } from './services.ts'
 
 const DIMENSION = 384
 const CLUSTERS = 200
-/** How far vectors lie from the centre of their cluster, for each component of a unit vector. */
+/** Standard deviation of each component from the centre of its cluster. */
 const SPREAD = 0.04
 const CONVERSATIONS = 100
 const TURNS = 1_000
@@ -24,12 +24,12 @@ const QUERIES = 40
 const VOCABULARY = 20_000
 const WORDS_A_TURN = 12
 const WORDS_A_QUERY = 5
-/** Rank r comes in proportion to 1 / (r + 30): content words of talk, the commonest in some 6 % of the turns. */
+/** The frequency of rank r is proportional to 1 / (r + 30), as for content words: the most common is in 6 % of the turns. */
 const SHIFT = 30
 
 const viewer = { tenant: 'default', actor: 'ada' }
 
-/** The same numbers in every run, from 0 to 1 (Park and Miller's generator). */
+/** Random numbers from 0 to 1, the same in every run (Park and Miller's generator). */
 let state = 20_261_121
 const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
 const normal = () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())
@@ -44,7 +44,7 @@ const total = Math.log((VOCABULARY + SHIFT) / SHIFT)
 const word = () => `word${Math.floor(SHIFT * Math.exp(random() * total) - SHIFT)}`
 const words = (count: number) => Array.from({ length: count }, word).join(' ')
 
-/** Stands for a model: its vectors are drawn, not made, and cost nothing. */
+/** An embedder that returns random vectors at no cost. */
 const embedder: Embedder = {
   name: 'bench-1',
   dimension: DIMENSION,
@@ -62,7 +62,7 @@ async function fillConversation(deps: Deps, owner: string): Promise<string> {
       actor: i % 2 ? 'scout' : 'ada',
       role: 'USER' as const,
       content: words(WORDS_A_TURN),
-      // Sittings of 20 turns.
+      // A pause of two hours after every 20 turns.
       createdAt: new Date(start + i * 60_000 + Math.floor(i / 20) * 7_200_000),
     })),
   })
@@ -76,8 +76,7 @@ async function fillConversation(deps: Deps, owner: string): Promise<string> {
 export async function recallLatency({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const { deps: opened, close } = await openWorld(url, services.redisUrl)
-    // Vectors are drawn, not made: nobody else is to make some, or to delete those of an embedder that it does not
-    // know.
+    // Stops the configured embedder, which would embed turns itself and delete the vectors of an unknown embedder.
     await opened.embedding.stop()
     const deps: Deps = { ...opened, embedding: { ...opened.embedding, searched: () => embedder } }
     const pool = new pg.Pool({ connectionString: url, max: 1 })
@@ -89,10 +88,10 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
         if (i % 10 === 9) progress(`${(i + 1) * TURNS} turns written`)
       }
       await pool.query('VACUUM ANALYZE')
-      progress('making the index')
+      progress('building the index')
       await makeVectorIndex(url, embedder, CONVERSATIONS * TURNS)
 
-      // The median of the queries of a round, ms.
+      // The median time of a round's queries, ms.
       const timed = async (ask: (i: number) => Promise<unknown>) => {
         const times: number[] = []
         for (let i = 0; i < QUERIES; i++) {
@@ -141,20 +140,25 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
           timed((i) => deps.vectors.nearest(embedder.name, viewer, conversationIds, queries[i]!.vector, 10, {})),
       }
       for (const warmUp of Object.values(contestants)) await warmUp()
-      const found = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
-      const figure = (what: keyof typeof found, against: keyof typeof found, how: string, target: number): Figure => ({
+      const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
+      const figure = (
+        what: keyof typeof medians,
+        against: keyof typeof medians,
+        how: string,
+        target: number,
+      ): Figure => ({
         what,
-        ours: found[what],
-        theirs: found[against],
+        ours: medians[what],
+        theirs: medians[against],
         unit: 'ms',
         better: 'smaller',
         target,
         against: how,
       })
       return {
-        title: 'recall: against the plainest vector query, in one process on Postgres',
+        title: 'recall: against a plain vector query, in one process on Postgres',
         figures: [
-          figure('recall, 1,000 turns', 'raw, 1,000 turns', 'ORDER BY <=> over the conversation_id', 0.125),
+          figure('recall, 1,000 turns', 'raw, 1,000 turns', 'ORDER BY <=> in the conversation', 0.125),
           figure('recall, 100,000 turns', 'raw, 100,000 turns', 'ORDER BY <=> over the table', 0.67),
           figure('vectors alone, 100,000 turns', 'raw, 100,000 turns', 'ORDER BY <=> over the table', 3),
         ],

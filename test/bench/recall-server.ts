@@ -1,5 +1,5 @@
-// The server with an embedder to which no text means anything: what recall finds by words and circumstances alone. Made
-// of the library's parts, as its users would.
+// Our server with an embedder whose vectors are all zero, to measure recall without vectors. Built from the library's
+// exports, as a user of the library would.
 
 import { loadConfig } from '../../src/config/config.ts'
 import { createDeps } from '../../src/deps.ts'
@@ -16,7 +16,7 @@ const NOTHING: Embedder = {
 
 const config = loadConfig()
 const { deps, health, close } = await createDeps(config)
-// Queries have no direction, so it does not matter which vectors there are. Nothing makes more of them here.
+// The vector of every query is zero, so stored vectors have no influence.
 deps.embedding.searched = () => NOTHING
 const server = createServer(deps, config, health)
 process.once(

@@ -1,5 +1,4 @@
-// The benchmark of recall: that it counts right, says how far it is, and runs to its end on a file. What it finds out
-// is no matter of pass or fail.
+// The recall benchmark: its scores, its progress output, and runs on small files. Its targets are not tested.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,12 +20,12 @@ const ids = (count: number) => Array.from({ length: count }, (_, i) => `D1:${i +
 
 describe('evidence recall', () => {
   it.each<[what: string, answers: Answered[], at5: number]>([
-    ['all of it found', [answered(['D1:1', 'D1:5'], ids(20))], 100],
-    ['half of it among the first five', [answered(['D1:5', 'D1:6'], ids(20))], 50],
-    ['nothing found', [answered(['D1:1'], [])], 0],
-    ['fewer hits than asked for', [answered(['D1:2'], ids(2))], 100],
+    ['all evidence recalled', [answered(['D1:1', 'D1:5'], ids(20))], 100],
+    ['half of the evidence among the first five', [answered(['D1:5', 'D1:6'], ids(20))], 50],
+    ['no hits', [answered(['D1:1'], [])], 0],
+    ['fewer hits than requested', [answered(['D1:2'], ids(2))], 100],
     [
-      'questions weigh alike, however much evidence each has',
+      'equal weight for questions with different amounts of evidence',
       [answered(['D1:1'], ids(5)), answered(['D1:6', 'D1:7', 'D1:8'], ids(5))],
       50,
     ],
@@ -34,7 +33,7 @@ describe('evidence recall', () => {
     expect(evidenceRecall(answers, 5)).toBeCloseTo(at5)
   })
 
-  it('is shown beside what it has to reach, for all, by category and by file', () => {
+  it('is printed with its targets for all questions, by category and by file', () => {
     const lines = scoreTable([
       {
         name: 'with vectors',
@@ -60,11 +59,11 @@ describe('evidence recall', () => {
     [[1, 2], 0.5, 1],
     [[4, 1, 3, 2], 0.5, 2],
     [Array.from({ length: 100 }, (_, i) => i + 1), 0.95, 95],
-  ])('has percentiles that were measured: of %j at %d, %d', (values, p, expected) => {
+  ])('has percentiles that are measured values: of %j at %d, %d', (values, p, expected) => {
     expect(percentile(values, p)).toBe(expected)
   })
 
-  it("is of texts with their pictures' captions", () => {
+  it('uses texts with the captions of their images', () => {
     const said = { id: 'D1:1', at: '', speaker: 'Ann', text: 'Look!' }
     expect([said, { ...said, caption: 'a cat' }].map(contentOf)).toEqual(['Look!', 'Look!\n[image: a cat]'])
   })
@@ -79,7 +78,7 @@ describe('progress', () => {
     return text
   }
 
-  it('is a line for each tenth where nobody looks', () => {
+  it('prints a line for each tenth when the output is no terminal', () => {
     const steps = Array.from({ length: 40 }, (_, i): [string, number, number] => ['import', (i + 1) * 30, 1_200])
     const lines = shown(false, [...steps, ['ask', 0, 2], ['ask', 1, 2], ['nothing', 0, 0]])
       .trimEnd()
@@ -89,7 +88,7 @@ describe('progress', () => {
     expect(lines.slice(9)).toEqual(['import: 100 %  1,200/1,200', 'ask: 50 %  1/2', 'nothing: 100 %  0/0'])
   })
 
-  it('is one line a stage on a terminal, written anew', () => {
+  it('updates one line per stage on a terminal', () => {
     const lines = shown(true, [
       ['import', 1, 2],
       ['import', 2, 2],
@@ -112,7 +111,7 @@ describe('npm run bench:recall', () => {
   }
   const bench = (...args: string[]) => run('test/bench/recall.ts', ...args)
 
-  it('finds all of it where every answer says what is asked', async () => {
+  it('recalls all evidence when each answer shares the words of its question', async () => {
     const said = ['The tulips are red.', 'The hedgehog is called Max.', 'We fly to Oslo in June.', 'The roof leaks.']
     const path = file('7.json', {
       name: 'seven',
@@ -136,7 +135,7 @@ describe('npm run bench:recall', () => {
     expect(out).toMatch(/^without vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
   }, 60_000)
 
-  it('says how it is used, to whom gives it no file, or another one', async () => {
+  it('prints its usage without a file, with a wrong file, or with exclusive options', async () => {
     const [nothing, other, both] = await Promise.all([
       bench(),
       bench(file('other.json', { turns: [] })),
@@ -149,7 +148,7 @@ describe('npm run bench:recall', () => {
     expect(other.error).toMatch(/other\.json is not a LoCoMo conversation/)
   })
 
-  it('fails where there is no server', async () => {
+  it('fails if no server answers', async () => {
     const path = file('8.json', {
       speakers: ['Ann'],
       turns: [{ id: '1', at: '2024-03-01T09:00:00Z', speaker: 'Ann', text: 'x' }],

@@ -1,6 +1,6 @@
 // `npm run bench:recall -- FILE…`: imports LoCoMo conversations through the public API, asks their questions, and
-// prints how much of the evidence is among the first 5, 10 and 20 turns recalled. A missed target is said, not an
-// error; only what fails to run exits non-zero.
+// prints the share of the evidence among the first 5, 10 and 20 turns recalled. A missed target is printed; only a run
+// that fails results in exit code 1.
 
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
@@ -19,10 +19,10 @@ import { dropDatabases, withDatabase } from './services.ts'
 const USAGE = `Usage: npm run bench:recall -- [--postgres | --url URL] FILE…
 
 FILE        a LoCoMo conversation
---postgres  on the Postgres that TEST_DATABASE_URL names, not on the embedded database
---url URL   on a server that runs, whose GraphQL that is; the conversations are deleted afterwards. Only with vectors.
+--postgres  use the Postgres of TEST_DATABASE_URL instead of the embedded database
+--url URL   use the GraphQL endpoint of a running server, only with vectors; deletes the conversations afterwards
 
-EMBEDDER and what goes with it are those of the environment, as for the server.`
+EMBEDDER and its settings are read from the environment, as by the server.`
 
 /** The usage, with the files that lie beside the repository. */
 function usage(): string {
@@ -60,7 +60,7 @@ const tenant = `bench-${randomBytes(6).toString('hex')}`
 const ways: { name: string; answered: Answered[] }[] = []
 const notes: string[] = []
 
-/** Imports, waits for vectors, asks. */
+/** Waits for the vectors, and asks the questions. */
 async function askWithVectors(client: ReturnType<typeof createClient>, imported: Imported[]): Promise<void> {
   const embedder = await client.vectors(at('vectors'))
   const { answered, hits, withVector } = await client.answers(imported, at('with vectors'))
@@ -69,7 +69,7 @@ async function askWithVectors(client: ReturnType<typeof createClient>, imported:
   if (withVector < hits) notes.push(`${hits - withVector} of ${hits} hits had no vector.`)
 }
 
-async function onServerThatRuns(address: string): Promise<void> {
+async function onRunningServer(address: string): Promise<void> {
   const client = createClient(address, tenant)
   const imported = await client.import(conversations, at('import'))
   try {
@@ -79,9 +79,9 @@ async function onServerThatRuns(address: string): Promise<void> {
   }
 }
 
-/** On a database of its own: first the server as it is; then, on what that one wrote, recall-server.ts. */
-async function onServersOfOurOwn(place: Record<string, string>): Promise<void> {
-  const env = { HOST: '127.0.0.1', LOG_LEVEL: 'info', DATABASE_URL: '', REDIS_URL: '', ...place }
+/** Starts the server on a database of its own, then recall-server.ts on the same database. */
+async function onOwnServers(database: Record<string, string>): Promise<void> {
+  const env = { HOST: '127.0.0.1', LOG_LEVEL: 'info', DATABASE_URL: '', REDIS_URL: '', ...database }
   let imported: Imported[] = []
   const run = async (file: string, use: (client: ReturnType<typeof createClient>) => Promise<void>) => {
     const server = await startServer(file, env)
@@ -97,7 +97,7 @@ async function onServersOfOurOwn(place: Record<string, string>): Promise<void> {
   })
   await run('test/bench/recall-server.ts', async (client) => {
     const { answered, withVector } = await client.answers(imported, at('without vectors'))
-    if (withVector > 0) throw new Error('Without vectors, hits had a similarity.')
+    if (withVector > 0) throw new Error('Some hits without vectors have a similarity.')
     ways.push({ name: 'without vectors', answered })
   })
 }
@@ -111,13 +111,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 try {
   if (url) {
-    await onServerThatRuns(url)
+    await onRunningServer(url)
   } else if (postgres) {
-    await withDatabase(databaseServer!, (databaseUrl) => onServersOfOurOwn({ DATABASE_URL: databaseUrl }))
+    await withDatabase(databaseServer!, (databaseUrl) => onOwnServers({ DATABASE_URL: databaseUrl }))
   } else {
     const dataDir = await mkdtemp(join(tmpdir(), 'colloquy-bench-'))
     process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }))
-    await onServersOfOurOwn({ DATA_DIR: dataDir })
+    await onOwnServers({ DATA_DIR: dataDir })
   }
 } catch (error) {
   progress.end()
@@ -134,9 +134,9 @@ console.log(
     ...scoreTable(ways),
     '',
     ...[
-      'For each question, the share of its evidence turns among the first 5, 10 and 20 recalled; the mean, in per '
-        + `cent. ${turns} turns; each question is asked once, over HTTP, of its own conversation, k 20.`,
-      `On ${where}; times are those of a client, one question after the other.`,
+      'Share of the evidence turns of a question among the first 5, 10 and 20 recalled; mean over all questions, in '
+        + `percent. ${turns} turns; each question is asked once, over HTTP, in its own conversation, k 20.`,
+      `On ${where}; times are measured by the client, one question at a time.`,
       ...notes,
     ].map(note),
   ].join('\n'),

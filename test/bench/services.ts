@@ -1,4 +1,4 @@
-// The Postgres and Redis that the benchmarks run on, and databases of their own there, dropped at the end of each.
+// The Postgres and Redis of the benchmarks, and a database for each benchmark, which is dropped at its end.
 
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -8,10 +8,10 @@ import { createDeps, type World } from '../../src/deps.ts'
 
 export type Services = { databaseUrl: string; redisUrl: string }
 
-/** What a benchmark is given. */
+/** The parameters of a benchmark. */
 export type Bench = { services: Services; progress(message: string): void }
 
-/** The services that the environment names, or the names of the variables that are missing. */
+/** The services from the environment, or the names of the missing variables. */
 export function findServices(env: Record<string, string | undefined>): Services | string[] {
   const databaseUrl = env.TEST_DATABASE_URL || env.DATABASE_URL
   const redisUrl = env.TEST_REDIS_URL || env.REDIS_URL
@@ -34,12 +34,12 @@ async function administer(server: string, command: string): Promise<void> {
 
 const undropped = new Map<string, () => Promise<void>>()
 
-/** For a run that is cut short. */
+/** Drops the databases of an interrupted run. */
 export async function dropDatabases(): Promise<void> {
   await Promise.all([...undropped.values()].map((drop) => drop()))
 }
 
-/** Runs `use` with an empty database, which is gone afterwards. */
+/** Runs `use` with an empty database, which is dropped afterwards. */
 export async function withDatabase<T>(server: string, use: (url: string) => Promise<T>): Promise<T> {
   const name = `colloquy_bench_${randomBytes(6).toString('hex')}`
   const drop = async () => {
@@ -55,7 +55,7 @@ export async function withDatabase<T>(server: string, use: (url: string) => Prom
   }
 }
 
-/** The domain in this process, with the product's own defaults. */
+/** Creates the domain in this process, with default settings. */
 export function openWorld(databaseUrl: string, redisUrl: string): Promise<World> {
   const config = loadConfig({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl })
   return createDeps(config, pino({ level: 'warn' }, pino.destination(2)))

@@ -1,5 +1,5 @@
-// `npm run demo [-- URL] [-- --fast]`: a person and two agents in one conversation of a running server, over graphql-ws. What
-// is printed is what Ada's own subscription brings; then each claim is asked of the server. Ends with 1 if one fails.
+// `npm run demo [-- URL] [-- --fast]`: a person and two agents in one conversation of a running server, over graphql-ws.
+// Prints the events of Ada's subscription, then checks each claim against the server. Exits with 1 if one is false.
 
 import { connect, type Participant, type Turn } from './participant.ts'
 import { createScreen } from './screen.ts'
@@ -9,16 +9,16 @@ const args = process.argv.slice(2)
 const isFast = args.includes('--fast')
 const url = args.find((arg) => !arg.startsWith('--')) ?? (process.env.COLLOQUY_URL || 'http://127.0.0.1:4000/graphql')
 
-/** Times in ms, as a person writes and reads; `--fast` is for tests. */
+/** Times in ms, at the pace of a person; `--fast` is for tests. */
 const PACE = isFast ? { word: 2, thought: 20, breath: 10 } : { word: 85, thought: 900, breath: 700 }
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-// Whoever reads along may stop reading.
+// The output may be a pipe that is closed early.
 process.stdout.on('error', () => process.exit())
 const screen = createScreen(process.stdout)
-let holds = true
+let allHold = true
 const claim = (isTrue: boolean, text: string) => {
-  holds &&= isTrue
+  allHold &&= isTrue
   screen.check(isTrue, text)
 }
 
@@ -32,7 +32,7 @@ async function assertServer(): Promise<void> {
     const { data } = (await response.json()) as { data?: { viewer?: object } }
     if (data?.viewer) return
   } catch {
-    // Refused, unknown, or no JSON: nobody we can talk to.
+    // Connection refused, unknown host, or no JSON: not a Colloquy server.
   }
   console.error(
     `No Colloquy server answers at ${url}.\n`
@@ -41,7 +41,7 @@ async function assertServer(): Promise<void> {
   process.exit(1)
 }
 
-/** Thinks, then writes the text word by word into an open turn; `between` may act when so many words are written. */
+/** Streams the text word by word into an open turn. `between` is called before each word with the number of words written. */
 async function stream(
   conversationId: string,
   writer: Participant,
@@ -49,85 +49,90 @@ async function stream(
   turn: object = {},
   between?: (words: number, turnId: string, end: number) => Promise<unknown> | void,
 ): Promise<Turn> {
-  await writer.be(conversationId, 'THINKING')
+  await writer.setPresence(conversationId, 'THINKING')
   await wait(PACE.thought)
-  await writer.read(conversationId)
-  await writer.be(conversationId, 'TYPING')
-  const { id } = await writer.open(conversationId, { role: 'ASSISTANT', ...turn })
+  await writer.markRead(conversationId)
+  await writer.setPresence(conversationId, 'TYPING')
+  const { id } = await writer.openTurn(conversationId, { role: 'ASSISTANT', ...turn })
   let end = 0
   for (const [index, word] of content.match(/\S+\s*/g)!.entries()) {
     await between?.(index, id, end)
-    end = (await writer.write(id, end, word)).end
+    end = (await writer.appendDelta(id, end, word)).end
     await wait(PACE.word)
   }
-  const written = await writer.commit(id)
-  await writer.be(conversationId, 'ONLINE')
+  const written = await writer.commitTurn(id)
+  await writer.setPresence(conversationId, 'ONLINE')
   await wait(PACE.breath)
   return written
 }
 
 async function play(conversationId: string, ada: Participant, scout: Participant, scribe: Participant) {
-  await ada.say(conversationId, { role: 'USER', content: LINES.request })
+  await ada.appendTurn(conversationId, { role: 'USER', content: LINES.request })
   await wait(PACE.breath)
   await stream(conversationId, scout, LINES.found)
 
-  const whisper = await ada.say(conversationId, { role: 'USER', content: LINES.whisper, audience: ['scout'] })
+  const whisper = await ada.appendTurn(conversationId, { role: 'USER', content: LINES.whisper, audience: ['scout'] })
   await wait(PACE.breath)
   await stream(conversationId, scout, LINES.ordered, { audience: ['ada'] })
 
-  // Scribe goes on writing while Ada is away; some words are left for when she is back.
+  // Scribe keeps writing while Ada is disconnected, and has words left when she is back.
   const invitation = await stream(conversationId, scribe, LINES.invitation, {}, async (words, turnId, end) => {
-    if (words === 12) await ada.hasText(turnId, end).then(ada.cut)
+    if (words === 12) await ada.hasText(turnId, end).then(ada.disconnect)
     if (words === 24) await ada.reconnect()
   })
-  await ada.say(conversationId, { role: 'USER', content: LINES.correction })
+  await ada.appendTurn(conversationId, { role: 'USER', content: LINES.correction })
   await wait(PACE.breath)
-  await scribe.be(conversationId, 'TYPING')
+  await scribe.setPresence(conversationId, 'TYPING')
   await wait(PACE.thought)
-  const edited = await scribe.edit(invitation.id, { role: 'ASSISTANT', content: LINES.edited })
-  await scribe.be(conversationId, 'ONLINE')
-  await ada.hasHeard(edited.seq)
-  await ada.read(conversationId)
+  const edited = await scribe.supersedeTurn(invitation.id, { role: 'ASSISTANT', content: LINES.edited })
+  await scribe.setPresence(conversationId, 'ONLINE')
+  await ada.hasReceived(edited.seq)
+  await ada.markRead(conversationId)
   return { whisper, invitation, edited }
 }
 
-/** Whether any word of the whispers is in what was heard. */
-const leaks = (heard: unknown) => JSON.stringify(heard).includes(SECRET)
+/** Whether the data contains the secret of the whispers. */
+const leaks = (data: unknown) => JSON.stringify(data).includes(SECRET)
 
-async function askAbout(conversationId: string, whisper: Turn, who: Participant) {
-  const { history, turnCount } = await who.conversation(conversationId)
-  const live = who.events.filter(({ turn }) => turn?.id === whisper.id)
+/** Where the participant finds the whisper. */
+async function findWhisper(conversationId: string, whisper: Turn, participant: Participant) {
+  const { history, turnCount } = await participant.conversation(conversationId)
+  const live = participant.events.filter(({ turn }) => turn?.id === whisper.id)
   return {
     inHistory: history.some(({ id }) => id === whisper.id),
     live: live.length > 0,
-    node: (await who.node(whisper.id)) !== null,
+    node: (await participant.node(whisper.id)) !== null,
     turnCount,
-    leaks: leaks(history) || leaks(who.events),
+    leaks: leaks(history) || leaks(participant.events),
   }
 }
 
 type Played = Awaited<ReturnType<typeof play>>
 
+/** Checks the claims, and prints each participant's view. */
 async function prove(conversationId: string, people: Participant[], { whisper, invitation, edited }: Played) {
   const [ada, scout, scribe] = people as [Participant, Participant, Participant]
-  screen.heading('The whisper, asked for by both agents')
-  const [told, kept] = [await askAbout(conversationId, whisper, scout), await askAbout(conversationId, whisper, scribe)]
+  screen.heading('The whisper, as each agent finds it')
+  const [byScout, byScribe] = [
+    await findWhisper(conversationId, whisper, scout),
+    await findWhisper(conversationId, whisper, scribe),
+  ]
   const word = (is: boolean) => (is ? 'yes' : 'no')
   screen.table(
     32,
     ['', 'scout', 'scribe'],
     [
-      ['in their history', word(told.inHistory), word(kept.inHistory)],
-      ['among their live events', word(told.live), word(kept.live)],
-      [`node("…${whisper.id.slice(-6)}")`, told.node ? 'the turn' : 'null', kept.node ? 'the turn' : 'null'],
-      ['turns they count', String(told.turnCount), String(kept.turnCount)],
-      [`"${SECRET}" in what they got`, word(told.leaks), word(kept.leaks)],
+      ['in their history', word(byScout.inHistory), word(byScribe.inHistory)],
+      ['among their live events', word(byScout.live), word(byScribe.live)],
+      [`node("…${whisper.id.slice(-6)}")`, byScout.node ? 'the turn' : 'null', byScribe.node ? 'the turn' : 'null'],
+      ['their turnCount', String(byScout.turnCount), String(byScribe.turnCount)],
+      [`"${SECRET}" in their data`, word(byScout.leaks), word(byScribe.leaks)],
     ],
   )
 
-  const conversationIds = await Promise.all(people.map((each) => each.conversation(conversationId)))
-  screen.heading('The conversation, as each of them sees it')
-  const histories = conversationIds.map(({ history }) => history)
+  const conversations = await Promise.all(people.map((each) => each.conversation(conversationId)))
+  screen.heading('The conversation in the view of each participant')
+  const histories = conversations.map(({ history }) => history)
   const ids = [...new Set(histories.flat().map(({ id }) => id))]
   const turns = ids.map((id) => {
     const seen = histories.map((history) => history.find((turn) => turn.id === id))
@@ -135,32 +140,41 @@ async function prove(conversationId: string, people: Participant[], { whisper, i
     return [String(seq), ...seen.map((turn) => (turn ? `${actor}: ${turn.text}` : '·'))]
   })
   const unread = people.map(({ actor }, index) =>
-    String(conversationIds[index]!.participants.find((each) => each.actor === actor)!.unreadCount),
+    String(conversations[index]!.participants.find((each) => each.actor === actor)!.unreadCount),
   )
   screen.table(6, ['seq', ...people.map(({ actor }) => actor)], [...turns, ['unread', ...unread]])
 
   screen.line()
   const seqs = ada.events.flatMap(({ seq }) => seq ?? [])
-  const { lastSeq } = conversationIds[0]!
+  const { lastSeq } = conversations[0]!
   claim(
     seqs.length === lastSeq && seqs.every((seq, index) => seq === index + 1),
-    `Ada got entries 1 to ${lastSeq}, each once and in order, through the cut`,
+    `Ada received entries 1 to ${lastSeq}, each once and in order, despite the lost connection`,
   )
   const joined = people.every(({ texts, events }) =>
     events.every(({ __typename, turn }) => __typename !== 'TurnCommitted' || texts.get(turn!.id) === turn!.text),
   )
-  claim(joined, 'joined, the deltas are the stored text, for every reader')
+  claim(joined, 'for every reader, the joined deltas equal the stored text')
   const hasAll =
-    told.inHistory && told.live && told.node && told.leaks && told.turnCount === conversationIds[0]!.turnCount
-  const hasNone = !kept.inHistory && !kept.live && !kept.node && !kept.leaks && kept.turnCount === told.turnCount - 2
-  claim(hasAll && hasNone, 'Scribe has got nothing of the whisper, not even a count; Scout has all of it')
+    byScout.inHistory
+    && byScout.live
+    && byScout.node
+    && byScout.leaks
+    && byScout.turnCount === conversations[0]!.turnCount
+  const hasNone =
+    !byScribe.inHistory
+    && !byScribe.live
+    && !byScribe.node
+    && !byScribe.leaks
+    && byScribe.turnCount === byScout.turnCount - 2
+  claim(hasAll && hasNone, 'Scribe received nothing of the whisper, not even in counts; Scout received all of it')
   const placed = histories.every(
     (history) =>
       !history.some(({ id }) => id === invitation.id)
       && history.findIndex(({ id }) => id === edited.id) === history.length - 2,
   )
-  claim(placed, 'the edited invitation stands where the first one stood')
-  screen.note(`the conversation stays: ${conversationId}, to be looked at in GraphiQL at ${url}`)
+  claim(placed, 'the edited invitation replaces the first version at its position')
+  screen.note(`the conversation is kept: open ${conversationId} in GraphiQL at ${url}`)
 }
 
 async function run(): Promise<void> {
@@ -171,35 +185,35 @@ async function run(): Promise<void> {
   screen.heading(`${TITLE}: a person and two agents, as Ada sees it`)
   screen.line()
 
-  /** While Ada was away: the entry after which she goes on. */
-  let away: number | null = null
+  /** The entry after which Ada resumes, until the first missed text arrives. */
+  let resumedAfter: number | null = null
   ada
     .follow(
       conversationId,
       (event) => {
-        if (away !== null && event.__typename === 'TurnDelta') {
-          // The first text that comes is what she has missed.
-          screen.note(`back, after entry ${away}: here are the ${event.text!.length} characters she has missed`)
-          away = null
+        if (resumedAfter !== null && event.__typename === 'TurnDelta') {
+          // The first text after a reconnect is the text she has missed.
+          screen.note(`reconnected after entry ${resumedAfter}; ${event.text!.length} characters were missed`)
+          resumedAfter = null
         }
         screen.show(event)
       },
-      () => screen.note("Ada's connection is cut"),
-      (after) => (away = after),
+      () => screen.note("Ada's connection is lost"),
+      (after) => (resumedAfter = after),
     )
     .catch(fail)
   for (const agent of [scout, scribe]) agent.follow(conversationId, () => {}).catch(fail)
 
-  await Promise.all(people.map((each) => each.be(conversationId, 'ONLINE')))
-  const told = await play(conversationId, ada, scout, scribe)
-  await Promise.all(people.map((each) => each.hasHeard(told.edited.seq)))
-  await prove(conversationId, people, told)
+  await Promise.all(people.map((each) => each.setPresence(conversationId, 'ONLINE')))
+  const played = await play(conversationId, ada, scout, scribe)
+  await Promise.all(people.map((each) => each.hasReceived(played.edited.seq)))
+  await prove(conversationId, people, played)
   await Promise.all(people.map((each) => each.leave()))
-  process.exitCode = holds ? 0 : 1
+  process.exitCode = allHold ? 0 : 1
 }
 
 function fail(error: unknown): never {
-  // A lost connection comes as an event.
+  // A lost connection rejects with an event, not an Error.
   console.error(error instanceof Error ? error : '\nThe connection is lost: is the server still running?')
   process.exit(1)
 }

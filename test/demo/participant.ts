@@ -1,6 +1,5 @@
-// One participant of the demo: a stock graphql-ws client, and all that it asks of the server. Nothing here knows the
-// story. Whoever writes a client finds the two things that matter in `follow` and in `hear`: where to resume after a
-// drop, and how deltas become text.
+// One participant of the demo: a graphql-ws client and its operations, independent of the demo's story. Authors of clients
+// find the two essential parts here: `follow` resumes after a lost connection, and `apply` turns deltas into text.
 
 import { createClient } from 'graphql-ws'
 import WebSocket from 'ws'
@@ -43,19 +42,19 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** How long to wait before a new socket is tried, in ms. */
-const PAUSE = 500
+/** Time before a reconnect, ms. */
+const RETRY_MS = 500
 
 export function connect(url: string, actor: string) {
   let socket: WebSocket | null = null
-  let over = false
-  /** The newest entry at hand: where the next subscription goes on. */
+  let left = false
+  /** Seq of the newest entry received: the next subscription resumes after it. */
   let last = 0
-  /** After a cut: resolves when a new socket may be tried. */
-  let away: Promise<void> | null = null
-  let comeBack = () => {}
-  let isBack = () => {}
-  /** Texts as deltas made them, by turn. */
+  /** After `disconnect`: resolves when `reconnect` is called. */
+  let reconnectAllowed: Promise<void> | null = null
+  let allowReconnect = () => {}
+  let onReconnected = () => {}
+  /** Texts made from deltas, by turn id. */
   const texts = new Map<string, string>()
   const events: Event[] = []
 
@@ -63,13 +62,13 @@ export function connect(url: string, actor: string) {
     url: url.replace(/^http/, 'ws'),
     webSocketImpl: WebSocket,
     connectionParams: { 'x-actor': actor },
-    // Left to itself, the client would subscribe again with the `after` it began with, and so repeat events.
+    // The client's own retries would use the first `after` again, and so repeat events.
     retryAttempts: 0,
     lazyCloseTimeout: 1_000,
     on: { connected: (opened) => void (socket = opened as WebSocket) },
   })
 
-  /** The one answer to a query or mutation; throws what is wrong with it. */
+  /** The result of a query or mutation. @throws Error with the server's message */
   async function ask<T>(query: string, variables: Record<string, unknown>): Promise<T> {
     for await (const { data, errors } of client.iterate({ query, variables })) {
       if (errors?.length) throw new Error(errors[0]!.message)
@@ -77,50 +76,50 @@ export function connect(url: string, actor: string) {
       if (answer?.code) throw new Error(`${answer.code}: ${answer.message}`)
       return answer!
     }
-    throw new Error('no answer')
+    throw new Error('The server sent no result.')
   }
 
-  /** The event, with a delta reduced to what is new in it. */
-  function hear(event: Event): Event {
+  /** Records the event. Returns it with the text of a delta reduced to its new part. */
+  function apply(event: Event): Event {
     if (event.seq !== null) last = event.seq
     if (event.__typename !== 'TurnDelta') return event
-    const known = texts.get(event.turnId!) ?? ''
-    // Ranges may begin anew after a drop: what is known already is said once.
-    const text = known.slice(0, event.start) + event.text!
+    const current = texts.get(event.turnId!) ?? ''
+    // After a reconnect, a delta may repeat text from its start.
+    const text = current.slice(0, event.start) + event.text!
     texts.set(event.turnId!, text)
-    return { ...event, start: known.length, text: text.slice(known.length) }
+    return { ...event, start: current.length, text: text.slice(current.length) }
   }
 
   /**
-   * Follows the conversation for good: `heard` is told each event, `dropped` when the socket is gone, `resumed` with the entry
-   * after which it goes on.
+   * Follows the conversation until `leave`, through lost connections. Calls `onEvent` for each event, `onDrop` when the
+   * connection is lost, and `onResume` with the seq after which it resumes.
    */
   async function follow(
     conversationId: string,
-    heard: (event: Event) => void,
-    dropped = () => {},
-    resumed = (_after: number) => {},
+    onEvent: (event: Event) => void,
+    onDrop = () => {},
+    onResume = (_after: number) => {},
   ): Promise<void> {
-    while (!over) {
+    while (!left) {
       try {
         const variables = { conversationId, after: last }
         const following = client.iterate<{ conversationEvents: Event }>({ query: FOLLOW, variables })
         for await (const { data, errors } of following) {
           if (errors?.length) throw new Error(errors[0]!.message)
-          isBack()
-          const event = hear(data!.conversationEvents)
+          onReconnected()
+          const event = apply(data!.conversationEvents)
           events.push(event)
-          heard(event)
+          onEvent(event)
         }
         return
       } catch (drop) {
-        if (over) return
-        // A lost connection is an event, not an Error; codes from 4000 on say that something is wrong with what we ask.
+        if (left) return
+        // A lost connection rejects with a close event, not an Error; codes from 4000 on mean that the request is wrong.
         if (drop instanceof Error || (drop as { code?: number }).code! >= 4000) throw drop
-        dropped()
-        await (away ?? new Promise((resolve) => setTimeout(resolve, PAUSE)))
-        away = null
-        resumed(last)
+        onDrop()
+        await (reconnectAllowed ?? new Promise((resolve) => setTimeout(resolve, RETRY_MS)))
+        reconnectAllowed = null
+        onResume(last)
       }
     }
   }
@@ -148,75 +147,75 @@ export function connect(url: string, actor: string) {
       }`,
         { input },
       ),
-    say: (conversationId: string, turn: object) =>
+    appendTurn: (conversationId: string, turn: object) =>
       ask<Turn>(
-        `mutation Say($input: AppendTurnInput!) {
+        `mutation Append($input: AppendTurnInput!) {
         appendTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
       }`,
         { input: { conversationId, turn } },
       ),
-    open: (conversationId: string, turn: object) =>
+    openTurn: (conversationId: string, turn: object) =>
       ask<Turn>(
         `mutation Open($input: OpenTurnInput!) {
         openTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
       }`,
         { input: { conversationId, turn } },
       ),
-    write: (turnId: string, start: number, text: string) =>
+    appendDelta: (turnId: string, start: number, text: string) =>
       ask<{ end: number }>(
-        `mutation Write($input: AppendDeltaInput!) {
+        `mutation AppendDelta($input: AppendDeltaInput!) {
         appendDelta(input: $input) { ... on DeltaReceipt { end } ${FAILED} }
       }`,
         { input: { turnId, start, text } },
       ),
-    commit: (turnId: string) =>
+    commitTurn: (turnId: string) =>
       ask<Turn>(
         `mutation Commit($input: CommitTurnInput!) {
         commitTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
       }`,
         { input: { turnId } },
       ),
-    edit: (turnId: string, turn: object) =>
+    supersedeTurn: (turnId: string, turn: object) =>
       ask<Turn>(
-        `mutation Edit($input: SupersedeTurnInput!) {
+        `mutation Supersede($input: SupersedeTurnInput!) {
         supersedeTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
       }`,
         { input: { turnId, turn } },
       ),
-    be: (conversationId: string, state: 'ONLINE' | 'TYPING' | 'THINKING') =>
+    setPresence: (conversationId: string, state: 'ONLINE' | 'TYPING' | 'THINKING') =>
       ask(
-        `mutation Be($input: SetPresenceInput!) {
+        `mutation SetPresence($input: SetPresenceInput!) {
         setPresence(input: $input) { ... on Participant { actor } ${FAILED} }
       }`,
         { input: { conversationId, state } },
       ),
-    /** Marks as read all that has come. */
-    read: (conversationId: string) =>
+    /** Marks all received entries as read. */
+    markRead: (conversationId: string) =>
       ask(
-        `mutation Read($input: MarkReadInput!) {
+        `mutation MarkRead($input: MarkReadInput!) {
         markRead(input: $input) { ... on Participant { actor } ${FAILED} }
       }`,
         { input: { conversationId, seq: last } },
       ),
     conversation: (conversationId: string) => ask<Conversation>(readConversation, { conversationId }),
     node: (id: string) => ask<Turn | null>(`query Node($id: ID!) { node(id: $id) { id } }`, { id }),
-    /** Cuts the wire, until `reconnect`. */
-    cut(): void {
-      away = new Promise((resolve) => (comeBack = resolve))
+    /** Terminates the connection; `follow` waits for `reconnect`. */
+    disconnect(): void {
+      reconnectAllowed = new Promise((resolve) => (allowReconnect = resolve))
       socket?.terminate()
     },
-    /** Resolves when events come again. */
+    /** Reconnects; resolves when the first event arrives. */
     reconnect(): Promise<void> {
-      const again = new Promise<void>((resolve) => (isBack = resolve))
-      comeBack()
+      const again = new Promise<void>((resolve) => (onReconnected = resolve))
+      allowReconnect()
       return again
     },
-    /** Resolves once the entry has come. */
-    hasHeard: (seq: number) => until(() => last >= seq),
-    /** Resolves once the open turn's text has come up to `end`. */
+    /** Resolves when the entry has been received. */
+    hasReceived: (seq: number) => until(() => last >= seq),
+    /** Resolves when the open turn's text has been received up to `end`. */
     hasText: (turnId: string, end: number) => until(() => (texts.get(turnId)?.length ?? 0) >= end),
     async leave(): Promise<void> {
-      over = true
+      left = true
       await client.dispose()
     },
   }

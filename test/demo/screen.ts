@@ -1,5 +1,5 @@
-// What the demo looks like: the conversation as one participant sees it, live, and tables. Colours and passing lines only on a
-// terminal; elsewhere the same words as plain text.
+// The output of the demo: one participant's events as they arrive, and tables. Colours and transient lines are used only on
+// a terminal; elsewhere the same text is printed plainly.
 
 import { styleText } from 'node:util'
 import type { Event } from './participant.ts'
@@ -7,27 +7,27 @@ import type { Event } from './participant.ts'
 type Style = Parameters<typeof styleText>[0]
 
 const COLOURS: Record<string, Style> = { ada: 'yellow', scout: 'cyan', scribe: 'magenta' }
-const NAME = 8
-const WIDEST = 88
+const NAME_WIDTH = 8
+const MAX_WIDTH = 88
 
 export function createScreen(out: NodeJS.WriteStream) {
   const isTerminal = out.isTTY
   const hasColours = isTerminal && !process.env.NO_COLOR
-  const width = Math.min(out.columns || WIDEST, WIDEST)
+  const width = Math.min(out.columns || MAX_WIDTH, MAX_WIDTH)
   const paint = (style: Style, text: string) => (hasColours ? styleText(style, text) : text)
   const dim = (text: string) => paint('dim', text)
   const name = (actor: string) => paint(['bold', COLOURS[actor] ?? 'white'].flat() as Style, actor)
 
-  /** Where the next word goes; 0 at the start of a line. */
+  /** Column of the next word; 0 at the start of a line. */
   let column = 0
   let spaced = false
   let lastIsBlank = false
-  /** A line that the next word wipes out. */
-  let passing = false
+  /** Whether the current line is erased by the next output. */
+  let isTransient = false
 
   function write(text: string): void {
-    if (passing) out.write('\r\x1b[2K')
-    passing = false
+    if (isTransient) out.write('\r\x1b[2K')
+    isTransient = false
     lastIsBlank = false
     out.write(text)
   }
@@ -39,22 +39,22 @@ export function createScreen(out: NodeJS.WriteStream) {
   }
 
   const indent = () => {
-    column = 2 + NAME
+    column = 2 + NAME_WIDTH
     return ' '.repeat(column)
   }
 
-  /** Begins what an actor says; `whisper` names those it is for. */
-  function begin(actor: string, whisper: string[] | null, mark = ''): void {
+  /** Begins an actor's turn; `audience` is null for a turn that everyone sees. */
+  function begin(actor: string, audience: string[] | null, mark = ''): void {
     if (column > 0) line()
-    write(`  ${name(actor)}${' '.repeat(NAME - actor.length)}`)
-    column = 2 + NAME
+    write(`  ${name(actor)}${' '.repeat(NAME_WIDTH - actor.length)}`)
+    column = 2 + NAME_WIDTH
     spaced = false
-    const others = whisper?.filter((each) => each !== actor)
+    const others = audience?.filter((each) => each !== actor)
     if (others?.length) say(`(only to ${others.join(', ')}) `, 'dim')
     if (mark) say(`(${mark}) `, 'dim')
   }
 
-  /** Goes on with what is said; words wrap, however they come. */
+  /** Appends text to the current turn, with words wrapped wherever the pieces end. */
   function say(text: string, style?: Style): void {
     for (const piece of text.match(/\s+|\S+/g) ?? []) {
       if (piece.trim() === '') {
@@ -75,7 +75,7 @@ export function createScreen(out: NodeJS.WriteStream) {
     }
   }
 
-  /** A remark of the demo itself. */
+  /** Prints a remark of the demo itself. */
   const note = (text: string) => line(dim(`  · ${text}`))
 
   function show(event: Event): void {
@@ -100,30 +100,29 @@ export function createScreen(out: NodeJS.WriteStream) {
         if (!isTerminal) return line(text)
         if (column > 0) line()
         write(`\r\x1b[2K${text}`)
-        passing = true
+        isTransient = true
       }
     }
   }
 
-  const cut = (text: string, conversationId: number) =>
-    text.length <= conversationId ? text : `${text.slice(0, conversationId - 1)}…`
+  const truncate = (text: string, length: number) => (text.length <= length ? text : `${text.slice(0, length - 1)}…`)
 
-  /** Rows under heads; the first column is `first` wide, the others share the rest. */
+  /** Prints rows below their headings. The first column has the width `first`; the others share the rest equally. */
   function table(first: number, heads: string[], rows: string[][]): void {
     const each = Math.floor((width - 2 - first) / (heads.length - 1)) - 2
-    const wide = (index: number) => (index === 0 ? first : each)
-    const put = (cells: string[], style: (cell: string, index: number) => string) =>
+    const widthOf = (index: number) => (index === 0 ? first : each)
+    const printRow = (cells: string[], style: (cell: string, index: number) => string) =>
       line(
         `  ${cells
           .map((cell, index) => {
-            const text = cut(cell, wide(index))
-            return style(text, index) + ' '.repeat(wide(index) - text.length)
+            const text = truncate(cell, widthOf(index))
+            return style(text, index) + ' '.repeat(widthOf(index) - text.length)
           })
           .join('  ')
           .trimEnd()}`,
       )
-    put(heads, (cell) => (COLOURS[cell] ? name(cell) : dim(cell)))
-    for (const row of rows) put(row, (cell, index) => (index === 0 || cell === '·' ? dim(cell) : cell))
+    printRow(heads, (cell) => (COLOURS[cell] ? name(cell) : dim(cell)))
+    for (const row of rows) printRow(row, (cell, index) => (index === 0 || cell === '·' ? dim(cell) : cell))
   }
 
   return {
@@ -132,6 +131,6 @@ export function createScreen(out: NodeJS.WriteStream) {
     line,
     table,
     heading: (text: string) => line(`${lastIsBlank ? '' : '\n'}${paint('bold', text)}`),
-    check: (holds: boolean, text: string) => line(`  ${holds ? paint('green', '✓') : paint('red', '✗')} ${text}`),
+    check: (isTrue: boolean, text: string) => line(`  ${isTrue ? paint('green', '✓') : paint('red', '✗')} ${text}`),
   }
 }

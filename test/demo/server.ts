@@ -1,4 +1,4 @@
-// The server as its users start it, a process of its own on a free port, for the tests of what users are promised.
+// Starts the server as its users do, in a process of its own on a free port, and runs scripts against it.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,17 +10,17 @@ import { newDataDir, type Backend, type Opened } from '../support/backend.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export type RunningServer = {
-  /** Of its GraphQL. */
+  /** URL of its GraphQL endpoint. */
   url: string
-  /** What it logged before it was ready. */
+  /** The log lines before it was ready. */
   log: string[]
-  /** SIGTERM, and the end of its data; resolves with the process's exit code. */
+  /** Sends SIGTERM, then deletes its data; resolves with the exit code. */
   stop(): Promise<number | null>
 }
 
-/** On the backend's database, and its Redis if there is one. Everything else as by default. */
+/** Starts the server on the backend's database, and its Redis if there is one; other settings have their defaults. */
 export async function startServer(backend: Backend): Promise<RunningServer> {
-  // The embedded database is the server's own to open.
+  // Only one process may open an embedded database, so the server opens it.
   const dataDir = backend.name === 'embedded' ? await newDataDir() : null
   const opened: Opened | null = dataDir ? null : await backend.open()
   const child = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
@@ -36,7 +36,7 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  // Should the tests be broken off.
+  // In case the tests are interrupted.
   process.once('exit', () => child.kill('SIGKILL'))
   const exited = once(child, 'exit') as Promise<[number | null]>
   const log: string[] = []
@@ -65,7 +65,7 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
 
 export type Ran = { code: number | null; out: string; error: string }
 
-/** A script of the repository, run to its end, or for 50 s. */
+/** Runs a script of the repository; it is killed after 50 s. */
 export async function run(file: string, ...args: string[]): Promise<Ran> {
   const node = ['--import', 'tsx', file, ...args]
   const child = spawn(process.execPath, node, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], timeout: 50_000 })

@@ -1,4 +1,4 @@
-// What is said in the demo's conversation. The whisper holds words that stand nowhere else, so that a leak can be searched for.
+// The texts of the demo's conversation. SECRET occurs only in turns with an audience, so that a leak can be detected.
 
 export const TITLE = 'Dinner on Friday'
 
