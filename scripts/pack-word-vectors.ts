@@ -30,7 +30,7 @@ const VERSION = '1.1.0'
 const TARGET = new URL('../src/providers/static/word-vectors.bin', import.meta.url)
 const WORDS = 50_000
 const DIMENSION = 100
-/** Zipf–Mandelbrot law: the probability of the word of rank r is proportional to 1 / (r + 2.7), Mandelbrot's fit of English. */
+/** Zipf–Mandelbrot law, fitted to English: the probability of the word of rank r is proportional to 1 / (r + 2.7). */
 const ZIPF_SHIFT = 2.7
 
 export type Entry = {

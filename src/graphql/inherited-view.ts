@@ -1,5 +1,5 @@
-// Passes the viewer for whom an object was read on to the fields below it. Only objects read for a viewer other than the
-// request's are recorded, so reads without `as` cost nothing extra.
+// Records the viewer for whom an object was read, so that its fields are read for the same viewer. Only objects read for a
+// viewer other than the request's are recorded, so reads without `as` cost nothing extra.
 
 import { actAs, type Viewer } from '../domain/view.ts'
 import type { RequestContext } from './request.ts'

@@ -1,4 +1,4 @@
-// Who is in a conversation, what they have read, and the mutations that change it.
+// Participants of a conversation: the type, their read positions, and the mutations that change them.
 
 import { addParticipant, markRead, removeParticipant } from '../domain/participant.ts'
 import { actAs } from '../domain/view.ts'

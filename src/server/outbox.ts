@@ -36,7 +36,7 @@ const scheduled = new Set<{ flush(): void }>()
 /** Whether a flush is running or scheduled. */
 let gathering = false
 
-/** After an idle time, frames leave with this turn of the event loop; while busy, they are gathered. */
+/** After an idle period, frames are written in the same turn of the event loop; under load, they are gathered. */
 function flushAll(): void {
   const boxes = [...scheduled]
   scheduled.clear()

@@ -95,7 +95,7 @@ export async function enter(server: ServerProcess, conversationId: string, progr
   return side
 }
 
-/** Throws unless every socket received the expected number of equal frames, with the right content. */
+/** Throws unless all sockets received the same, expected number of frames, and those of the first pass `isRight`. */
 function check(
   { least, most, alike, frames }: Arrived,
   expected: number,

@@ -22,7 +22,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** Alternates rounds of the contestants, every other one in reverse order, so that load on the machine affects all. Returns medians. */
+/**
+ * Runs rounds of all contestants, every other round in reverse order, so that other load on the machine affects all of
+ * them. Returns the median of each.
+ */
 export async function interleave<Name extends string>(
   rounds: number,
   contestants: Record<Name, () => Promise<number>>,

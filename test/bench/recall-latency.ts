@@ -24,7 +24,7 @@ const QUERIES = 40
 const VOCABULARY = 20_000
 const WORDS_A_TURN = 12
 const WORDS_A_QUERY = 5
-/** The frequency of rank r is proportional to 1 / (r + 30), as for content words: the most common is in 6 % of the turns. */
+/** The frequency of rank r is proportional to 1 / (r + 30): the most common content word is in 6 % of the turns. */
 const SHIFT = 30
 
 const viewer = { tenant: 'default', actor: 'ada' }

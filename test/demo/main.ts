@@ -41,7 +41,7 @@ async function assertServer(): Promise<void> {
   process.exit(1)
 }
 
-/** Streams the text word by word into an open turn. `between` is called before each word with the number of words written. */
+/** Streams the text into a turn, word by word. Calls `between` before each word, with the number of words written. */
 async function stream(
   conversationId: string,
   writer: Participant,
