@@ -30,8 +30,8 @@ const called = (subject: string): string[] =>
       ]
 
 /**
- * Best first. `conversation`: where the scope is one conversation; of OWNER, one of the owner's, or null for the viewer. OWNER has the
- * facts of the owner's conversations and those about the owner.
+ * Best first. `conversation`: where the scope is one conversation; of OWNER, one of the owner's, or null for the
+ * viewer. OWNER has the facts of the owner's conversations and those about the owner.
  *
  * The filter's times go by when a fact was observed; its actors, roles and metadata by the turn that it was taken from.
  */

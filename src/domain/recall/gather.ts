@@ -209,8 +209,9 @@ async function findByWords(
 }
 
 /**
- * What has to be read of the conversations: from place to place where little lies between two, and around each end what may be
- * of the same sitting as a neighbour of it. So nothing depends on how much there is that the viewer does not see.
+ * What has to be read of the conversations: from place to place where little lies between two, and around each end what
+ * may be of the same sitting as a neighbour of it. So nothing depends on how much there is that the viewer does not
+ * see.
  */
 function stretchesOf(places: readonly Place[]): Stretch[] {
   const around = SITTING_REACH + REACH

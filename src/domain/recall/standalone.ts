@@ -1,5 +1,5 @@
-// Scores facts and summaries, which have no neighbouring turns, by the same sum as turns, so that all kinds can be put in
-// one order. Each is its own sitting and is never too short. Pure.
+// Scores facts and summaries, which have no neighbouring turns, by the same sum as turns, so that all kinds can be put
+// in one order. Each is its own sitting and is never too short. Pure.
 
 import { bm25, coverage, rarities, type Statistics } from './bm25.ts'
 import type { QueryTerms } from './gather.ts'

@@ -1,5 +1,5 @@
-// Summaries that a query is about, by their words alone: no vectors are kept of them. Of each conversation those are looked at
-// that stand for the viewer's oldest turns, and so nothing that the viewer may not have.
+// Summaries that a query is about, by their words alone: no vectors are kept of them. Of each conversation those are
+// looked at that stand for the viewer's oldest turns, and so nothing that the viewer may not have.
 
 import { terms as termsOf } from '../../text/words.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
