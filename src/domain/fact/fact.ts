@@ -1,5 +1,5 @@
 // Reads facts. A fact is active until it is superseded; superseded facts are kept with the reason. A viewer sees a fact
-// if and only if the viewer sees its source turn.
+// from a turn if and only if the viewer sees that turn.
 
 import { z } from 'zod'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'

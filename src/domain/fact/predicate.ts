@@ -123,7 +123,7 @@ const IGNORED = new Set(
   very much any anymore can ca will wo`.split(/\s+/),
 )
 
-/** Past tense, which stems do not show: it does not describe the present. "has lived in" does. */
+/** Matches the past tense, which stemming hides: "lived in" does not describe the present, "has lived in" does. */
 const PAST =
   /^(?:previously |once )?(?:lived|resided|worked|studied|attended|drove|owned|used|spoke|dated|liked)\b(?! to\b)/i
 
@@ -144,7 +144,7 @@ for (const [denied, synonyms] of DENIALS) {
   for (const synonym of synonyms.split(',')) denials.set(keyOf(synonym), row)
 }
 
-/** Matches "colour is" in "favourite colour is": a subject has one favourite of each kind. */
+/** Captures "colour is" in "favourite colour is": a subject has one favourite of each kind. */
 const FAVOURITE = /^(?:has (?:a |the )?)?(?:favou?rite|preferred)\s+(\S.*)$/i
 
 /** Returns the class of a predicate in any wording. */

@@ -2,10 +2,10 @@
 // exactly once; every loser points to a fact that is kept, so there are no chains and no cycles; the result does not
 // depend on the order of the list; a second pass changes nothing.
 //
-// Duplicates (same.ts) become one fact with the words of the clearest of the most trusted ones. Only the most trusted
-// ones give it its time (the latest) and its confidence (the greatest: repetition does not raise it). Of two
-// contradictory facts the later observed wins, then the more confident, then the lower hash. A less trusted fact never
-// supersedes a more trusted one: if it is newer, both are kept and reported as disputed.
+// Duplicates (same.ts) become one fact. Among the most trusted of them, it takes the words of the clearest, the latest
+// time and the greatest confidence: repetition does not raise confidence. Of two contradictory facts the later observed
+// wins, then the more confident, then the lower hash. A less trusted fact never supersedes a more trusted one: if it is
+// newer, both are kept and reported as disputed.
 
 import type { Verdict } from '../../providers/ports/fact-judge.ts'
 import { contentHash, type Statement } from './content-hash.ts'

@@ -91,8 +91,8 @@ async function nonHumanKindOf({ db }: FactDeps, { tenant, actor }: Viewer): Prom
 
 /**
  * Writes all of the facts or none; exact duplicates are counted, not written. A fact's trust is the lower of its source
- * turn's and the recorder's. A recorder outside the conversation is an agent or a tool if it is one in any other
- * conversation, and is trusted like a person otherwise.
+ * turn's and the recorder's. A recorder outside the conversation counts as an agent or a tool if it is one in any other
+ * conversation, and as a person otherwise.
  * @throws InvalidInput @throws NotFound for the conversation or a source turn
  */
 export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {

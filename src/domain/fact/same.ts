@@ -9,10 +9,7 @@ import { classify, type PredicateClass } from './predicate.ts'
 
 /** Cosine thresholds for object vectors. */
 export type Nearness = {
-  /**
-   * Minimum for objects with the same meaning: for the static embedder "jazz" and "jazz music", not "red" and "white
-   * wine".
-   */
+  /** Minimum for the same meaning (static embedder): "jazz" and "jazz music", but not "red wine" and "white wine". */
   same: number
   /** Minimum for objects of one kind, which are alternatives: "tea" and "coffee", "dark mode" and "light mode". */
   kin: number
@@ -56,7 +53,7 @@ export function toComparedFact(fact: Statement & { vector: Float32Array | null }
       .join(),
     names: new Set([...object.matchAll(NAME)].map(([name]) => name.toLowerCase())),
     isNegative: NEGATIVE.test(object),
-    // A text without direction is near nothing.
+    // An all-zero vector is similar to nothing.
     vector: vector?.some((component) => component !== 0) ? vector : null,
   }
 }

@@ -1,6 +1,6 @@
 // Writes a user's profile by rules, from active facts alone: merges new facts into the previous profile and removes
-// superseded ones. Each line is the wording of one fact, so its line can be found again. Deterministic; never over the
-// budget; less trusted facts appear as quoted claims.
+// superseded ones. Each line is the wording of one fact, so the line of a superseded fact can be found and removed.
+// Deterministic; never over the budget; less trusted facts appear as quoted claims.
 
 import { normaliseText, type Statement } from '../fact/content-hash.ts'
 import { classify, type Section } from '../fact/predicate.ts'

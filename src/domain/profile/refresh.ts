@@ -102,15 +102,15 @@ async function refresh(
     // Only facts that everyone sees.
     const active = rows.filter(({ visibility }) => visibility === '')
     const removed = previous ? await readSupersededAmong(deps.db, previous.madeOf) : []
-    const made = await write(deps, tenant, userId, { previous, active, removed }, signal)
+    const newProfile = await write(deps, tenant, userId, { previous, active, removed }, signal)
     const removedIds = new Set(removed.map(({ id }) => id))
     const included = new Set([...(previous?.madeOf ?? []), ...active.map(({ id }) => id)])
     const madeOf = [...included].filter((id) => !removedIds.has(id))
-    const tokenCount = await deps.tokens.count(made.content)
+    const tokenCount = await deps.tokens.count(newProfile.content)
     const result = await withTransaction(deps.db, async (tx) => {
       // Lock order: facts before the user's progress, as everywhere.
       const written = await writeProfile(tx, tenant, userId, previous?.updatedAt ?? null, {
-        ...made,
+        ...newProfile,
         madeOf,
         tokenCount,
       })
@@ -147,7 +147,7 @@ export async function refreshUserProfile(
   const profile = (await getProfiles(deps, viewer, [userId])).get(userId)
   if (!profile) {
     throw new NotAllowed(
-      'The profile was refreshed, but it contains facts that you cannot see. Read it as an actor who can see them all.',
+      'The profile was refreshed, but it contains facts that you do not see. Read it as an actor who sees them all.',
     )
   }
   return profile

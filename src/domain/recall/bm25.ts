@@ -24,7 +24,7 @@ export type Statistics = {
 
 /** Returns the inverse document frequency of each term, in Lucene's form, which is never negative. */
 export const rarities = ({ texts, holding }: Statistics): number[] =>
-  holding.map((held) => Math.log(1 + Math.max(0, texts - held + 0.5) / (held + 0.5)))
+  holding.map((count) => Math.log(1 + Math.max(0, texts - count + 0.5) / (count + 0.5)))
 
 /** Returns the BM25 score. `length` and `averageLength` are in terms; both with neighbours, or both without. */
 export function bm25(rarity: readonly number[], counts: Counts, length: number, averageLength: number): number {
@@ -42,9 +42,9 @@ export function averageSurrounded(averageLength: number): number {
 }
 
 /** Returns the share of the query, weighted by rarity, that a set of its terms covers: 0 to 1. */
-export function coverage(rarity: readonly number[], held: ReadonlySet<number>): number {
+export function coverage(rarity: readonly number[], terms: ReadonlySet<number>): number {
   const all = rarity.reduce((sum, weight) => sum + weight, 0)
   let part = 0
-  for (const term of held) part += rarity[term]!
+  for (const term of terms) part += rarity[term]!
   return all === 0 ? 0 : part / all
 }

@@ -1,5 +1,5 @@
-// Turns indexed turns into ranking candidates, with the features of their neighbours and their sitting. Pure. A stretch
-// is an ordered run of turns in one conversation, as the viewer sees them; turns outside it are not considered.
+// Converts indexed turns into ranking candidates, with the features of their neighbours and their sitting. Pure. A
+// stretch is an ordered run of turns in one conversation, as the viewer sees them; turns outside it are not considered.
 
 import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
 import { averageSurrounded, bm25, coverage, REACH, weightAt, type Statistics } from './bm25.ts'
@@ -58,7 +58,7 @@ export type TurnSearch = {
   averageLength: number
   /** Whether the query names the turn's actor. */
   names(turn: IndexedTurn): boolean
-  /** Cosine of the query and the turn; null where the turn has no vector. */
+  /** Cosine of the query and the turn; null if the turn has no vector. */
   similarity(turn: IndexedTurn): number | null
 }
 
@@ -78,8 +78,8 @@ export function toTurnCandidate(search: TurnSearch, stretch: readonly IndexedTur
     length += weight * each.length
     for (const [term, count] of each.counts) counts.set(term, (counts.get(term) ?? 0) + weight * count)
   })
-  const held = new Set<number>()
-  for (let at = first; at <= last; at++) for (const term of stretch[at]!.counts.keys()) held.add(term)
+  const sittingTerms = new Set<number>()
+  for (let at = first; at <= last; at++) for (const term of stretch[at]!.counts.keys()) sittingTerms.add(term)
   const beside = [near[center - 1], near[center + 1]].filter((each) => each !== undefined)
 
   return {
@@ -91,7 +91,7 @@ export function toTurnCandidate(search: TurnSearch, stretch: readonly IndexedTur
     cues: turn.cues,
     length: turn.length,
     text: counts.size === 0 ? 0 : bm25(search.rarity, counts, length, averageSurrounded(search.averageLength)),
-    sitting: coverage(search.rarity, held),
+    sitting: coverage(search.rarity, sittingTerms),
     similarity: search.similarity(turn),
     beside: beside.map((each) => search.similarity(each)).filter((each) => each !== null),
     answers: center > 0 && (near[center - 1]!.cues & Cue.ASKS) !== 0,

@@ -17,9 +17,9 @@ import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candida
 const WHOLE_ENTRIES = 5_000
 /** Minimum number of turns (or facts) taken from the word search, and from the vector search. More do not add hits. */
 export const SIDE = 64
-/** In a wide scope, terms in more than this share of the turns are ignored, */
+/** A wide scope is not searched for terms that occur in more than this share of its turns. */
 const COMMON_SHARE = 0.1
-/** and so are terms in at least this many turns. If no other term is left, this many turns are read per term. */
+/** Nor for terms in at least this many turns. If only such terms are left, this many turns are read for each. */
 const MAX_POSTINGS = 10_000
 /** Greater than every root seq. */
 const MAX_SEQ = 2 ** 31 - 1

@@ -83,7 +83,7 @@ export function periods(text: string): Period[] {
 export function mayReportOn(periodsNamed: readonly Period[], at: number): boolean {
   const year = new Date(at).getUTCFullYear()
   return periodsNamed.some((period) => {
-    // Without a year every year counts; the period may have begun in the year before.
+    // A period without a year may be of the turn's year or of the year before.
     const years = period.year === null ? [year - 1, year] : [period.year]
     return years.some((y) => {
       const from = Date.UTC(y, period.month ?? 0, period.day ?? 1)

@@ -21,7 +21,7 @@ export type RankCandidate = {
   similarity: number | null
   /** Cosines of the turns directly before and after it in the same sitting. */
   beside: readonly number[]
-  /** Whether the turn before it, in the same sitting, ends as a question. */
+  /** Whether the turn before it, in the same sitting, ends with a question. */
   answers: boolean
 }
 

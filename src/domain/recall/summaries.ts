@@ -37,8 +37,8 @@ async function newestOf(
 }
 
 /**
- * Returns summaries that contain any of the query's words, best first; searches the newest 1,000. The filter's times
- * apply to a summary's creation time; no summary matches a filter for actors, roles or metadata.
+ * Returns summaries that contain any of the query's words, best first; searches the MAX_SUMMARIES newest. The filter's
+ * times apply to a summary's creation time; no summary matches a filter for actors, roles or metadata.
  */
 export async function recallSummaries(
   deps: RecallDeps,

@@ -76,10 +76,10 @@ async function run(
       policy: { strategy, summarizerModel },
     } = step
     const summarizer = summarizerFor(deps, summarizerModel)
-    const made = await coverSpan(deps, state, strategy, summarizer, span, halt.stop)
-    if (made) written.push(made)
+    const summaryId = await coverSpan(deps, state, strategy, summarizer, span, halt.stop)
+    if (summaryId) written.push(summaryId)
     else if (++attempts >= ATTEMPTS) return written
-    if (made && strategy === 'HIERARCHICAL') {
+    if (summaryId && strategy === 'HIERARCHICAL') {
       for (let folding = true; folding && mayContinue();) {
         const now = await readCompactionState(deps, conversationId)
         const folded = now && (await foldLevel(deps, now, summarizer, halt.stop))
@@ -146,7 +146,7 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
     triggerTurns: given?.triggerTurns ?? before.triggerTurns,
     triggerTokens: given?.triggerTokens ?? before.triggerTokens,
     summarizerModel: given?.summarizerModel ?? before.summarizerModel,
-    // NEVER disables automatic compaction only, unless this call requests it.
+    // The conversation's NEVER disables only automatic compaction; a NEVER given with this call applies.
     strategy: given?.strategy ?? (before.strategy === 'NEVER' ? 'ROLLING' : before.strategy),
   }
   // The oldest half may take several steps; counts down the turns still to cover.
@@ -159,8 +159,8 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
     return remaining > 0 && state.turns > 1 ? [{ measure: { ...oldestHalf(state), most: remaining }, policy }] : []
   })
   const after = await requireState(deps, viewer, conversationId)
-  const made = new Set(written)
-  const summaries = (await getCoveringSummaries(deps, viewer, conversationId)).filter((each) => made.has(each.id))
+  const writtenIds = new Set(written)
+  const summaries = (await getCoveringSummaries(deps, viewer, conversationId)).filter((each) => writtenIds.has(each.id))
   const covered = (state: CompactionState) => state.current.reduce((sum, each) => sum + each.turns, 0)
   return {
     summaries,
@@ -208,5 +208,5 @@ export async function summarize(deps: Platform, viewer: Viewer, input: Summarize
   // An edit between the two reads made the summary stale, so retry.
   const after = await requireState(deps, viewer, conversationId)
   if (after.current.every((each) => each.id !== covering.id)) return summarize(deps, viewer, input)
-  throw InvalidInput.at('conversationId', 'was summarised, but you cannot see all turns that the summary covers')
+  throw InvalidInput.at('conversationId', 'was summarised, but you do not see all turns that the summary covers')
 }

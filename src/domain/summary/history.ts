@@ -1,5 +1,5 @@
-// A conversation's newest history in which summaries replace the turns they cover. Turns that summaries never cover
-// stay.
+// Reads a conversation's newest history with summaries in place of the turns they cover. Turns that summaries never
+// cover, such as those with an audience, are kept.
 
 import { pageTurns } from '../../store/sql/turn/page-turns.ts'
 import { readNeverCoveredTurns } from '../../store/sql/summary/read-never-covered-turns.ts'

@@ -1,5 +1,5 @@
-// Renders turns as input for a summarizer: speaker, time and text. Tool calls, results and files become one line each;
-// reasoning is omitted.
+// Converts turns for compaction: to summarizer input (speaker, time, text) and to span candidates (tool calls,
+// results). In the text, tool calls, results and files become one line each; reasoning is omitted.
 
 import type { Said } from '../../providers/ports/summarizer.ts'
 import type { UncoveredTurn } from '../../store/sql/summary/read-uncovered-turns.ts'

@@ -26,7 +26,7 @@ const SPAN_TOKENS = 400
 /** Number of summaries on a level at which the oldest half is folded into one summary of the next level. */
 export const FAN = 8
 
-/** Maximum turns and tokens read for one step, multiplied by each factor in turn while a call is answered later. */
+/** Maximum turns and tokens read for one step; multiplied by the next factor if a tool call is answered later. */
 const READ_TURNS = 1_000
 const READ_TOKENS = 2 * PASS_TOKENS
 const READ_FACTORS = [1, 4, 16]
