@@ -1,5 +1,5 @@
-// How well what is known is kept, without asking a model: what is known twice, what cannot both hold, what is never
-// found again, and whether the work that looks after it keeps up. Nothing is changed by it.
+// Measures the quality of the stored facts without calling a model: the rates of duplicates, contradictions and facts
+// never recalled, and the backlog of background jobs. Read-only.
 
 import { countFacts, readAudited, readKnownUsers, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
@@ -11,12 +11,12 @@ import { reconcile } from './reconcile.ts'
 import { isSame, toComparedFact, type ComparedFact } from './same.ts'
 import { TRUST } from './trust.ts'
 
-/** Facts are compared for so many users, those of whom something was learned last. */
+/** Maximum number of users whose facts are compared, those with the newest facts first. */
 const USERS = 100
-/** The newest active facts of each that are compared. */
+/** Maximum number of active facts compared per user, newest first. */
 const FACTS = 500
 
-/** Rates are 0 to 1; null where there is nothing to divide by. */
+/** Rates are 0 to 1; null if the denominator is 0. */
 export type MemoryAudit = {
   activeFacts: number
   supersededFacts: number
@@ -26,16 +26,16 @@ export type MemoryAudit = {
   openContradictions: number
   neverRecalledRate: number | null
   waitingJobs: number
-  /** null where nothing waits. */
+  /** Age of the oldest waiting job; null if no job waits. */
   queueAgeSeconds: number | null
 }
 
 const rate = (part: number, whole: number) => (whole > 0 ? part / whole : null)
 
-/** What comparing facts of one user and visibility finds. */
+/** Result of comparing the facts of one user with one visibility. */
 type Comparison = { facts: number; nearDuplicates: number; contradictions: number }
 
-/** Facts of which another says the same, and pairs of what reconciling would settle or leave in dispute. Pure. */
+/** Counts facts that have a duplicate, and pairs that reconciling would supersede or report as disputed. Pure. */
 function compareFacts(facts: readonly AuditedFact[]): Comparison {
   const slots = new Map<string, ComparedFact[]>()
   for (const fact of facts) {
@@ -51,7 +51,7 @@ function compareFacts(facts: readonly AuditedFact[]): Comparison {
   return { facts: facts.length, nearDuplicates, contradictions: disputed.length + contradicted.length }
 }
 
-/** Of the facts that the viewer sees; what is compared is a sample of them. */
+/** Audits the facts that the viewer sees. Duplicates and contradictions are counted in a sample of them. */
 export async function auditMemory(
   { db, embedding }: Pick<FactDeps, 'db' | 'embedding'>,
   viewer: Viewer,
@@ -64,10 +64,10 @@ export async function auditMemory(
     const sets = new Map<string, AuditedFact[]>()
     for (const fact of facts) sets.set(fact.visibility, [...(sets.get(fact.visibility) ?? []), fact])
     for (const set of sets.values()) {
-      const found = compareFacts(set)
-      for (const key of ['facts', 'nearDuplicates', 'contradictions'] as const) sum[key] += found[key]
+      const comparison = compareFacts(set)
+      for (const key of ['facts', 'nearDuplicates', 'contradictions'] as const) sum[key] += comparison[key]
     }
-    // Comparing one user's facts takes milliseconds: requests are served in between.
+    // Comparing one user's facts takes milliseconds; other requests are served between users.
     await yieldToEventLoop()
   }
   const { active, superseded, neverRecalled, forEveryone, exactDuplicatesSkipped: skipped } = counts

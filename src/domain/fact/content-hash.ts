@@ -1,39 +1,39 @@
-// What a fact's three texts may be, and the hash that tells a repeat: two facts with one hash say the same to the
-// letter. Texts are normalised before they are stored, so that whoever has the row can compute the hash from it.
+// Validates and normalises the three texts of a fact, and hashes them: facts with equal hashes are exact duplicates.
+// Texts are normalised before they are stored, so the hash can be computed from the row.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { storable } from '../input.ts'
 
-/** A statement: somebody or something, what is said of it, and with regard to what. */
+/** A statement about a subject, for example "Ada", "lives in", "London". */
 export type Statement = { subject: string; predicate: string; object: string }
 
-/** UTF-16 units of each text, after normalising. */
+/** Maximum length of each text after normalising, in UTF-16 units. */
 export const LONGEST: Readonly<Record<keyof Statement, number>> = { subject: 200, predicate: 200, object: 2_000 }
 
-/** UTF-16 units that are read at all: nobody pays for normalising a megabyte of spaces. */
+/** Maximum length before normalising, in UTF-16 units, so that a megabyte of spaces is rejected cheaply. */
 const READ_UNITS = 16 * 1024
 
-/** Digits kept of the SHA-256, as hex. */
+/** Number of hex digits of the SHA-256 that are kept. */
 const HASH_DIGITS = 32
 
-/** Control characters, line ends among them: a fact is one line, wherever it is shown. */
+/** Control characters, including line breaks: a fact is always a single line. */
 const CONTROLS = /\p{Cc}+/gu
 /**
- * Characters that show nothing: tags, directions, soft hyphens, zero-width spaces. People cannot see what they spell,
- * models can. The two joiners stay: Persian, Indic scripts and emoji need them.
+ * Invisible format characters: tags, direction marks, soft hyphens, zero-width spaces. They can carry text that models
+ * read and people cannot see. The two joiners stay: Persian, Indic scripts and emoji need them.
  */
 const INVISIBLE = /[^\P{Cf}\u200c\u200d]+/gu
-/** A letter, a digit or a symbol such as an emoji: without any, nothing is said. */
-const SAYS_SOMETHING = /[\p{L}\p{N}\p{S}]/u
+/** A letter, a digit or a symbol such as an emoji. A text without any counts as empty. */
+const HAS_CONTENT = /[\p{L}\p{N}\p{S}]/u
 
-/** Composed (NFC), on one line, single spaces, nothing invisible. Normalising twice changes nothing. */
+/** Returns the text in NFC, on one line, with single spaces and no invisible characters. Idempotent. */
 export function normaliseText(text: string): string {
-  const shown = text.normalize('NFC').replace(CONTROLS, ' ').replace(INVISIBLE, '')
-  return shown.replace(/\s+/g, ' ').trim().normalize('NFC')
+  const visible = text.normalize('NFC').replace(CONTROLS, ' ').replace(INVISIBLE, '')
+  return visible.replace(/\s+/g, ' ').trim().normalize('NFC')
 }
 
-const said = (part: keyof Statement) =>
+const statementText = (part: keyof Statement) =>
   z
     .string()
     .max(READ_UNITS, `must be at most ${LONGEST[part]} characters`)
@@ -45,18 +45,21 @@ const said = (part: keyof Statement) =>
       const problem = storable(given)
       if (problem) return fail(problem)
       const text = normaliseText(given)
-      if (!SAYS_SOMETHING.test(text)) return fail('must not be empty')
+      if (!HAS_CONTENT.test(text)) return fail('must not be empty')
       if (text.length > LONGEST[part]) return fail(`must be at most ${LONGEST[part]} characters`)
       return text
     })
 
-/** Reads the three texts of a fact, and normalises them. Spread into the schema of whatever brings facts. */
-export const statementShape = { subject: said('subject'), predicate: said('predicate'), object: said('object') }
+/** Validates and normalises the three texts of a fact. Spread it into the schema of an input that contains facts. */
+export const statementShape = {
+  subject: statementText('subject'),
+  predicate: statementText('predicate'),
+  object: statementText('object'),
+}
 
 /**
- * The first 32 hex digits of SHA-256 over the UTF-8 of "subject predicate object": each trimmed, in lower case by
- * Unicode's rules of no particular language, each run of white space one space. Of normalised texts it is the same
- * before and after storing.
+ * The first 32 hex digits of SHA-256 over the UTF-8 of "subject predicate object": each trimmed, in lower case
+ * (locale-independent), each run of white space replaced by one space. Storing normalised texts does not change it.
  */
 export function contentHash({ subject, predicate, object }: Statement): string {
   const content = [subject, predicate, object]

@@ -1,4 +1,4 @@
-// What writing and reconciling facts need.
+// Dependencies of the verbs that write and reconcile facts.
 
 import type { Embedding } from '../indexing/embedding.ts'
 import type { Platform } from '../platform.ts'

@@ -1,6 +1,6 @@
-// Embeds facts in the background, after they are written: the object, by which facts are compared, and the whole
-// sentence, by which they are found. The facts to embed are found by query and embedding one twice changes nothing, so
-// any number of processes may do it. A text that cannot be embedded does not delay the others.
+// Embeds facts in the background after they are written: the object, used to compare facts, and the sentence, used by
+// recall. Facts to embed are found by query and embedding is idempotent, so any number of processes may run it. A text
+// that fails to embed does not delay the others.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'
@@ -18,66 +18,66 @@ import { startLoop, type Loop } from '../job/loop.ts'
 import { sentenceOf } from './write.ts'
 
 export type FactEmbedding = {
-  /** Facts may have been written. */
+  /** Call after facts may have been written. */
   nudge(): void
   start(): void
-  /** Aborts the batch that runs, which is then done after the next start. */
+  /** Aborts the running batch; its facts are embedded after the next start. */
   stop(): Promise<void>
 }
 
 type EmbeddingPlatform = Pick<Platform, 'db' | 'log'> & { embedding: Pick<Embedding, 'searched'> }
 
-/** Milliseconds for which nudges are collected before the next look. */
+/** Milliseconds for which nudges are collected before the next batch. */
 const GATHER_MS = 100
-/** Milliseconds between looks for facts that other processes wrote. */
+/** Milliseconds between sweeps for facts that other processes wrote. */
 const SWEEP_MS = 10_000
-/** Milliseconds that `embedFacts` may take over a batch. */
-const PATIENCE_MS = 10_000
+/** Timeout of one batch in `embedFacts`, in milliseconds. */
+const BATCH_TIMEOUT_MS = 10_000
 
 /**
- * Embeds those of the facts that want it, and notes for all of them that the embedder has read them. Returns how many
- * were noted, and the vectors of the objects, noted or not.
+ * Embeds the facts that need vectors and marks all of them as processed by the embedder. Returns the number of facts
+ * marked, and the object vectors of all facts embedded here, marked or not.
  */
 async function embedBatch(
   { db, log }: EmbeddingPlatform,
   embedder: Embedder,
   facts: readonly EmbeddableFact[],
   signal: AbortSignal,
-): Promise<{ noted: number; objects: [fact: string, vector: Float32Array][] }> {
-  const wanting = facts.filter(({ isWanting }) => isWanting)
-  const texts = wanting.flatMap((fact) => [fact.object, sentenceOf(fact)])
-  const made = await embedTexts(embedder, texts, signal, (place, error) =>
+): Promise<{ marked: number; objects: [fact: string, vector: Float32Array][] }> {
+  const pending = facts.filter(({ isWanting }) => isWanting)
+  const texts = pending.flatMap((fact) => [fact.object, sentenceOf(fact)])
+  const embedded = await embedTexts(embedder, texts, signal, (index, error) =>
     log.warn(
-      { embedder: embedder.name, fact: wanting[place >> 1]!.id, cause: error.message },
-      'a fact cannot be embedded',
+      { embedder: embedder.name, fact: pending[index >> 1]!.id, cause: error.message },
+      'could not embed a fact',
     ),
   )
-  const none = new Float32Array(embedder.dimension)
-  const vectors = wanting.flatMap(({ id }, place) => {
-    const [object, sentence] = [made[2 * place], made[2 * place + 1]]
-    return object || sentence ? [{ id, object: object ?? none, sentence: sentence ?? none }] : []
+  const zeros = new Float32Array(embedder.dimension)
+  const vectors = pending.flatMap(({ id }, i) => {
+    const [object, sentence] = [embedded[2 * i], embedded[2 * i + 1]]
+    return object || sentence ? [{ id, object: object ?? zeros, sentence: sentence ?? zeros }] : []
   })
-  const noted = await writeFactVectors(
+  const marked = await writeFactVectors(
     db,
     embedder.name,
     facts.map(({ id }) => id),
     vectors,
   )
-  return { noted, objects: vectors.map(({ id, object }) => [id, object]) }
+  return { marked, objects: vectors.map(({ id, object }) => [id, object]) }
 }
 
-/** Embeds the facts of all tenants, with the embedder that searches use at the time. Starts when told to. */
+/** Embeds the facts of all tenants with the embedder that searches use at the time. Does nothing before `start`. */
 export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWEEP_MS } = {}): FactEmbedding {
   const { db, embedding } = platform
   let loop: Loop | null = null
 
-  /** One batch. Where no fact was noted, another process has embedded them; the next sweep looks for the rest. */
+  /** Embeds one batch. If no fact was marked, another process embedded them; the next sweep finds the rest. */
   async function step(signal: AbortSignal): Promise<boolean> {
     const embedder = embedding.searched()
     const facts = await findUnembeddedFacts(db, embedder.name, embedder.batch)
     if (facts.length === 0) return false
-    const { noted } = await embedBatch(platform, embedder, facts, signal)
-    return noted > 0 && facts.length >= embedder.batch
+    const { marked } = await embedBatch(platform, embedder, facts, signal)
+    return marked > 0 && facts.length >= embedder.batch
   }
 
   return {
@@ -87,7 +87,7 @@ export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWE
         step,
         gatherMs: GATHER_MS,
         sweepMs,
-        messages: { failing: 'embedding facts fails; retrying', recovered: 'embedding facts succeeds again' },
+        messages: { failing: 'could not embed facts; retrying', recovered: 'embedding facts succeeds again' },
         details: {},
       })
     },
@@ -96,9 +96,9 @@ export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWE
 }
 
 /**
- * Embeds those facts now, where they have no vectors yet. The vectors of their objects by id; zeros where the object
- * alone has no direction. A fact has no key if it is deleted, superseded or without words, or if the embedder cannot be
- * reached. Must not be called inside a transaction: it uses the db.
+ * Embeds those of the facts that have no vectors yet. Returns object vectors by fact id; all zeros if only the object
+ * could not be embedded. A fact has no key if it is deleted, superseded or without words, or if the embedder is
+ * unavailable. Must not be called inside a transaction: it opens its own connection.
  */
 export async function embedFacts(
   platform: EmbeddingPlatform,
@@ -106,17 +106,17 @@ export async function embedFacts(
 ): Promise<Map<string, Float32Array>> {
   const { db, log } = platform
   const embedder = platform.embedding.searched()
-  const unread = await readUnembeddedFacts(db, embedder.name, ids)
-  // A vector that another process writes at this moment is not written here, but it is known.
-  const made: [string, Float32Array][] = []
+  const unembedded = await readUnembeddedFacts(db, embedder.name, ids)
+  // Includes vectors that were not written here because another process wrote them first.
+  const embedded: [string, Float32Array][] = []
   try {
-    for (let from = 0; from < unread.length; from += embedder.batch) {
-      const batch = unread.slice(from, from + embedder.batch)
-      made.push(...(await embedBatch(platform, embedder, batch, AbortSignal.timeout(PATIENCE_MS))).objects)
+    for (let from = 0; from < unembedded.length; from += embedder.batch) {
+      const batch = unembedded.slice(from, from + embedder.batch)
+      embedded.push(...(await embedBatch(platform, embedder, batch, AbortSignal.timeout(BATCH_TIMEOUT_MS))).objects)
     }
   } catch (err) {
     if (!(err instanceof CallFailed) && (err as Error).name !== 'TimeoutError') throw err
-    log.warn({ err, embedder: embedder.name }, 'facts could not be embedded; comparing them by their words')
+    log.warn({ err, embedder: embedder.name }, 'could not embed facts; comparing them by their words only')
   }
-  return new Map([...made, ...(await readObjectVectors(db, embedder.name, ids))])
+  return new Map([...embedded, ...(await readObjectVectors(db, embedder.name, ids))])
 }

@@ -1,6 +1,6 @@
-// From turns to facts. Each turn is read once: a watermark moves on with the facts that were written, in one
-// transaction, so that nothing is learned twice or lost, whoever reads, and however often. What agents and tools only
-// repeat of what is known, or was once, is nothing new.
+// Extracts facts from turns, each turn exactly once: the watermark advances in the transaction that writes the facts,
+// so concurrent or repeated runs neither lose facts nor write them twice. Facts that agents and tools merely repeat are
+// dropped.
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
@@ -39,23 +39,23 @@ import {
   type WrittenFacts,
 } from './write.ts'
 
-/** Turns that one reading on demand takes on. */
-const TURNS = 50
-/** Facts, newest first, that what agents say is compared with. */
-const KNOWN = 1000
+/** Number of turns per extraction on demand. */
+const BATCH_TURNS = 50
+/** Maximum number of existing facts, newest first, that facts stated by agents and tools are compared with. */
+const COMPARED_FACTS = 1000
 
-/** What an extractor brings. A confidence that is none counts as half. */
-const found = z.object({ ...statementShape, confidence: z.number().min(0).max(1).catch(0.5) })
+/** A fact that an extractor returned. An invalid confidence becomes 0.5. */
+const extractedFact = z.object({ ...statementShape, confidence: z.number().min(0).max(1).catch(0.5) })
 
-/** What the extractor finds in those turns. @throws ProviderFailed */
-async function find(
+/** Returns the facts that the extractor finds in the turns. @throws ProviderFailed */
+async function extract(
   { factServices: { extractor }, log }: FactDeps,
-  told: readonly UnreadTurn[],
+  unread: readonly UnreadTurn[],
   people: readonly Person[],
   signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
-  if (told.length === 0) return []
-  const turns = told.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
+  if (unread.length === 0) return []
+  const turns = unread.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
     id,
     actor,
     displayName: displayName ?? actor,
@@ -70,10 +70,10 @@ async function find(
   return facts
 }
 
-/** What was found in a turn, with the actor whose turn it was. */
+/** A candidate with the actor of its source turn. */
 type SpokenFact = FactCandidate & { speaker: string }
 
-/** What an extractor says, checked and, where that is asked for, redacted; null where nothing is left of it. */
+/** Validates an extracted fact and, if configured, redacts it; null if it is invalid. */
 function toCandidate(
   { redactFacts, detectors }: FactDeps,
   conversationId: string,
@@ -81,9 +81,9 @@ function toCandidate(
   people: readonly Person[],
   fact: ExtractedFact,
 ): SpokenFact | null {
-  const { data: parsed } = found.safeParse(fact)
+  const { data: parsed } = extractedFact.safeParse(fact)
   if (!parsed) return null
-  // As it would be kept: before, characters that show nothing may hide what is to be found.
+  // Redacts the normalised texts: in the original ones, invisible characters could hide a match.
   const data = redactFacts ? redactStatement(parsed, detectors) : parsed
   const saidBy = lessTrusted(turn.kind, kindOfRole(turn.role))!
   return {
@@ -91,20 +91,20 @@ function toCandidate(
     saidBy,
     observedAt: turn.createdAt,
     speaker: turn.actor,
-    // What people tell of strangers is of their own world.
+    // What a person says about somebody outside the conversation is stored with the speaker's facts.
     userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     origin: { conversationId, turn },
   }
 }
 
-/** Whether all whom a turn is for were told the fact: it was for everyone, or for them and perhaps more. */
-const wasToldTo = (audience: readonly string[] | null, fact: { audience: readonly string[] | null }): boolean =>
+/** Whether the fact is visible to everyone in the turn's audience. */
+const isVisibleTo = (audience: readonly string[] | null, fact: { audience: readonly string[] | null }): boolean =>
   fact.audience === null || (audience !== null && audience.every((actor) => fact.audience!.includes(actor)))
 
 /**
- * The candidates without what agents and tools only repeat, in other words or to fewer people, of what is known, or
- * repeat at all of what was: else the memory would learn from itself, and what was superseded would come back. An agent
- * that says of itself what is known of somebody in the conversation says that person's words again.
+ * Drops candidates from agents and tools that repeat an active fact in other words or for a smaller audience, or any
+ * superseded fact: otherwise the memory would learn from itself and revive superseded facts. An agent that says about
+ * itself what is known about a participant counts as repeating that participant.
  */
 async function withoutEchoes(
   { db }: FactDeps,
@@ -115,13 +115,13 @@ async function withoutEchoes(
 ): Promise<FactCandidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
   const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
-  const [known, names] = await Promise.all([
-    readKnownFacts(db, tenant, users, conversationId, KNOWN),
+  const [existing, names] = await Promise.all([
+    readKnownFacts(db, tenant, users, conversationId, COMPARED_FACTS),
     readNames(db, tenant, users),
   ])
   const compare = (fact: Statement & { userId: string | null }) =>
     toComparedFact({ ...fact, subject: subjectFor(fact, names), vector: null })
-  const compared = known.map((fact) => ({ fact, own: compare(fact) }))
+  const compared = existing.map((fact) => ({ fact, own: compare(fact) }))
   return candidates.filter((candidate) => {
     if (candidate.saidBy === 'HUMAN') return true
     const { userId, speaker } = candidate
@@ -130,12 +130,12 @@ async function withoutEchoes(
     const visibility = visibilityOf(audience)
     const echoed = compared.filter(
       ({ fact, own: other }) =>
-        wasToldTo(audience, fact)
+        isVisibleTo(audience, fact)
         && (userId === speaker
           ? isSame({ ...own, subject: other.subject }, other)
           : fact.userId === userId && isSame(own, other)),
     )
-    // To the letter what holds: that is counted as a repeat, where it is written.
+    // Keep exact duplicates of active facts: writeFacts counts and skips them.
     const hash = contentHash(candidate)
     return (
       echoed.length === 0
@@ -147,10 +147,10 @@ async function withoutEchoes(
 }
 
 /**
- * Reads the entries in (from, to] for facts, and writes them; null where somebody else has read them meanwhile.
+ * Extracts facts from the entries in (from, to] and writes them; null if another process extracted them meanwhile.
  * @throws ProviderFailed
  */
-async function learn(
+async function extractRange(
   deps: FactDeps,
   tenant: string,
   conversationId: string,
@@ -162,10 +162,10 @@ async function learn(
     readUnreadTurns(deps.db, conversationId, from, to),
     readParticipants(deps.pool, tenant, [conversationId]),
   ])
-  // Instructions tell nothing of anybody.
-  const told = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
-  const byId = new Map(told.map((turn) => [turn.id, turn]))
-  const facts = await find(deps, told, people, signal)
+  // System turns are instructions and contain no facts about users.
+  const readable = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
+  const byId = new Map(readable.map((turn) => [turn.id, turn]))
+  const facts = await extract(deps, readable, people, signal)
   const candidates = await withoutEchoes(
     deps,
     tenant,
@@ -180,15 +180,15 @@ async function learn(
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId])
     if (heads.size === 0 || !(await advanceExtraction(tx, conversationId, from, to))) return null
-    const written = await writeFacts(tx, tenant, heads, await stillSaid(tx, weighed))
+    const written = await writeFacts(tx, tenant, heads, await withCurrentSources(tx, weighed))
     await noteFacts(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return written
   })
 }
 
-/** Less those whose turn was edited while the extractor worked: the newer version is read in its turn. */
-async function stillSaid<C extends FactCandidate>(tx: Tx, candidates: readonly C[]): Promise<C[]> {
+/** Drops candidates whose turn was edited during the extraction: the newer version is extracted later. */
+async function withCurrentSources<C extends FactCandidate>(tx: Tx, candidates: readonly C[]): Promise<C[]> {
   const ids = [...new Set(candidates.map(({ origin }) => origin!.turn!.id))]
   const turns = await tx.turn.findMany({
     where: { id: { in: ids }, status: 'COMMITTED', supersededBy: null },
@@ -202,10 +202,10 @@ const extractFactsInput = z.object({ conversationId: id('conversation'), through
 export type ExtractFactsInput = z.input<typeof extractFactsInput>
 
 /**
- * Reads all turns up to and with `through` (the newest) that were not read before, and writes the facts they tell. What
- * comes of turns that the viewer does not see is not told.
+ * Extracts and writes the facts of all unread turns up to and including `through` (default: the newest). The result
+ * omits facts from turns that the viewer does not see.
  * @throws InvalidInput @throws NotFound
- * @throws ProviderFailed; what was read before stays read
+ * @throws ProviderFailed; turns extracted before the failure stay extracted
  */
 export async function extractFacts(deps: FactDeps, viewer: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
   const { conversationId, through } = parse(extractFactsInput, input)
@@ -215,7 +215,7 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
-    // One that is still being written is read once it is complete.
+    // A streaming turn is read at its completion, whose seq may be higher.
     end = (await findCompletion(deps.db, conversationId, through, turn.seq)) ?? turn.seq
   }
   const ids: string[] = []
@@ -223,8 +223,8 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
   for (;;) {
     const now = await readExtractionProgress(deps.db, conversationId)
     if (!now || now.through >= end) break
-    const next = await findNthTurn(deps.db, conversationId, now.through, TURNS)
-    const written = await learn(deps, viewer.tenant, conversationId, now.through, Math.min(next ?? end, end))
+    const next = await findNthTurn(deps.db, conversationId, now.through, BATCH_TURNS)
+    const written = await extractRange(deps, viewer.tenant, conversationId, now.through, Math.min(next ?? end, end))
     ids.push(...(written?.facts ?? []).map((fact) => fact.id))
     repeated.push(...(written?.repeated ?? []))
   }
@@ -243,8 +243,8 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
 }
 
 /**
- * One automatic reading: of the oldest `n` turns that were not read, where there are so many. False where there are
- * not, or somebody else read them meanwhile.
+ * Runs one automatic extraction of the oldest `n` unread turns. False if there are fewer, or another process extracted
+ * them meanwhile.
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function extractNext(
@@ -256,5 +256,5 @@ export async function extractNext(
   const progress = await readExtractionProgress(deps.db, conversationId)
   const to = progress && (await findNthTurn(deps.db, conversationId, progress.through, n))
   if (!progress || to === null) return false
-  return (await learn(deps, progress.tenant, conversationId, progress.through, to, signal)) !== null
+  return (await extractRange(deps, progress.tenant, conversationId, progress.through, to, signal)) !== null
 }

@@ -1,5 +1,5 @@
-// Facts and reading them. A fact is active until another one supersedes it; superseded facts are kept with the reason. The
-// viewers who see a fact's source turn see the fact, and no others do.
+// Reads facts. A fact is active until it is superseded; superseded facts are kept with the reason. A viewer sees a fact
+// from a turn if and only if the viewer sees that turn.
 
 import { z } from 'zod'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
@@ -17,7 +17,7 @@ export type Fact = Omit<FactRow, 'rootSeq' | 'seq' | 'audience' | 'visibility'>
 
 const toFact = ({ rootSeq, seq, audience, visibility, ...fact }: FactRow): Fact => fact
 
-/** Those of the facts that the viewer sees, superseded or not, keyed by id. */
+/** Returns the facts that the viewer sees, active or superseded, by id. */
 export async function getFacts(
   { db }: Pick<Platform, 'db'>,
   viewer: Viewer,
@@ -32,8 +32,8 @@ export async function getFacts(
 }
 
 /**
- * Of the facts with those ids, the ones that the viewer sees and that are still known from that conversation, in the
- * order of the ids. A fact that was repeated in another conversation is known from there.
+ * Returns the facts with those ids that the viewer sees and whose current source is that conversation, in the order of
+ * the ids. Repeating a fact in another conversation moves its source there.
  */
 export async function getFactsKnownFrom(
   deps: Pick<Platform, 'db'>,
@@ -45,14 +45,14 @@ export async function getFactsKnownFrom(
   return ids.flatMap((each) => facts.get(each) ?? []).filter((fact) => fact.conversationId === conversationId)
 }
 
-/** Spelt as facts are stored. */
-const said = (part: 'subject' | 'predicate') => text(LONGEST[part]).transform(normaliseText).nullish()
+/** Normalised like the stored texts. */
+const filterText = (part: 'subject' | 'predicate') => text(LONGEST[part]).transform(normaliseText).nullish()
 
 const factFilter = z.object({
   userId: name.nullish(),
   conversationId: id('conversation').nullish(),
-  subject: said('subject'),
-  predicate: said('predicate'),
+  subject: filterText('subject'),
+  predicate: filterText('predicate'),
   includeSuperseded: z.boolean().nullish(),
 })
 export type FactFilter = z.input<typeof factFilter>
@@ -64,12 +64,12 @@ const CURSOR = cursorFormat<FactPlace>(
   (createdAt, fact) => ({ createdAt: new Date(Number(createdAt)), id: fact }),
 )
 
-/** A fact's place in a list, as an opaque cursor. */
+/** A fact's position in a list, as an opaque cursor. */
 export const factCursor = (fact: Fact): string => CURSOR.encode(fact)
 
 /**
- * The viewer's facts that match, newest first by when they were written down. No page repeats or misses one, whatever
- * is written meanwhile.
+ * Returns the matching facts that the viewer sees, most recently created first. Concurrent writes never make pages
+ * repeat or skip a fact.
  * @throws InvalidInput
  */
 export async function getFactPage(
@@ -96,8 +96,8 @@ export type FactsOfConversationArgs = {
 }
 
 /**
- * A page of the facts of each conversation, as `getFactPage`: one statement for the whole list. A conversation that has none, or that
- * the viewer's tenant has not, gets an empty page.
+ * Returns a page of facts for each conversation, in the order of `getFactPage`, with one statement for all. A
+ * conversation without facts or of another tenant gets an empty page.
  * @throws InvalidInput
  */
 export async function getFactPages(
@@ -112,7 +112,7 @@ export async function getFactPages(
     after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
     limit: page.size + 1,
   })
-  const found = new Map<string, Fact[]>(conversationIds.map((conversationId) => [conversationId, []]))
-  for (const row of rows) found.get(row.conversationId!)!.push(toFact(row))
-  return new Map([...found].map(([conversationId, facts]) => [conversationId, slice(facts, page)]))
+  const factsOf = new Map<string, Fact[]>(conversationIds.map((conversationId) => [conversationId, []]))
+  for (const row of rows) factsOf.get(row.conversationId!)!.push(toFact(row))
+  return new Map([...factsOf].map(([conversationId, facts]) => [conversationId, slice(facts, page)]))
 }

@@ -1,22 +1,22 @@
-// What a predicate is about: which of them mean the same, which deny another, and of which a subject has one at a time.
-// One table for reconciling and for profiles. A predicate that is not in it is a class of its own, of which a subject
-// may have many: nothing is taken for a contradiction that this table does not say.
+// Classifies predicates: synonyms, denials, how many objects a subject has at a time, and the profile section. A
+// predicate that is not in the table is a class of its own with many objects, so only predicates in the table can
+// contradict each other.
 
 import { stem, words } from '../../text/words.ts'
 
 /**
- * Where in a user's profile it stands. ABOUT: who they are; ENVIRONMENT: where they live and what they have or use;
- * CONSTRAINTS: what must be respected.
+ * Section of a user's profile. ABOUT: identity and relationships; ENVIRONMENT: home, possessions and tools;
+ * CONSTRAINTS: requirements such as allergies, diets and deadlines.
  */
 export type Section = 'ABOUT' | 'PREFERENCES' | 'WORK' | 'ENVIRONMENT' | 'CONSTRAINTS' | 'OTHER'
 
-/** How many objects a subject has at a time. ONE_OF_A_KIND: one among those that are alternatives to each other. */
+/** How many objects a subject has at a time. ONE_OF_A_KIND: one of each group of alternatives. */
 type Many = 'MANY' | 'ONE' | 'ONE_OF_A_KIND'
 
 export type PredicateClass = {
-  /** Equal for predicates that mean the same, but for the denial. */
+  /** Equal for synonyms, and for a predicate and its denial. */
   name: string
-  /** "does not like", "dislikes" and "no longer likes" deny "likes". A denied predicate is never of the kind ONE. */
+  /** "does not like", "dislikes" and "no longer likes" deny "likes". A denied predicate always has MANY objects. */
   isDenied: boolean
   many: Many
   section: Section
@@ -24,7 +24,7 @@ export type PredicateClass = {
 
 type Row = [name: string, many: Many, section: Section, synonyms: string]
 
-/** Names, and what else is said for them, by commas. Compared by stems, without the words of LEFT_OUT. */
+/** Each class with its synonyms, comma-separated. Compared by stems, without the words of IGNORED. */
 const TABLE: Row[] = [
   ['is named', 'ONE', 'ABOUT', 'name, named, has name, called, full name, name of'],
   ['goes by', 'MANY', 'ABOUT', 'nickname, nicknamed, likes to be called, prefers to be called, known as'],
@@ -105,7 +105,7 @@ const TABLE: Row[] = [
   ['follows the diet', 'MANY', 'CONSTRAINTS', 'diet, dietary restriction'],
 ]
 
-/** Predicates that deny by themselves, and what they deny. */
+/** Predicates that deny a class without a negation, comma-separated. */
 const DENIALS: [denied: string, synonyms: string][] = [
   ['likes', 'dislikes, hates, detests, loathes, averse to'],
   ['works at', 'left, quit, left the job at, quit the job at, resigned from, fired from'],
@@ -117,20 +117,20 @@ const DENIALS: [denied: string, synonyms: string][] = [
 ]
 
 const NEGATION = /\b(?:not|never|no longer|no more|cannot|stopped|formerly|used to)\b|n['’]t\b/gi
-/** Words that do not change what a predicate is about. */
-const LEFT_OUT = new Set(
+/** Words that do not change the meaning of a predicate. */
+const IGNORED = new Set(
   `a an the is are was be been am do does did has have had currently now still also really usually always often just
   very much any anymore can ca will wo`.split(/\s+/),
 )
 
-/** In the past tense, which stems do not tell: it says nothing of today. "has lived in" does. */
+/** Matches the past tense, which stemming hides: "lived in" does not describe the present, "has lived in" does. */
 const PAST =
   /^(?:previously |once )?(?:lived|resided|worked|studied|attended|drove|owned|used|spoke|dated|liked)\b(?! to\b)/i
 
-/** What a predicate is compared by. Of words that are all left out, all. */
+/** The stems that identify a predicate. If all its words are ignored ones, uses them all. */
 function keyOf(predicate: string): string {
   const all = words(predicate)
-  const kept = all.filter((word) => !LEFT_OUT.has(word))
+  const kept = all.filter((word) => !IGNORED.has(word))
   return (kept.length > 0 ? kept : all).map(stem).join(' ')
 }
 
@@ -144,10 +144,10 @@ for (const [denied, synonyms] of DENIALS) {
   for (const synonym of synonyms.split(',')) denials.set(keyOf(synonym), row)
 }
 
-/** Of "favourite colour is" the colour: a subject has one favourite of each. */
+/** Captures "colour is" in "favourite colour is": a subject has one favourite of each kind. */
 const FAVOURITE = /^(?:has (?:a |the )?)?(?:favou?rite|preferred)\s+(\S.*)$/i
 
-/** The class of a predicate in any wording. */
+/** Returns the class of a predicate in any wording. */
 export function classify(predicate: string): PredicateClass {
   const favourite = FAVOURITE.exec(predicate.trim())
   if (favourite) {
@@ -161,7 +161,7 @@ export function classify(predicate: string): PredicateClass {
   const key = keyOf(predicate)
   const denied = denials.get(key) ?? (negations > 0 ? denials.get(keyOf(bare)) : undefined)
   const row = denied ?? byKey.get(keyOf(bare))
-  // "stopped using" denies by its one negation, which the table of denials has counted already.
+  // DENIALS already accounts for the negation in "stopped using".
   const isDenied = denials.has(key) || (negations + (denied ? 1 : 0)) % 2 === 1
   const [name, many, section]: Row = row ?? [keyOf(bare), 'MANY', 'OTHER', '']
   return { name, isDenied, many: isDenied ? 'MANY' : many, section }

@@ -1,20 +1,20 @@
-// Notes which facts were found again for the first time. Off the way of whoever finds them: gathered in memory, and
-// written a moment later. What a crash loses of it is noted when the fact is found the next time.
+// Marks facts as recalled the first time a recall or a context returns them. Ids are collected in memory and written
+// shortly after, off the request path. A mark lost in a crash is written at the fact's next recall.
 
 import { markRecalled } from '../../store/sql/fact/mark-recalled.ts'
 import type { Platform } from '../platform.ts'
 
 export type RecalledFacts = {
-  /** These were found, or handed to a model. */
+  /** Call with the facts that a recall or a context returned. */
   note(ids: Iterable<string>): void
-  /** Writes what is gathered. */
+  /** Writes the collected ids. */
   stop(): Promise<void>
 }
 
-/** How long what is found waits for more, in ms. */
+/** Milliseconds for which ids are collected before a write. */
 const GATHER_MS = 500
-/** Facts that are held while they cannot be written; those beyond wait for the next time. */
-const HELD = 10_000
+/** Maximum number of ids waiting to be written; more are dropped, and marked at their next recall. */
+const MAX_WAITING = 10_000
 
 export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): RecalledFacts {
   const noted = new Set<string>()
@@ -26,13 +26,13 @@ export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): 
     noted.clear()
     if (ids.length === 0) return
     await markRecalled(db, ids).catch((err: unknown) =>
-      log.error({ err, facts: ids.length }, 'could not note that facts were recalled'),
+      log.error({ err, facts: ids.length }, 'could not mark facts as recalled'),
     )
   }
 
   return {
     note(ids) {
-      for (const id of ids) if (noted.size < HELD) noted.add(id)
+      for (const id of ids) if (noted.size < MAX_WAITING) noted.add(id)
       if (noted.size === 0 || timer) return
       timer = setTimeout(() => {
         timer = null

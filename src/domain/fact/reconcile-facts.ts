@@ -1,6 +1,6 @@
-// Reconciling: what says the same becomes one fact, and of two that cannot both hold one stays. The rules are in
-// reconcile.ts; here are the facts it is asked about, the model that judges what rules leave open, and the one
-// transaction that writes the outcome, if the facts are then as they were read.
+// Reconciles stored facts: merges duplicates and supersedes contradicted facts. reconcile.ts decides; this file reads
+// the facts, asks a model about the pairs that rules leave open, and writes the outcome in one transaction, for those
+// facts that have not changed since they were read.
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
@@ -24,28 +24,28 @@ import { TRUST } from './trust.ts'
 import { subjectFor } from './user.ts'
 import { factTerms, lockConversations, noteFacts } from './write.ts'
 
-/** Facts of one set that are looked at, unless another number is asked for, and at most. */
-const FACTS = 50
-const MOST = 500
-/** Attempts where facts change while they are compared; the last one settles what did not. */
+/** Default and maximum number of facts compared per visibility set. */
+const DEFAULT_FACTS = 50
+const MAX_FACTS = 500
+/** Maximum attempts if facts change while they are compared; the last one writes the part that did not change. */
 const ATTEMPTS = 5
 
-/** What reconciling came to. */
+/** Counts of the facts that a reconciliation kept and changed. */
 export type Reconciliation = {
-  /** Facts that stay as they are. */
+  /** Facts left unchanged. */
   kept: number
-  /** Facts that now stand for several that said the same. */
+  /** New facts that replace duplicates. */
   merged: number
-  /** Facts that gave way to others they cannot hold beside. */
+  /** Facts superseded because they contradict another fact. */
   contradicted: number
 }
 
-/** Facts that are compared with one another, and what becomes of them. */
+/** The facts of one set and the plan for them. */
 type ReconciliationOutcome = { facts: FactRow[]; plan: ReconciliationPlan }
 
 const setOf = ({ userId, conversationId, visibility }: FactRow) => `${userId ?? conversationId} ${visibility}`
 
-const judged = ({ id: fact, subject, predicate, object, observedAt }: ActiveFact): JudgedFact => ({
+const toJudgedFact = ({ id: fact, subject, predicate, object, observedAt }: ActiveFact): JudgedFact => ({
   id: fact,
   subject,
   predicate,
@@ -53,17 +53,17 @@ const judged = ({ id: fact, subject, predicate, object, observedAt }: ActiveFact
   observedAt: observedAt.toISOString(),
 })
 
-/** What the model says of pairs that rules leave open, where there is one. @throws ProviderFailed */
+/** Returns the model's verdicts on the pairs that rules leave open; none without a model. @throws ProviderFailed */
 async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
   const { judge: model } = deps.factServices
   const pairs = model ? openPairs(facts, MOST_PAIRS) : []
   if (!model || pairs.length === 0) return []
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
-  const asked = pairs.map(({ a, b }) => ({ a: judged(byId.get(a)!), b: judged(byId.get(b)!) }))
-  return askProvider(deps.log, 'judge facts', model.name, () => model.judge(asked, signal))
+  const judgedPairs = pairs.map(({ a, b }) => ({ a: toJudgedFact(byId.get(a)!), b: toJudgedFact(byId.get(b)!) }))
+  return askProvider(deps.log, 'judge facts', model.name, () => model.judge(judgedPairs, signal))
 }
 
-/** What is to become of the facts in scope, set by set. @throws ProviderFailed */
+/** Plans the reconciliation of the facts in scope, set by set. @throws ProviderFailed */
 async function decide(
   deps: FactDeps,
   scope: FactScope,
@@ -94,11 +94,11 @@ async function decide(
   return outcomes
 }
 
-/** Writes what becomes of one set; the changed facts. Those it supersedes are locked, and active. */
+/** Writes the plan of one set and returns the changed facts. The facts it supersedes must be locked and active. */
 async function write(tx: Tx, tenant: string, { facts, plan }: ReconciliationOutcome): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
-  // In the words, and in the place, of the one it has them from: so it is seen by those alone who saw these.
+  // A merged fact keeps the source turn of the fact whose words it has, and so its visibility.
   const merged = plan.merged.map(({ into }) => {
     const fact = {
       ...byId.get(into.from)!,
@@ -132,20 +132,20 @@ async function write(tx: Tx, tenant: string, { facts, plan }: ReconciliationOutc
   return [...merged.map(({ fact }) => fact), ...superseded.map((each) => byId.get(each.id)!)]
 }
 
-/** Of the plan, what rests on facts that are as they were read; the rest is for the next time. */
-function resting({ facts, plan }: ReconciliationOutcome, locked: ReadonlySet<string>): ReconciliationOutcome {
+/** The part of the plan whose facts are all locked, hence unchanged; the next run plans the rest again. */
+function restrictToLocked({ facts, plan }: ReconciliationOutcome, locked: ReadonlySet<string>): ReconciliationOutcome {
   const merged = plan.merged.filter(({ originals }) => originals.every((original) => locked.has(original)))
-  const keys = new Set(merged.map(({ into }) => into.key))
+  const mergedKeys = new Set(merged.map(({ into }) => into.key))
   const contradicted = plan.contradicted.filter(
-    ({ loser, winner }) => locked.has(loser) && (keys.has(winner) || locked.has(winner)),
+    ({ loser, winner }) => locked.has(loser) && (mergedKeys.has(winner) || locked.has(winner)),
   )
   return { facts, plan: { ...plan, merged, contradicted } }
 }
 
-const changes = ({ plan }: ReconciliationOutcome) => plan.merged.length + plan.contradicted.length > 0
+const hasChanges = ({ plan }: ReconciliationOutcome) => plan.merged.length + plan.contradicted.length > 0
 
-/** What the plan rests on: what it changes, and what wins by it. */
-const touched = ({ plan }: ReconciliationOutcome): string[] => {
+/** Ids of the facts that the plan depends on: those it changes and the winners. */
+const dependenciesOf = ({ plan }: ReconciliationOutcome): string[] => {
   const keys = new Set(plan.merged.map(({ into }) => into.key))
   return [
     ...plan.merged.flatMap(({ originals }) => originals),
@@ -154,11 +154,11 @@ const touched = ({ plan }: ReconciliationOutcome): string[] => {
 }
 
 /**
- * Reconciles in one transaction, together with what `take` does there; null where that says no: then nothing is
- * written.
+ * Reconciles the scope and runs `take` in the same transaction. If `take` returns false, writes nothing and returns
+ * null.
  * @throws ProviderFailed
  */
-async function settle(
+async function reconcileScope(
   deps: FactDeps,
   scope: FactScope,
   n: number,
@@ -167,15 +167,15 @@ async function settle(
 ): Promise<Reconciliation | null> {
   for (let attempt = 1; ; attempt++) {
     const outcomes = await decide(deps, scope, n, signal)
-    const busy = outcomes.filter(changes)
-    const done = await withTransaction(deps.db, async (tx, afterCommit) => {
+    const busy = outcomes.filter(hasChanges)
+    const result = await withTransaction(deps.db, async (tx, afterCommit) => {
       const facts = busy.flatMap((outcome) => outcome.facts)
       await lockConversations(
         tx,
         scope.tenant,
         facts.flatMap(({ conversationId }) => conversationId ?? []),
       )
-      const wanted = new Set(busy.flatMap(touched))
+      const wanted = new Set(busy.flatMap(dependenciesOf))
       const locked = new Set(
         await lockFacts(
           tx,
@@ -184,18 +184,18 @@ async function settle(
       )
       if (locked.size < wanted.size && attempt < ATTEMPTS) return 'changed'
       if (!(await take(tx))) return 'taken'
-      const settled = outcomes.map((outcome) => resting(outcome, locked))
+      const writable = outcomes.map((outcome) => restrictToLocked(outcome, locked))
       const written: FactRow[] = []
-      for (const outcome of settled) written.push(...(await write(tx, scope.tenant, outcome)))
+      for (const outcome of writable) written.push(...(await write(tx, scope.tenant, outcome)))
       await noteFacts(deps, tx, afterCommit, scope.tenant, written)
-      return summed(settled)
+      return countOutcomes(writable)
     })
-    if (done === 'taken') return null
-    if (done !== 'changed') return done
+    if (result === 'taken') return null
+    if (result !== 'changed') return result
   }
 }
 
-const summed = (outcomes: readonly ReconciliationOutcome[]): Reconciliation => {
+const countOutcomes = (outcomes: readonly ReconciliationOutcome[]): Reconciliation => {
   const sum = (count: (plan: ReconciliationPlan) => number) =>
     outcomes.reduce((total, { plan }) => total + count(plan), 0)
   return {
@@ -206,17 +206,17 @@ const summed = (outcomes: readonly ReconciliationOutcome[]): Reconciliation => {
 }
 
 const reconcileFactsInput = z
-  .object({ userId: name.nullish(), conversationId: id('conversation').nullish(), n: between(1, MOST).nullish() })
+  .object({ userId: name.nullish(), conversationId: id('conversation').nullish(), n: between(1, MAX_FACTS).nullish() })
   .refine(({ userId, conversationId }) => userId != null || conversationId != null, {
     path: ['userId'],
-    message: "give userId, conversationId or both: whose facts, or which conversation's",
+    message: 'give userId, conversationId or both',
   })
 export type ReconcileFactsInput = z.input<typeof reconcileFactsInput>
 
 /**
- * Reconciles the `n` (50) newest active facts of a user, of a conversation, or of a user in a conversation, as far as the viewer sees
- * them. Only facts that the same people see are compared, and `n` counts in each such set.
- * @throws InvalidInput @throws NotFound for a conversation the viewer's tenant has not @throws ProviderFailed
+ * Reconciles the newest active facts of a user, of a conversation, or of a user in a conversation, that the viewer
+ * sees. Only facts with equal visibility are compared: `n` (50) of each such set.
+ * @throws InvalidInput @throws NotFound for a conversation of another tenant @throws ProviderFailed
  */
 export async function reconcileFacts(
   deps: FactDeps,
@@ -228,12 +228,12 @@ export async function reconcileFacts(
     throw new NotFound('conversation', conversationId)
   }
   const scope = { ...viewer, userId: userId ?? null, conversationId: conversationId ?? null }
-  return (await settle(deps, scope, n ?? FACTS, async () => true))!
+  return (await reconcileScope(deps, scope, n ?? DEFAULT_FACTS, async () => true))!
 }
 
 /**
- * One automatic reconciling of a user's facts, whoever sees them, where the user has said `every` turns more than the
- * ones before account for. False where not, or somebody else did it.
+ * Runs one automatic reconciliation of all facts of a user if `every` turns by the user are not yet accounted for.
+ * False if there are fewer, or another process ran it.
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function reconcileDue(
@@ -247,5 +247,5 @@ export async function reconcileDue(
   if (!progress || runsDue(progress.turns, progress.reconciledTurns, every) === 0) return false
   const scope = { tenant, userId, conversationId: null, actor: null }
   const take = (tx: Tx) => takeReconciliation(tx, tenant, userId, progress.reconciledTurns, every)
-  return (await settle(deps, scope, FACTS, take, signal)) !== null
+  return (await reconcileScope(deps, scope, DEFAULT_FACTS, take, signal)) !== null
 }

@@ -1,5 +1,5 @@
-// Recording facts that somebody supplies, without any model; and taking facts back. A fact is believed no more than who
-// says it and who records it, and nothing is deleted: what is taken back stays, with the reason.
+// Records facts supplied by the viewer, without a model, and retracts facts. A fact is trusted no more than its source
+// turn's author and its recorder. Nothing is deleted: a retracted fact is kept with the reason.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
@@ -19,8 +19,8 @@ import { kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
 import { lockConversations, noteFacts, weighFacts, writeFacts, type FactCandidate, type FactOrigin } from './write.ts'
 
-/** Facts of one call. */
-const FACTS = 1000
+/** Maximum number of facts per call. */
+const MAX_FACTS = 1000
 
 const factInput = z.object({
   ...statementShape,
@@ -31,22 +31,22 @@ const factInput = z.object({
 const recordFactsInput = z.object({
   conversationId: id('conversation').nullish(),
   userId: name.nullish(),
-  facts: z.array(factInput).min(1, 'must have at least one').max(FACTS, `must be at most ${FACTS}`),
+  facts: z.array(factInput).min(1, 'must have at least one').max(MAX_FACTS, `must have at most ${MAX_FACTS}`),
 })
 export type RecordFactsInput = z.input<typeof recordFactsInput>
 
-/** What became of facts that were brought. */
+/** Result of recording or extracting facts. */
 export type FactExtraction = {
-  /** Those that were new. */
+  /** The new facts. */
   facts: Fact[]
-  /** How many were known to the letter. Of what was read in turns that the viewer does not see, none is counted. */
+  /** Exact duplicates of existing facts, without those from turns that the viewer does not see. */
   exactDuplicatesSkipped: number
 }
 
-/** A turn that a fact names: where that puts the fact, when it was said, and whose word it is. */
+/** A source turn: the origin, time and trust that its facts inherit. */
 type Source = FactOrigin & { at: Date; saidBy: ParticipantKind | null }
 
-/** The turns the facts name, by id. @throws NotFound @throws InvalidInput for one of another conversation */
+/** Returns the source turns by id. @throws NotFound @throws InvalidInput for a turn of another conversation */
 async function findSources(
   { pool }: FactDeps,
   viewer: Viewer,
@@ -59,12 +59,12 @@ async function findSources(
   const actors = [...new Set([...turns.values()].map(({ actor }) => actor))]
   const people = await readParticipants(pool, viewer.tenant, conversationIds, actors)
   const kinds = new Map(people.map(({ conversationId, actor, kind }) => [`${conversationId} ${actor}`, kind]))
-  for (const [place, { sourceTurnId }] of facts.entries()) {
+  for (const [i, { sourceTurnId }] of facts.entries()) {
     if (sourceTurnId == null) continue
     const turn = turns.get(sourceTurnId)
     if (!turn) throw new NotFound('turn', sourceTurnId)
     if (conversationId !== null && turn.conversationId !== conversationId) {
-      throw InvalidInput.at(`facts.${place}.sourceTurnId`, 'is not in that conversation')
+      throw InvalidInput.at(`facts.${i}.sourceTurnId`, 'is not in that conversation')
     }
   }
   return new Map(
@@ -80,27 +80,27 @@ async function findSources(
   )
 }
 
-/** As what the viewer is in conversations of the tenant: an agent or a tool, in whichever; null where in none. */
-async function knownAs({ db }: FactDeps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
-  const found = await db.participant.findFirst({
+/** Returns AGENT or TOOL if the viewer participates as one in any conversation of the tenant; null otherwise. */
+async function nonHumanKindOf({ db }: FactDeps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
+  const participant = await db.participant.findFirst({
     where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } },
     select: { kind: true },
   })
-  return found?.kind ?? null
+  return participant?.kind ?? null
 }
 
 /**
- * Writes the facts down, all or none; those that are known to the letter are counted instead. A fact is seen by those
- * who see its source turn. It is believed as far as who said it, and as who records it; whoever is not in its conversation is
- * believed as in their other conversations, and taken for a person's application where they are in none.
+ * Writes all of the facts or none; exact duplicates are counted, not written. A fact's trust is the lower of its source
+ * turn's and the recorder's. A recorder outside the conversation counts as an agent or a tool if it is one in any other
+ * conversation, and as a person otherwise.
  * @throws InvalidInput @throws NotFound for the conversation or a source turn
  */
 export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
   const { redactFacts, detectors } = deps
-  const asked = parse(recordFactsInput, input)
+  const parsed = parse(recordFactsInput, input)
   const given = {
-    ...asked,
-    facts: redactFacts ? asked.facts.map((fact) => redactStatement(fact, detectors)) : asked.facts,
+    ...parsed,
+    facts: redactFacts ? parsed.facts.map((fact) => redactStatement(fact, detectors)) : parsed.facts,
   }
   const conversationId = given.conversationId ?? null
   const sources = await findSources(deps, viewer, conversationId, given.facts)
@@ -108,50 +108,50 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
     ...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(conversationId ?? [])),
   ]
   const people = await readParticipants(deps.pool, viewer.tenant, conversationIds)
-  const elsewhere = await knownAs(deps, viewer)
+  const kindElsewhere = await nonHumanKindOf(deps, viewer)
   const now = new Date()
 
   const candidates = given.facts.map((fact): FactCandidate => {
     const source = fact.sourceTurnId == null ? null : sources.get(fact.sourceTurnId)!
     const origin = source ?? (conversationId === null ? null : { conversationId, turn: null })
-    const known = people.filter(({ conversationId }) => conversationId === origin?.conversationId)
-    const recorder = known.find(({ actor }) => actor === viewer.actor)?.kind ?? elsewhere
+    const participants = people.filter(({ conversationId }) => conversationId === origin?.conversationId)
+    const recorder = participants.find(({ actor }) => actor === viewer.actor)?.kind ?? kindElsewhere
     return {
       subject: fact.subject,
       predicate: fact.predicate,
       object: fact.object,
       confidence: fact.confidence ?? 1,
-      userId: given.userId ?? userOf(fact.subject, known),
+      userId: given.userId ?? userOf(fact.subject, participants),
       origin,
       saidBy: lessTrusted(source?.saidBy ?? null, recorder) ?? 'HUMAN',
       observedAt: fact.observedAt ?? source?.at ?? now,
     }
   })
-  return keep(deps, viewer, conversationIds, candidates)
+  return writeCandidates(deps, viewer, conversationIds, candidates)
 }
 
 /**
- * Whether their source turns are complete and the newest versions. While their conversations are locked: an edit takes back the
- * facts of what it replaces, and must not miss one.
+ * Checks that the source turns are committed and the newest versions. Runs while their conversations are locked,
+ * because an edit retracts the facts of the version it replaces and must not miss one.
  * @throws InvalidInput
  */
 async function checkSources(tx: Tx, candidates: readonly FactCandidate[]): Promise<void> {
   const ids = candidates.flatMap(({ origin }) => origin?.turn?.id ?? [])
-  const unfit = await tx.turn.findFirst({
+  const invalid = await tx.turn.findFirst({
     where: { id: { in: ids }, OR: [{ status: { not: 'COMMITTED' } }, { supersededBy: { not: null } }] },
     select: { id: true, status: true },
   })
-  if (!unfit) return
-  const place = candidates.findIndex(({ origin }) => origin?.turn?.id === unfit.id)
+  if (!invalid) return
+  const index = candidates.findIndex(({ origin }) => origin?.turn?.id === invalid.id)
   throw InvalidInput.at(
-    `facts.${place}.sourceTurnId`,
-    unfit.status === 'COMMITTED'
-      ? 'was superseded: only the newest version is a source'
-      : `is ${unfit.status}: only what is complete is a source`,
+    `facts.${index}.sourceTurnId`,
+    invalid.status === 'COMMITTED'
+      ? 'was superseded: give the newest version of the turn'
+      : `is ${invalid.status}: give a committed turn`,
   )
 }
 
-async function keep(
+async function writeCandidates(
   deps: FactDeps,
   viewer: Viewer,
   conversationIds: readonly string[],
@@ -161,8 +161,8 @@ async function keep(
   const weighed = await weighFacts(deps, tenant, candidates)
   const { ids, repeated } = await withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, conversationIds)
-    const gone = conversationIds.find((each) => !heads.has(each))
-    if (gone !== undefined) throw new NotFound('conversation', gone)
+    const missing = conversationIds.find((each) => !heads.has(each))
+    if (missing !== undefined) throw new NotFound('conversation', missing)
     await checkSources(tx, candidates)
     const written = await writeFacts(tx, tenant, heads, weighed)
     await noteFacts(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
@@ -177,7 +177,7 @@ const retractFactInput = z.object({ factId: z.string(), reason: text(1000).nulli
 export type RetractFactInput = z.input<typeof retractFactInput>
 
 /**
- * Takes a fact back: it holds no more, and stays with the reason. One that does not hold any more stays as it is.
+ * Retracts a fact: it is superseded and kept with the reason. A fact that is already superseded stays as it is.
  * @throws NotFound
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {

@@ -1,9 +1,9 @@
-// Redacts the texts of a statement before it becomes a fact.
+// Redacts the texts of a statement before it is stored as a fact.
 
 import { redact, type CustomDetector } from '../../text/redact.ts'
 import type { Statement } from './content-hash.ts'
 
-/** The statement with each of its three texts redacted. */
+/** Returns the statement with its three texts redacted. */
 export const redactStatement = <S extends Statement>(statement: S, custom: readonly CustomDetector[]): S => ({
   ...statement,
   subject: redact(statement.subject, custom).text,

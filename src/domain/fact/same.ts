@@ -1,23 +1,23 @@
-// When two facts say the same, and when they cannot both hold: the pairwise questions behind reconciling. Careful on
-// both sides: what differs in a number, a name or a denial is not the same however near its vectors lie, and only what
-// the table of predicates says is a contradiction.
+// Decides whether two facts are duplicates and whether they contradict each other. Conservative in both: facts that
+// differ in a number, a name or a negation are not duplicates however similar their vectors, and only the predicate
+// table makes facts contradictory.
 
 import { dot } from '../../providers/ports/embedder.ts'
 import { words } from '../../text/words.ts'
 import { normaliseText, type Statement } from './content-hash.ts'
 import { classify, type PredicateClass } from './predicate.ts'
 
-/** Cosines of object vectors. */
+/** Cosine thresholds for object vectors. */
 export type Nearness = {
-  /** Two objects that mean the same: for the static embedder "jazz" and "jazz music", not "red" and "white wine". */
+  /** Minimum for the same meaning (static embedder): "jazz" and "jazz music", but not "red wine" and "white wine". */
   same: number
-  /** From here on they are of one kind, and so alternatives: "tea" and "coffee", "dark mode" and "light mode". */
+  /** Minimum for objects of one kind, which are alternatives: "tea" and "coffee", "dark mode" and "light mode". */
   kin: number
 }
 
 export const NEARNESS: Nearness = { same: 0.92, kin: 0.6 }
 
-/** What a fact is compared by, worked out once. */
+/** The features used to compare a fact. */
 export type ComparedFact = {
   subject: string
   predicate: PredicateClass
@@ -25,9 +25,9 @@ export type ComparedFact = {
   words: string[]
   /** The object, lower case. */
   object: string
-  /** Numbers in it, joined. */
+  /** Numbers in the object, sorted and joined. */
   numbers: string
-  /** Its capitalised words but the first. */
+  /** Capitalised words of the object except the first word. */
   names: ReadonlySet<string>
   isNegative: boolean
   vector: Float32Array | null
@@ -53,7 +53,7 @@ export function toComparedFact(fact: Statement & { vector: Float32Array | null }
       .join(),
     names: new Set([...object.matchAll(NAME)].map(([name]) => name.toLowerCase())),
     isNegative: NEGATIVE.test(object),
-    // A text without direction is near nothing.
+    // An all-zero vector is similar to nothing.
     vector: vector?.some((component) => component !== 0) ? vector : null,
   }
 }
@@ -63,21 +63,21 @@ const isWithin = (few: Iterable<string>, many: readonly string[] | ReadonlySet<s
   return [...few].every((word) => set.has(word))
 }
 
-/** The cosine of the objects; 0 where one has no vector, or they are of different embedders. */
+/** The cosine of the objects; 0 if one has no vector or their dimensions differ. */
 function cosine(a: ComparedFact, b: ComparedFact): number {
   return a.vector && b.vector && a.vector.length === b.vector.length ? dot(a.vector, b.vector) : 0
 }
 
 function sameObject(a: ComparedFact, b: ComparedFact, { same }: Nearness): boolean {
   if (a.object === b.object) return true
-  const alike = a.words.length > 0 && a.words.join(' ') === b.words.join(' ')
-  if (alike) return true
+  const haveSameWords = a.words.length > 0 && a.words.join(' ') === b.words.join(' ')
+  if (haveSameWords) return true
   if (a.numbers !== b.numbers || a.isNegative !== b.isNegative) return false
   if (!isWithin(a.names, b.words) || !isWithin(b.names, a.words)) return false
   return cosine(a, b) >= same
 }
 
-/** Whether one says more precisely what the other says: "Berlin" and "Berlin, Germany", "3 May" and "3 May 1990". */
+/** Whether one object is a more precise form of the other: "Berlin" and "Berlin, Germany", "3 May" and "3 May 1990". */
 function refines(a: ComparedFact, b: ComparedFact): boolean {
   if (a.words.length === 0 || b.words.length === 0) return false
   return a.words.length < b.words.length ? isWithin(a.words, b.words) : isWithin(b.words, a.words)
@@ -85,20 +85,20 @@ function refines(a: ComparedFact, b: ComparedFact): boolean {
 
 const sameSlot = (a: ComparedFact, b: ComparedFact) => a.subject === b.subject && a.predicate.name === b.predicate.name
 
-/** Whether the two say the same. Symmetrical, not transitive. */
+/** Whether the two facts are duplicates. Symmetric, not transitive. */
 export function isSame(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
   if (!sameSlot(a, b) || a.predicate.isDenied !== b.predicate.isDenied) return false
   if (sameObject(a, b, nearness)) return true
   return a.predicate.many === 'ONE' && a.isNegative === b.isNegative && refines(a, b)
 }
 
-/** Whether objects are alternatives: near each other, or of the same last word, or one chosen over the other. */
+/** Whether the objects are alternatives: they end in the same word, or their cosine reaches `kin`. */
 function isKin(a: ComparedFact, b: ComparedFact, { kin }: Nearness): boolean {
   const last = a.words.at(-1)
   return (last !== undefined && last === b.words.at(-1)) || cosine(a, b) >= kin
 }
 
-/** Whether the two cannot both hold, of all that rules can tell. Symmetrical; never of two that are the same. */
+/** Whether rules find the facts contradictory. Symmetric; false for duplicates. */
 export function contradicts(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
   if (!sameSlot(a, b) || isSame(a, b, nearness)) return false
   if (a.predicate.isDenied !== b.predicate.isDenied) {
@@ -109,7 +109,10 @@ export function contradicts(a: ComparedFact, b: ComparedFact, nearness: Nearness
   return a.predicate.many === 'ONE_OF_A_KIND' && isKin(a, b, nearness)
 }
 
-/** Whether the rules leave it open, and it is worth a model's judgement: about one subject, and of related objects. */
+/**
+ * Whether a model should judge the pair: rules leave it open, the subject is the same, predicates or objects are
+ * related.
+ */
 export function isOpen(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
   if (a.subject !== b.subject || isSame(a, b, nearness) || contradicts(a, b, nearness)) return false
   return a.predicate.name === b.predicate.name || cosine(a, b) >= nearness.kin

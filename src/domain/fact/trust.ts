@@ -1,19 +1,19 @@
-// How far a fact is believed: as far as who said it. A derived fact is never more trusted than what it was made of, and
-// what is less trusted never displaces what is more trusted; it stands beside it as somebody's claim.
+// How far a fact is trusted, by its source. A derived fact is never more trusted than the facts it was made from, and a
+// less trusted fact never supersedes a more trusted one: it is kept beside it as a claim.
 
-/** Who said it, as participants are kinds of. */
+/** The kind of participant that stated a fact. */
 export type Source = 'HUMAN' | 'AGENT' | 'TOOL'
 
-/** Whose words a turn in that role has, whoever sent it; null for people and whoever gives instructions. */
+/** The source implied by a turn's role, whatever the kind of its actor; null for USER and SYSTEM, which imply none. */
 export const kindOfRole = (role: 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'): Source | null =>
   role === 'ASSISTANT' ? 'AGENT' : role === 'TOOL' ? 'TOOL' : null
 
-/** Greater is more trusted. What a tool returns may be anybody's text; an agent may have read it. */
+/** Greater is more trusted. A tool may return text by anyone, and an agent may repeat it. */
 export const TRUST: Readonly<Record<Source, number>> = { TOOL: 0, AGENT: 1, HUMAN: 2 }
 
-/** Below this a fact is shown as a quoted claim, not as what is so. */
+/** Facts with less trust are shown as quoted claims. */
 export const BELIEVED = TRUST.HUMAN
 
-/** The one of two who had a part in it that is to be believed less; null stands for nobody. */
+/** Returns the less trusted of two sources; null means no source. */
 export const lessTrusted = (a: Source | null, b: Source | null): Source | null =>
   a === null || b === null ? (a ?? b) : TRUST[a] < TRUST[b] ? a : b

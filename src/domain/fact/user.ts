@@ -1,41 +1,40 @@
-// Whom a statement is about: the participant whom its subject names. So what is said of one user in several conversations comes
-// together, whoever says it, and under whatever name.
+// Resolves the subject of a statement to a participant, so that facts about one user are grouped across conversations,
+// speakers and names.
 
 import { normaliseText } from './content-hash.ts'
 
-/** Somebody in a conversation, by the name they are called. */
+/** A participant's actor and display name. */
 export type Person = { actor: string; displayName: string | null }
 
 const fold = (text: string) => normaliseText(text).toLowerCase()
 
-/** What somebody may be called: by id, whole name, or its first word. */
+/** The folded names of a participant: actor, display name, and the first word of the display name. */
 const namesOf = ({ actor, displayName }: Person): string[] => {
   const whole = fold(displayName ?? '')
   const first = whole.split(' ')[0]!
   return [...new Set([fold(actor), whole, first].filter((each) => each !== ''))]
 }
 
-/** "Ada's sister" is about Ada. */
+/** Matches the possessor: "Ada's sister" is about Ada. */
 const OWNER = /^(.+?)['’]s? /u
 
 /**
- * The actor of the participant whom the subject names, or whose relative or thing it names; null where that is nobody,
- * or more than one.
+ * Returns the actor of the participant that the subject names, alone or as a possessor ("Ada's sister"); null if it
+ * names none, or more than one.
  */
 export function userOf(subject: string, people: readonly Person[]): string | null {
-  for (const called of [fold(subject), OWNER.exec(fold(subject))?.[1]]) {
-    if (called === undefined) continue
-    const exact = people.filter(
-      ({ actor, displayName }) => called === fold(actor) || called === fold(displayName ?? ''),
-    )
-    const meant = exact.length > 0 ? exact : people.filter((person) => namesOf(person).includes(called))
-    if (meant.length > 0) return meant.length === 1 ? meant[0]!.actor : null
+  for (const named of [fold(subject), OWNER.exec(fold(subject))?.[1]]) {
+    if (named === undefined) continue
+    const exact = people.filter(({ actor, displayName }) => named === fold(actor) || named === fold(displayName ?? ''))
+    const matches = exact.length > 0 ? exact : people.filter((person) => namesOf(person).includes(named))
+    if (matches.length > 0) return matches.length === 1 ? matches[0]!.actor : null
   }
   return null
 }
 
 /**
- * The subject that a fact is compared by: all that a user is called is one. `names`: what users are called anywhere.
+ * The subject used to compare facts: all names of a user become the user's id. `names`: display names by user id, from
+ * all conversations.
  */
 export function subjectFor(
   { userId, subject }: { userId: string | null; subject: string },

@@ -1,6 +1,5 @@
-// Writing facts down: whoever brings them, in the one transaction that writes all of them or none. To the letter the
-// same is kept once, of a user (or, of nobody, in a conversation), among those who see it: said again, it is renewed, not
-// written twice. Said by somebody less to be believed, it changes nothing.
+// Writes facts, all or none in one transaction. Exact duplicates are stored once per user (per conversation if the fact
+// has no user) and visibility: repeating a fact renews the stored one, unless the repetition is less trusted.
 
 import { createHash } from 'node:crypto'
 import { terms } from '../../text/words.ts'
@@ -29,29 +28,29 @@ import { hashTerm, salted, saltOf } from '../../text/term-hash.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import { TRUST } from './trust.ts'
 
-/** Where a fact comes from, and so who sees it: a turn, or no more than a conversation that was told of it. */
+/** The source of a fact, which determines who sees it: a turn, or only the conversation it was recorded in. */
 export type FactOrigin = {
   conversationId: string
-  /** null where no turn says it. */
+  /** null if the fact has no source turn. */
   turn: { id: string; rootSeq: number; seq: number; audience: readonly string[] | null } | null
 }
 
-/** A statement that may become a fact, with its texts normalised, and redacted if configured. */
+/** A statement to store as a fact, with its texts normalised and, if configured, redacted. */
 export type FactCandidate = Statement & {
-  /** Whom it is about. */
+  /** The user it is about; null for none. */
   userId: string | null
   saidBy: ParticipantKind
   /** 0 to 1. */
   confidence: number
   observedAt: Date
-  /** null where it is of no conversation. */
+  /** null if the fact belongs to no conversation. */
   origin: FactOrigin | null
 }
 
 /** A candidate with its token count, hash and index terms. */
 export type WeighedFact = FactCandidate & { tokenCount: number; contentHash: string; terms: number[] }
 
-/** Must be called before a conversation is locked: for a thousand facts it takes seconds of processor time. */
+/** Weighs candidates. Call it before locking a conversation: a thousand facts take seconds of CPU time. */
 export async function weighFacts(
   { tokens }: Pick<Platform, 'tokens'>,
   tenant: string,
@@ -74,7 +73,7 @@ export async function weighFacts(
 /** The last seq of each conversation whose journal is locked. */
 type JournalHeads = ReadonlyMap<string, number>
 
-/** Locks the journals of those conversations, in the order of their ids; a conversation that the tenant has not has no head. */
+/** Locks the journals of the conversations in the order of their ids. Conversations of other tenants have no head. */
 export async function lockConversations(
   tx: Tx,
   tenant: string,
@@ -88,7 +87,7 @@ export async function lockConversations(
   return heads
 }
 
-/** Who may see it, in one text: empty for everyone. */
+/** A digest of the audience; empty for everyone. */
 export const visibilityOf = (audience: readonly string[] | null): string =>
   audience === null
     ? ''
@@ -99,15 +98,15 @@ export const visibilityOf = (audience: readonly string[] | null): string =>
 /** A fact as one sentence. */
 export const sentenceOf = ({ subject, predicate, object }: Statement): string => `${subject} ${predicate} ${object}`
 
-/** What the index of words keeps of a fact. */
+/** The salted term hashes that the word index stores for a fact. */
 export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashTerm), saltOf(tenant, ''))
 
 function toNewFact(heads: JournalHeads, candidate: WeighedFact): NewFact {
   const { origin, userId, saidBy, subject, predicate, object, confidence, observedAt, tokenCount } = candidate
   const turn = origin?.turn ?? null
-  // What no turn says stands where its entry will: it is the next, for the journal is locked. A renewal has one too:
-  // otherwise whoever joins by the next entry would see what was said before.
+  // A fact without a source turn takes the seq of its own journal entry: the next one, because the journal is locked.
+  // Renewals append an entry too: otherwise a participant joining at that seq would see a fact recorded before.
   const next = origin ? heads.get(origin.conversationId)! + 1 : null
   const audience = turn?.audience ? [...new Set(turn.audience)].sort() : null
   return {
@@ -135,41 +134,41 @@ const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKe
   [userId ?? conversationId ?? '', visibility, hash].join('\n')
 
 /**
- * What hearing it again changes about a fact; null for nothing. It is as old as who is believed most said it last;
- * repeating makes nobody surer.
+ * How a repetition changes a stored fact; null for not at all. The fact takes the latest time at its highest trust;
+ * repetition does not raise its confidence.
  */
-function renewal(active: ActiveRow, { id: _, ...again }: NewFact): Renewal | null {
-  const better = TRUST[again.saidBy] - TRUST[active.saidBy]
-  if (better < 0 || (better === 0 && again.observedAt <= active.observedAt)) return null
-  return { ...again, id: active.id, confidence: better > 0 ? again.confidence : active.confidence }
+function renewal(active: ActiveRow, { id: _, ...repetition }: NewFact): Renewal | null {
+  const trustGain = TRUST[repetition.saidBy] - TRUST[active.saidBy]
+  if (trustGain < 0 || (trustGain === 0 && repetition.observedAt <= active.observedAt)) return null
+  return { ...repetition, id: active.id, confidence: trustGain > 0 ? repetition.confidence : active.confidence }
 }
 
 export type WrittenFacts = {
   /** The new facts, in the order of the candidates. */
   facts: NewFact[]
-  /** Those that were there and are known from elsewhere, or from somebody else, now. */
+  /** Existing facts whose source changed to the repetition. */
   renewed: Renewal[]
-  /** Those that were known to the letter. */
+  /** Candidates that are exact duplicates. */
   repeated: FactCandidate[]
 }
 
-/** Writes those of the facts that are new, and locks what is known of the others, by their keys. */
+/** Inserts the new facts and locks the existing duplicates of the others, by key. */
 async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
   for (;;) {
     await markFacts(tx)
     const inserted = new Set(await insertFacts(tx, tenant, facts))
-    const known = facts.filter(({ id }) => !inserted.has(id))
-    const active = new Map((await lockFactsByKey(tx, tenant, known)).map((row) => [keyOf(row), row]))
-    if (known.every((fact) => active.has(keyOf(fact)))) return { inserted, known, active }
-    // Between the two statements somebody superseded one, who does not write into these conversations. To go on from here would
-    // be to wait for others out of order, with locks in hand.
+    const duplicates = facts.filter(({ id }) => !inserted.has(id))
+    const active = new Map((await lockFactsByKey(tx, tenant, duplicates)).map((row) => [keyOf(row), row]))
+    if (duplicates.every((fact) => active.has(keyOf(fact)))) return { inserted, duplicates, active }
+    // Another transaction, of other conversations, superseded a duplicate between the two statements. Roll back to the
+    // mark: retrying with these locks held would break the lock order.
     await backToMark(tx)
   }
 }
 
 /**
- * Writes the candidates, and counts those for everyone that were known. The journals of their conversations are locked; to
- * tell these of it is the caller's, by `noteFacts`, right after.
+ * Writes the candidates and counts exact duplicates that are visible to everyone. The journals of their conversations
+ * must be locked. The caller must call `noteFacts` right after.
  */
 export async function writeFacts(
   tx: Tx,
@@ -178,9 +177,9 @@ export async function writeFacts(
   candidates: readonly WeighedFact[],
 ): Promise<WrittenFacts> {
   const facts = candidates.map((candidate) => toNewFact(heads, candidate))
-  const { inserted, known, active } = await insertOrLock(tx, tenant, facts)
+  const { inserted, duplicates, active } = await insertOrLock(tx, tenant, facts)
   const renewals = new Map<string, Renewal>()
-  for (const fact of known) {
+  for (const fact of duplicates) {
     const row = active.get(keyOf(fact))!
     const renewed = renewal(row, fact)
     if (!renewed) continue
@@ -188,17 +187,19 @@ export async function writeFacts(
     active.set(keyOf(fact), { ...row, ...renewed })
   }
   await renewFacts(tx, [...renewals.values()])
-  const repeated = candidates.filter((_, place) => !inserted.has(facts[place]!.id))
+  const repeated = candidates.filter((_, i) => !inserted.has(facts[i]!.id))
   await countSkipped(tx, tenant, repeated.filter(({ origin }) => !origin?.turn?.audience).length)
   return {
-    // One that is new may have been said again among the candidates: it is where that puts it.
+    // A new fact may be repeated among the candidates; its renewal then applies.
     facts: facts.filter(({ id }) => inserted.has(id)).map((fact) => ({ ...fact, ...renewals.get(fact.id) })),
     renewed: [...renewals.values()].filter(({ id }) => !inserted.has(id)),
     repeated,
   }
 }
 
-/** Tells the conversations of what has changed in them: one entry each, announced after the commit. */
+/**
+ * Appends one FACTS_CHANGED entry to each conversation with changed facts, and announces the entries after the commit.
+ */
 export async function noteFacts(
   publisher: JournalPublisher,
   tx: Tx,

@@ -1,4 +1,4 @@
-// What is known of a user, as text, and who may have it: those who see all the facts that it tells of.
+// Reads user profiles. A viewer may read a profile only if the viewer sees all facts that it was made from.
 
 import { readProfiles, type UserProfileRow } from '../../store/sql/profile/read-profiles.ts'
 import type { Platform } from '../platform.ts'
@@ -7,7 +7,7 @@ import type { Viewer } from '../view.ts'
 
 export type UserProfile = UserProfileRow
 
-/** Profiles by user; a user of whom the viewer may have none has no key. */
+/** Returns profiles by user. A user without a profile that the viewer may read has no key. */
 export async function getProfiles(
   { db }: Pick<Platform, 'db'>,
   viewer: Viewer,

@@ -1,5 +1,6 @@
-// Refreshing what is known of a user: the old profile is merged with what is new, and what was superseded is struck.
-// Only facts for everyone are in it. What was erased leaves nothing behind: then it is made anew.
+// Refreshes user profiles: merges new facts into the previous profile and removes superseded ones. A profile contains
+// only facts that are visible to everyone. Erasing a fact deletes the profile, so the next refresh starts from active
+// facts.
 
 import { z } from 'zod'
 import { NotAllowed } from '../../errors.ts'
@@ -24,19 +25,19 @@ import type { Viewer } from '../view.ts'
 import { mergeProfile } from './merge.ts'
 import { getProfiles, type UserProfile } from './profile.ts'
 
-/** Tokens of a profile, at most. */
+/** Maximum number of tokens in a profile. */
 const PROFILE_TOKENS = 500
-/** The newest active facts that are looked at, unless another number is asked for, and at most. */
-const RECENT = 200
-const MOST = 1000
-/** Attempts where the profile, or what it tells of, changes meanwhile. */
+/** Default and maximum number of active facts read, newest first. */
+const DEFAULT_FACTS = 200
+const MAX_FACTS = 1000
+/** Maximum attempts if the profile or its facts change concurrently. */
 const ATTEMPTS = 10
-/** What rules make goes by this name. */
+/** The `madeBy` of a profile written by rules. */
 const RULES = 'rules'
 
 type Change = { previous: ProfileRow | null; active: FactRow[]; removed: SupersededFact[] }
 
-/** The new profile, by the writer where there is one, else by rule; and who made it. @throws ProviderFailed */
+/** Writes the new profile, with the profile writer if one is configured, else by rules. @throws ProviderFailed */
 async function write(
   deps: Platform,
   tenant: string,
@@ -44,8 +45,8 @@ async function write(
   { previous, active, removed }: Change,
   signal?: AbortSignal,
 ): Promise<{ content: string; madeBy: string }> {
-  const called = (await readNames(deps.db, tenant, [userId])).get(userId) ?? []
-  const names = [userId, ...called.flatMap((each) => [each, each.split(' ')[0]!])]
+  const displayNames = (await readNames(deps.db, tenant, [userId])).get(userId) ?? []
+  const names = [userId, ...displayNames.flatMap((each) => [each, each.split(' ')[0]!])]
   const { profileWriter } = deps.factServices
   const before = previous?.content || null
   if (!profileWriter) {
@@ -55,9 +56,9 @@ async function write(
     )
     return { content, madeBy: RULES }
   }
-  const told = new Set(previous?.madeOf)
-  const added = active.filter(({ id }) => !told.has(id))
-  // A model is asked only where there is something to say.
+  const included = new Set(previous?.madeOf)
+  const added = active.filter(({ id }) => !included.has(id))
+  // Do not call the model if nothing changed.
   if (previous && previous.madeBy === profileWriter.name && added.length + removed.length === 0) return previous
   const request = {
     userId,
@@ -80,10 +81,10 @@ async function write(
 }
 
 /**
- * Makes the profile, together with what `take` does in its transaction; false where that says no.
+ * Writes the profile and runs `take` in the same transaction. If `take` returns false, rolls back and returns false.
  * @throws ProviderFailed
  */
-async function make(
+async function refresh(
   deps: Platform,
   tenant: string,
   userId: string,
@@ -96,45 +97,45 @@ async function make(
     const rows = await readActiveFacts(
       deps.db,
       { tenant, userId, conversationId: null, actor: null },
-      previous ? recent : Math.max(recent, RECENT),
+      previous ? recent : Math.max(recent, DEFAULT_FACTS),
     )
-    // Of facts that not everybody sees, none.
+    // Only facts that everyone sees.
     const active = rows.filter(({ visibility }) => visibility === '')
     const removed = previous ? await readSupersededAmong(deps.db, previous.madeOf) : []
-    const made = await write(deps, tenant, userId, { previous, active, removed }, signal)
-    const gone = new Set(removed.map(({ id }) => id))
-    const known = new Set([...(previous?.madeOf ?? []), ...active.map(({ id }) => id)])
-    const madeOf = [...known].filter((id) => !gone.has(id))
-    const tokenCount = await deps.tokens.count(made.content)
-    const done = await withTransaction(deps.db, async (tx) => {
-      // Its facts are locked before the user's progress, as everywhere.
+    const newProfile = await write(deps, tenant, userId, { previous, active, removed }, signal)
+    const removedIds = new Set(removed.map(({ id }) => id))
+    const included = new Set([...(previous?.madeOf ?? []), ...active.map(({ id }) => id)])
+    const madeOf = [...included].filter((id) => !removedIds.has(id))
+    const tokenCount = await deps.tokens.count(newProfile.content)
+    const result = await withTransaction(deps.db, async (tx) => {
+      // Lock order: facts before the user's progress, as everywhere.
       const written = await writeProfile(tx, tenant, userId, previous?.updatedAt ?? null, {
-        ...made,
+        ...newProfile,
         madeOf,
         tokenCount,
       })
-      if (!written) return 'moved'
+      if (!written) return 'changed'
       if (!(await take(tx))) throw new Taken()
       return 'written'
     }).catch((error) => {
       if (error instanceof Taken) return 'taken'
       throw error
     })
-    if (done !== 'moved') return done === 'written'
+    if (result !== 'changed') return result === 'written'
   }
-  throw new Error(`the profile of a user changed ${ATTEMPTS} times while it was made`)
+  throw new Error(`the profile of a user changed concurrently in ${ATTEMPTS} attempts to refresh it`)
 }
 
-/** Rolls back: somebody else did it. */
+/** Rolls back the transaction because `take` returned false. */
 class Taken extends Error {}
 
-const refreshInput = z.object({ userId: name, recentK: between(1, MOST).nullish() })
+const refreshInput = z.object({ userId: name, recentK: between(1, MAX_FACTS).nullish() })
 export type RefreshUserProfileInput = z.input<typeof refreshInput>
 
 /**
- * The profile, up to date with the user's `recentK` (200) newest active facts for everyone.
+ * Refreshes the profile with the user's `recentK` (200) newest active facts that everyone sees, and returns it.
  * @throws InvalidInput @throws ProviderFailed
- * @throws NotAllowed for a viewer who does not see all the facts that it tells of
+ * @throws NotAllowed if the viewer does not see all facts that the profile contains; the refreshed profile is kept
  */
 export async function refreshUserProfile(
   deps: Platform,
@@ -142,17 +143,19 @@ export async function refreshUserProfile(
   input: RefreshUserProfileInput,
 ): Promise<UserProfile> {
   const { userId, recentK } = parse(refreshInput, input)
-  await make(deps, viewer.tenant, userId, recentK ?? RECENT, async () => true)
+  await refresh(deps, viewer.tenant, userId, recentK ?? DEFAULT_FACTS, async () => true)
   const profile = (await getProfiles(deps, viewer, [userId])).get(userId)
   if (!profile) {
-    throw new NotAllowed('It was refreshed, but it tells of facts that you do not see: ask as somebody who does.')
+    throw new NotAllowed(
+      'The profile was refreshed, but it contains facts that you do not see. Read it as an actor who sees them all.',
+    )
   }
   return profile
 }
 
 /**
- * One automatic refreshing, where the user has said `every` turns more than the ones before account for. False where
- * not, or somebody else did it.
+ * Runs one automatic refresh if `every` turns by the user are not yet accounted for. False if there are fewer, or
+ * another process ran it.
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function refreshProfileDue(
@@ -164,11 +167,11 @@ export async function refreshProfileDue(
 ): Promise<boolean> {
   const progress = await readProgressOf(deps.db, tenant, userId)
   if (!progress || runsDue(progress.turns, progress.profiledTurns, every) === 0) return false
-  return make(
+  return refresh(
     deps,
     tenant,
     userId,
-    RECENT,
+    DEFAULT_FACTS,
     (tx) => takeProfiling(tx, tenant, userId, progress.profiledTurns, every),
     signal,
   )

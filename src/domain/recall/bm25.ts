@@ -1,32 +1,32 @@
-// The words' side of ranking: Okapi BM25 over a turn together with what was said around it in the same sitting. An
-// answer seldom repeats the words of its question, and a story runs over several turns. Pure: counts in, numbers out.
-// All counts are of turns that the viewer sees.
+// Scores words: Okapi BM25 over a turn together with its neighbours in the same sitting, because an answer seldom
+// repeats the words of its question. Pure. All counts are over turns that the viewer sees.
 
-/** Robertson and Zaragoza's usual values. 0.9 to 2 and 0.4 to 0.75 changed recall by less than half a point. */
+/** Robertson and Zaragoza's default values. K1 of 0.9 to 2 and B of 0.4 to 0.75 change recall by under half a point. */
 const K1 = 1.2
 const B = 0.75
 
-/** Turns before and after whose words count towards a turn, at 1 / (1 + distance): a half, a third, a quarter. */
+/** Number of turns on each side whose words count towards a turn, weighted 1/2, 1/3 and 1/4 by distance. */
 export const REACH = 3
 export const weightAt = (distance: number) => 1 / (1 + distance)
 
-/** The query's terms by number, and how often each stands in something. What does not stand in it may be missing. */
+/** Occurrences in a text of each query term, by term number. Absent terms may be missing. */
 export type Counts = ReadonlyMap<number, number>
 
-/** Of the searched scope: counts of its turns, or of its facts, or of its summaries. */
+/** Statistics of the texts of one kind (turns, facts or summaries) in the searched scope. */
 export type Statistics = {
+  /** Number of texts. */
   texts: number
-  /** Of the query's terms by number: the texts that hold each. */
+  /** Number of texts that contain each query term, by term number. */
   holding: readonly number[]
-  /** Terms in a text, on average over those that hold any of the query's. */
+  /** Average number of terms in a text that contains any query term. */
   averageLength: number
 }
 
-/** Inverse document frequency of each term, in Lucene's form, which is never negative. */
+/** Returns the inverse document frequency of each term, in Lucene's form, which is never negative. */
 export const rarities = ({ texts, holding }: Statistics): number[] =>
-  holding.map((held) => Math.log(1 + Math.max(0, texts - held + 0.5) / (held + 0.5)))
+  holding.map((count) => Math.log(1 + Math.max(0, texts - count + 0.5) / (count + 0.5)))
 
-/** `length` and `averageLength` in terms: both of bare turns, or both of surrounded ones. */
+/** Returns the BM25 score. `length` and `averageLength` are in terms; both with neighbours, or both without. */
 export function bm25(rarity: readonly number[], counts: Counts, length: number, averageLength: number): number {
   const norm = K1 * (1 - B + (B * length) / averageLength)
   let score = 0
@@ -34,17 +34,17 @@ export function bm25(rarity: readonly number[], counts: Counts, length: number, 
   return score
 }
 
-/** The average length of a surrounded turn, from that of a bare one: each has nearly all its neighbours. */
+/** Estimates the average length of a turn with neighbours, assuming that every turn has REACH on each side. */
 export function averageSurrounded(averageLength: number): number {
   let weights = 1
   for (let distance = 1; distance <= REACH; distance++) weights += 2 * weightAt(distance)
   return weights * averageLength
 }
 
-/** The share of the query, weighed by rarity, that a set of its terms makes up: 0 to 1. */
-export function coverage(rarity: readonly number[], held: ReadonlySet<number>): number {
+/** Returns the share of the query, weighted by rarity, that a set of its terms covers: 0 to 1. */
+export function coverage(rarity: readonly number[], terms: ReadonlySet<number>): number {
   const all = rarity.reduce((sum, weight) => sum + weight, 0)
   let part = 0
-  for (const term of held) part += rarity[term]!
+  for (const term of terms) part += rarity[term]!
   return all === 0 ? 0 : part / all
 }

@@ -1,17 +1,17 @@
-// From turns as the index knows them to what ranking weighs: each turn with its surroundings and its sitting. Pure. A
-// stretch is turns of one conversation in order, as the viewer sees them; nothing beyond it is looked at.
+// Converts indexed turns into ranking candidates, with the features of their neighbours and their sitting. Pure. A
+// stretch is an ordered run of turns in one conversation, as the viewer sees them; turns outside it are not considered.
 
 import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
 import { averageSurrounded, bm25, coverage, REACH, weightAt, type Statistics } from './bm25.ts'
 import { Cue } from '../indexing/cues.ts'
 import type { RankCandidate } from './rank.ts'
 
-/** Turns with less than this between them are of one sitting, ms. */
+/** Maximum gap in milliseconds between consecutive turns of one sitting. */
 const SITTING_GAP_MS = 60 * 60 * 1000
-/** Turns before and after that make up a turn's sitting at most. */
+/** Maximum number of turns on each side that belong to a turn's sitting. */
 export const SITTING_REACH = 20
 
-/** The statistics of a scope that was read whole, for that many terms. */
+/** Returns the statistics of a scope that was read completely. `terms`: the number of query terms. */
 export function statisticsOf(terms: number, scope: readonly IndexedTurn[]): Statistics {
   const holding = new Array<number>(terms).fill(0)
   let [matching, length] = [0, 0]
@@ -24,24 +24,23 @@ export function statisticsOf(terms: number, scope: readonly IndexedTurn[]): Stat
   return { texts: scope.length, holding, averageLength: matching ? length / matching : 1 }
 }
 
-/** How a turn's own words match. */
+/** The BM25 score of a turn without its neighbours. */
 export const ownScore = (rarity: readonly number[], averageLength: number, { counts, length }: IndexedTurn): number =>
   counts.size === 0 ? 0 : bm25(rarity, counts, length, averageLength)
 
-/** Whether two turns that follow each other are of one sitting. */
-const together = (one: IndexedTurn, next: IndexedTurn) => Math.abs(next.at - one.at) < SITTING_GAP_MS
+/** Whether two consecutive turns belong to one sitting. */
+const isSameSitting = (one: IndexedTurn, next: IndexedTurn) => Math.abs(next.at - one.at) < SITTING_GAP_MS
 
-/**
- * The places in the stretch from `first` to `last` that are of one sitting with that at `index`, at most `reach` away.
- */
+/** Returns the first and last index of the sitting around `index`, at most `reach` away from it. */
 function sittingAround(stretch: readonly IndexedTurn[], index: number, reach: number): { first: number; last: number } {
   let [first, last] = [index, index]
-  while (first > 0 && index - first < reach && together(stretch[first - 1]!, stretch[first]!)) first -= 1
-  while (last < stretch.length - 1 && last - index < reach && together(stretch[last]!, stretch[last + 1]!)) last += 1
+  while (first > 0 && index - first < reach && isSameSitting(stretch[first - 1]!, stretch[first]!)) first -= 1
+  while (last < stretch.length - 1 && last - index < reach && isSameSitting(stretch[last]!, stretch[last + 1]!))
+    last += 1
   return { first, last }
 }
 
-/** What to weigh: the turns found by words or by vectors, and those near them in the same sitting that may be hits. */
+/** Returns the indexes of the found turns and of their eligible neighbours in the same sitting. */
 export function withNeighbours(stretch: readonly IndexedTurn[], isFound: (turn: IndexedTurn) => boolean): number[] {
   const chosen = new Set<number>()
   stretch.forEach((turn, index) => {
@@ -52,36 +51,36 @@ export function withNeighbours(stretch: readonly IndexedTurn[], isFound: (turn: 
   return [...chosen]
 }
 
-/** What scoring a turn needs of the whole search. */
+/** The parts of a search that scoring a turn needs. */
 export type TurnSearch = {
-  /** Of each of the query's terms (bm25.ts). */
+  /** Inverse document frequency of each query term, by term number. */
   rarity: readonly number[]
   averageLength: number
-  /** Whether the query names who says such turns. */
+  /** Whether the query names the turn's actor. */
   names(turn: IndexedTurn): boolean
-  /** Cosine of the query and the turn; null where the turn has no vector. */
+  /** Cosine of the query and the turn; null if the turn has no vector. */
   similarity(turn: IndexedTurn): number | null
 }
 
 export type TurnCandidate = RankCandidate & { turn: IndexedTurn; stretch: readonly IndexedTurn[]; index: number }
 
-/** A turn of a stretch, with its surroundings. */
+/** Computes the ranking features of the turn at `index`. */
 export function toTurnCandidate(search: TurnSearch, stretch: readonly IndexedTurn[], index: number): TurnCandidate {
   const turn = stretch[index]!
   const { first, last } = sittingAround(stretch, index, SITTING_REACH)
   const near = stretch.slice(Math.max(first, index - REACH), Math.min(last, index + REACH) + 1)
-  const place = index - Math.max(first, index - REACH)
+  const center = index - Math.max(first, index - REACH)
 
   const counts = new Map<number, number>()
   let length = 0
   near.forEach((each, at) => {
-    const weight = weightAt(Math.abs(at - place))
+    const weight = weightAt(Math.abs(at - center))
     length += weight * each.length
     for (const [term, count] of each.counts) counts.set(term, (counts.get(term) ?? 0) + weight * count)
   })
-  const held = new Set<number>()
-  for (let at = first; at <= last; at++) for (const term of stretch[at]!.counts.keys()) held.add(term)
-  const beside = [near[place - 1], near[place + 1]].filter((each) => each !== undefined)
+  const sittingTerms = new Set<number>()
+  for (let at = first; at <= last; at++) for (const term of stretch[at]!.counts.keys()) sittingTerms.add(term)
+  const beside = [near[center - 1], near[center + 1]].filter((each) => each !== undefined)
 
   return {
     turn,
@@ -92,9 +91,9 @@ export function toTurnCandidate(search: TurnSearch, stretch: readonly IndexedTur
     cues: turn.cues,
     length: turn.length,
     text: counts.size === 0 ? 0 : bm25(search.rarity, counts, length, averageSurrounded(search.averageLength)),
-    sitting: coverage(search.rarity, held),
+    sitting: coverage(search.rarity, sittingTerms),
     similarity: search.similarity(turn),
     beside: beside.map((each) => search.similarity(each)).filter((each) => each !== null),
-    answers: place > 0 && (near[place - 1]!.cues & Cue.ASKS) !== 0,
+    answers: center > 0 && (near[center - 1]!.cues & Cue.ASKS) !== 0,
   }
 }

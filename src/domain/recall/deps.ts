@@ -1,4 +1,4 @@
-// What recalling and building contexts need.
+// Dependencies of the verbs that recall and build contexts.
 
 import type { RecalledFacts } from '../fact/recalled.ts'
 import type { Embedding } from '../indexing/embedding.ts'

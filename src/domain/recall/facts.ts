@@ -1,5 +1,5 @@
-// Facts that a query is about: active ones that the viewer sees, by their words and by their vectors, ranked beside
-// turns. What is known of a subject that the query names weighs as what a named speaker says.
+// Recalls facts: active ones that the viewer sees, found by words and by vectors and scored like turns. A fact whose
+// subject the query names gets the weight of a turn whose speaker the query names.
 
 import { findFacts } from '../../store/sql/recall/find-facts.ts'
 import type { Scope } from '../../store/sql/recall/read-scope.ts'
@@ -15,11 +15,11 @@ import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 import { namesOf } from './turns.ts'
 
-/** Capitalised words alone: a name, whose first word may stand for it. */
+/** Matches a subject of capitalised words only, which is a name and may be shortened to its first word. */
 const NAME = /^\p{Lu}[^\s'’]*(?: \p{Lu}[^\s'’]*)*$/u
 
-/** What a query may call a subject. "Ada's sister" is not called Ada. */
-const called = (subject: string): string[] =>
+/** The names by which a query may refer to a subject. "Ada's sister" is not called Ada. */
+const subjectNames = (subject: string): string[] =>
   NAME.test(subject)
     ? namesOf(subject)
     : [
@@ -30,10 +30,10 @@ const called = (subject: string): string[] =>
       ]
 
 /**
- * Best first. `conversation`: where the scope is one conversation; of OWNER, one of the owner's, or null for the viewer. OWNER has the
- * facts of the owner's conversations and those about the owner.
+ * Returns facts, best first. `conversationId`: the conversation of scope CONVERSATION; for OWNER, a conversation of the
+ * owner, or null for the viewer. OWNER contains the facts of the owner's conversations and facts about the owner.
  *
- * The filter's times go by when a fact was observed; its actors, roles and metadata by the turn that it was taken from.
+ * The filter's times apply to when a fact was observed; its actors, roles and metadata to the fact's source turn.
  */
 export async function recallFacts(
   deps: RecallDeps,
@@ -65,7 +65,7 @@ export async function recallFacts(
     unsalted.map((each) => each.terms),
   )
   const byWords = unsalted
-    .map((each, place) => ({ each, score: scores[place]! }))
+    .map((each, i) => ({ each, score: scores[i]! }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
     .slice(0, side)
@@ -76,12 +76,12 @@ export async function recallFacts(
     .slice(0, side)
   const candidates = [...new Set([...byWords, ...byVectors])]
 
-  const known = await getFacts(
+  const facts = await getFacts(
     deps,
     viewer,
     candidates.map(({ id }) => id),
   )
-  const subjects = new Map([...known.values()].map(({ subject }) => [subject, called(subject)]))
+  const subjects = new Map([...facts.values()].map(({ subject }) => [subject, subjectNames(subject)]))
   const question = readQuestion(
     query,
     [...subjects.values()].flat().filter((each) => each !== ''),
@@ -91,8 +91,8 @@ export async function recallFacts(
     terms,
     statistics,
     candidates.flatMap(({ id, ...rest }) => {
-      // It may have ceased to hold since it was found.
-      const fact = known.get(id)
+      // It may have been superseded since the search.
+      const fact = facts.get(id)
       if (!fact || fact.supersededAt) return []
       const names = subjects.get(fact.subject)!
       return [

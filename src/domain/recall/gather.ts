@@ -1,6 +1,6 @@
-// Finds what may be recalled: candidates by words and by vectors, with what ranking needs to know of each. A small
-// scope is read whole; of a wide one, only what its indexes lead to. Views hold in every statement: what the viewer
-// does not see is no candidate, no neighbour and in no count.
+// Finds candidate turns by words and by vectors, with the data that ranking needs. A small scope is read completely, a
+// wide one through its indexes. Every statement applies the viewer's view: turns that the viewer does not see are never
+// candidates or neighbours and are not counted.
 
 import { countTurns } from '../../store/sql/turn/count-turns.ts'
 import { findTerms } from '../../store/sql/recall/find-terms.ts'
@@ -13,50 +13,48 @@ import type { Viewer } from '../view.ts'
 import { bm25, rarities, REACH, type Statistics } from './bm25.ts'
 import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candidate.ts'
 
-/** A scope of so many entries is read whole: it has no more turns than entries. */
-const WHOLE = 5_000
-/**
- * Turns by words, and as many by vectors, whose surroundings are weighed at least; so with facts. More find no more.
- */
+/** Maximum number of journal entries (hence of turns) in a scope that is read completely. */
+const WHOLE_ENTRIES = 5_000
+/** Minimum number of turns (or facts) taken from the word search, and from the vector search. More do not add hits. */
 export const SIDE = 64
-/** A term that more than this share of a wide scope's turns hold tells next to nothing, */
-const COMMON = 0.1
-/** nor does one that more turns hold than are worth reading. Where no other is left, as many are read of each. */
-const MOST_POSTINGS = 10_000
-/** Beyond every place. */
-const END = 2 ** 31 - 1
+/** A wide scope is not searched for terms that occur in more than this share of its turns. */
+const COMMON_SHARE = 0.1
+/** Nor for terms in at least this many turns. If only such terms are left, this many turns are read for each. */
+const MAX_POSTINGS = 10_000
+/** Greater than every root seq. */
+const MAX_SEQ = 2 ** 31 - 1
 
-/** A query's terms as hashes (index-entry.ts), each with its number. */
+/** Term numbers by term hash (term-hash.ts). */
 export type QueryTerms = ReadonlyMap<number, number>
 
-/** A search, by words and by vectors. */
+/** A search by words and by vectors. */
 export type SearchRequest = {
   terms: QueryTerms
-  /** The query's vector and its embedder; null if the query has no direction or the embedder is unavailable. */
+  /** The query's vector and its embedder; null if the vector is all zeros or the embedder is unavailable. */
   vector: { embedder: string; query: Float32Array } | null
   filter: SearchFilter
-  /** Hits wanted. */
+  /** Maximum number of hits. */
   k: number
 }
 
 export type GatheredTurns = {
   stretches: IndexedTurn[][]
-  /** By stretch, places of the candidates. */
+  /** For each stretch, the indexes of its candidates. */
   candidates: number[][]
   statistics: Statistics
   similarity(turn: IndexedTurn): number | null
-  /** Those of the conversations that the candidates are in. */
+  /** Participants of the candidates' conversations. */
   participants: readonly ParticipantRow[]
   vectorSearch: 'EXACT' | 'APPROXIMATE' | 'NONE'
 }
 
-/** `whole`: entries of a scope that is read whole. */
+/** Gathers candidates. `whole`: maximum number of entries in a scope that is read completely. */
 export const gather = (
   deps: Platform,
   viewer: Viewer,
   conversationIds: readonly ScopeConversation[],
   request: SearchRequest,
-  whole = WHOLE,
+  whole = WHOLE_ENTRIES,
 ): Promise<GatheredTurns> =>
   conversationIds.reduce((sum, { lastSeq }) => sum + lastSeq, 0) <= whole
     ? gatherWhole(
@@ -72,7 +70,7 @@ export const gather = (
         request,
       )
 
-/** The first so many of the best, of those that score at all. */
+/** Returns at most `most` elements with a positive score, best first. */
 const best = <T>(all: readonly T[], scoreOf: (each: T) => number, most: number): T[] =>
   all
     .map((each) => ({ each, score: scoreOf(each) }))
@@ -92,7 +90,7 @@ async function gatherWhole(
     readIndex(
       pool,
       viewer,
-      conversationIds.map((conversationId) => ({ conversationId, from: 0, to: END, around: 0 })),
+      conversationIds.map((conversationId) => ({ conversationId, from: 0, to: MAX_SEQ, around: 0 })),
       filter,
       terms,
     ),
@@ -107,7 +105,7 @@ async function gatherWhole(
   const rarity = rarities(statistics)
   const found = new Set([
     ...best(eligible, (turn) => ownScore(rarity, statistics.averageLength, turn), side),
-    // Above −1, so that turns of any similarity fill up what is asked for.
+    // Shifted so that every turn with a vector scores above 0: even dissimilar turns may fill the result.
     ...best(eligible, (turn) => (similarity(turn) ?? -2) + 1 + 1e-6, side),
   ])
   return {
@@ -132,25 +130,26 @@ async function gatherWide(
     findByWords(deps, viewer, conversationIds, terms, filter, side),
     vector && vectors.nearest(vector.embedder, viewer, conversationIds, vector.query, side, filter),
   ])
-  const found = new Map([...words.found, ...(near?.found ?? [])].map((place) => [placeKey(place), place]))
-  const wanted = stretchesOf([...found.values()])
-  const stretches = await readIndex(pool, viewer, wanted, filter, words.terms)
-  // What stands around one stretch may be the middle of another, where more is known of it.
+  const found = new Map([...words.found, ...(near?.found ?? [])].map((turn) => [placeKey(turn), turn]))
+  const ranges = stretchesOf([...found.values()])
+  const stretches = await readIndex(pool, viewer, ranges, filter, words.terms)
+  // Turns around a stretch may lie inside another one, which has more of their neighbours: they are candidates there
+  // only.
   const candidates = stretches.map((stretch, i) =>
     withNeighbours(
       stretch,
-      (turn) => turn.rootSeq >= wanted[i]!.from && turn.rootSeq <= wanted[i]!.to && found.has(placeKey(turn)),
+      (turn) => turn.rootSeq >= ranges[i]!.from && turn.rootSeq <= ranges[i]!.to && found.has(placeKey(turn)),
     ),
   )
 
-  // Of the candidates and of those beside them; what the search found is asked again, which costs nothing to speak of.
+  // Similarities of the candidates and the turns beside them. Recomputing those of the search is cheap.
   const compared = stretches.flatMap((stretch, i) => {
-    const places = new Set(candidates[i]!.flatMap((index) => [index - 1, index, index + 1]))
-    return [...places].flatMap((index) => stretch[index] ?? [])
+    const indexes = new Set(candidates[i]!.flatMap((index) => [index - 1, index, index + 1]))
+    return [...indexes].flatMap((index) => stretch[index] ?? [])
   })
   const [similarities, participants] = await Promise.all([
     vector && compared.length ? vectors.of(vector.embedder, compared, vector.query) : null,
-    readParticipants(pool, viewer.tenant, [...new Set(wanted.map(({ conversationId }) => conversationId))]),
+    readParticipants(pool, viewer.tenant, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
   ])
   return {
     stretches,
@@ -162,7 +161,7 @@ async function gatherWide(
   }
 }
 
-/** The turns whose own words match best, what that was judged by, and the terms that were worth looking for. */
+/** Returns the turns whose own words match best, the terms that were searched for, and the statistics of both. */
 async function findByWords(
   { pool }: Platform,
   viewer: Viewer,
@@ -171,18 +170,18 @@ async function findByWords(
   filter: SearchFilter,
   side: number,
 ): Promise<{ found: Place[]; terms: QueryTerms; statistics: Statistics }> {
-  const nothing = { found: [], terms: new Map(), statistics: { texts: 0, holding: [], averageLength: 1 } }
-  if (terms.size === 0) return nothing
+  const none = { found: [], terms: new Map(), statistics: { texts: 0, holding: [], averageLength: 1 } }
+  if (terms.size === 0) return none
   const [postings, counted] = await Promise.all([
-    findTerms(pool, viewer, conversationIds, [...terms.keys()], MOST_POSTINGS, filter),
+    findTerms(pool, viewer, conversationIds, [...terms.keys()], MAX_POSTINGS, filter),
     countTurns(pool, viewer, conversationIds),
   ])
   const turns = [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, 0)
-  const known = [...terms.keys()]
+  const present = [...terms.keys()]
     .map((term, i) => ({ term, postings: postings[i]! }))
     .filter(({ postings }) => postings.length > 0)
-  const rare = known.filter(({ postings }) => postings.length <= Math.min(COMMON * turns, MOST_POSTINGS - 1))
-  const kept = rare.length ? rare : known
+  const rare = present.filter(({ postings }) => postings.length <= Math.min(COMMON_SHARE * turns, MAX_POSTINGS - 1))
+  const kept = rare.length ? rare : present
 
   const matching = new Map<string, Place & { counts: Map<number, number>; length: number; eligible: boolean }>()
   kept.forEach(({ postings }, term) => {
@@ -209,8 +208,8 @@ async function findByWords(
 }
 
 /**
- * What has to be read of the conversations: from place to place where little lies between two, and around each end what may be
- * of the same sitting as a neighbour of it. So nothing depends on how much there is that the viewer does not see.
+ * Returns the ranges of root seqs to read: nearby places share a range, and `around` turns on each side complete the
+ * sittings of their neighbours. `around` counts seen turns, so unseen ones do not change the result.
  */
 function stretchesOf(places: readonly Place[]): Stretch[] {
   const around = SITTING_REACH + REACH

@@ -12,7 +12,7 @@ export type MemoryKind = (typeof KINDS)[number]
 
 export type Memory = { kind: 'TURN'; turn: Turn } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary }
 
-/** A ranked memory: facts and summaries as they are, turns as rows of the index. */
+/** A ranked memory: a fact, a summary, or the index row of a turn. */
 export type RankedMemory = Ranked<{ at: number; similarity: number | null }>
   & ({ kind: 'TURN'; candidate: TurnCandidate } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary })
 
@@ -22,15 +22,17 @@ export type ChosenMemory = {
   neighbours: TurnCandidate['turn'][]
 }
 
-/** Merges lists in this order: best first; of equal scores, the newer first. */
+/** Merges ranked lists: best first; at equal scores, the newer first. */
 export function merge(...kinds: readonly RankedMemory[][]): RankedMemory[] {
-  const found = kinds.filter(({ length }) => length > 0)
-  if (found.length < 2) return found[0] ?? []
-  return found.flat().sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
+  const lists = kinds.filter(({ length }) => length > 0)
+  if (lists.length < 2) return lists[0] ?? []
+  return lists.flat().sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
 }
 
-/** A hit and the turns around it, up to `reach` on each side; each by a key, with its tokens. */
-function shownWith(
+/**
+ * Returns a hit's neighbours, up to `reach` on each side, and the token counts of the hit and its neighbours by key.
+ */
+function withCosts(
   hit: RankedMemory,
   reach: number,
 ): { around: TurnCandidate['turn'][]; costs: [key: string, tokens: number][] } {
@@ -44,19 +46,19 @@ function shownWith(
   }
 }
 
-/** The best that fit. The tokens of a hit's neighbours count with it, but no turn's count twice. */
+/** Chooses the best `k` hits that fit. Tokens of neighbours count; those of a turn shown twice count once. */
 export function choose(ranked: readonly RankedMemory[], k: number, reach: number, maxTokens: number): ChosenMemory[] {
   const chosen: ChosenMemory[] = []
-  const paid = new Set<string>()
+  const counted = new Set<string>()
   let left = maxTokens
   for (const hit of ranked) {
     if (chosen.length === k) break
-    const { around, costs } = shownWith(hit, reach)
-    const unpaid = costs.filter(([key]) => !paid.has(key))
-    const tokens = unpaid.reduce((sum, [, each]) => sum + each, 0)
+    const { around, costs } = withCosts(hit, reach)
+    const added = costs.filter(([key]) => !counted.has(key))
+    const tokens = added.reduce((sum, [, each]) => sum + each, 0)
     if (tokens > left) continue
     left -= tokens
-    for (const [key] of unpaid) paid.add(key)
+    for (const [key] of added) counted.add(key)
     chosen.push({ hit, neighbours: around })
   }
   return chosen

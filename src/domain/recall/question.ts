@@ -1,27 +1,27 @@
-// What a query asks for beyond its words: a speaker, a time, an amount, a name, something of a certain time. Rules of
-// English, each a weak hint that ranking adds to the words; of other languages they say nothing and do no harm.
+// Detects hints in a query: named speakers, named periods, and whether it asks for a time, an amount or a name. English
+// rules; each is a weak signal for ranking. Queries in other languages yield no hints.
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
 
-/** What kind of answer the query wants. */
+/** The hints found in a query. */
 export type Question = {
-  /** Names of speakers that the query says, in lower case: whose words or deeds it is about. */
+  /** Names of speakers that the query contains, in lower case. */
   speakers: ReadonlySet<string>
-  /** A time or a span: when, how long, which year. */
+  /** Whether it asks for a time or duration: when, how long, which year. */
   asksTime: boolean
   asksAmount: boolean
-  /** A name: who, where, which, what … called. */
+  /** Whether it asks for a name: who, where, which, what … called. */
   asksName: boolean
-  /** Times that the query names. Empty where it names none. */
+  /** Periods that the query names; may be empty. */
   periods: Period[]
 }
 
-/** Months and days, of one year or of every year, in UTC. Without a month it is a whole year. */
+/** A day or `months` months, in UTC. `year` null: every year. `month` null: the whole year. */
 export type Period = { year: number | null; month: number | null; months: number; day: number | null }
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** What happened in a period is told in it or soon after: "last week" is still said of it for about so long. */
-const TOLD_WITHIN_MS = 7 * DAY_MS
+/** Time after a period in which turns may still report on it ("last week"), in milliseconds. */
+const REPORTED_WITHIN_MS = 7 * DAY_MS
 
 const ASKS_TIME = /\bwhen\b|\bhow (?:long|recently)\b|\b(?:what|which) (?:year|month|date|day|time|season|week)\b/i
 const ASKS_AMOUNT = /\bhow (?:many|much|often)\b/i
@@ -37,7 +37,7 @@ const ISO_DATE = new RegExp(`\\b(${YEAR})-(\\d\\d)(?:-(\\d\\d))?\\b`, 'g')
 const SEASON = new RegExp(`\\b(${Object.keys(SEASONS).join('|')})\\b(?:\\s+of)?\\s+(${YEAR})\\b`, 'gi')
 const BARE_YEAR = new RegExp(`\\b(${YEAR})\\b`, 'g')
 
-/** Reads a query. `names`: the speakers of the searched scope, in lower case, whole names or first names. */
+/** Detects the hints in a query. `names`: full and first names of the scope's speakers, in lower case. */
 export function readQuestion(query: string, names: Iterable<string>): Question {
   const lower = ` ${query.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')} `
   return {
@@ -49,7 +49,7 @@ export function readQuestion(query: string, names: Iterable<string>): Question {
   }
 }
 
-/** The dates, months, seasons and years that a text names. A bare "may" is a verb, a bare "fall" too. */
+/** Returns the dates, months, seasons and years that a text names. "may" and "fall" alone count as verbs. */
 export function periods(text: string): Period[] {
   const found: Period[] = []
   const rest = text
@@ -72,23 +72,23 @@ export function periods(text: string): Period[] {
       found.push({ year: +year, month: SEASONS[season.toLowerCase()]!, months: 3, day: null })
       return ' '
     })
-  // A year beside a full date narrows nothing: it is what the conversation was about only if it stands alone.
+  // A year without a month counts only if the text names no other period.
   if (found.length === 0) {
     for (const [, year] of rest.matchAll(BARE_YEAR)) found.push({ year: +year!, month: null, months: 12, day: null })
   }
   return found
 }
 
-/** Whether a turn said at this time (ms) may tell of one of the periods: said in it, or within a week of its end. */
-export function toldAbout(asked: readonly Period[], at: number): boolean {
+/** Whether a turn created at `at` (ms) may report on one of the periods: in it, or within a week after its end. */
+export function mayReportOn(periodsNamed: readonly Period[], at: number): boolean {
   const year = new Date(at).getUTCFullYear()
-  return asked.some((period) => {
-    // Without a year every year counts; the period may have begun in the year before.
+  return periodsNamed.some((period) => {
+    // A period without a year may be of the turn's year or of the year before.
     const years = period.year === null ? [year - 1, year] : [period.year]
     return years.some((y) => {
       const from = Date.UTC(y, period.month ?? 0, period.day ?? 1)
       const to = period.day === null ? Date.UTC(y, (period.month ?? 0) + period.months, 1) : from + DAY_MS
-      return at >= from && at < to + TOLD_WITHIN_MS
+      return at >= from && at < to + REPORTED_WITHIN_MS
     })
   })
 }

@@ -1,71 +1,71 @@
-// Puts candidates in order: a weighted sum of what the words, the vectors and the circumstances say. Pure; every input
-// is a function of the query, the turn, the turns around it, its sitting, and counts over what the viewer may see.
+// Ranks candidates by a weighted sum of their word score, their similarity and other signals. Pure; every input depends
+// only on the query and on turns, facts and summaries that the viewer sees.
 
 import { Cue } from '../indexing/cues.ts'
-import { toldAbout, type Question } from './question.ts'
+import { mayReportOn, type Question } from './question.ts'
 
 export type RankCandidate = {
-  /** Whether the query names who said it. */
+  /** Whether the query names the turn's speaker or the fact's subject. */
   named: boolean
-  /** When it was said, ms. */
+  /** Creation time of a turn or summary, observation time of a fact; milliseconds since the epoch. */
   at: number
   /** Bits of Cue. */
   cues: number
-  /** BM25 of the turn with its surroundings. */
+  /** BM25 score of the turn with its neighbours. */
   text: number
-  /** Share of the query that the whole sitting holds, 0 to 1. */
+  /** Share of the query, weighted by rarity, that the sitting covers, 0 to 1. */
   sitting: number
-  /** Terms in it. */
+  /** Number of terms. */
   length: number
-  /** Cosine of the query and the turn; null where it has no vector (yet). */
+  /** Cosine of the query and the candidate; null if it has no vector (yet). */
   similarity: number | null
-  /** Cosines of the turns next to it in the same sitting. */
+  /** Cosines of the turns directly before and after it in the same sitting. */
   beside: readonly number[]
-  /** Whether the turn before it, in the same sitting, ends as a question. */
+  /** Whether the turn before it, in the same sitting, ends with a question. */
   answers: boolean
 }
 
-/** `textScore`: 0 to 1, relative to the best match among the candidates; null where not one word matches. */
+/** `textScore`: 0 to 1, relative to the best match among the candidates; null if no word matches. */
 export type Ranked<T> = { candidate: T; score: number; textScore: number | null }
 
 /**
- * What each signal may add, relative to the words of the best match (1). Found by a listwise regression on two LoCoMo
- * conversations and tried on the third, in turn; then rounded. All keep their sign and rough size in each of the three.
+ * Weight of each signal, relative to the best word match (1). Fitted by listwise regression on two of three LoCoMo
+ * conversations and tested on the third, in turn, then rounded. Signs and rough sizes agree in all three fits.
  */
 export const WEIGHTS = {
-  /** Meaning without shared words. Small where words decide; it decides where none is shared. */
+  /** Similarity of meaning; it decides if no words are shared. */
   similarity: 1,
-  /** What is asked about somebody is mostly told by them. */
+  /** The query names the speaker: questions about a person are mostly answered by that person. */
   speaker: 0.5,
-  /** The sitting is about it: the turn may use other words than its first mention. */
+  /** The sitting contains the query's words, even if the turn uses others. */
   sitting: 0.4,
-  /** A time is named and the turn was said then: the strongest hint there is, after the words. */
+  /** The query names a period and the turn was created in it: the strongest signal after the words. */
   period: 0.7,
-  /** A time is asked for and the turn tells one; */
+  /** The query asks for a time and the turn contains one. */
   time: 0.5,
-  /** so with an amount, */
+  /** The same for an amount. */
   amount: 0.2,
-  /** and with a name. */
+  /** The same for a name. */
   name: 0.2,
-  /** A question seldom answers one; */
+  /** The turn is a question: questions seldom contain answers. */
   question: -0.1,
-  /** what follows a question often does. */
+  /** The turn follows a question, so it may be the answer. */
   answer: 0.1,
-  /** A turn of few words says little. */
+  /** The turn's length: short turns contain little. */
   substance: 0.25,
 } as const
 
 type Signal = keyof typeof WEIGHTS
 const SIGNALS = Object.keys(WEIGHTS) as Signal[]
 
-/** A turn of this many terms has said enough. 12 to 24 changed recall by less than half a point. */
+/** Number of terms at which `substance` is 1. 12 to 24 change recall by less than half a point. */
 export const ENOUGH_TERMS = 16
-/** The share of each turn beside it in a turn's similarity: short turns mean little alone. */
-const BESIDE = 0.5
+/** Weight of each adjacent turn in a turn's similarity, since short turns mean little alone. */
+const ADJACENT_WEIGHT = 0.5
 
 /**
- * The candidates with their scores, best first; of equal ones the newer first. Weights are given to measure them.
- * `best`: the match by words that is worth 1.
+ * Scores the candidates, best first; at equal scores the newer first. Only measurements pass `weights`. `best`: the
+ * word score that counts as 1.
  */
 export function rank<T extends RankCandidate>(
   question: Question,
@@ -84,15 +84,15 @@ export function rank<T extends RankCandidate>(
     .sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
 }
 
-/** Each signal of a candidate, 0 to 1 (similarity −1 to 1), before its weight. */
+/** The unweighted signals of a candidate, 0 to 1 (similarity −1 to 1). */
 function signals(question: Question, candidate: RankCandidate): Record<Signal, number> {
   const { cues, beside } = candidate
-  const meaning = beside.reduce((sum, each) => sum + BESIDE * each, candidate.similarity ?? 0)
+  const meaning = beside.reduce((sum, each) => sum + ADJACENT_WEIGHT * each, candidate.similarity ?? 0)
   return {
-    similarity: meaning / (1 + BESIDE * beside.length),
+    similarity: meaning / (1 + ADJACENT_WEIGHT * beside.length),
     speaker: Number(candidate.named),
     sitting: candidate.sitting,
-    period: Number(toldAbout(question.periods, candidate.at)),
+    period: Number(mayReportOn(question.periods, candidate.at)),
     time: Number(question.asksTime && (cues & Cue.TELLS_TIME) !== 0),
     amount: Number(question.asksAmount && (cues & Cue.TELLS_AMOUNT) !== 0),
     name: Number(question.asksName && (cues & Cue.TELLS_NAME) !== 0),

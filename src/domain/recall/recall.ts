@@ -1,5 +1,5 @@
-// Recall: the turns, facts and summaries that a query is about, best first, as the viewer sees them. By words at once,
-// by vectors as soon as they are made, in one conversation or in many.
+// Recall: returns the turns, facts and summaries most relevant to a query, from one conversation or several, as the
+// viewer sees them. New turns are found by words at once and by vectors as soon as they are embedded.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
@@ -20,32 +20,32 @@ import { choose, KINDS, merge, type ChosenMemory, type Memory, type MemoryKind }
 import { recallSummaries } from './summaries.ts'
 import { recallTurns } from './turns.ts'
 
-/** UTF-16 units of a query. */
-const QUERY = 10_000
-/** Hits of one recall. */
-const HITS = 100
-/** Turns shown on each side of a hit. */
-const NEIGHBOURS = 10
-/** Different terms of a query that are searched for, from its beginning. */
-const QUERY_TERMS = 32
-/** How long a provider may take over a query, ms. After that, the words alone must do. */
-const PATIENCE_MS = 3_000
+/** Maximum length of a query, in UTF-16 units. */
+const MAX_QUERY = 10_000
+/** Maximum number of hits. */
+const MAX_HITS = 100
+/** Maximum number of neighbours on each side of a hit. */
+const MAX_NEIGHBOURS = 10
+/** Maximum number of distinct terms searched for, from the beginning of the query. */
+const MAX_TERMS = 32
+/** Timeout for embedding a query, in milliseconds; then the search uses words only. */
+const EMBED_TIMEOUT_MS = 3_000
 
 const SCOPES = ['CONVERSATION', 'OWNER', 'TENANT'] as const
-/** Kinds that are looked among where none are named. */
-const USUAL: readonly MemoryKind[] = ['TURN', 'FACT']
+/** Kinds searched by default. */
+const DEFAULT_KINDS: readonly MemoryKind[] = ['TURN', 'FACT']
 
 const recallInput = z.object({
   query: z.string().superRefine((query, context) => {
     const problem =
       query.trim() === ''
         ? 'must not be empty'
-        : query.length > QUERY
-          ? `has ${query.length} characters; at most ${QUERY} are taken`
+        : query.length > MAX_QUERY
+          ? `has ${query.length} characters; at most ${MAX_QUERY} are allowed`
           : storable(query)
     if (problem) context.addIssue({ code: 'custom', message: problem })
   }),
-  k: between(1, HITS).nullish(),
+  k: between(1, MAX_HITS).nullish(),
   conversationId: id('conversation').nullish(),
   scope: z.enum(SCOPES).nullish(),
   kinds: z.array(z.enum(KINDS)).nullish(),
@@ -55,7 +55,7 @@ const recallInput = z.object({
   after: time.nullish(),
   before: time.nullish(),
   metadata: metadata.nullish(),
-  neighbours: between(0, NEIGHBOURS).nullish(),
+  neighbours: between(0, MAX_NEIGHBOURS).nullish(),
   maxTokens: z.int().min(1, 'must be at least 1').nullish(),
   as: name.nullish(),
 })
@@ -63,41 +63,41 @@ export type RecallInput = z.input<typeof recallInput>
 
 export type RecallHit = {
   memory: Memory
-  /** What the order is by. */
+  /** Relevance; hits are sorted by it, highest first. */
   score: number
-  /** Cosine of query and memory, of a fact the greater of its two; null where it has no vector (yet). */
+  /** Cosine of query and memory (for a fact, the greater of its two vectors'); null if it has no vector (yet). */
   similarity: number | null
-  /** 0 to 1, relative to the best match among the candidates of its kind; null where not one word matches. */
+  /** 0 to 1, relative to the best match among the candidates of its kind; null if no word matches. */
   textScore: number | null
-  /** Turns before and after it as the viewer sees them, oldest first; none of what is no turn. */
+  /** Turns before and after a turn, as the viewer sees them, oldest first; empty for facts and summaries. */
   neighbours: Turn[]
 }
 export type Recall = { hits: RecallHit[]; plan: { vectorSearch: GatheredTurns['vectorSearch']; candidates: number } }
 
 /**
- * The `k` (10) memories that the query is about, best first; turns and facts unless `kinds` says otherwise. Superseded,
- * unfinished and aborted turns are left out, and facts that hold no more.
+ * Returns the `k` (10) most relevant memories, best first; `kinds` defaults to turns and facts. Superseded, streaming
+ * and aborted turns and superseded facts are excluded.
  *
- * `threshold`: the least cosine of query and memory; what has no vector fails it. `maxTokens`: of hits and neighbours
- * together; what does not fit is passed over for what comes after it. What the filters mean of facts and of summaries,
- * facts.ts and summaries.ts say.
- * @throws InvalidInput @throws NotFound for a conversation that the viewer's tenant has not
+ * `threshold`: minimum cosine of query and memory; memories without a vector are excluded. `maxTokens`: maximum for
+ * hits and neighbours together; hits that do not fit are skipped. facts.ts and summaries.ts define the filters for
+ * their kind.
+ * @throws InvalidInput @throws NotFound for a conversation of another tenant
  */
-export async function recall(deps: RecallDeps, asker: Viewer, input: RecallInput): Promise<Recall> {
+export async function recall(deps: RecallDeps, principal: Viewer, input: RecallInput): Promise<Recall> {
   const given = parse(recallInput, input)
   const { query } = given
-  const viewer = actAs(asker, given.as)
+  const viewer = actAs(principal, given.as)
   const scope = given.scope ?? 'CONVERSATION'
   const conversationId = given.conversationId ?? null
   if (scope === 'CONVERSATION' && conversationId === null) {
-    throw InvalidInput.at('conversationId', 'is needed to search one conversation; or set scope to OWNER or TENANT')
+    throw InvalidInput.at('conversationId', 'is required for scope CONVERSATION; or set scope to OWNER or TENANT')
   }
-  const kinds = new Set(given.kinds ?? USUAL)
+  const kinds = new Set(given.kinds ?? DEFAULT_KINDS)
   const [conversationIds, vector] = await Promise.all([
     findConversations(deps, viewer, scope, conversationId),
-    kinds.has('TURN') || kinds.has('FACT') ? directionOf(deps, query) : null,
+    kinds.has('TURN') || kinds.has('FACT') ? embedQuery(deps, query) : null,
   ])
-  // Most conversations have none: then nothing is looked for. Of other scopes, users have facts without conversations.
+  // Skip the fact search if no conversation has facts; the other scopes also contain facts without a conversation.
   const mayHaveFacts = scope !== 'CONVERSATION' || conversationIds.some(({ hasFacts }) => hasFacts)
   const k = given.k ?? 10
   const request: SearchRequest = {
@@ -121,12 +121,12 @@ export async function recall(deps: RecallDeps, asker: Viewer, input: RecallInput
     kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversationIds, query, request) : [],
   ])
   const ranked = merge(turns.found, facts, summaries)
-  const good = ranked.filter(
+  const aboveThreshold = ranked.filter(
     ({ candidate: { similarity } }) => given.threshold == null || (similarity ?? -1) >= given.threshold,
   )
-  const chosen = choose(good, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
+  const chosen = choose(aboveThreshold, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
   deps.recalledFacts.note(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
-  // All facts' vectors are compared, however many there are.
+  // The search of facts by vectors is always exact.
   const vectorSearch = turns.vectorSearch === 'NONE' && kinds.has('FACT') && vector ? 'EXACT' : turns.vectorSearch
   return { hits: await toHits(deps, viewer, chosen), plan: { vectorSearch, candidates: ranked.length } }
 }
@@ -138,34 +138,34 @@ async function findConversations(
   conversationId: string | null,
 ): Promise<ScopeConversation[]> {
   if (conversationId !== null && scope !== 'CONVERSATION') {
-    const [known] = await readScope(pool, viewer, 'CONVERSATION', conversationId)
-    if (!known) throw new NotFound('conversation', conversationId)
+    const [conversation] = await readScope(pool, viewer, 'CONVERSATION', conversationId)
+    if (!conversation) throw new NotFound('conversation', conversationId)
   }
   const conversationIds = await readScope(pool, viewer, scope, conversationId)
   if (scope === 'CONVERSATION' && conversationIds.length === 0) throw new NotFound('conversation', conversationId!)
   return conversationIds
 }
 
-/** The query's direction; null where it has none, or where the provider cannot be had: then the words must do. */
-async function directionOf(deps: RecallDeps, text: string): Promise<SearchRequest['vector']> {
+/** Embeds the query; null if its vector is all zeros or the embedder is unavailable, and the search uses words only. */
+async function embedQuery(deps: RecallDeps, text: string): Promise<SearchRequest['vector']> {
   const embedder = deps.embedding.searched()
   try {
-    const [query] = await embedder.embed([text], AbortSignal.timeout(PATIENCE_MS))
+    const [query] = await embedder.embed([text], AbortSignal.timeout(EMBED_TIMEOUT_MS))
     return query!.every((component) => component === 0) ? null : { embedder: embedder.name, query: query! }
   } catch (err) {
     if (!(err instanceof CallFailed) && (err as Error).name !== 'TimeoutError') throw err
-    deps.log.warn({ err, embedder: embedder.name }, 'a query could not be embedded: it is answered by its words')
+    deps.log.warn({ err, embedder: embedder.name }, 'could not embed a query; searching by its words only')
     return null
   }
 }
 
-/** The query's terms, numbered. */
+/** Returns the numbers of the query's distinct terms, by term hash. */
 function termsOf(query: string): QueryTerms {
-  const different = [...new Set(terms(query))].slice(0, QUERY_TERMS)
-  return new Map(different.map((term, number) => [hashTerm(term), number]))
+  const distinct = [...new Set(terms(query))].slice(0, MAX_TERMS)
+  return new Map(distinct.map((term, number) => [hashTerm(term), number]))
 }
 
-/** The hits as they are handed out: turns are read only now. */
+/** Builds the hits. Reads the turns, of which only index rows were read before. */
 async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly ChosenMemory[]): Promise<RecallHit[]> {
   const places = new Map(
     chosen
@@ -177,7 +177,7 @@ async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly Cho
   const memoryOf = (hit: ChosenMemory['hit']): Memory | null => {
     if (hit.kind === 'FACT') return { kind: 'FACT', fact: hit.fact }
     if (hit.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: hit.summary }
-    // A turn may have been deleted since it was found.
+    // A turn may have been deleted since the search.
     const turn = turns.get(placeKey(hit.candidate.turn))
     return turn ? { kind: 'TURN', turn } : null
   }

@@ -1,5 +1,5 @@
-// Summaries that a query is about, by their words alone: no vectors are kept of them. Of each conversation those are looked at
-// that stand for the viewer's oldest turns, and so nothing that the viewer may not have.
+// Recalls summaries by words only; summaries have no vectors. Searches the summaries that cover the oldest turns in the
+// viewer's view, so only summaries that the viewer may read.
 
 import { terms as termsOf } from '../../text/words.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
@@ -15,30 +15,30 @@ import { createYield } from '../../yield.ts'
 import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 
-/** The newest so many of the scope are searched. */
-const NEWEST = 1_000
-/** Conversations whose summaries are read at once. */
-const CONVERSATIONS = 500
+/** Maximum number of summaries searched, newest first. */
+const MAX_SUMMARIES = 1_000
+/** Number of conversations whose summaries are read per statement. */
+const BATCH_CONVERSATIONS = 500
 
 async function newestOf(
   deps: RecallDeps,
   viewer: Viewer,
   conversationIds: readonly string[],
-  meets: (summary: Summary) => boolean,
+  matches: (summary: Summary) => boolean,
 ) {
   let newest: Summary[] = []
-  for (let from = 0; from < conversationIds.length; from += CONVERSATIONS) {
-    const found = await coveringSummaries(deps, viewer, conversationIds.slice(from, from + CONVERSATIONS))
-    newest = [...newest, ...[...found.values()].flat().filter(meets)]
+  for (let from = 0; from < conversationIds.length; from += BATCH_CONVERSATIONS) {
+    const covering = await coveringSummaries(deps, viewer, conversationIds.slice(from, from + BATCH_CONVERSATIONS))
+    newest = [...newest, ...[...covering.values()].flat().filter(matches)]
       .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1))
-      .slice(0, NEWEST)
+      .slice(0, MAX_SUMMARIES)
   }
   return newest
 }
 
 /**
- * Best first: those of the 1,000 newest that hold any of the query's words. The filter's times go by when a summary was
- * written; they are of everybody, so none meets one for actors, roles or metadata.
+ * Returns summaries that contain any of the query's words, best first; searches the MAX_SUMMARIES newest. The filter's
+ * times apply to a summary's creation time; no summary matches a filter for actors, roles or metadata.
  */
 export async function recallSummaries(
   deps: RecallDeps,
@@ -68,7 +68,7 @@ export async function recallSummaries(
     holding: [...terms.values()].map((number) => matching.filter(({ counts }) => counts.has(number)).length),
     averageLength: matching.reduce((sum, each) => sum + each.terms.length, 0) / (matching.length || 1) || 1,
   }
-  // When it was written says nothing of when what it tells of was said.
+  // A summary's creation time says nothing about when its turns were created.
   const question = { ...readQuestion(query, []), periods: [] }
   return rankStandalone(
     question,

@@ -1,4 +1,4 @@
-// Turns that a query is about: found, weighed with what stands around them, and ranked.
+// Recalls turns: gathers candidates, adds the features of their neighbours and ranks them.
 
 import { STOP_WORDS, words } from '../../text/words.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
@@ -12,7 +12,7 @@ import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 import { rank, type Ranked } from './rank.ts'
 
-/** Best first. */
+/** Returns turns, best first. */
 export async function recallTurns(
   deps: RecallDeps,
   viewer: Viewer,
@@ -28,7 +28,7 @@ export async function recallTurns(
   }
 }
 
-/** What a query may call somebody: the whole name, or its first word. */
+/** The names by which a query may refer to a person: the full name, and its first word. */
 export function namesOf(name: string): string[] {
   const all = words(name)
   const first = all[0]
@@ -39,7 +39,7 @@ function rankGathered(
   query: string,
   { stretches, candidates, participants, statistics, similarity }: GatheredTurns,
 ): Ranked<TurnCandidate>[] {
-  // A turn may lie near two stretches; each knows enough of it.
+  // A turn may be a candidate in two stretches; either has enough of its neighbours.
   const chosen = new Map(
     stretches.flatMap((stretch, i) =>
       candidates[i]!.map((index) => [placeKey(stretch[index]!), { stretch, index }] as const),

@@ -1,5 +1,6 @@
-// Compaction: keeps what stands verbatim in a conversation within its policy, by step after step over the oldest turns. By
-// itself, when a conversation is beyond its policy, or so many turns stand; on demand, through a turn or by another policy.
+// Compaction: summarises the oldest turns step by step until the uncovered turns are within the policy. Runs
+// automatically when a conversation exceeds its policy or has enough uncovered turns, and on demand, up to a turn or by
+// another policy.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
@@ -13,18 +14,18 @@ import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readCompactionState, type 
 import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
 import type { SpanMeasure } from './span.ts'
 
-/** Attempts of a step in a conversation that keeps moving. */
+/** Maximum number of steps per run that fail because the conversation changed concurrently. */
 const ATTEMPTS = 4
 
-/** Whether so much stands verbatim that the policy wants less of it. One turn alone always stands. */
-const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, left: { turns: number; tokens: number }): boolean =>
-  left.turns > 1 && (left.turns > triggerTurns || left.tokens > triggerTokens)
+/** Whether the uncovered turns exceed the policy. A single turn never does. */
+const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, uncovered: { turns: number; tokens: number }): boolean =>
+  uncovered.turns > 1 && (uncovered.turns > triggerTurns || uncovered.tokens > triggerTokens)
 
 type CompactionStep = { measure: SpanMeasure; policy: StoredPolicy }
-/** What is wanted, the first of it that can be done. */
-type StepsWanted = (state: CompactionState) => CompactionStep[]
+/** Returns the steps to try in this state; the first possible one runs. */
+type PlanSteps = (state: CompactionState) => CompactionStep[]
 
-/** The oldest half, at most a pass of it at once, and never the newest turn. */
+/** Covers the oldest half, at most PASS_TOKENS per step, and never the newest turn. */
 const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   least: 1,
   most: Math.floor(turns / 2),
@@ -33,7 +34,7 @@ const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   tokens: PASS_TOKENS,
 })
 
-/** The oldest `count`, all of them; more only where a call would be parted from its result. */
+/** Covers exactly the oldest `count`; more only to keep a tool call together with its result. */
 const oldest = (count: number): SpanMeasure => ({
   least: count,
   most: count,
@@ -52,33 +53,34 @@ async function firstPossible(deps: Platform, state: CompactionState, steps: read
 }
 
 /**
- * Steps until none is wanted, it is to halt, or there is nothing to be covered yet. The ids of what it wrote, in order.
- * @throws ProviderFailed, or the reason of `stop`; what was written before stays
+ * Runs steps until `plan` returns none that is possible, or `halt` ends the run. Returns the ids of the written
+ * summaries, in order.
+ * @throws ProviderFailed, or the reason of `stop`; summaries written before stay
  */
 async function run(
   deps: Platform,
   conversationId: string,
-  wanted: StepsWanted,
+  plan: PlanSteps,
   halt: Partial<Halt> = {},
 ): Promise<string[]> {
   const written: string[] = []
   let attempts = 0
-  const goesOn = () => !halt.stop?.aborted && !halt.enough?.()
-  while (goesOn()) {
+  const mayContinue = () => !halt.stop?.aborted && !halt.enough?.()
+  while (mayContinue()) {
     const state = await readCompactionState(deps, conversationId)
     if (!state) return written
-    const found = await firstPossible(deps, state, wanted(state))
-    if (!found) return written
+    const step = await firstPossible(deps, state, plan(state))
+    if (!step) return written
     const {
       span,
       policy: { strategy, summarizerModel },
-    } = found
+    } = step
     const summarizer = summarizerFor(deps, summarizerModel)
-    const made = await coverSpan(deps, state, strategy, summarizer, span, halt.stop)
-    if (made) written.push(made)
+    const summaryId = await coverSpan(deps, state, strategy, summarizer, span, halt.stop)
+    if (summaryId) written.push(summaryId)
     else if (++attempts >= ATTEMPTS) return written
-    if (made && strategy === 'HIERARCHICAL') {
-      for (let folding = true; folding && goesOn();) {
+    if (summaryId && strategy === 'HIERARCHICAL') {
+      for (let folding = true; folding && mayContinue();) {
         const now = await readCompactionState(deps, conversationId)
         const folded = now && (await foldLevel(deps, now, summarizer, halt.stop))
         if (folded) written.push(folded)
@@ -90,8 +92,8 @@ async function run(
 }
 
 /**
- * What is done without being asked; how many summaries it wrote. As often as so many turns stand as are to be
- * summarised at a time, the oldest of them are. Then the conversation is brought within its own policy, as far as it goes.
+ * Runs automatic compaction; returns the number of summaries written. Covers the oldest `threadSummaryEvery` turns as
+ * long as there are that many uncovered ones, then more until the conversation is within its own policy.
  * @throws ProviderFailed
  */
 export async function compactDue(deps: Platform, conversationId: string, halt: Partial<Halt> = {}): Promise<number> {
@@ -113,52 +115,52 @@ export async function compactDue(deps: Platform, conversationId: string, halt: P
 const compactInput = z.object({ conversationId: id('conversation'), policy: policyInput.nullish() })
 export type CompactInput = z.input<typeof compactInput>
 
-/** What compacting did. */
+/** Result of a compaction. */
 export type Compaction = {
-  /** The summaries it wrote that still stand and that the viewer may have, oldest first. */
+  /** The written summaries that are still current and that the viewer may read, oldest first. */
   summaries: Summary[]
   turnsCovered: number
-  /** Tokens of summaries and uncovered turns: what the conversation costs in a context. */
+  /** Tokens of current summaries and uncovered turns. */
   tokensBefore: number
   tokensAfter: number
 }
 
 const costOf = ({ tokens, current }: CompactionState) => current.reduce((sum, each) => sum + each.tokenCount, tokens)
 
-async function stateOf(deps: Platform, viewer: Viewer, conversationId: string): Promise<CompactionState> {
+async function requireState(deps: Platform, viewer: Viewer, conversationId: string): Promise<CompactionState> {
   const state = await readCompactionState(deps, conversationId)
   if (state?.tenant !== viewer.tenant) throw new NotFound('conversation', conversationId)
   return state
 }
 
 /**
- * Compacts at once: as the policy given says, which is not kept, the conversation's own filling in what it leaves out. Without
- * one the oldest half is covered whether the conversation is due or not.
+ * Compacts now. The fields of the given policy override the conversation's for this call. Without a policy, the oldest
+ * half is covered even if the conversation is within its own.
  * @throws InvalidInput @throws NotFound @throws ProviderFailed
  */
 export async function compact(deps: Platform, viewer: Viewer, input: CompactInput): Promise<Compaction> {
   const { conversationId, policy: given } = parse(compactInput, input)
   policyColumns(deps, given, 'policy')
-  const before = await stateOf(deps, viewer, conversationId)
+  const before = await requireState(deps, viewer, conversationId)
   const policy: StoredPolicy = {
     triggerTurns: given?.triggerTurns ?? before.triggerTurns,
     triggerTokens: given?.triggerTokens ?? before.triggerTokens,
     summarizerModel: given?.summarizerModel ?? before.summarizerModel,
-    // Who asks for it does not mean NEVER, unless they say so.
+    // The conversation's NEVER disables only automatic compaction; a NEVER given with this call applies.
     strategy: given?.strategy ?? (before.strategy === 'NEVER' ? 'ROLLING' : before.strategy),
   }
-  // The first half is covered step by step too, so it is counted down.
-  let owed = given ? 0 : Math.floor(before.turns / 2)
+  // The oldest half may take several steps; counts down the turns still to cover.
+  let remaining = given ? 0 : Math.floor(before.turns / 2)
   let uncovered = before.turns
   const written = await run(deps, conversationId, (state) => {
-    owed -= Math.max(0, uncovered - state.turns)
+    remaining -= Math.max(0, uncovered - state.turns)
     uncovered = state.turns
     if (isDue(policy, state)) return [{ measure: oldestHalf(state), policy }]
-    return owed > 0 && state.turns > 1 ? [{ measure: { ...oldestHalf(state), most: owed }, policy }] : []
+    return remaining > 0 && state.turns > 1 ? [{ measure: { ...oldestHalf(state), most: remaining }, policy }] : []
   })
-  const after = await stateOf(deps, viewer, conversationId)
-  const made = new Set(written)
-  const summaries = (await getCoveringSummaries(deps, viewer, conversationId)).filter((each) => made.has(each.id))
+  const after = await requireState(deps, viewer, conversationId)
+  const writtenIds = new Set(written)
+  const summaries = (await getCoveringSummaries(deps, viewer, conversationId)).filter((each) => writtenIds.has(each.id))
   const covered = (state: CompactionState) => state.current.reduce((sum, each) => sum + each.turns, 0)
   return {
     summaries,
@@ -172,40 +174,39 @@ const summarizeInput = z.object({ conversationId: id('conversation'), through: i
 export type SummarizeInput = z.input<typeof summarizeInput>
 
 /**
- * Covers everything up to and with the turn `through`, or all there is; less where a call would be parted from its
- * result or something is still being written. The summary that then covers the last of it; it was there before,
- * perhaps.
- * @throws InvalidInput where there is nothing to summarise, or the viewer may not have what covers it
+ * Covers all turns up to and including `through` (default: the newest); fewer if that would separate a tool call from
+ * its result or include a streaming turn. Returns the summary that covers the last of them, new or existing.
+ * @throws InvalidInput if there is nothing to summarise, or the viewer may not read the summary
  * @throws NotFound @throws ProviderFailed
  */
 export async function summarize(deps: Platform, viewer: Viewer, input: SummarizeInput): Promise<Summary> {
   const { conversationId, through } = parse(summarizeInput, input)
-  await stateOf(deps, viewer, conversationId)
-  let place = Infinity
+  await requireState(deps, viewer, conversationId)
+  let throughSeq = Infinity
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
-    place = turn.rootSeq
+    throughSeq = turn.rootSeq
   }
   await run(deps, conversationId, (state) => {
-    if (state.through >= place || state.turns === 0) return []
+    if (state.through >= throughSeq || state.turns === 0) return []
     const strategy = state.strategy === 'NEVER' ? 'ROLLING' : state.strategy
-    const measure = { least: 1, most: Infinity, limit: Infinity, through: place, tokens: PASS_TOKENS }
+    const measure = { least: 1, most: Infinity, limit: Infinity, through: throughSeq, tokens: PASS_TOKENS }
     return [{ measure, policy: { ...state, strategy } }]
   })
-  const { current } = await stateOf(deps, viewer, conversationId)
-  const covering = current.findLast(({ fromSeq }) => fromSeq <= place)
+  const { current } = await requireState(deps, viewer, conversationId)
+  const covering = current.findLast(({ fromSeq }) => fromSeq <= throughSeq)
   if (!covering) {
     throw InvalidInput.at(
       'through',
-      'there is nothing to summarise up to there yet: turns for everyone, complete, '
-        + 'with the results of their tool calls',
+      'there is nothing to summarise yet: only committed turns without audience are summarised, '
+        + 'once their tool calls have results',
     )
   }
   const summary = (await getSummaries(deps, viewer, [covering.id])).get(covering.id)
   if (summary) return summary
-  // An edit between the two reads makes the summary stale, so that it has no key.
-  const after = await stateOf(deps, viewer, conversationId)
+  // An edit between the two reads made the summary stale, so retry.
+  const after = await requireState(deps, viewer, conversationId)
   if (after.current.every((each) => each.id !== covering.id)) return summarize(deps, viewer, input)
-  throw InvalidInput.at('conversationId', 'the conversation is summarised, but you do not see all turns of the summary')
+  throw InvalidInput.at('conversationId', 'was summarised, but you do not see all turns that the summary covers')
 }

@@ -1,4 +1,5 @@
-// A conversation's newest history with summaries in the place of what they cover. What they never cover stands where it stood.
+// Reads a conversation's newest history with summaries in place of the turns they cover. Turns that summaries never
+// cover, such as those with an audience, are kept.
 
 import { pageTurns } from '../../store/sql/turn/page-turns.ts'
 import { readNeverCoveredTurns } from '../../store/sql/summary/read-never-covered-turns.ts'
@@ -8,15 +9,15 @@ import { withTextSoFar, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { coveringSummaries, type Summary } from './summary.ts'
 
-/** Beyond every version of a place. */
-const END = 2 ** 31 - 1
+/** Greater than every seq. */
+const MAX_SEQ = 2 ** 31 - 1
 
 export const isSummary = (entry: Turn | Summary): entry is Summary => 'fromSeq' in entry
-const placeOf = (entry: Turn | Summary) => (isSummary(entry) ? entry.fromSeq : entry.rootSeq)
+const rootSeqOf = (entry: Turn | Summary) => (isSummary(entry) ? entry.fromSeq : entry.rootSeq)
 
 /**
- * Each conversation's newest turns and summaries, at most `limit` (50) of them, oldest first: a summary at the place where what
- * it covers begins, the turns that it covers left out. With a place before seq `before`.
+ * Returns each conversation's newest turns and summaries, at most `limit` (50), oldest first. A summary replaces the
+ * turns it covers, at the position of the first. With `before`, only entries that begin before that seq.
  * @throws InvalidInput
  */
 export async function historyWithSummaries(
@@ -26,43 +27,43 @@ export async function historyWithSummaries(
   args: HistoryArgs,
 ): Promise<Map<string, (Turn | Summary)[]>> {
   const { size, before } = historyPage(deps, args)
-  const edge = before ?? END
+  const end = before ?? MAX_SEQ
   const covering = await coveringSummaries(deps, viewer, conversationIds)
-  const found = new Map<string, (Turn | Summary)[]>()
+  const histories = new Map<string, (Turn | Summary)[]>()
   for (const conversationId of conversationIds) {
-    const summaries = (covering.get(conversationId) ?? []).filter(({ fromSeq }) => fromSeq < edge)
+    const summaries = (covering.get(conversationId) ?? []).filter(({ fromSeq }) => fromSeq < end)
     const through = covering.get(conversationId)?.at(-1)?.toSeq ?? 0
     const after = await pageTurns(deps.pool, viewer, [conversationId], {
       limit: size,
       from: 'newest',
-      after: { rootSeq: through, seq: END },
-      before: { rootSeq: edge, seq: 0 },
+      after: { rootSeq: through, seq: MAX_SEQ },
+      before: { rootSeq: end, seq: 0 },
     })
-    const standing = through ? await readNeverCoveredTurns(deps.pool, viewer, conversationId, through, edge, size) : []
-    const turns = [...(after.get(conversationId) ?? []), ...standing]
+    const uncovered = through ? await readNeverCoveredTurns(deps.pool, viewer, conversationId, through, end, size) : []
+    const turns = [...(after.get(conversationId) ?? []), ...uncovered]
     await withTextSoFar(deps, viewer.tenant, turns)
-    found.set(conversationId, [...turns, ...summaries].sort((a, b) => placeOf(a) - placeOf(b)).slice(-size))
+    histories.set(conversationId, [...turns, ...summaries].sort((a, b) => rootSeqOf(a) - rootSeqOf(b)).slice(-size))
   }
-  return found
+  return histories
 }
 
-/** For each conversation, the newest version of the last turn that its summaries cover; without summaries, no key. */
+/** Returns the newest version of the last turn that each conversation's summaries cover; without summaries, no key. */
 export async function summarizedThrough(
   deps: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<Map<string, Turn>> {
-  const found = new Map<string, Turn>()
+  const lastTurns = new Map<string, Turn>()
   for (const [conversationId, summaries] of await coveringSummaries(deps, viewer, conversationIds)) {
-    const place = summaries.at(-1)!.toSeq
+    const toSeq = summaries.at(-1)!.toSeq
     const turns = await pageTurns(deps.pool, viewer, [conversationId], {
       limit: 1,
       from: 'newest',
-      after: { rootSeq: place - 1, seq: END },
-      before: { rootSeq: place + 1, seq: 0 },
+      after: { rootSeq: toSeq - 1, seq: MAX_SEQ },
+      before: { rootSeq: toSeq + 1, seq: 0 },
     })
     const turn = turns.get(conversationId)?.[0]
-    if (turn) found.set(conversationId, turn)
+    if (turn) lastTurns.set(conversationId, turn)
   }
-  return found
+  return lastTurns
 }

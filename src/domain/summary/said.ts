@@ -1,5 +1,5 @@
-// What a summarizer is told of a turn: who said what. Calls, results and files are named in a line; reasoning is not
-// part of what was said.
+// Converts turns for compaction: to summarizer input (speaker, time, text) and to span candidates (tool calls,
+// results). In the text, tool calls, results and files become one line each; reasoning is omitted.
 
 import type { Said } from '../../providers/ports/summarizer.ts'
 import type { UncoveredTurn } from '../../store/sql/summary/read-uncovered-turns.ts'
@@ -7,12 +7,12 @@ import type { ContentPart } from '../turn/content.ts'
 import { partsOf } from '../turn/content.ts'
 import type { SpanCandidate } from './span.ts'
 
-/** Characters of the arguments or the result of one call that are told. */
-const DETAIL = 4_000
+/** Maximum length of a call's rendered arguments or result, in UTF-16 units. */
+const MAX_DETAIL = 4_000
 
-const detail = (value: unknown) => (JSON.stringify(value) ?? '').slice(0, DETAIL).toWellFormed()
+const detail = (value: unknown) => (JSON.stringify(value) ?? '').slice(0, MAX_DETAIL).toWellFormed()
 
-function told(part: ContentPart): string {
+function renderPart(part: ContentPart): string {
   switch (part.type) {
     case 'text':
       return part.text
@@ -32,13 +32,13 @@ function told(part: ContentPart): string {
 const contentOf = (turn: UncoveredTurn): ContentPart[] =>
   partsOf({ text: turn.text, parts: turn.parts as ContentPart[] | null })
 
-export const saidIn = (turn: UncoveredTurn): Said => ({
+export const toSummarizerTurn = (turn: UncoveredTurn): Said => ({
   speaker: turn.actor,
   at: turn.createdAt,
-  text: contentOf(turn).map(told).filter(Boolean).join('\n'),
+  text: contentOf(turn).map(renderPart).filter(Boolean).join('\n'),
 })
 
-/** A call without a result for this long is taken for abandoned: it must not stop summaries for ever. */
+/** A tool call without a result for this long counts as abandoned, so that it does not block summaries forever. */
 const ABANDONED_MS = 60 * 60 * 1000
 
 export function toSpanCandidate(turn: UncoveredTurn, now: number): SpanCandidate {

@@ -1,34 +1,34 @@
-// Which of the oldest uncovered turns a next summary covers. Pure. A tool call and its results are on one side of every
-// boundary, and nothing that is still being written is covered, nor anything after it.
+// Chooses which of the oldest uncovered turns the next summary covers. Pure. A summary never separates a tool call from
+// its results, and never covers a streaming turn or any turn after it.
 
 /** A turn that a summary may cover. */
 export type SpanCandidate = {
   rootSeq: number
   tokenCount: number
   isOpen: boolean
-  /** Tool calls that it makes, and those that it answers. */
+  /** Ids of the tool calls that it makes, and of those that it answers. */
   calls: readonly string[]
   answers: readonly string[]
-  /** Whether a call that it makes may still get its answer. */
+  /** Whether its tool calls may still be answered. */
   isWaiting: boolean
 }
 
 export type SpanMeasure = {
-  /** Fewer turns are not covered. */
+  /** Minimum number of turns; fewer are not covered. */
   least: number
-  /** Turns to cover at most; more only where less would split a call from its result. */
+  /** Maximum number of turns; exceeded only to keep a call together with its result. */
   most: number
-  /** Turns and places that are not to be exceeded, whatever it splits: then fewer are covered. */
+  /** Hard maximum number of turns, and hard maximum root seq. If they would split a call, fewer turns are covered. */
   limit: number
   through: number
-  /** Tokens to cover at most; more only where the first boundary lies beyond them. */
+  /** Maximum number of tokens; exceeded only if the first possible boundary lies beyond it. */
   tokens: number
 }
 
-/** The last place in the list that must stay together with each one: that of the last answer to its calls. */
+/** For each turn, the index of the last turn that must stay with it: the last answer to its calls, or Infinity. */
 function reaches(turns: readonly SpanCandidate[], answeredLater: ReadonlySet<string>): number[] {
   const reach = turns.map((_, i) => i)
-  /** For each call's id, the turn that made it last: models use ids again. */
+  /** For each call id, the last turn that made it: models reuse ids. */
   const makers = new Map<string, number>()
   const answered = new Set<string>()
   const key = (maker: number, call: string) => `${maker} ${call}`
@@ -42,23 +42,23 @@ function reaches(turns: readonly SpanCandidate[], answeredLater: ReadonlySet<str
     for (const call of turn.calls) makers.set(call, i)
   })
   turns.forEach((turn, i) => {
-    const open = turn.calls.filter((call) => !answered.has(key(i, call)))
+    const pending = turn.calls.filter((call) => !answered.has(key(i, call)))
     const isLast = (call: string) => makers.get(call) === i
-    if (open.some((call) => turn.isWaiting || (isLast(call) && answeredLater.has(call)))) reach[i] = Infinity
+    if (pending.some((call) => turn.isWaiting || (isLast(call) && answeredLater.has(call)))) reach[i] = Infinity
   })
   return reach
 }
 
-/** Calls of the turns that none of these turns answers. */
+/** Returns the ids of calls that none of the turns answers. */
 export function unanswered(turns: readonly SpanCandidate[]): string[] {
   const answers = new Set(turns.flatMap((turn) => turn.answers))
   return [...new Set(turns.flatMap((turn) => turn.calls))].filter((call) => !answers.has(call))
 }
 
 /**
- * How many of the turns, from the first on, the next summary covers; 0 for none.
- * @param turns the oldest uncovered ones, in order
- * @param answeredLater calls that are answered by later turns than these
+ * Returns how many of the first turns the next summary covers; 0 for none.
+ * @param turns the oldest uncovered turns, in order
+ * @param answeredLater ids of calls answered by turns after these
  */
 export function spanOf(
   turns: readonly SpanCandidate[],
@@ -81,7 +81,7 @@ export function spanOf(
   return best >= measure.least ? best : 0
 }
 
-/** The turns in parts of at most so many tokens; a turn that alone has more is a part of its own. */
+/** Splits the turns into parts of at most `tokens` tokens. A turn with more is a part of its own. */
 export function passes<T extends { tokenCount: number }>(turns: readonly T[], tokens: number): T[][] {
   const parts: T[][] = []
   let sum = Infinity

@@ -1,6 +1,6 @@
-// One step of compaction: reads the oldest turns that no summary covers, has them summarised, and writes that if the
-// conversation has not moved meanwhile. Nothing is locked while a model thinks. Steps may run twice, at once, or break off:
-// each committed turn without audience is covered by exactly one current summary, or by none, at any time.
+// One compaction step: reads the oldest uncovered turns, summarises them, and writes the summary if the conversation
+// has not changed meanwhile. Holds no lock during the model call. Steps may run concurrently, repeatedly or crash; at
+// any time, each committed turn without audience is covered by at most one current summary.
 
 import { beginningOf, type Said, type Summarizer } from '../../providers/ports/summarizer.ts'
 import { readCompaction, readCurrentOf, type CompactionRow } from '../../store/sql/summary/read-compaction.ts'
@@ -15,28 +15,28 @@ import type { Platform } from '../platform.ts'
 import { askProvider } from '../ask-provider.ts'
 import { announceEntries } from '../publisher.ts'
 import { newId } from '../id.ts'
-import { saidIn, toSpanCandidate } from './said.ts'
+import { toSpanCandidate, toSummarizerTurn } from './said.ts'
 import { passes, spanOf, unanswered, type SpanMeasure } from './span.ts'
 
-/** Tokens of turns that a summarizer is given at once, at most. */
+/** Maximum number of turn tokens per summarizer call. */
 export const PASS_TOKENS = 8_000
-/** Tokens of a summary at most: of a rolling one or one of summaries, and of one of a span. */
+/** Maximum number of tokens of a summary: of a rolling or folded one, and of a hierarchical one of turns. */
 export const SUMMARY_TOKENS = 1_000
 const SPAN_TOKENS = 400
-/** So many summaries of a level, and the oldest half of them becomes one of the next. */
+/** Number of summaries on a level at which the oldest half is folded into one summary of the next level. */
 export const FAN = 8
 
-/** Turns that are looked at for one step, and their tokens; more where a call is answered later than that. */
-const LOOK_TURNS = 1_000
-const LOOK_TOKENS = 2 * PASS_TOKENS
-const WIDER = [1, 4, 16]
-/** Turns beyond those that have to be covered, among which the results of their calls are looked for. */
-const BEYOND = 100
+/** Maximum turns and tokens read for one step; multiplied by the next factor if a tool call is answered later. */
+const READ_TURNS = 1_000
+const READ_TOKENS = 2 * PASS_TOKENS
+const READ_FACTORS = [1, 4, 16]
+/** Number of turns read beyond the required minimum, to find the results of tool calls. */
+const EXTRA_TURNS = 100
 
-/** The conversation as it is when a step begins. */
+/** The conversation's state at the beginning of a step. */
 export type CompactionState = CompactionRow & { current: SummaryRow[] }
 
-/** Null where the conversation is gone. */
+/** Returns null if the conversation does not exist. */
 export async function readCompactionState(
   { db }: Pick<Platform, 'db'>,
   conversationId: string,
@@ -46,30 +46,30 @@ export async function readCompactionState(
   return row && { ...row, current }
 }
 
-/** The turns that the next summary covers, as `measure` allows; none where there are none, or it has to wait. */
+/** Returns the turns that the next summary covers within `measure`; empty if no turn can be covered yet. */
 export async function findSpan(
   { db }: Pick<Platform, 'db'>,
   { conversationId, through }: CompactionState,
   measure: SpanMeasure,
 ): Promise<UncoveredTurn[]> {
   const now = Date.now()
-  // A number of turns is a number of turns, however long they are.
+  // A minimum number of turns applies regardless of their tokens.
   const isCounted = measure.least > 1
-  const most = isCounted ? measure.least + BEYOND : LOOK_TURNS
-  for (const wider of WIDER) {
-    const tokens = isCounted ? Number.MAX_SAFE_INTEGER : wider * LOOK_TOKENS
-    const turns = await readUncoveredTurns(db, conversationId, through, wider * most, tokens)
+  const most = isCounted ? measure.least + EXTRA_TURNS : READ_TURNS
+  for (const factor of READ_FACTORS) {
+    const tokens = isCounted ? Number.MAX_SAFE_INTEGER : factor * READ_TOKENS
+    const turns = await readUncoveredTurns(db, conversationId, through, factor * most, tokens)
     const candidates = turns.map((turn) => toSpanCandidate(turn, now))
-    const open = unanswered(candidates)
-    const later = open.length ? await readLaterAnswers(db, conversationId, turns.at(-1)!.rootSeq, open) : []
+    const pending = unanswered(candidates)
+    const later = pending.length ? await readLaterAnswers(db, conversationId, turns.at(-1)!.rootSeq, pending) : []
     const length = spanOf(candidates, new Set(later), measure)
     if (length > 0 || later.length === 0) return turns.slice(0, length)
   }
   return []
 }
 
-/** What the summarizer makes of it, kept to its tokens. @throws ProviderFailed */
-async function make(
+/** Calls the summarizer once and cuts its answer to `maxTokens`. @throws ProviderFailed */
+async function summarizePass(
   { tokens, log }: Platform,
   summarizer: Summarizer,
   previous: string | null,
@@ -83,8 +83,8 @@ async function make(
   return { content: await beginningOf(content, maxTokens, tokens.count), model }
 }
 
-/** In passes. A turn that alone is longer than one is cut. @throws ProviderFailed */
-async function condense(
+/** Summarises the turns in passes of PASS_TOKENS; a longer turn is cut. @throws ProviderFailed */
+async function summarizeTurns(
   deps: Platform,
   summarizer: Summarizer,
   previous: string | null,
@@ -92,21 +92,21 @@ async function condense(
   maxTokens: number,
   stop?: AbortSignal,
 ): Promise<{ content: string; model: string }> {
-  let made = { content: previous ?? '', model: summarizer.model }
+  let result = { content: previous ?? '', model: summarizer.model }
   for (const pass of passes(turns, PASS_TOKENS)) {
-    const said = pass.map(saidIn)
-    if (pass.length === 1) said[0]!.text = await beginningOf(said[0]!.text, PASS_TOKENS, deps.tokens.count)
-    made = await make(deps, summarizer, made.content || null, said, maxTokens, stop)
+    const inputs = pass.map(toSummarizerTurn)
+    if (pass.length === 1) inputs[0]!.text = await beginningOf(inputs[0]!.text, PASS_TOKENS, deps.tokens.count)
+    result = await summarizePass(deps, summarizer, result.content || null, inputs, maxTokens, stop)
   }
-  return made
+  return result
 }
 
-const idsOf = (things: readonly { id: string }[]) => things.map(({ id }) => id)
+const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
 
 const joined = (summaries: readonly SummaryRow[]) =>
   summaries.length ? summaries.map(({ content }) => content).join('\n') : null
 
-/** A written summary's id; null where the conversation has moved on, or is gone. */
+/** Writes a summary and returns its id; null if the conversation changed meanwhile or was deleted. */
 async function write(
   deps: Platform,
   { conversationId, tenant, current }: CompactionState,
@@ -137,8 +137,8 @@ async function write(
 }
 
 /**
- * Covers those turns: by one summary that takes the place of all, or by one of their own. Its id, or null where the
- * conversation has moved on: then nothing was written.
+ * Covers the turns. ROLLING: with one summary that also replaces all current ones. HIERARCHICAL: with one more summary.
+ * Returns its id; null if the conversation changed meanwhile, and then nothing was written.
  * @throws ProviderFailed
  */
 export async function coverSpan(
@@ -151,16 +151,16 @@ export async function coverSpan(
 ): Promise<string | null> {
   const to = span.at(-1)!.rootSeq
   if (strategy === 'HIERARCHICAL') {
-    return write(deps, state, 0, to, await condense(deps, summarizer, null, span, SPAN_TOKENS, stop), [], span)
+    return write(deps, state, 0, to, await summarizeTurns(deps, summarizer, null, span, SPAN_TOKENS, stop), [], span)
   }
   const { current } = state
-  const made = await condense(deps, summarizer, joined(current), span, SUMMARY_TOKENS, stop)
-  return write(deps, state, 0, to, made, current, span)
+  const summary = await summarizeTurns(deps, summarizer, joined(current), span, SUMMARY_TOKENS, stop)
+  return write(deps, state, 0, to, summary, current, span)
 }
 
 /**
- * Makes one summary of the oldest ones of a level that has `FAN` of them. Its id, or null where no level has, or the
- * conversation has moved on.
+ * Folds the oldest half of a level that has `FAN` summaries into one. Returns its id; null if no level has that many,
+ * or the conversation changed meanwhile.
  * @throws ProviderFailed
  */
 export async function foldLevel(
@@ -174,12 +174,12 @@ export async function foldLevel(
   for (const [level, all] of levels) {
     if (all.length < FAN) continue
     const oldest = all.slice(0, FAN / 2)
-    const places = oldest.map((each) => state.current.indexOf(each))
-    // Levels fall from the oldest summary to the newest, so they stand side by side; but strategies may have changed.
-    if (places.at(-1)! - places[0]! !== oldest.length - 1) continue
+    const indexes = oldest.map((each) => state.current.indexOf(each))
+    // Summaries of a level are adjacent, because levels descend from oldest to newest, unless the strategy has changed.
+    if (indexes.at(-1)! - indexes[0]! !== oldest.length - 1) continue
     const most = Math.min(SUMMARY_TOKENS, SPAN_TOKENS * 2 ** (level + 1))
-    const made = await make(deps, summarizer, joined(oldest), [], most, stop)
-    return write(deps, state, level + 1, oldest.at(-1)!.toSeq, made, oldest, [])
+    const summary = await summarizePass(deps, summarizer, joined(oldest), [], most, stop)
+    return write(deps, state, level + 1, oldest.at(-1)!.toSeq, summary, oldest, [])
   }
   return null
 }

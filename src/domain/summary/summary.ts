@@ -1,6 +1,6 @@
-// Summaries as the product speaks of them, and who may have one. A summary stands for the committed turns without
-// audience at the places fromSeq to toSeq; turns with an audience, broken-off ones and open ones are never in it. It is
-// for those alone whose view spans all that it was made of: for everybody else these turns stand verbatim.
+// Reads summaries. A summary covers the committed turns without audience from root seq fromSeq to toSeq; turns with an
+// audience, aborted turns and streaming turns are never covered. Only a viewer whose view contains everything the
+// summary was made from may read it; every other viewer gets the turns instead.
 
 import {
   readCurrentSummaries,
@@ -18,28 +18,28 @@ export type Summary = Omit<SummaryRow, 'newestSeq' | 'turns'>
 const toSummary = ({ windows, newestSeq, turns, ...summary }: SeenSummary): Summary => summary
 
 /**
- * The current summaries of each conversation that stand for its oldest turns in the viewer's view, oldest first; a conversation without
- * any has no key. They leave no turn out: of the committed turns without audience that the viewer sees, each one up to
- * the last toSeq is covered by exactly one of them. Hence they end before the first that the viewer sees but a part of.
+ * Returns the current summaries that cover the oldest turns in the viewer's view, oldest first; a conversation without
+ * any has no key. Each committed turn without audience that the viewer sees, up to the last toSeq, is covered by
+ * exactly one of them. Hence the list ends before the first summary whose turns the viewer sees only in part.
  */
 export async function coveringSummaries(
   { db }: Pick<Platform, 'db'>,
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<Map<string, Summary[]>> {
-  const found = new Map<string, Summary[]>()
+  const covering = new Map<string, Summary[]>()
   const ended = new Set<string>()
   for (const row of await readCurrentSummaries(db, viewer, conversationIds)) {
     const conversationId = row.conversationId
     if (ended.has(conversationId) || seesNothingOf(row, row)) continue
     if (!spans(row, row)) ended.add(conversationId)
-    else if (found.has(conversationId)) found.get(conversationId)!.push(toSummary(row))
-    else found.set(conversationId, [toSummary(row)])
+    else if (covering.has(conversationId)) covering.get(conversationId)!.push(toSummary(row))
+    else covering.set(conversationId, [toSummary(row)])
   }
-  return found
+  return covering
 }
 
-/** `coveringSummaries` of one conversation; empty where there are none, or none for this viewer. */
+/** `coveringSummaries` of one conversation; empty if there are none for this viewer. */
 export async function getCoveringSummaries(
   deps: Pick<Platform, 'db'>,
   viewer: Viewer,
@@ -48,7 +48,10 @@ export async function getCoveringSummaries(
   return (await coveringSummaries(deps, viewer, [conversationId])).get(conversationId) ?? []
 }
 
-/** The summaries that the viewer may see, by id, superseded ones included. A stale summary, which an edit made untrue, has no key. */
+/**
+ * Returns the summaries that the viewer may read, by id, including superseded ones. A stale summary (outdated by an
+ * edit) has no key.
+ */
 export async function getSummaries(
   { db }: Pick<Platform, 'db'>,
   viewer: Viewer,

@@ -115,7 +115,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     const log = { ...world.deps.log, warn: (_: object, message: string) => void warnings.push(message) }
     expect(await embedFacts({ ...platform, log }, ids)).toEqual(new Map())
     expect(await readBy(embedder.name, ids)).toBe(0)
-    expect(warnings).toEqual(['facts could not be embedded; comparing them by their words'])
+    expect(warnings).toEqual(['could not embed facts; comparing them by their words only'])
 
     const work = createFactEmbedding({ ...platform, log }, { sweepMs: 50 })
     started.push(work)

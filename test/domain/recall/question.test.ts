@@ -1,7 +1,7 @@
 // What is read from a query, beyond its words.
 
 import { describe, expect, it } from 'vitest'
-import { periods, readQuestion, toldAbout, type Period } from '../../../src/domain/recall/question.ts'
+import { periods, readQuestion, mayReportOn, type Period } from '../../../src/domain/recall/question.ts'
 
 const month = (year: number | null, month: number, more: Partial<Period> = {}): Period => ({
   year,
@@ -52,7 +52,7 @@ describe('the times that a query names', () => {
     ['in March or in June', '2023-06-20T00:00:00Z', true],
     ['', '2023-07-01T00:00:00Z', false],
   ])('%j is told of at %s: %s', (text, time, expected) => {
-    expect(toldAbout(periods(text), Date.parse(time))).toBe(expected)
+    expect(mayReportOn(periods(text), Date.parse(time))).toBe(expected)
   })
 })
 

@@ -224,7 +224,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   describe('refuses', () => {
     it.each<[string, Partial<RecallInput>, string]>([
       ['an empty query', { query: ' \n' }, 'query: must not be empty'],
-      ['1 MB of query', { query: 'x'.repeat(2 ** 20) }, 'query: has 1048576 characters; at most 10000 are taken'],
+      ['1 MB of query', { query: 'x'.repeat(2 ** 20) }, 'query: has 1048576 characters; at most 10000 are allowed'],
       ['what no database can hold', { query: 'a\0b' }, 'query: must not contain U+0000'],
       ['k of 0', { k: 0 }, 'k: must be 1 to 100'],
       ['k above 100', { k: 101 }, 'k: must be 1 to 100'],
@@ -236,7 +236,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       [
         'one conversation without its id',
         { conversationId: null },
-        'conversationId: is needed to search one conversation',
+        'conversationId: is required for scope CONVERSATION',
       ],
       ['an id that is none', { conversationId: 'turn_x' }, 'conversationId: is not the id of a conversation'],
     ])('%s', async (_, input, message) => {
