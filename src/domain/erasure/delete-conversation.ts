@@ -1,5 +1,5 @@
-// Deletes a conversation in one transaction, with everything in it and, by the register of derivatives, everything
-// derived from it.
+// Deletes a conversation in one transaction, with its contents and, by the register of derivatives, everything derived
+// from them.
 
 import { NotFound } from '../../errors.ts'
 import { readConversationsGivenWay } from '../../store/sql/erasure/erase-facts.ts'
