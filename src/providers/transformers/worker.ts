@@ -1,23 +1,23 @@
-// The other side of transformers-embedder.ts: loads the model with the first texts, and embeds message by message. In a
-// thread because ONNX Runtime for Node computes on the thread that calls it, for all its promises
-// (microsoft/onnxruntime#19611); in one because several have crashed it (huggingface/transformers.js#1292).
+// The thread of embedder.ts: loads the model with the first texts and embeds one message at a time. ONNX Runtime for Node
+// computes on the calling thread despite its promises (microsoft/onnxruntime#19611), hence a thread; several threads have
+// crashed it (huggingface/transformers.js#1292), hence only one.
 
 import { parentPort, workerData } from 'node:worker_threads'
 
 export type WorkerData = {
-  /** What to import: the package, or a test's own. */
+  /** The module to import: the package, or a test's replacement. */
   library: string
   model: string
-  /** The model is a directory: nothing is looked for elsewhere. */
+  /** Whether the model is a directory, so that nothing is downloaded. */
   isLocal: boolean
 }
 export type Asked = { id: number; texts: string[] }
-/** `data` holds one vector after the other. */
+/** `data` has the vectors one after the other. */
 export type Answered =
   | { id: number; dims: number[]; data: Float32Array<ArrayBuffer> }
   | { id: number; problem: 'not installed' | 'unreachable' | 'broken'; message: string }
 
-/** What we use of @huggingface/transformers: https://huggingface.co/docs/transformers.js/api/pipelines */
+/** The used part of @huggingface/transformers: https://huggingface.co/docs/transformers.js/api/pipelines */
 type Extractor = (texts: string[], options: { pooling: 'mean'; normalize: true }) => Promise<Tensor>
 type Tensor = { dims: number[]; data: Float32Array }
 type Library = {
@@ -30,12 +30,12 @@ type Library = {
 
 const { library, model, isLocal } = workerData as WorkerData
 
-/** The model, once it is loaded or loading; a failed attempt is not kept. */
+/** The model while it is loading or loaded; null after a failed attempt. */
 let loading: Promise<Extractor> | null = null
 
 async function load(): Promise<Extractor> {
   const { pipeline } = (await import(library)) as Library
-  // Quantised models differ from processor to processor; these do not, to speak of.
+  // The vectors of quantised models vary between processors; those of fp32 hardly do.
   return pipeline('feature-extraction', model, { dtype: 'fp32', local_files_only: isLocal })
 }
 
@@ -53,7 +53,7 @@ async function answer({ id, texts }: Asked): Promise<Answered> {
   }
 }
 
-/** The hub's own troubles, in the words of transformers.js, and those on the way to it, in those of fetch. */
+/** Messages of transformers.js about errors of the hub, and of fetch about the network. */
 const UNREACHABLE =
   /fetch failed|terminated|time(d |-)?out|Internal server error|Bad gateway|Service unavailable|\((429|5\d\d)\)/i
 
