@@ -122,8 +122,8 @@ describe('an answer', () => {
   })
 
   it.each<[string, (proper: { data: { index: number; embedding: unknown }[] }) => unknown, RegExp, boolean]>([
-    ['too few vectors', ({ data }) => ({ data: data.slice(1) }), /made 2 vectors of 3 texts/, true],
-    ['too many vectors', ({ data }) => ({ data: [...data, data[0]] }), /made 4 vectors of 3 texts/, true],
+    ['too few vectors', ({ data }) => ({ data: data.slice(1) }), /returned 2 vectors for 3 texts/, true],
+    ['too many vectors', ({ data }) => ({ data: [...data, data[0]] }), /returned 4 vectors for 3 texts/, true],
     ['one index twice', ({ data }) => ({ data: data.map((item) => ({ ...item, index: 0 })) }), /numbered them/, true],
     [
       'an index beyond',

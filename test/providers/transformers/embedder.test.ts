@@ -53,7 +53,7 @@ describe('the embedder through transformers.js', () => {
     ['hub/absent', /^The model "hub\/absent" cannot be used: Unauthorized access .* Check EMBEDDING_MODEL: /],
     ['/models/no-such-directory', /file was not found locally at "\/models\/no-such-directory\/config.json"\. Check/],
     ['hub/wide', /returned vectors of 512 components instead of 384\. Set EMBEDDING_DIMENSIONS=512,/],
-    ['hub/unpooled', /its answer is of the shape 1 × 1 × 384\./],
+    ['hub/unpooled', /its output has the shape 1 × 1 × 384\./],
     ['hub/nan', /components that are not numbers/],
   ])('with the model %s fails for good', async (model, message) => {
     const failure = await failureOf(create(model).embed(['one']))
