@@ -1,5 +1,5 @@
-// The settings of the process: one schema over the environment. A Config has checked, frozen values; no other file in src
-// reads process.env.
+// The settings of the process: one schema over the environment. A Config has checked, frozen values; no other file in
+// src reads process.env.
 
 import { isIP } from 'node:net'
 import { z } from 'zod'
@@ -118,7 +118,10 @@ const schema = providerChecks
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
   }))
 
-/** Checked settings. Without databaseUrl, the embedded database in dataDir is used; without redisUrl, there is one process. */
+/**
+ * Checked settings. Without databaseUrl, the embedded database in dataDir is used; without redisUrl, there is one
+ * process.
+ */
 export type Config = z.output<typeof schema>
 
 /** The variables in the order of docs/configuration.md. For one without a default, `meaning` says what unset means. */

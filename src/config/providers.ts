@@ -1,4 +1,5 @@
-// Derives the variables of the providers from the registry: their fields, their documentation, and the resulting settings.
+// Derives the variables of the providers from the registry: their fields, their documentation, and the resulting
+// settings.
 
 import type { z } from 'zod'
 import { oneOf } from '../fields.ts'
@@ -32,7 +33,9 @@ const shapeOf = (kind: Kind): Record<string, z.ZodType> => {
 /** The variables of all providers; each kind's selector precedes its other variables. */
 export const providerVariables = Object.assign({}, ...kinds.map(shapeOf)) as Record<string, z.ZodType>
 
-/** Whether providers of several kinds read the variable; then it may be set though one kind's choice does not read it. */
+/**
+ * Whether providers of several kinds read the variable; then it may be set though one kind's choice does not read it.
+ */
 const isShared = (name: string) => kinds.filter((kind) => name in fieldsOf(kind)).length > 1
 
 function* problemsOf(kind: Kind, env: Environment): Generator<Problem> {

@@ -53,7 +53,8 @@ const createConversationInput = z.object({
 export type CreateConversationInput = z.input<typeof createConversationInput>
 
 /**
- * Creates a conversation and returns it. If the tenant has a conversation with the given key, returns that one unchanged.
+ * Creates a conversation and returns it. If the tenant has a conversation with the given key, returns that one
+ * unchanged.
  * @throws InvalidInput @throws Conflict if that conversation is deleted concurrently
  */
 export async function createConversation(
@@ -175,8 +176,8 @@ export function conversationCursor(conversation: Conversation, order: Conversati
 }
 
 /**
- * Returns the tenant's conversations that match the filter, newest first. Ordered by creation, concurrent writes never make
- * pages repeat or miss a conversation; ordered by activity, a conversation that gets an entry moves to the front.
+ * Returns the tenant's conversations that match the filter, newest first. Ordered by creation, concurrent writes never
+ * make pages repeat or miss a conversation; ordered by activity, a conversation that gets an entry moves to the front.
  * @throws InvalidInput
  */
 export async function getConversationPage(

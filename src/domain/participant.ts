@@ -26,8 +26,8 @@ export const participantInput = z.object({
 })
 
 /**
- * Returns the participants of each conversation in joining order, former ones included; an empty list for a conversation
- * without any.
+ * Returns the participants of each conversation in joining order, former ones included; an empty list for a
+ * conversation without any.
  */
 export async function getParticipants(
   deps: Pick<Platform, 'pool'>,

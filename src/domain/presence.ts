@@ -30,8 +30,8 @@ export type PresenceHolder = {
 const HTTP_HOLDER = 'http'
 
 /**
- * Sets the presence of the participant and returns the participant. OFFLINE removes only the state that this holder set;
- * states set by other holders remain.
+ * Sets the presence of the participant and returns the participant. OFFLINE removes only the state that this holder
+ * set; states set by other holders remain.
  * @throws InvalidInput @throws NotFound @throws NotAllowed if the actor is not in the conversation
  */
 export async function setPresence(

@@ -1,6 +1,6 @@
-// The registry of providers. An entry has the variables that a provider reads, the settings they become, its factory, and
-// for an embedder, the recognition of stored vectors. Configuration and its documentation derive from the entries. An
-// entry imports its adapter on creation, so that only chosen providers are loaded.
+// The registry of providers. An entry has the variables that a provider reads, the settings they become, its factory,
+// and for an embedder, the recognition of stored vectors. Configuration and its documentation derive from the entries.
+// An entry imports its adapter on creation, so that only chosen providers are loaded.
 
 import type { z } from 'zod'
 import type { TokenCounter } from '../text/tokens.ts'

@@ -1,5 +1,5 @@
-// The environment variables that several providers share, with their combined checks: OpenAI-compatible APIs, and models
-// of embedders.
+// The environment variables that several providers share, with their combined checks: OpenAI-compatible APIs, and
+// models of embedders.
 
 import { z } from 'zod'
 import { endpoint, model, number } from '../fields.ts'

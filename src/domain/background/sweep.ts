@@ -29,7 +29,9 @@ async function runTask(deps: BackgroundDeps, { name, run }: Task): Promise<void>
   }
 }
 
-/** Runs each task at its own interval. The returned function stops the tasks and resolves when current runs have ended. */
+/**
+ * Runs each task at its own interval. The returned function stops the tasks and resolves when current runs have ended.
+ */
 export function startSweeping(deps: BackgroundDeps): () => Promise<void> {
   const stops = TASKS.map((task) => startPeriodic(task.everyMs(deps), () => runTask(deps, task)))
   return async () => {

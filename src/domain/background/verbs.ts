@@ -1,6 +1,6 @@
-// The verbs that jobs run when a conversation or user crosses a threshold. Each call handles exactly `n` turns and moves
-// the watermark in the transaction of the effect, so that concurrent runs count once. A verb returns false if fewer than
-// `n` turns are left or another process was faster.
+// The verbs that jobs run when a conversation or user crosses a threshold. Each call handles exactly `n` turns and
+// moves the watermark in the transaction of the effect, so that concurrent runs count once. A verb returns false if
+// fewer than `n` turns are left or another process was faster.
 
 import type { BackgroundDeps } from './deps.ts'
 import { extractNext } from '../fact/extract.ts'

@@ -138,7 +138,7 @@ function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Si
     ['chars', 'maxChars'],
   ] as const) {
     if (required[measure] <= all[measure]) continue
-    throw InvalidInput.at(path, `is ${all[measure]}; instructions and the newest turn take ${required[measure]}`)
+    throw InvalidInput.at(path, `is ${all[measure]}; instructions and the newest turn need ${required[measure]}`)
   }
 }
 

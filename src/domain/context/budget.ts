@@ -1,7 +1,7 @@
 // Sizes of messages, the budget, and the shares of its sections.
 //
-// A message's size is the token count of its rendered JSON plus a provider's overhead per message. JSON punctuation makes
-// that more than providers bill, so a context never exceeds the budget, however the provider counts.
+// A message's size is the token count of its rendered JSON plus a provider's overhead per message. JSON punctuation
+// makes that more than providers bill, so a context never exceeds the budget, however the provider counts.
 
 import type { TokenCounter } from '../../text/tokens.ts'
 import { contentOf, type Message } from './message.ts'
@@ -53,8 +53,9 @@ export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): 
 })
 
 /**
- * The sections' shares of the budget after instructions; they add up to 1. A section may also use what the sections before
- * it left. The newest turn counts towards the share of the recent turns, or towards any other space that is left.
+ * The sections' shares of the budget after instructions; they add up to 1. A section may also use what the sections
+ * before it left. The newest turn counts towards the share of the recent turns, or towards any other space that is
+ * left.
  */
 export type Shares = {
   profile: number
@@ -77,8 +78,8 @@ export const DEFAULT_SHARES: Shares = {
 export const OVERHEAD = { least: 11, most: 40 }
 
 /**
- * Chooses the newest summaries that fit their share by their stored token counts. The turns of a summary that does not fit
- * are read instead, unless a newer summary covers them.
+ * Chooses the newest summaries that fit their share by their stored token counts. The turns of a summary that does not
+ * fit are read instead, unless a newer summary covers them.
  *
  * `before`: stored token counts of the profiles and facts that may precede the summaries.
  */

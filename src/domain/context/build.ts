@@ -18,7 +18,10 @@ const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 const MOST_TOKENS = 2_000_000
 /** Maximum number of hits of one recall. */
 const MOST_HITS = 100
-/** Hits requested beyond `k`, because some may be in the context already; the search is repeated if these do not suffice. */
+/**
+ * Hits requested beyond `k`, because some may be in the context already; the search is repeated if these do not
+ * suffice.
+ */
 const SPARE_HITS = 5
 /** Maximum length of a query in UTF-16 units, as in recall. */
 const QUERY = 10_000

@@ -1,5 +1,5 @@
-// Chooses the turns that a context has verbatim: kept turns and the window of recent turns. Lists the turns that are left
-// out, with reasons, for the manifest.
+// Chooses the turns that a context has verbatim: kept turns and the window of recent turns. Lists the turns that are
+// left out, with reasons, for the manifest.
 
 import { fullness, plus, type Size } from './budget.ts'
 import type { ContextItem } from './message.ts'

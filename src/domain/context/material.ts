@@ -40,8 +40,8 @@ const CALL_AWAY = 256
 const END = 2 ** 31 - 1
 
 /**
- * Reads the conversation's newest turns after a root seq, as far back as they may fit; returns them oldest first. The page
- * size is estimated from the average token count, so that one page usually suffices.
+ * Reads the conversation's newest turns after a root seq, as far back as they may fit; returns them oldest first. The
+ * page size is estimated from the average token count, so that one page usually suffices.
  */
 async function readRecent(
   deps: RecallDeps,

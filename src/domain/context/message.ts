@@ -39,7 +39,9 @@ export type Context = {
   /** Whether any requested source in view is neither included nor covered by an included summary. */
   truncated: boolean
   items: ContextItem[]
-  /** Token count of the messages before the recalled ones: the next context is expected to begin with the same bytes. */
+  /**
+   * Token count of the messages before the recalled ones: the next context is expected to begin with the same bytes.
+   */
   stablePrefixTokens: number
 }
 

@@ -1,5 +1,5 @@
-// Renders turns from one participant's perspective: its own turns are the assistant's, all others are addressed to it by
-// name. Tool calls of the participant itself stay tool calls; those of others become text.
+// Renders turns from one participant's perspective: its own turns are the assistant's, all others are addressed to it
+// by name. Tool calls of the participant itself stay tool calls; those of others become text.
 //
 // Invariant: a tool result is rendered as a result only with its call, and the same turns give the same messages.
 

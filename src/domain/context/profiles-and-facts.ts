@@ -1,5 +1,6 @@
-// Reads the profiles and facts of a context: about the conversation and the people in it. They do not depend on the query,
-// so they stay the same from call to call. Reads only what is in the viewer's view, and nothing derived from more.
+// Reads the profiles and facts of a context: about the conversation and the people in it. They do not depend on the
+// query, so they stay the same from call to call. Reads only what is in the viewer's view, and nothing derived from
+// more.
 
 import { readContextFacts } from '../../store/sql/context/read-context-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'

@@ -1,5 +1,5 @@
-// Quotes profiles, facts and recalled turns as data. Their text may contain anything, instructions included, so it is put
-// into user messages, between fences that no quoted text can close.
+// Quotes profiles, facts and recalled turns as data. Their text may contain anything, instructions included, so it is
+// put into user messages, between fences that no quoted text can close.
 
 import { BELIEVED, TRUST, type Source } from '../fact/trust.ts'
 import { textMessage, type ItemKind, type Message } from './message.ts'

@@ -1,5 +1,5 @@
-// Fits profiles, facts and recalled turns into their space, each kind as one message of quotes. Items that do not fit are
-// listed in the manifest with their token counts.
+// Fits profiles, facts and recalled turns into their space, each kind as one message of quotes. Items that do not fit
+// are listed in the manifest with their token counts.
 
 import { fits, plus, sizeOf, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'

@@ -1,5 +1,5 @@
-// Renders messages in the formats of model providers and their libraries. Content that a format lacks becomes text, or is
-// left out if the provider would reject it.
+// Renders messages in the formats of model providers and their libraries. Content that a format lacks becomes text, or
+// is left out if the provider would reject it.
 
 import { toAiSdk, type AiSdkMessage } from './render/ai-sdk.ts'
 import { toAnthropic, toAnthropicPrompt, OPENING, type AnthropicPrompt } from './render/anthropic.ts'
@@ -21,8 +21,8 @@ const RENDER: { [F in Format]: (steps: readonly RenderStep[]) => Rendered[F] } =
 const OPENS: ReadonlySet<Message['kind']> = new Set(['SYSTEM_PROMPT', 'SUMMARY'])
 
 /**
- * Renders the messages in a format, ready to be sent. System prompt and summaries precede profiles and facts, because some
- * providers reject a system message after a user message.
+ * Renders the messages in a format, ready to be sent. System prompt and summaries precede profiles and facts, because
+ * some providers reject a system message after a user message.
  */
 export function render<F extends Format>(messages: readonly Message[], format: F): Rendered[F] {
   const opening = messages.filter(({ kind }) => OPENS.has(kind))
@@ -31,8 +31,8 @@ export function render<F extends Format>(messages: readonly Message[], format: F
 }
 
 /**
- * Returns the JSON of each piece that a message is rendered as in a format. The sum is an upper bound: tool results that
- * move to their call may share one message, and Anthropic's adjacent messages of one role are merged.
+ * Returns the JSON of each piece that a message is rendered as in a format. The sum is an upper bound: tool results
+ * that move to their call may share one message, and Anthropic's adjacent messages of one role are merged.
  *
  * `unanswered`: ids of the message's calls without a result; other results are counted with their own messages.
  */

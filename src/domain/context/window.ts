@@ -1,6 +1,6 @@
-// Finds the start of the recent window. The window is trimmed in steps, so that consecutive contexts share a prefix and hit
-// the provider's prompt cache. Nothing is stored: of the possible starts, the roundest root seq is taken, which stays the
-// same from call to call until it no longer fits. Root seqs are visible anyway, so the start reveals nothing.
+// Finds the start of the recent window. The window is trimmed in steps, so that consecutive contexts share a prefix and
+// hit the provider's prompt cache. Nothing is stored: of the possible starts, the roundest root seq is taken, which
+// stays the same from call to call until it no longer fits. Root seqs are visible anyway, so the start reveals nothing.
 
 /** Minimum part of its space that the window fills after being trimmed in steps. */
 export const LEAST = 1 / 3
@@ -18,7 +18,10 @@ type WindowRequest = {
   inSteps: boolean
 }
 
-/** Roundness of the cut between two root seqs: the exponent of the highest power of two with a multiple in (before, after]. */
+/**
+ * Roundness of the cut between two root seqs: the exponent of the highest power of two with a multiple in (before,
+ * after].
+ */
 const roundness = (before: number, after: number) => 31 - Math.clz32(before ^ after)
 
 /** Returns the index of the first turn of the window; the number of turns if none fits. */

@@ -23,8 +23,8 @@ export type ErasureReceipt = {
 }
 
 /**
- * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations that its
- * facts superseded become active again, with a FactsChanged event there. Subscriptions to the conversation end.
+ * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations that
+ * its facts superseded become active again, with a FactsChanged event there. Subscriptions to the conversation end.
  * @throws NotFound
  */
 export async function deleteConversation(

@@ -1,6 +1,6 @@
 // Register of every table with data derived from a turn, and how that data is taken back when a turn is edited, erased,
-// or deleted with its conversation. supersedeTurn and deleteConversation run the steps of DERIVATIVES in its order, which
-// is the lock order: journals, facts, profiles. A test fails for a table that is in neither list.
+// or deleted with its conversation. supersedeTurn and deleteConversation run the steps of DERIVATIVES in its order,
+// which is the lock order: journals, facts, profiles. A test fails for a table that is in neither list.
 
 import type { Tx } from '../../store/db.ts'
 import type { VectorSearch } from '../../store/vector-search.ts'
@@ -205,8 +205,8 @@ export const takeBackEdit: TakeBackEdit = async (tx, edit) => {
 }
 
 /**
- * Deletes the conversation's row and every derivative of its turns. Returns the number of rows by table, for tables whose
- * rows are counted, and the facts of other conversations that became active again.
+ * Deletes the conversation's row and every derivative of its turns. Returns the number of rows by table, for tables
+ * whose rows are counted, and the facts of other conversations that became active again.
  */
 export async function deleteWithDerivatives(
   tx: Tx,

@@ -18,8 +18,8 @@ export type DeletedConversation = { tenant: string; conversationId: string }
 export type ChangedFact = { id: string; conversationId: string | null }
 
 /**
- * Runs before the conversation's row is deleted. `rows` counts what the deletion removes, for the receipt; `finish` runs
- * after the row is deleted, in the same transaction, and returns the facts of other conversations that it changed.
+ * Runs before the conversation's row is deleted. `rows` counts what the deletion removes, for the receipt; `finish`
+ * runs after the row is deleted, in the same transaction, and returns the facts of other conversations that it changed.
  */
 export type PrepareDelete = (
   tx: Tx,
@@ -40,7 +40,10 @@ export const recount: TakeBackEdit = async (tx, { conversationId, isPublic, olde
   return []
 }
 
-/** Makes the summaries that cover the turn stale: the newer version and all turns after it are not covered until summarised again. */
+/**
+ * Makes the summaries that cover the turn stale: the newer version and all turns after it are not covered until
+ * summarised again.
+ */
 export const takeBackCoverage: TakeBackEdit = async (tx, { conversationId, isPublic, older }) => {
   if (isPublic) await takeBackSummaries(tx, conversationId, older.rootSeq)
   return []
@@ -63,13 +66,18 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
   rows: await tx.summary.count({ where: { conversationId } }),
 })
 
-/** Revives the facts that the conversation's facts superseded. The journals of their conversations are locked already. */
+/**
+ * Revives the facts that the conversation's facts superseded. The journals of their conversations are locked already.
+ */
 export const reviveSuperseded: PrepareDelete = async (tx, { conversationId }) => {
   const { facts, gaveWay: superseded } = await lockFactsOfConversation(tx, conversationId)
   return { rows: facts, finish: (after) => reviveFacts(after, superseded) }
 }
 
-/** Reads every profile of the tenant, so only if the conversation has facts. Runs after `reviveSuperseded` has locked them. */
+/**
+ * Reads every profile of the tenant, so only if the conversation has facts. Runs after `reviveSuperseded` has locked
+ * them.
+ */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })
   return { rows: fact ? await deleteProfilesOfConversation(tx, tenant, conversationId) : 0 }

@@ -1,5 +1,5 @@
-// Finds due work and queues jobs for it. Conversations are checked shortly after they grow; a sweep once a minute checks
-// everything, in case a notification was lost. A job that several processes send is queued once.
+// Finds due work and queues jobs for it. Conversations are checked shortly after they grow; a sweep once a minute
+// checks everything, in case a notification was lost. A job that several processes send is queued once.
 
 import type { JobQueue, Subject } from '../../store/job-queue.ts'
 import type { Platform } from '../platform.ts'
@@ -11,7 +11,9 @@ import { QUEUES, startWorker, type Work } from './worker.ts'
 type Counter = {
   /** Returns at most `limit` ids of conversations with uncounted turns, ascending, after the given id. */
   uncounted(after: string, limit: number): Promise<string[]>
-  /** Counts the turns of the conversations. Returns their users, and the conversations that another process is counting. */
+  /**
+   * Counts the turns of the conversations. Returns their users, and the conversations that another process is counting.
+   */
   count(conversationIds: readonly string[]): Promise<{ users: Subject[]; taken: string[] }>
 }
 
@@ -71,7 +73,9 @@ async function queueDueAmong(jobs: JobQueue, works: Works, unchecked: Unchecked)
   }
 }
 
-/** Reads and handles pages, each after the last item of the previous one, until one is not full or the signal aborts. */
+/**
+ * Reads and handles pages, each after the last item of the previous one, until one is not full or the signal aborts.
+ */
 async function forEachPage<T>(
   read: (after: T | null) => Promise<T[]>,
   handle: (page: T[]) => Promise<unknown>,

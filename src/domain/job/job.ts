@@ -17,8 +17,8 @@ const ABOUT_CONVERSATIONS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_F
 type JobsArgs = { first?: number | null; state?: JobState | null }
 
 /**
- * Returns the jobs of the viewer's tenant: first the unfinished ones, oldest first; then the jobs that ended in the last
- * hour, newest first.
+ * Returns the jobs of the viewer's tenant: first the unfinished ones, oldest first; then the jobs that ended in the
+ * last hour, newest first.
  * @throws InvalidInput
  */
 export async function getJobs(

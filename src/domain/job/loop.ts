@@ -1,5 +1,5 @@
-// The loop of a background worker: runs steps while there is work, then sleeps until it is nudged. A failed step is retried
-// with exponential backoff and logged once until steps succeed again. Steps must be idempotent.
+// The loop of a background worker: runs steps while there is work, then sleeps until it is nudged. A failed step is
+// retried with exponential backoff and logged once until steps succeed again. Steps must be idempotent.
 
 import type { Log } from '../platform.ts'
 
@@ -27,7 +27,9 @@ export type Loop = {
   stop(): Promise<void>
 }
 
-/** Milliseconds before the first retry, and their maximum. They double with each failure; jitter takes off up to half. */
+/**
+ * Milliseconds before the first retry, and their maximum. They double with each failure; jitter takes off up to half.
+ */
 const BACKOFF_MS = { least: 1_000, most: 60_000 }
 /** Maximum pause after a step. The loop pauses for as long as the step took, so that requests get half of the time. */
 const PAUSE_MS = 50

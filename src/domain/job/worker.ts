@@ -1,5 +1,6 @@
 // One kind of background work, and the worker that runs its jobs. A job names only its subject; the work is read from
-// counters and watermarks when the job runs. So a duplicate job does no harm, and a job lost in a crash is queued again.
+// counters and watermarks when the job runs. So a duplicate job does no harm, and a job lost in a crash is queued
+// again.
 
 import { ProviderFailed } from '../../errors.ts'
 import { JobFailed, type Subject } from '../../store/job-queue.ts'

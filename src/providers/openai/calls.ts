@@ -1,5 +1,5 @@
-// Calls to OpenAI-compatible servers, for all providers that use one. Nothing is read from the environment, each request
-// has a time limit, transient failures are retried, and close ends every running call.
+// Calls to OpenAI-compatible servers, for all providers that use one. Nothing is read from the environment, each
+// request has a time limit, transient failures are retried, and close ends every running call.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'

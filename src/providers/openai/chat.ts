@@ -1,5 +1,5 @@
-// Requests JSON from any server with OpenAI's POST /chat/completions. An unusable reply is requested once more; errors name
-// the next step and never contain the key.
+// Requests JSON from any server with OpenAI's POST /chat/completions. An unusable reply is requested once more; errors
+// name the next step and never contain the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
 import { createCalls, type Calls, type Endpoint, type Patience } from './calls.ts'

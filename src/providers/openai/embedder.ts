@@ -1,5 +1,5 @@
-// Embeds with any server with OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio … A caller gets either vectors that
-// fulfil the port's contract, or CallFailed with the cause and the next step. No message contains the key.
+// Embeds with any server with OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio … A caller gets either vectors
+// that fulfil the port's contract, or CallFailed with the cause and the next step. No message contains the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
 import { unit, type Embedder } from '../ports/embedder.ts'
@@ -17,13 +17,15 @@ export type OpenAiSettings = Endpoint & {
 const PATIENCE: Patience = { timeoutMs: 30_000, retries: 3, pauseMs: 500 }
 
 /**
- * Maximum number of texts per request, and of UTF-8 bytes per request and text. OpenAI accepts 2,048 texts of 8,191 tokens
- * each and 300,000 in all; a token has at least one byte. For servers with lower limits, requests are divided.
+ * Maximum number of texts per request, and of UTF-8 bytes per request and text. OpenAI accepts 2,048 texts of 8,191
+ * tokens each and 300,000 in all; a token has at least one byte. For servers with lower limits, requests are divided.
  */
 const REQUEST_TEXTS = 128
 const REQUEST_BYTES = 256 * 1024
 const TEXT_BYTES = 8_191
-/** Minimum UTF-16 units to which a text is cut. A text of this length is rejected for another reason than its length. */
+/**
+ * Minimum UTF-16 units to which a text is cut. A text of this length is rejected for another reason than its length.
+ */
 const SHORTEST_CUT = 128
 
 export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patience = PATIENCE): Embedder {
@@ -114,7 +116,9 @@ function requestsFor(texts: readonly string[]): Part[] {
 
 type Item = { index?: unknown; embedding?: unknown }
 
-/** Reads the vectors of a reply, in the order of the texts. @throws CallFailed for a reply without the requested vectors */
+/**
+ * Reads the vectors of a reply, in the order of the texts. @throws CallFailed for a reply without the requested vectors
+ */
 function readVectors(reply: unknown, count: number, dimension: number, use: Use): Float32Array[] {
   const { who } = use
   const data = (reply as { data?: Item[] } | null)?.data

@@ -1,6 +1,6 @@
-// Judges pairs of facts with a chat model, using prompts/judge-facts.md. Pairs are sent as numbered JSON inside a fence,
-// without ids. Verdicts on other numbers are dropped, so the worst effect of a hostile fact is a wrong verdict on a given
-// pair.
+// Judges pairs of facts with a chat model, using prompts/judge-facts.md. Pairs are sent as numbered JSON inside a
+// fence, without ids. Verdicts on other numbers are dropped, so the worst effect of a hostile fact is a wrong verdict
+// on a given pair.
 
 import { z } from 'zod'
 import { CallFailed } from '../ports/call-failed.ts'
@@ -62,7 +62,9 @@ export function createOpenAiJudge(settings: PromptedSettings, patience?: Patienc
 
 type NumberedPair = { number: number; pair: FactPair; line: string }
 
-/** Splits the pairs into requests. Numbers are unique across requests, so a stray verdict names no pair of another one. */
+/**
+ * Splits the pairs into requests. Numbers are unique across requests, so a stray verdict names no pair of another one.
+ */
 function requestsFor(pairs: readonly FactPair[]): NumberedPair[][] {
   const numbered = pairs.map((pair, i): NumberedPair => ({
     number: i + 1,

@@ -30,8 +30,8 @@ export type Explained = {
 }
 
 /**
- * Matches the servers' messages: OpenAI and vLLM "maximum context length", Ollama "input length exceeds", TEI "must have
- * less than 512 tokens" and "batch size 64 > maximum allowed", llama.cpp "too large to process" (with a 500).
+ * Matches the servers' messages: OpenAI and vLLM "maximum context length", Ollama "input length exceeds", TEI "must
+ * have less than 512 tokens" and "batch size 64 > maximum allowed", llama.cpp "too large to process" (with a 500).
  */
 const TOO_LONG = /context length|input length|max(imum)?[ _]|too (long|large|many)|less than \d+ tokens/i
 

@@ -1,6 +1,6 @@
-// Writes profiles with a chat model, using prompts/profile.md. The previous profile and the facts are sent as JSON inside
-// fences. The returned text is made presentable and cut to its budget at the end of a line. Without changes, no request
-// is sent.
+// Writes profiles with a chat model, using prompts/profile.md. The previous profile and the facts are sent as JSON
+// inside fences. The returned text is made presentable and cut to its budget at the end of a line. Without changes, no
+// request is sent.
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
@@ -51,8 +51,8 @@ export function createOpenAiProfileWriter(
 }
 
 /**
- * Splits the changes into requests: first removals, unless there is no previous profile; then additions, oldest first, so
- * that the newest fact comes last. Returns an empty array without changes.
+ * Splits the changes into requests: first removals, unless there is no previous profile; then additions, oldest first,
+ * so that the newest fact comes last. Returns an empty array without changes.
  */
 function changesOf({ added, removed }: ProfileRequest, hasPrevious: boolean): Change[] {
   const oldestFirst = [...added].sort((a, b) => Date.parse(a.observedAt) - Date.parse(b.observedAt))
@@ -95,8 +95,8 @@ const readReplyOn =
   }
 
 /**
- * Cuts the profile to `maxTokens` in whole lines, since half a line may mean the contrary; a single line is cut anywhere.
- * Removes a heading that has no lines left.
+ * Cuts the profile to `maxTokens` in whole lines, since half a line may mean the contrary; a single line is cut
+ * anywhere. Removes a heading that has no lines left.
  */
 async function fit(profile: string, maxTokens: number, count: TokenCounter['count']): Promise<string> {
   const cut = await beginningOf(profile, maxTokens, count)

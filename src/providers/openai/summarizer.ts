@@ -1,5 +1,5 @@
-// Summarises with a chat model, using prompts/summarize.md and prompts/merge.md. The turns are sent as JSON inside a fence
-// longer than any in them, so that no turn can pass for the prompt.
+// Summarises with a chat model, using prompts/summarize.md and prompts/merge.md. The turns are sent as JSON inside a
+// fence longer than any in them, so that no turn can pass for the prompt.
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'

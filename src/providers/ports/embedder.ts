@@ -13,8 +13,8 @@ export type Embedder = {
   /** Preferred number of texts per call; not a limit. */
   readonly batch: number
   /**
-   * Returns one vector per text, in order: of length 1, or all zeros for a text that is empty or unknown to the model. Of
-   * a long text, only the beginning is embedded. If one text fails, the whole call fails.
+   * Returns one vector per text, in order: of length 1, or all zeros for a text that is empty or unknown to the model.
+   * Of a long text, only the beginning is embedded. If one text fails, the whole call fails.
    * @throws CallFailed, or the signal's reason after an abort
    */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>

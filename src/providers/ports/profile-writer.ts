@@ -21,8 +21,8 @@ export type ProfileRequest = {
   /** Facts to add. Facts that the previous profile has already do no harm. */
   added: readonly LearntFact[]
   /**
-   * Facts superseded or retracted since. A model may miss one, so erased facts are passed neither here nor in `previous`:
-   * after an erasure, the profile is rewritten from the remaining facts.
+   * Facts superseded or retracted since. A model may miss one, so erased facts are passed neither here nor in
+   * `previous`: after an erasure, the profile is rewritten from the remaining facts.
    */
   removed: readonly FactText[]
   /** Maximum token count of the new profile, as the server counts. */
@@ -34,8 +34,8 @@ export type ProfileWriter = {
   /** The method and its version, or the model. */
   readonly name: string
   /**
-   * Returns the new profile: visible lines without control characters, at most `maxTokens`. Empty if no fact is left or no
-   * line fits. If nothing was added or removed, returns the previous profile, shortened if necessary.
+   * Returns the new profile: visible lines without control characters, at most `maxTokens`. Empty if no fact is left or
+   * no line fits. If nothing was added or removed, returns the previous profile, shortened if necessary.
    * @throws CallFailed, or the signal's reason after an abort
    */
   write(request: ProfileRequest, signal?: AbortSignal): Promise<string>

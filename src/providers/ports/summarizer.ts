@@ -1,5 +1,5 @@
-// The port to summarizers: turns in, a text that replaces them out. A summarizer gets texts, speakers and times; visibility
-// is the caller's responsibility.
+// The port to summarizers: turns in, a text that replaces them out. A summarizer gets texts, speakers and times;
+// visibility is the caller's responsibility.
 
 /** A turn as a summarizer gets it. */
 export type Said = { speaker: string; at: Date; text: string }

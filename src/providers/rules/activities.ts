@@ -1,5 +1,5 @@
-// The rules for current activities, former ones, intentions and belongings; tried only if no rule of patterns.ts matches.
-// The object must be understandable alone; activities of the moment are left out.
+// The rules for current activities, former ones, intentions and belongings; tried only if no rule of patterns.ts
+// matches. The object must be understandable alone; activities of the moment are left out.
 
 import { DESK_WORK } from './deeds.ts'
 import { KIN } from './lists.ts'

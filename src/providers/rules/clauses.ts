@@ -1,5 +1,5 @@
-// Splits a turn into the clauses that rules may read. Drops everything that the speaker does not assert personally: code,
-// quotations, recalled text, questions, hypotheses and hearsay. In doubt, a clause is dropped.
+// Splits a turn into the clauses that rules may read. Drops everything that the speaker does not assert personally:
+// code, quotations, recalled text, questions, hypotheses and hearsay. In doubt, a clause is dropped.
 
 import { KIN } from './lists.ts'
 

@@ -1,5 +1,5 @@
-// The rules for past deeds. A deed with a date must be worth remembering; one without a date must have a lasting effect, as
-// joining a choir has and watching a film has not. The object is never "it" or "there".
+// The rules for past deeds. A deed with a date must be worth remembering; one without a date must have a lasting
+// effect, as joining a choir has and watching a film has not. The object is never "it" or "there".
 
 import { thing } from './objects.ts'
 import type { Statement } from './rule.ts'

@@ -1,5 +1,5 @@
-// The rules for statements with a time: plans, ongoing activities with a start, birthdays, memories and deaths; deeds.ts has
-// the rules for deeds. A plan needs a date, because it may be over when it is read.
+// The rules for statements with a time: plans, ongoing activities with a start, birthdays, memories and deaths;
+// deeds.ts has the rules for deeds. A plan needs a date, because it may be over when it is read.
 
 import { dated, deed } from './deeds.ts'
 import { COUNTED, KIN } from './lists.ts'

@@ -1,5 +1,5 @@
-// The built-in extractor: English rules over clauses, without model or network. It prefers missing a fact to inventing one.
-// It reads each clause alone, so the same turn always gives the same facts.
+// The built-in extractor: English rules over clauses, without model or network. It prefers missing a fact to inventing
+// one. It reads each clause alone, so the same turn always gives the same facts.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
@@ -129,7 +129,9 @@ function factsOf(turn: ToldTurn, names: readonly string[]): ExtractedFact[] {
   return facts
 }
 
-/** Rewrites a clause about a participant in the first person: "Ada lives in Rome" as "I live in Rome" with subject Ada. */
+/**
+ * Rewrites a clause about a participant in the first person: "Ada lives in Rome" as "I live in Rome" with subject Ada.
+ */
 function inFirstPerson(text: string, speaker: string, names: readonly string[]): { subject: string; text: string } {
   for (const name of names) {
     const called = [name, name.split(' ')[0]!].find((each) => text.startsWith(each))

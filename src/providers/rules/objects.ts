@@ -1,5 +1,5 @@
-// Reads the text where a rule expects a name, a place or a thing: cuts it where the next thought begins, and returns null
-// for text that needs its context ("it", "there", "the same").
+// Reads the text where a rule expects a name, a place or a thing: cuts it where the next thought begins, and returns
+// null for text that needs its context ("it", "there", "the same").
 
 import { CUT } from './clauses.ts'
 import { RELATIVE } from './times.ts'

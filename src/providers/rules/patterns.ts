@@ -1,5 +1,5 @@
-// The main extraction rules: each is a pattern over a clause in the first person, and the statements of a match. Only for
-// lasting, plain statements that need no context. The first rule that matches and finds an object wins.
+// The main extraction rules: each is a pattern over a clause in the first person, and the statements of a match. Only
+// for lasting, plain statements that need no context. The first rule that matches and finds an object wins.
 
 import { LIKES } from './likes.ts'
 import { organisation, place, properName, thing, wholeName } from './objects.ts'
@@ -235,7 +235,9 @@ const third = (verb: string) => `${verb.toLowerCase()}${/(?:ch|sh|s)$/i.test(ver
 /** Durations, which events.ts reads. */
 const LASTING = /\b(?:for|since) (?:\d|an?\b|one|two|three|four|five|six|seven|eight|nine|ten)/i
 
-/** Reads a property's value. Pronouns as "she/her" are a value; an infinitive is one only for a goal, a job or a dream. */
+/**
+ * Reads a property's value. Pronouns as "she/her" are a value; an infinitive is one only for a goal, a job or a dream.
+ */
 function property(what: string, value: string, name: string): string | null {
   if (/^[a-z]+\/[a-z]+(?:\/[a-z]+)?$/i.test(value)) return value
   if (/^(?:to |going|getting|wrong|different)/i.test(value) && !/goal|job|dream/i.test(what)) return null

@@ -1,5 +1,5 @@
-// Resolves times in a text to calendar dates: "yesterday" in a turn of 8 May 2023 is 2023-05-07. All dates are UTC, like the
-// turns' times. Vague times ("recently", "a few days ago") are not resolved.
+// Resolves times in a text to calendar dates: "yesterday" in a turn of 8 May 2023 is 2023-05-07. All dates are UTC,
+// like the turns' times. Vague times ("recently", "a few days ago") are not resolved.
 
 type Timed = {
   /** The text without its time. */

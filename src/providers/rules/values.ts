@@ -1,5 +1,5 @@
-// The rules for personal values: what the speaker values, benefits from, is motivated by and believes in. The object must be
-// understandable alone: "pottery" is, "the trip", "this" and "your words" are not.
+// The rules for personal values: what the speaker values, benefits from, is motivated by and believes in. The object
+// must be understandable alone: "pottery" is, "the trip", "this" and "your words" are not.
 
 import { thing } from './objects.ts'
 import { AM, HAVE, I, rule, statement, type Rule } from './rule.ts'

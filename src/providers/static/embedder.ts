@@ -1,6 +1,6 @@
-// The default embedder: a text's vector is the weighted mean of its words' vectors, minus the component common to all texts
-// (smooth inverse frequency: Arora, Liang, Ma, "A simple but tough-to-beat baseline for sentence embeddings", 2017).
-// No network, no key, no native code. scripts/pack-word-vectors.ts writes the word vectors beside this file.
+// The default embedder: a text's vector is the weighted mean of its words' vectors, minus the component common to all
+// texts (smooth inverse frequency: Arora, Liang, Ma, "A simple but tough-to-beat baseline for sentence embeddings",
+// 2017). No network, no key, no native code. scripts/pack-word-vectors.ts writes the word vectors beside this file.
 
 import { readFile } from 'node:fs/promises'
 import { closedProvider } from '../ports/call-failed.ts'
@@ -18,8 +18,8 @@ export const LAYOUT = 1
 export const HEADER_BYTES = 24
 
 /**
- * The a of SIF's a / (a + p), the paper's usual value: a word with this probability weighs half. Stop words weigh nothing,
- * because the frequencies are those of news, where the I, you and yeah of chats are rarer.
+ * The a of SIF's a / (a + p), the paper's usual value: a word with this probability weighs half. Stop words weigh
+ * nothing, because the frequencies are those of news, where the I, you and yeah of chats are rarer.
  */
 export const SIF_A = 1e-3
 

@@ -1,6 +1,6 @@
-// The default summarizer: selects the sentences nearest to the centroid of all, each with its speaker, in their original
-// order, and skips sentences similar to a selected one. Deterministic, without network or key: it uses the word vectors
-// of the static embedder.
+// The default summarizer: selects the sentences nearest to the centroid of all, each with its speaker, in their
+// original order, and skips sentences similar to a selected one. Deterministic, without network or key: it uses the
+// word vectors of the static embedder.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'

@@ -1,12 +1,12 @@
-// Embeds with a local sentence model such as all-MiniLM-L6-v2 through transformers.js, an optional package that is loaded
-// only here, in a thread. If the package or the model is missing, the error names the next step.
+// Embeds with a local sentence model such as all-MiniLM-L6-v2 through transformers.js, an optional package that is
+// loaded only here, in a thread. If the package or the model is missing, the error names the next step.
 
 import { isAbsolute, resolve } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { startThread } from '../../thread.ts'
 import { CallFailed, closedProvider } from '../ports/call-failed.ts'
 import { unit, type Embedder } from '../ports/embedder.ts'
-import type { Answered, Asked, WorkerData } from './worker.ts'
+import type { EmbedReply, EmbedRequest, WorkerData } from './worker.ts'
 
 export type TransformersSettings = {
   /** Name on the Hugging Face hub, or a directory if it begins with / or a dot. */
@@ -24,7 +24,7 @@ const BATCH = 16
 /** Maximum UTF-16 units of a text that are embedded; all-MiniLM-L6-v2 reads 512 tokens, about 2,500 units. */
 const READ_UNITS = 8_192
 
-type Waiting = { resolve(answered: Answered): void; reject(error: Error): void }
+type Waiting = { resolve(reply: EmbedReply): void; reject(error: Error): void }
 
 /** Creates the embedder. The thread starts, and the model is loaded, with the first texts. */
 export function createTransformersEmbedder(settings: TransformersSettings): Embedder {
@@ -41,9 +41,9 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
   function start(): Worker {
     const started = startThread(new URL('./worker.ts', import.meta.url), { name: 'embedder', workerData })
     started.unref()
-    started.on('message', (answered: Answered) => {
-      waiting.get(answered.id)?.resolve(answered)
-      waiting.delete(answered.id)
+    started.on('message', (reply: EmbedReply) => {
+      waiting.get(reply.id)?.resolve(reply)
+      waiting.delete(reply.id)
     })
     const fail = (why: string) => {
       if (worker === started) worker = null
@@ -65,17 +65,17 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
     worker ??= start()
     const id = next++
     let abort = () => {}
-    const answered = await new Promise<Answered>((resolve, reject) => {
+    const reply = await new Promise<EmbedReply>((resolve, reject) => {
       waiting.set(id, { resolve, reject })
       abort = () => {
         waiting.delete(id)
         reject(signal!.reason)
       }
       signal?.addEventListener('abort', abort, { once: true })
-      worker!.postMessage({ id, texts } satisfies Asked)
+      worker!.postMessage({ id, texts } satisfies EmbedRequest)
     }).finally(() => signal?.removeEventListener('abort', abort))
-    if ('problem' in answered) throw explain(answered, model)
-    return split(answered, texts.length, dimension, name)
+    if ('problem' in reply) throw explain(reply, model)
+    return split(reply, texts.length, dimension, name)
   }
 
   return {

@@ -1,6 +1,6 @@
-// The thread of embedder.ts: loads the model with the first texts and embeds one message at a time. ONNX Runtime for Node
-// computes on the calling thread despite its promises (microsoft/onnxruntime#19611), hence a thread; several threads have
-// crashed it (huggingface/transformers.js#1292), hence only one.
+// The thread of embedder.ts: loads the model with the first texts and embeds one message at a time. ONNX Runtime for
+// Node computes on the calling thread despite its promises (microsoft/onnxruntime#19611), hence a thread; several
+// threads have crashed it (huggingface/transformers.js#1292), hence only one.
 
 import { parentPort, workerData } from 'node:worker_threads'
 
@@ -11,9 +11,9 @@ export type WorkerData = {
   /** Whether the model is a directory, so that nothing is downloaded. */
   isLocal: boolean
 }
-export type Asked = { id: number; texts: string[] }
+export type EmbedRequest = { id: number; texts: string[] }
 /** `data` has the vectors one after the other. */
-export type Answered =
+export type EmbedReply =
   | { id: number; dims: number[]; data: Float32Array<ArrayBuffer> }
   | { id: number; problem: 'not installed' | 'unreachable' | 'broken'; message: string }
 
@@ -39,7 +39,7 @@ async function load(): Promise<Extractor> {
   return pipeline('feature-extraction', model, { dtype: 'fp32', local_files_only: isLocal })
 }
 
-async function answer({ id, texts }: Asked): Promise<Answered> {
+async function answer({ id, texts }: EmbedRequest): Promise<EmbedReply> {
   try {
     loading ??= load()
     const extract = await loading.catch((error: unknown) => {
@@ -57,16 +57,16 @@ async function answer({ id, texts }: Asked): Promise<Answered> {
 const UNREACHABLE =
   /fetch failed|terminated|time(d |-)?out|Internal server error|Bad gateway|Service unavailable|\((429|5\d\d)\)/i
 
-function problemOf(error: unknown): Extract<Answered, { problem: string }>['problem'] {
+function problemOf(error: unknown): Extract<EmbedReply, { problem: string }>['problem'] {
   const { code, message } = error as { code?: string; message?: string }
   if (/^(ERR_)?MODULE_NOT_FOUND$/.test(code ?? '') && message?.includes(`'${library}'`)) return 'not installed'
   return !isLocal && UNREACHABLE.test(message ?? '') ? 'unreachable' : 'broken'
 }
 
 let last: Promise<void> = Promise.resolve()
-parentPort!.on('message', (asked: Asked) => {
+parentPort!.on('message', (request: EmbedRequest) => {
   last = last.then(async () => {
-    const answered = await answer(asked)
-    parentPort!.postMessage(answered, 'data' in answered ? [answered.data.buffer] : [])
+    const reply = await answer(request)
+    parentPort!.postMessage(reply, 'data' in reply ? [reply.data.buffer] : [])
   })
 })

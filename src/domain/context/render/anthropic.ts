@@ -1,5 +1,5 @@
-// Renders messages for Anthropic: instructions in `system`, then alternating roles, starting with the user. The speaker's
-// name precedes the text. Reasoning is sent back only with its signature.
+// Renders messages for Anthropic: instructions in `system`, then alternating roles, starting with the user. The
+// speaker's name precedes the text. Reasoning is sent back only with its signature.
 
 import { blocks, inWords, labelled, resultText, type Part, type RenderStep } from './step.ts'
 

@@ -1,5 +1,5 @@
-// Renders messages for OpenAI's chat completions. Reasoning is left out; adjacent messages of several people stay separate
-// and differ by `name`.
+// Renders messages for OpenAI's chat completions. Reasoning is left out; adjacent messages of several people stay
+// separate and differ by `name`.
 
 import { createHash } from 'node:crypto'
 import { blocks, callsOf, inWords, plainly, resultText, shown, type RenderStep } from './step.ts'

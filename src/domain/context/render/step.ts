@@ -1,5 +1,5 @@
-// Converts messages into steps, from which every format is rendered: instructions, messages to the model, its own messages
-// and calls, and the results of its calls.
+// Converts messages into steps, from which every format is rendered: instructions, messages to the model, its own
+// messages and calls, and the results of its calls.
 //
 // Invariant: each call is followed by its result, which providers require. Later results move up, and a call without a
 // result gets one that says so.
