@@ -118,9 +118,9 @@ export async function createConversation(
     return true
   })
   const conversationId = isNew ? created : await findConversation(deps.db, tenant, given.key!)
-  const found = conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)
-  if (!found) throw new Conflict('The conversation was deleted concurrently. Try again.')
-  return found
+  const conversation = conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)
+  if (!conversation) throw new Conflict('The conversation was deleted concurrently. Try again.')
+  return conversation
 }
 
 /** Returns the conversations that the viewer sees, by id. */
@@ -241,7 +241,7 @@ export async function updateConversation(
     const seq = await writeEntry(tx, conversationId, 'UPDATED', {})
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
-  const found = (await getConversations(deps, viewer, [conversationId])).get(conversationId)
-  if (!found) throw new NotFound('conversation', conversationId)
-  return found
+  const conversation = (await getConversations(deps, viewer, [conversationId])).get(conversationId)
+  if (!conversation) throw new NotFound('conversation', conversationId)
+  return conversation
 }

@@ -202,12 +202,12 @@ export async function findEmbedder(
   for (const [kind, entry] of Object.entries<EmbedderEntry<EmbedderSettings>>(embedders)) {
     const settings = entry.recognise(stored, chosen.kind === kind ? chosen : null)
     if (!settings) continue
-    const found = await createEmbedder(settings, log).catch((error: unknown) => {
+    const recreated = await createEmbedder(settings, log).catch((error: unknown) => {
       if (error instanceof CallFailed) return null
       throw error
     })
-    if (!found || (found.name === stored.name && found.dimension === stored.dimension)) return found
-    await found.close()
+    if (!recreated || (recreated.name === stored.name && recreated.dimension === stored.dimension)) return recreated
+    await recreated.close()
   }
   return null
 }
