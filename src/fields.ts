@@ -1,4 +1,4 @@
-// What single settings may be: zod fields over the text of a variable, and in which words they are refused.
+// Zod fields for the text of environment variables and command-line options, with their error texts.
 
 import { readdirSync } from 'node:fs'
 import { BlockList, isIP, isIPv6 } from 'node:net'
@@ -11,7 +11,7 @@ loopback.addAddress('::1', 'ipv6')
 export const isLoopback = (host: string) =>
   host.toLowerCase() === 'localhost' || (isIP(host) > 0 && loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4'))
 
-/** A decimal number, so that 1e3, 0x10 and 4000.5 are mistakes. */
+/** A decimal whole number; 1e3, 0x10 and 4000.5 are rejected. */
 export const number = (least: number, most: number) => {
   const range = `must be a whole number from ${least} to ${most}`
   return z
@@ -22,7 +22,7 @@ export const number = (least: number, most: number) => {
 }
 export const whole = (least: number, most: number, fallback: number) => number(least, most).prefault(String(fallback))
 
-/** Not looked into beyond its scheme: hosts, sockets and options are the driver's to judge. */
+/** A URL of which only the scheme is checked; the driver checks hosts, sockets and options. */
 export const url = (...schemes: string[]) =>
   z
     .string()
@@ -32,7 +32,7 @@ export const url = (...schemes: string[]) =>
     )
     .optional()
 
-/** Where an HTTP API begins, without a slash at its end. Credentials and queries have no place in it. */
+/** Base URL of an HTTP API, without credentials, query and trailing slash. */
 export const endpoint = z
   .string()
   .refine(
@@ -49,7 +49,7 @@ export const flag = (fallback: string) =>
     .transform((text) => flags[text] === true)
     .prefault(fallback)
 
-/** The form in which browsers send an origin: lower case, without a scheme's own port. */
+/** An origin as browsers send it: lower case, without the scheme's default port. */
 const origin = z
   .string()
   .refine(
@@ -81,18 +81,18 @@ function isReadableDirectory(path: string): boolean {
   }
 }
 
-/** Of files to read: it is there when the process starts. Relative to where that starts. */
+/** A readable directory, relative to the working directory. */
 export const directory = z
   .string()
   .refine(isReadableDirectory, 'must be a directory that exists and can be read')
   .optional()
 
-/** A name that a provider knows a model by. */
+/** A provider's name of a model. */
 export const model = z
   .string()
-  .regex(/^\S(.*\S)?$/, 'must be one line that begins and ends with no space')
+  .regex(/^\S(.*\S)?$/, 'must be one line without leading or trailing spaces')
   .optional()
 
-/** One of a few words. */
+/** One of the given words. */
 export const oneOf = <const T extends string>(...words: T[]) =>
   z.string().pipe(z.enum(words, `must be one of ${words.join(', ')}`))

@@ -1,5 +1,5 @@
-// What `import … from 'colloquy'` gives: dependencies, the verbs of the domain without GraphQL, background work, and the
-// server around them. It defines nothing itself.
+// The package's public API: dependencies, the verbs of the domain without GraphQL, background work, and the server.
+// Contains only re-exports.
 
 export { loadConfig, type Config } from './config/config.ts'
 export { createDeps, DataDirInUse, MigrationError, type DepsConfig, type World } from './deps.ts'

@@ -1,4 +1,4 @@
-// The settings of what the server does by itself, counted in turns: 0 leaves it to those who ask for it.
+// The thresholds of the server's automatic work, in turns. 0 disables it; the mutations remain available.
 
 import { z } from 'zod'
 import { whole } from '../fields.ts'
@@ -7,22 +7,22 @@ const MOST = 100_000
 
 export const automaticVariables = {
   THREAD_SUMMARY_EVERY_N: whole(0, MOST, 0).describe(
-    'Turns of a conversation after which they are summarised by themselves; 0: never.',
+    'Number of unsummarised turns of a conversation that triggers a summary; 0: never.',
   ),
   FACT_EXTRACTION_EVERY_N: whole(0, MOST, 0).describe(
-    'Turns of a conversation with `factExtraction` after which facts are taken from them; 0: never.',
+    'Number of turns of a conversation with `factExtraction` that triggers the extraction of facts; 0: never.',
   ),
   USER_SUMMARY_EVERY_N: whole(0, MOST, 0).describe(
-    'Turns of a user, in all conversations, after which the profile is refreshed; 0: never.',
+    'Number of turns of a user, in all conversations, that triggers a refresh of the profile; 0: never.',
   ),
   DEDUP_EVERY_N: whole(0, MOST, 5).describe(
-    'Turns of a user after which the facts about them are reconciled, where facts are taken by themselves; 0: never.',
+    'Number of turns of a user that triggers reconciling the facts about the user; 0, or without automatic extraction: never.',
   ),
 }
 
 const environment = z.object(automaticVariables)
 
-/** After how many turns; 0 for never. */
+/** Each threshold in turns; 0 for never. */
 export const automaticOf = (env: z.output<typeof environment>) => ({
   threadSummaryEvery: env.THREAD_SUMMARY_EVERY_N,
   factExtractionEvery: env.FACT_EXTRACTION_EVERY_N,

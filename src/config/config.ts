@@ -1,5 +1,5 @@
-// The process's settings: one schema over the environment. Whoever holds a Config holds checked, frozen values; the
-// variables' own names and texts appear nowhere else, and nothing else in src reads process.env.
+// The settings of the process: one schema over the environment. A Config has checked, frozen values; no other file in
+// src reads process.env.
 
 import { isIP } from 'node:net'
 import { z } from 'zod'
@@ -7,13 +7,13 @@ import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { directory, flag, isLoopback, oneOf, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
 
-/** Some variables cannot be used; every one of them is listed. */
+/** Some variables are invalid; every one of them is listed. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
-  /** One a variable, with what is allowed: `PORT is "x": must be a whole number from 0 to 65535`. */
+  /** One line per variable: `PORT is "x": must be a whole number from 0 to 65535`. */
   readonly problems: string[]
   constructor(problems: string[]) {
-    super(['The environment cannot be used:', ...problems].join('\n  '))
+    super(['The environment is invalid:', ...problems].join('\n  '))
     this.problems = problems
   }
 }
@@ -21,52 +21,62 @@ export class ConfigError extends Error {
 const MiB = 1024 * 1024
 
 const environment = z.object({
-  PORT: whole(0, 65535, 4000).describe('TCP port; 0 takes a free one.'),
+  PORT: whole(0, 65535, 4000).describe('TCP port; 0 selects a free one.'),
   HOST: z
     .string()
     .refine((text) => isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text), 'must be an IP address or a host name')
     .prefault('127.0.0.1')
-    .describe('Address to listen on. Other than loopback it needs `ALLOW_UNAUTHENTICATED=1`.'),
+    .describe('Address to listen on. Addresses other than loopback require `ALLOW_UNAUTHENTICATED=1`.'),
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
-  DATABASE_URL: url('postgres', 'postgresql').describe('Postgres to use. Unset, the embedded database is used.'),
-  DATABASE_POOL_SIZE: whole(1, 200, 10).describe('Connections to Postgres that this process opens at most.'),
-  REDIS_URL: url('redis', 'rediss').describe('Redis that links several processes. Unset, there is one process only.'),
+  DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
+  DATABASE_POOL_SIZE: whole(1, 200, 10).describe('Maximum number of connections to Postgres from this process.'),
+  REDIS_URL: url('redis', 'rediss').describe(
+    'URL of the Redis that connects several processes. Unset: there is only one process.',
+  ),
   ...providerVariables,
   PROMPTS_DIR: directory.describe(
-    'Directory of your own prompts, which go before those in `src/providers/openai/prompts`.',
+    'Directory of your own prompts, which replace files of the same name in `src/providers/openai/prompts`.',
   ),
   REDACT_FACTS: flag('false').describe(
-    'Whether e-mail addresses, numbers of cards, accounts and phones, IP addresses and credentials are taken out of '
-      + 'facts before they are kept.',
+    'Whether e-mail addresses, card, account and phone numbers, IP addresses and credentials are removed from facts '
+      + 'before they are stored.',
   ),
   ...automaticVariables,
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent')
     .prefault('info')
-    .describe('The least severe messages to log.'),
-  ALLOW_UNAUTHENTICATED: flag('false').describe('Whether callers without credentials are served off loopback too.'),
+    .describe('Minimum severity of log messages.'),
+  ALLOW_UNAUTHENTICATED: flag('false').describe(
+    'Whether to serve callers without credentials on addresses other than loopback.',
+  ),
   ALLOWED_ORIGINS: origins.describe('Web origins whose pages may call the server, separated by commas.'),
-  MAX_TURN_BYTES: whole(1, 64 * MiB, 262144).describe('Content of one turn, in bytes of UTF-8.'),
-  MAX_BATCH_TURNS: whole(1, 10000, 1000).describe('Turns that one call appends.'),
-  MAX_PAGE_SIZE: whole(1, 10000, 200).describe('Items on one page of a list.'),
-  MAX_BODY_BYTES: whole(1024, 256 * MiB, 16 * MiB).describe('Body of one HTTP request, in bytes.'),
-  MAX_FRAME_BYTES: whole(1024, 256 * MiB, MiB).describe('One WebSocket message from a client, in bytes.'),
-  STREAM_LEASE_SECONDS: whole(1, 3600, 30).describe('Silence after which the writer of a streaming turn is given up.'),
-  PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Time that a sign of presence lasts.'),
+  MAX_TURN_BYTES: whole(1, 64 * MiB, 262144).describe('Maximum content of one turn, in bytes of UTF-8.'),
+  MAX_BATCH_TURNS: whole(1, 10000, 1000).describe('Maximum number of turns appended by one call.'),
+  MAX_PAGE_SIZE: whole(1, 10000, 200).describe('Maximum number of items on one page of a list.'),
+  MAX_BODY_BYTES: whole(1024, 256 * MiB, 16 * MiB).describe('Maximum body of one HTTP request, in bytes.'),
+  MAX_FRAME_BYTES: whole(1024, 256 * MiB, MiB).describe(
+    'Maximum size of one WebSocket message from a client, in bytes.',
+  ),
+  STREAM_LEASE_SECONDS: whole(1, 3600, 30).describe(
+    'Seconds without a delta or heartbeat after which a streaming turn is aborted.',
+  ),
+  PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Seconds after which presence expires unless it is renewed.'),
   QUERY_PLANS: flag('true').describe('Whether repeated plain queries are executed by a prepared plan.'),
   FAST_POST: flag('true').describe('Whether POST requests with a known document bypass the GraphQL HTTP handler.'),
-  SHUTDOWN_SECONDS: whole(1, 600, 10).describe('Time that requests get to finish when the process is told to stop.'),
+  SHUTDOWN_SECONDS: whole(1, 600, 10).describe(
+    'Seconds that running requests get to finish when the process is stopped.',
+  ),
 })
 
-/** For checks of several variables: asked even when others are wrong, so that all problems show at once. */
-const unlessWrong =
+/** Condition of a check of several variables: it runs even if others are invalid, so that all problems show at once. */
+const unlessInvalid =
   (...names: string[]) =>
   ({ issues }: { issues: { path?: PropertyKey[] }[] }) =>
     !issues.some(({ path }) => names.includes(String(path?.[0])))
 
 const checked = environment.refine(({ HOST, ALLOW_UNAUTHENTICATED }) => isLoopback(HOST) || ALLOW_UNAUTHENTICATED, {
   path: ['HOST'],
-  error: 'binding to a network without authentication needs ALLOW_UNAUTHENTICATED=1',
-  when: unlessWrong('HOST', 'ALLOW_UNAUTHENTICATED'),
+  error: 'listening on a network without authentication requires ALLOW_UNAUTHENTICATED=1',
+  when: unlessInvalid('HOST', 'ALLOW_UNAUTHENTICATED'),
 })
 
 const schema = providerChecks
@@ -76,7 +86,7 @@ const schema = providerChecks
         (env, { addIssue }) => {
           for (const [name, message] of problems(env)) addIssue({ code: 'custom', path: [name], message })
         },
-        { when: unlessWrong(...variables) },
+        { when: unlessInvalid(...variables) },
       ),
     checked,
   )
@@ -108,24 +118,27 @@ const schema = providerChecks
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
   }))
 
-/** Checked settings. No databaseUrl: the embedded database in dataDir. No redisUrl: one process. */
+/**
+ * Checked settings. Without databaseUrl, the embedded database in dataDir is used; without redisUrl, there is one
+ * process.
+ */
 export type Config = z.output<typeof schema>
 
-/** The variables in the order README lists them; without a default, unset means what `meaning` says. */
+/** The variables in the order of docs/configuration.md. For one without a default, `meaning` says what unset means. */
 export const variables = Object.entries(environment.shape).map(([name, field]) => ({
   name,
   default: 'defaultValue' in field.def ? String(field.def.defaultValue) || undefined : undefined,
   meaning: field.description ?? '',
 }))
 
-/** Reads the environment; an empty variable counts as unset. Throws ConfigError. */
+/** Reads the environment; an empty variable counts as unset. @throws ConfigError */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const { data, error } = schema.safeParse(set)
   if (error) {
     const problems = error.issues.map(({ path, message }) => {
       const name = String(path[0])
-      // The text of a URL may hold a password, so it is not repeated.
+      // A URL may contain a password, so it is not quoted.
       const isSecret = /_(URL|KEY)$/.test(name)
       return isSecret || set[name] === undefined
         ? `${name}: ${message}`

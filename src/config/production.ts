@@ -1,4 +1,4 @@
-// Imported first by the command line, before graphql is loaded: graphql reads NODE_ENV when it is imported, and elsewhere
-// than in production checks every value it meets for a second copy of itself.
+// Imported first by the command line, before graphql: graphql reads NODE_ENV on import and, except in production,
+// checks every value for a second copy of the library.
 
 process.env.NODE_ENV ??= 'production'

@@ -1,5 +1,5 @@
-// The variables of the providers, as the registry lists them: which there are, how they read in the documentation, and
-// what they come to.
+// Derives the variables of the providers from the registry: their fields, their documentation, and the resulting
+// settings.
 
 import type { z } from 'zod'
 import { oneOf } from '../fields.ts'
@@ -12,7 +12,7 @@ type Environment = Record<string, unknown>
 
 const kinds: Kind[] = Object.values(KINDS)
 
-/** The variables of a kind but for the one that chooses, each once, in the order of its entries. */
+/** The variables of a kind except its selector, each once, in the order of its entries. */
 const fieldsOf = ({ entries }: Kind): Record<string, z.ZodType> =>
   Object.assign({}, ...Object.values(entries).map(({ variables }) => variables)) as Record<string, z.ZodType>
 
@@ -30,10 +30,12 @@ const shapeOf = (kind: Kind): Record<string, z.ZodType> => {
   return { [kind.variable]: choice, ...fieldsOf(kind) }
 }
 
-/** The variables of all providers, those of a kind behind the one that chooses. */
+/** The variables of all providers; each kind's selector precedes its other variables. */
 export const providerVariables = Object.assign({}, ...kinds.map(shapeOf)) as Record<string, z.ZodType>
 
-/** Whether providers of several kinds read it. Then it need not be of use to the one that was chosen of a kind. */
+/**
+ * Whether providers of several kinds read the variable; then it may be set though one kind's choice does not read it.
+ */
 const isShared = (name: string) => kinds.filter((kind) => name in fieldsOf(kind)).length > 1
 
 function* problemsOf(kind: Kind, env: Environment): Generator<Problem> {
@@ -42,13 +44,13 @@ function* problemsOf(kind: Kind, env: Environment): Generator<Problem> {
   for (const name of Object.keys(fieldsOf(kind))) {
     if (name in chosen.variables || isShared(name) || env[name] === undefined) continue
     const users = Object.keys(entries).filter((each) => name in entries[each]!.variables)
-    const choices = users.map((each) => `${variable}=${each}`).join(' and ')
-    yield [name, `is for ${choices}: set that too, or unset this`]
+    const choices = users.map((each) => `${variable}=${each}`).join(' or ')
+    yield [name, `requires ${choices}: set that too, or unset this`]
   }
   yield* chosen.problems(env)
 }
 
-/** For each kind: the names of its variables, and what is wrong with them together where each alone is right. */
+/** For each kind: the names of its variables, and the check of their combination. */
 export const providerChecks = kinds.map((kind) => ({
   variables: Object.keys(shapeOf(kind)),
   problems: (env: Environment) => problemsOf(kind, env),
@@ -56,7 +58,7 @@ export const providerChecks = kinds.map((kind) => ({
 
 const settingsOf = ({ variable, entries }: Kind, env: Environment) => entries[env[variable] as string]!.settings(env)
 
-/** The chosen providers, and what each is made with. */
+/** The settings of the chosen providers. */
 export const providersOf = (env: Environment) => ({
   embedder: settingsOf(KINDS.embedder, env) as EmbedderSettings,
   summarizer: settingsOf(KINDS.summarizer, env) as SummarizerSettings,

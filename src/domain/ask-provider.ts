@@ -1,12 +1,12 @@
-// Calls a provider on behalf of a verb, and makes its failure one that the verb's callers expect.
+// Calls a provider on behalf of a verb and converts a failed call into ProviderFailed.
 
 import { ProviderFailed } from '../errors.ts'
 import { CallFailed } from '../providers/ports/call-failed.ts'
 import type { Log } from './platform.ts'
 
 /**
- * Returns what the provider answers. `task` completes the log message "could not …"; `model` is in its details.
- * @throws ProviderFailed where the call failed, which is logged; or what else the call throws
+ * Returns the provider's answer. `task` completes the log message "could not …"; `model` is logged with it.
+ * @throws ProviderFailed after logging, if the call throws CallFailed; any other error passes through
  */
 export async function askProvider<T>(log: Log, task: string, model: string, call: () => Promise<T>): Promise<T> {
   try {

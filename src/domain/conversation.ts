@@ -1,4 +1,4 @@
-// Conversations: making one, finding it, changing and deleting it.
+// Conversations: creating, reading, listing and updating them.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../errors.ts'
@@ -24,19 +24,19 @@ import { saltOf } from '../text/term-hash.ts'
 import { policyColumns, policyInput } from './compaction-policy.ts'
 import { seesAllPublic, type Viewer } from './view.ts'
 
-/** A conversation that a viewer sees. */
+/** A conversation as a viewer sees it. */
 export type Conversation = Omit<ConversationRow, 'publicTurnCount' | 'publicTokenCount' | 'view'> & {
-  /** Committed turns in the viewer's view, and their tokens; null where countOfTurns has to count them. */
+  /** Committed turns in the viewer's view, and their tokens; null if countOfTurns has to count them. */
   counts: TurnCount | null
 }
 
-/** The stored counters are those of a view of everything without an audience. */
+/** Uses the stored counters only for a view of exactly the turns without an audience, which they count. */
 function toConversation({ publicTurnCount, publicTokenCount, view, ...conversation }: ConversationRow): Conversation {
   const isCounted = seesAllPublic(view) && !view.addressed
   return { ...conversation, counts: isCounted ? { turnCount: publicTurnCount, tokenCount: publicTokenCount } : null }
 }
 
-/** Participants a conversation may be made with. */
+/** Maximum number of participants in createConversation. */
 const PARTICIPANTS = 1000
 
 const createConversationInput = z.object({
@@ -53,8 +53,9 @@ const createConversationInput = z.object({
 export type CreateConversationInput = z.input<typeof createConversationInput>
 
 /**
- * The new conversation; with a key that the tenant used before, the conversation that has it, unchanged.
- * @throws InvalidInput @throws Conflict when that conversation is deleted at this moment
+ * Creates a conversation and returns it. If the tenant has a conversation with the given key, returns that one
+ * unchanged.
+ * @throws InvalidInput @throws Conflict if that conversation is deleted concurrently
  */
 export async function createConversation(
   deps: Platform,
@@ -117,12 +118,12 @@ export async function createConversation(
     return true
   })
   const conversationId = isNew ? created : await findConversation(deps.db, tenant, given.key!)
-  const found = conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)
-  if (!found) throw new Conflict('The conversation was deleted at this very moment. Try again.')
-  return found
+  const conversation = conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)
+  if (!conversation) throw new Conflict('The conversation was deleted concurrently. Try again.')
+  return conversation
 }
 
-/** Those of the conversations that the viewer sees, keyed by id. */
+/** Returns the conversations that the viewer sees, by id. */
 export async function getConversations(
   deps: Pick<Platform, 'pool'>,
   viewer: Viewer,
@@ -136,7 +137,7 @@ export async function getConversations(
   return new Map(rows.map((row) => [row.id, toConversation(row)]))
 }
 
-/** The conversation with that key in the viewer's tenant, or null. */
+/** Returns the conversation with the key in the viewer's tenant, or null. */
 export async function getConversationByKey(deps: Platform, viewer: Viewer, key: string): Promise<Conversation | null> {
   const conversationId = storable(key) ? null : await findConversation(deps.db, viewer.tenant, key)
   return (conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)) || null
@@ -154,29 +155,29 @@ export type ConversationFilter = z.input<typeof conversationFilter>
 
 export type ConversationsArgs = Paging & { filter?: ConversationFilter | null; orderBy?: ConversationOrder | null }
 
-type Place = { at: Date; id: string }
+type Position = { at: Date; id: string }
 
 const cursorIn = (order: ConversationOrder) =>
-  cursorFormat<Place>(
+  cursorFormat<Position>(
     ({ at, id: conversationId }) => `${order}:${at.getTime()}:${conversationId}`,
     new RegExp(`^${order}:(\\d{1,15}):(conv_\\w{26})$`),
     (at, conversationId) => ({ at: new Date(Number(at)), id: conversationId }),
     'this list in this order',
   )
-const CURSORS: Record<ConversationOrder, CursorFormat<Place>> = {
+const CURSORS: Record<ConversationOrder, CursorFormat<Position>> = {
   CREATED: cursorIn('CREATED'),
   ACTIVE: cursorIn('ACTIVE'),
 }
 
-/** A conversation's place in a list in that order, as an opaque cursor. */
+/** Returns the cursor of a conversation in a list in the given order. */
 export function conversationCursor(conversation: Conversation, order: ConversationOrder): string {
   const at = order === 'CREATED' ? conversation.createdAt : conversation.updatedAt
   return CURSORS[order].encode({ at, id: conversation.id })
 }
 
 /**
- * The tenant's conversations that match, newest first. Ordered by creation, no page repeats or misses a conversation, whatever is
- * written meanwhile; ordered by activity, a conversation that gets an entry moves to the front.
+ * Returns the tenant's conversations that match the filter, newest first. Ordered by creation, concurrent writes never
+ * make pages repeat or miss a conversation; ordered by activity, a conversation that gets an entry moves to the front.
  * @throws InvalidInput
  */
 export async function getConversationPage(
@@ -209,7 +210,7 @@ const updateConversationInput = z.object({
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
 
 /**
- * The conversation with what was given changed: null clears, what is left out stays, metadata is replaced whole.
+ * Updates the given fields and returns the conversation. Null clears a field; metadata is replaced as a whole.
  * @throws InvalidInput @throws NotFound
  */
 export async function updateConversation(
@@ -240,7 +241,7 @@ export async function updateConversation(
     const seq = await writeEntry(tx, conversationId, 'UPDATED', {})
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
-  const found = (await getConversations(deps, viewer, [conversationId])).get(conversationId)
-  if (!found) throw new NotFound('conversation', conversationId)
-  return found
+  const conversation = (await getConversations(deps, viewer, [conversationId])).get(conversationId)
+  if (!conversation) throw new NotFound('conversation', conversationId)
+  return conversation
 }

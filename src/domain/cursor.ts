@@ -1,31 +1,31 @@
-// Opaque cursors: an item's place in a list, as text that clients hand back unread. Each list has one format.
+// Opaque cursors: an item's position in a list, encoded as text. Each list has a format of its own.
 
 import { InvalidInput } from '../errors.ts'
 
-export type CursorFormat<Place> = {
-  encode(place: Place): string
-  /** @throws InvalidInput, at `argument`, for text that this format did not make */
-  decode(cursor: string, argument: string): Place
+export type CursorFormat<Position> = {
+  encode(position: Position): string
+  /** @throws InvalidInput at `argument` for text that is not in this format */
+  decode(cursor: string, argument: string): Position
 }
 
 /**
- * A format for one list.
- * @param print the place as text
- * @param pattern what printed places look like, anchored at both ends, so that cursors of other lists are refused
- * @param read the place out of a match of the pattern; null where its numbers are out of range
- * @param list what an error calls the list
+ * Creates the cursor format of one list.
+ * @param print formats a position as text
+ * @param pattern matches printed positions; anchor it at both ends, so that cursors of other lists are refused
+ * @param read parses the groups of a match; null if a number is out of range
+ * @param list name of the list in errors
  */
-export const cursorFormat = <Place>(
-  print: (place: Place) => string,
+export const cursorFormat = <Position>(
+  print: (position: Position) => string,
   pattern: RegExp,
-  read: (...groups: string[]) => Place | null,
+  read: (...groups: string[]) => Position | null,
   list = 'this list',
-): CursorFormat<Place> => ({
-  encode: (place) => Buffer.from(print(place)).toString('base64url'),
+): CursorFormat<Position> => ({
+  encode: (position) => Buffer.from(print(position)).toString('base64url'),
   decode(cursor, argument) {
     const groups = pattern.exec(Buffer.from(cursor, 'base64url').toString())?.slice(1)
-    const place = groups ? read(...groups) : null
-    if (place === null) throw InvalidInput.at(argument, `${JSON.stringify(cursor)} is not a cursor of ${list}`)
-    return place
+    const position = groups ? read(...groups) : null
+    if (position === null) throw InvalidInput.at(argument, `${JSON.stringify(cursor)} is not a cursor of ${list}`)
+    return position
   },
 })

@@ -1,5 +1,5 @@
-// Everything the verbs of the domain take: the platform, and the domain's own state in this process. Callers from outside
-// pass it whole; no file of the domain imports it, since each verb names only what it needs.
+// Every dependency of the domain's verbs: the platform, and the domain's state in this process. Only code outside the
+// domain imports this type; each verb declares the subset that it needs.
 
 import type { Feeds } from './event/feed.ts'
 import type { Inboxes } from './event/inbox.ts'

@@ -1,4 +1,4 @@
-// Who is in a conversation: joining, leaving, and how far each has read.
+// Participants of a conversation: adding, removing, history windows and read marks.
 
 import { z } from 'zod'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
@@ -13,7 +13,7 @@ import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, name, parse, text } from './input.ts'
 import { actAs, type Viewer } from './view.ts'
 
-/** A participant as any viewer of the tenant sees it, without the columns that decide what the participant sees. */
+/** A participant as any viewer of the tenant sees it: without the columns that decide the participant's own view. */
 export type Participant = Omit<ParticipantRow, 'windows' | 'addressed'>
 
 export const toParticipant = ({ windows, addressed, ...participant }: ParticipantRow): Participant => participant
@@ -25,20 +25,23 @@ export const participantInput = z.object({
   history: z.enum(HistoryVisibility).nullish(),
 })
 
-/** The participants of each conversation, those who have left included; by joining. A conversation without any gets an empty list. */
+/**
+ * Returns the participants of each conversation in joining order, former ones included; an empty list for a
+ * conversation without any.
+ */
 export async function getParticipants(
   deps: Pick<Platform, 'pool'>,
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<Map<string, Participant[]>> {
-  const found = new Map<string, Participant[]>(conversationIds.map((conversationId) => [conversationId, []]))
+  const byConversation = new Map<string, Participant[]>(conversationIds.map((conversationId) => [conversationId, []]))
   for (const row of await readParticipants(deps.pool, viewer.tenant, conversationIds)) {
-    found.get(row.conversationId)?.push(toParticipant(row))
+    byConversation.get(row.conversationId)?.push(toParticipant(row))
   }
-  return found
+  return byConversation
 }
 
-/** The participant, or null. */
+/** Returns the participant, former ones included, or null. */
 async function getParticipant(
   deps: Platform,
   viewer: Viewer,
@@ -49,7 +52,7 @@ async function getParticipant(
   return row ? toParticipant(row) : null
 }
 
-/** For each participant, the committed turns of others that it has not read and that the viewer sees too. */
+/** Counts, for each participant, the unread committed turns of others that the viewer sees too. */
 export async function getUnreadCounts(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
@@ -63,19 +66,20 @@ export async function getUnreadCounts(
   return participants.map((p) => counts.get(participantKey(p.conversationId, p.actor)) ?? 0)
 }
 
-/** The windows of somebody who joins at `seq`, having had those before. */
+/** Returns the history windows after joining at entry `seq`. */
 export function windowsAfterJoining(before: readonly number[], history: HistoryVisibility, seq: number): number[] {
   return history === 'ALL' ? [1] : [...before, seq]
 }
 
-/** The windows of somebody whose leaving is entry `seq`: they still see it. */
+/** Returns the history windows after leaving at entry `seq`; that entry is still in view. */
 export const windowsAfterLeaving = (before: readonly number[], seq: number): number[] => [...before, seq + 1]
 
 const addParticipantInput = z.object({ conversationId: id('conversation'), participant: participantInput })
 export type AddParticipantInput = z.input<typeof addParticipantInput>
 
 /**
- * The participant, in the conversation. Somebody who is in it already stays as they are, but for a displayName.
+ * Adds the actor to the conversation and returns the participant. If it is a participant already, only a given
+ * displayName is changed.
  * @throws InvalidInput @throws NotFound
  */
 export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
@@ -85,10 +89,10 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
     if ((await lockJournal(tx, viewer.tenant, conversationId)) === null) {
       throw new NotFound('conversation', conversationId)
     }
-    const known = await tx.participant.findUnique({ where: key })
-    const isIn = known !== null && known.leftAt === null
-    const displayName = given.displayName ?? known?.displayName
-    if (isIn && known.displayName === (displayName ?? null)) return
+    const existing = await tx.participant.findUnique({ where: key })
+    const isIn = existing !== null && existing.leftAt === null
+    const displayName = given.displayName ?? existing?.displayName
+    if (isIn && existing.displayName === (displayName ?? null)) return
     const seq = await writeEntry(tx, conversationId, isIn ? 'UPDATED' : 'JOINED', { actor: given.actor })
     const history = given.history ?? 'ALL'
     const joined = {
@@ -96,7 +100,7 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
       history,
       leftAt: null,
       joinedAt: new Date(),
-      windows: windowsAfterJoining(known?.windows ?? [], history, seq),
+      windows: windowsAfterJoining(existing?.windows ?? [], history, seq),
     }
     await tx.participant.upsert({
       where: key,
@@ -111,7 +115,7 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
 const removeParticipantInput = z.object({ conversationId: id('conversation'), actor: name })
 export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
-/** The participant, out of the conversation: their history ends with their leaving. @throws NotFound */
+/** Removes the participant from the conversation and returns it. Its view ends with the LEFT entry. @throws NotFound */
 export async function removeParticipant(
   deps: Platform,
   viewer: Viewer,
@@ -123,33 +127,36 @@ export async function removeParticipant(
     if ((await lockJournal(tx, viewer.tenant, conversationId)) === null) {
       throw new NotFound('conversation', conversationId)
     }
-    const known = await tx.participant.findUnique({ where: key })
-    if (!known || known.leftAt !== null) throw new NotFound('participant', actor)
+    const existing = await tx.participant.findUnique({ where: key })
+    if (!existing || existing.leftAt !== null) throw new NotFound('participant', actor)
     const seq = await writeEntry(tx, conversationId, 'LEFT', { actor })
     await tx.participant.update({
       where: key,
-      data: { leftAt: new Date(), windows: windowsAfterLeaving(known.windows, seq) },
+      data: { leftAt: new Date(), windows: windowsAfterLeaving(existing.windows, seq) },
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
   return (await getParticipant(deps, viewer, conversationId, actor))!
 }
 
-/** The participant that a verb is done as. @throws NotFound @throws NotAllowed for somebody who is not in the conversation */
+/**
+ * Returns the participant that the viewer acts as.
+ * @throws NotFound @throws NotAllowed if the actor is not in the conversation
+ */
 export async function participantIn(deps: Platform, viewer: Viewer, conversationId: string): Promise<Participant> {
   const participant = await getParticipant(deps, viewer, conversationId, viewer.actor)
   if (participant && participant.leftAt === null) return participant
   if ((await readLastSeq(deps.pool, viewer.tenant, conversationId)) === null)
     throw new NotFound('conversation', conversationId)
-  throw new NotAllowed(`${JSON.stringify(viewer.actor)} is not in the conversation: add them as a participant first.`)
+  throw new NotAllowed(`${JSON.stringify(viewer.actor)} is not in the conversation: add it as a participant first.`)
 }
 
 const markReadInput = z.object({ conversationId: id('conversation'), seq: count, as: name.nullish() })
 export type MarkReadInput = z.input<typeof markReadInput>
 
 /**
- * The participant, having read up to entry `seq`. Marks only move forward.
- * @throws InvalidInput when `seq` lies beyond the journal's head @throws NotFound @throws NotAllowed
+ * Marks entries up to `seq` as read and returns the participant. A mark never moves back.
+ * @throws InvalidInput if `seq` is greater than the journal's last seq @throws NotFound @throws NotAllowed
  */
 export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadInput): Promise<Participant> {
   const { conversationId, seq, as } = parse(markReadInput, input)
@@ -161,7 +168,7 @@ export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadIn
     where: { conversationId, actor: reader.actor, lastReadSeq: { lt: seq } },
     data: { lastReadSeq: seq },
   })
-  // Somebody else may have marked more meanwhile.
+  // A concurrent call may have moved the mark further.
   if (moved === 0) return (await getParticipant(deps, reader, conversationId, reader.actor)) ?? participant
   announceRead(deps, viewer.tenant, conversationId, reader.actor)
   return { ...participant, lastReadSeq: seq }

@@ -1,5 +1,5 @@
-// Who is here right now, and what they are about. Presence set over a socket lasts as long as the socket; any other
-// ends after a while unless it is set again. It is never stored with the transcript.
+// Presence: whether a participant is online, typing, thinking or away. Presence set over a socket lasts as long as the
+// socket; presence set over HTTP expires unless it is set again. It is never stored with the transcript.
 
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
@@ -18,20 +18,21 @@ const setPresenceInput = z.object({
 })
 export type SetPresenceInput = z.input<typeof setPresenceInput>
 
-/** What keeps presence alive: a socket, for as long as it is open. */
+/** Owner of presence: a socket, for as long as it is open. */
 export type PresenceHolder = {
   hold(mark: PresenceMark, state: PresenceState): void
   readonly id: string
-  /** Ends all that it holds, and says so. */
+  /** Ends all presence of this holder and announces it. */
   end(): Promise<void>
 }
 
-/** All callers without a socket of their own are one holder: the last one speaks. */
-const NOBODY = 'http'
+/** Holder id shared by all callers without a socket: the last state that was set wins. */
+const HTTP_HOLDER = 'http'
 
 /**
- * The participant, with that presence. OFFLINE ends what this holder set; others may still hold the actor.
- * @throws InvalidInput @throws NotFound @throws NotAllowed for somebody who is not in the conversation
+ * Sets the presence of the participant and returns the participant. OFFLINE removes only the state that this holder
+ * set; states set by other holders remain.
+ * @throws InvalidInput @throws NotFound @throws NotAllowed if the actor is not in the conversation
  */
 export async function setPresence(
   deps: Platform,
@@ -42,7 +43,7 @@ export async function setPresence(
   const { conversationId, state, as } = parse(setPresenceInput, input)
   const actor = actAs(viewer, as)
   const participant = await participantIn(deps, actor, conversationId)
-  const mark = { conversationId, actor: actor.actor, holder: holder?.id ?? NOBODY }
+  const mark = { conversationId, actor: actor.actor, holder: holder?.id ?? HTTP_HOLDER }
   if (state === 'OFFLINE') await deps.presence.remove(mark)
   else await deps.presence.set(mark, state, deps.presenceTtlMs)
   holder?.hold(mark, state)
@@ -50,32 +51,32 @@ export async function setPresence(
   return participant
 }
 
-/** What is true of the actor now, from whoever holds it. */
+/** Announces the actor's present state across all holders. */
 async function announce(deps: Platform, { conversationId, actor }: PresenceMark): Promise<void> {
   const states = await deps.presence.states([conversationId])
   announcePresence(deps, conversationId, actor, (states.get(conversationId)?.get(actor) ?? 'OFFLINE') as PresenceState)
 }
 
-/** The presence of each participant, in their order. While the broker is away everybody is OFFLINE. */
+/** Returns the presence of each participant, in the given order; OFFLINE for all while the broker is unreachable. */
 export async function getPresence(
   deps: Platform,
   participants: readonly { conversationId: string; actor: string }[],
 ): Promise<PresenceState[]> {
   const conversationIds = [...new Set(participants.map((p) => p.conversationId))]
   const states = await deps.presence.states(conversationIds).catch((error) => {
-    deps.log.warn({ err: error }, 'presence cannot be read')
+    deps.log.warn({ err: error }, 'could not read presence')
     return new Map<string, Map<string, string>>()
   })
   return participants.map((p) => (states.get(p.conversationId)?.get(p.actor) ?? 'OFFLINE') as PresenceState)
 }
 
-/** A holder for one socket. It renews what it holds three times in each lifetime. */
+/** Creates the holder of one socket. It renews its presence three times per lifetime. */
 export function createPresenceHolder(deps: Platform): PresenceHolder {
   const held = new Map<string, { mark: PresenceMark; state: PresenceState }>()
   const renew = setInterval(() => {
     for (const { mark, state } of held.values()) {
       deps.presence.set(mark, state, deps.presenceTtlMs).catch((error) => {
-        deps.log.warn({ err: error }, 'presence cannot be renewed')
+        deps.log.warn({ err: error }, 'could not renew presence')
       })
     }
   }, deps.presenceTtlMs / 3)
@@ -96,12 +97,12 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
   }
 }
 
-/** Presence ended by one sweep at most. */
-const SWEEP = 500
+/** Maximum number of presence marks that one sweep ends. */
+const SWEEP_LIMIT = 500
 
-/** Says OFFLINE for those whose presence nobody renewed; how many. One process does it for each. */
+/** Announces OFFLINE for expired presence and returns the number of marks. Each mark is taken by one process. */
 export async function endExpiredPresence(deps: Platform): Promise<number> {
-  const expired = await deps.presence.takeExpired(SWEEP)
+  const expired = await deps.presence.takeExpired(SWEEP_LIMIT)
   for (const mark of expired) await announce(deps, mark)
   return expired.length
 }

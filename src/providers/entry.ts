@@ -1,26 +1,26 @@
-// What the registry says of one provider.
+// The type of a registry entry, which describes one provider.
 
 import type { z } from 'zod'
 
-/** A variable that cannot be used, and why. */
+/** A problem with a variable. */
 export type Problem = [variable: string, message: string]
 
-/** Values of variables, as their fields read them. */
+/** Parsed values of the variables. */
 export type Values<Variables extends z.ZodRawShape> = z.output<z.ZodObject<Variables>>
 
 /**
- * One provider of a kind. `Settings` are what it is made with, `Needs` what the process lends it, `Made` is the port.
+ * One provider of a kind. `Settings` configure it, `Needs` are objects that the process provides, `Made` is its port.
  */
 export type Entry<Settings, Needs, Made, Variables extends z.ZodRawShape = z.ZodRawShape> = {
-  /** What a user should know of it, in brackets behind its name. */
+  /** Shown in brackets after its name in the documentation. */
   note?: string
-  /** The environment variables that it reads, with their descriptions. Entries share a variable by sharing its field. */
+  /** The environment variables that it reads. Entries share a variable by sharing its field. */
   variables: Variables
-  /** What is wrong with the variables, taken together. Asked only where each alone is right. */
+  /** Yields problems of the variables in combination. Called only if each variable is valid on its own. */
   problems(env: Values<Variables>): Iterable<Problem>
   settings(env: Values<Variables>): Settings
   create(settings: Settings, needs: Needs): Promise<Made>
 }
 
-/** An embedder that vectors in the database name. */
+/** An embedder named by stored vectors. */
 export type StoredEmbedder = { name: string; dimension: number }

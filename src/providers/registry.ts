@@ -1,6 +1,6 @@
-// Every provider, in one entry each: the variables that it reads, the settings they become, how it is made, and, of an
-// embedder, which stored vectors it made. Configuration and its documentation derive from the entries. An entry imports
-// its adapter only to make one, so that code that was not chosen is not loaded.
+// The registry of providers. An entry has the variables that a provider reads, the settings they become, its factory,
+// and for an embedder, the recognition of stored vectors. Configuration and its documentation derive from the entries.
+// An entry imports its adapter on creation, so that only chosen providers are loaded.
 
 import type { z } from 'zod'
 import type { TokenCounter } from '../text/tokens.ts'
@@ -24,7 +24,7 @@ import {
   OPENAI,
 } from './variables.ts'
 
-/** An embedder is tried out when it is made: what the operator has to correct stops the start. */
+/** `create` also tests the embedder: an error that the operator has to correct stops the start. */
 type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = Entry<
   Settings,
   TrialLog,
@@ -32,13 +32,13 @@ type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = 
   Variables
 > & {
   /**
-   * The settings that make the embedder of stored vectors again; null where they are not its own, or settings are
-   * missing. `chosen` are its settings where it is also the embedder of today, else null.
+   * Returns the settings that recreate the embedder of stored vectors; null if this provider did not make them, or if
+   * settings are missing. `chosen` has this provider's current settings; null if another provider is chosen.
    */
   recognise(stored: StoredEmbedder, chosen: Settings | null): Settings | null
 }
 
-/** These two only give an entry its type. */
+/** `embedder` and `provider` only type an entry. */
 const embedder = <Settings, Variables extends z.ZodRawShape = z.ZodRawShape>(
   entry: EmbedderEntry<Settings, Variables>,
 ) => entry
@@ -46,13 +46,13 @@ const provider = <Settings, Made, Variables extends z.ZodRawShape = z.ZodRawShap
   entry: Entry<Settings, Lent, Made, Variables>,
 ) => entry
 
-/** What the process lends to summarizers and fact services. `words`, the static embedder, stays the caller's to close. */
+/** Objects that summarizers and fact services use and do not close; `words` is the static embedder. */
 export type Lent = { words: Embedder; tokens: TokenCounter; promptsDir?: string | undefined }
 
 const NONE = { variables: {}, problems: () => [] }
 const OPENAI_EMBEDDING = { ...OPENAI, ...EMBEDDING }
 
-/** The first one is the default. */
+/** The first entry is the default. */
 export const embedders = {
   static: embedder<{ kind: 'static' }>({
     ...NONE,
@@ -75,15 +75,15 @@ export const embedders = {
     },
     async create(settings, log) {
       const { createOpenAiEmbedder } = await import('./openai/embedder.ts')
-      const impatient = createOpenAiEmbedder(settings, { timeoutMs: TRIAL_MS, retries: 0, pauseMs: 0 })
+      const trial = createOpenAiEmbedder(settings, { timeoutMs: TRIAL_MS, retries: 0, pauseMs: 0 })
       try {
-        await tryOut(impatient, log)
+        await tryOut(trial, log)
       } finally {
-        await impatient.close()
+        await trial.close()
       }
       return createOpenAiEmbedder(settings)
     },
-    // Named openai:MODEL:DIMENSION. The address and the key are those of today.
+    // Named openai:MODEL:DIMENSION. The URL and the key are the current ones.
     recognise({ name, dimension }, chosen) {
       const model = /^openai:(.*):[^:]*$/.exec(name)?.[1]
       return model && chosen ? { ...chosen, model, dimension, shortens: canShorten(model) } : null
@@ -108,13 +108,13 @@ export const embedders = {
   }),
 }
 
-const summarizing = chatModel('SUMMARIZER_MODEL', 'The model that `openai` summarises with.', 'extractive')
+const summarizing = chatModel('SUMMARIZER_MODEL', 'Model with which `openai` summarises.', 'extractive')
 
-/** The first one is the default, and always there: conversations may name it. */
+/** The first entry is the default, and always available: conversations may name it. */
 export const summarizers = {
   extractive: provider<{ kind: 'extractive' }, Summarizer>({
     ...NONE,
-    note: 'built in: their own sentences',
+    note: 'built in; selects their sentences',
     settings: () => ({ kind: 'extractive' }),
     async create(_, { words, tokens }) {
       const { createExtractiveSummarizer } = await import('./static/extractive-summarizer.ts')
@@ -131,9 +131,13 @@ export const summarizers = {
   }),
 }
 
-const extracting = chatModel('EXTRACTOR_MODEL', 'The model that `openai` does it with.', 'rules')
+const extracting = chatModel(
+  'EXTRACTOR_MODEL',
+  'Model with which `openai` extracts facts and writes profiles.',
+  'rules',
+)
 
-/** The first one is the default. */
+/** The first entry is the default. */
 export const factServices = {
   rules: provider<{ kind: 'rules' }, FactServices>({
     ...NONE,
@@ -169,15 +173,11 @@ export const factServices = {
   }),
 }
 
-/** Each kind of provider: the variable that chooses one, what it does, and the entries by name. */
+/** The kinds of providers: the selector variable, a description, and the entries by name. */
 export const KINDS = {
-  embedder: { variable: 'EMBEDDER', does: 'What finds turns by meaning', entries: embedders },
-  summarizer: { variable: 'SUMMARIZER', does: 'What summarises old turns', entries: summarizers },
-  extractor: {
-    variable: 'EXTRACTOR',
-    does: 'What takes facts from turns and makes profiles of them',
-    entries: factServices,
-  },
+  embedder: { variable: 'EMBEDDER', does: 'Provider of embeddings', entries: embedders },
+  summarizer: { variable: 'SUMMARIZER', does: 'Provider of summaries of old turns', entries: summarizers },
+  extractor: { variable: 'EXTRACTOR', does: 'Provider of facts and profiles', entries: factServices },
 }
 
 type SettingsOf<Entries extends Record<string, { settings(env: never): unknown }>> = ReturnType<
@@ -187,13 +187,13 @@ export type EmbedderSettings = SettingsOf<typeof embedders>
 export type SummarizerSettings = SettingsOf<typeof summarizers>
 export type FactSettings = SettingsOf<typeof factServices>
 
-/** @throws CallFailed where nothing can be embedded before somebody corrects a key, a model or a setting */
+/** @throws CallFailed if the operator must correct a key, a model or a setting before anything can be embedded */
 export function createEmbedder(settings: EmbedderSettings, log: TrialLog): Promise<Embedder> {
   const entries: Record<string, EmbedderEntry<EmbedderSettings>> = embedders
   return entries[settings.kind]!.create(settings, log)
 }
 
-/** The embedder that made stored vectors; null where no entry recognises it, or it cannot be made now. */
+/** Recreates the embedder of stored vectors; null if no entry recognises it, or it cannot be created now. */
 export async function findEmbedder(
   stored: StoredEmbedder,
   chosen: EmbedderSettings,
@@ -202,17 +202,17 @@ export async function findEmbedder(
   for (const [kind, entry] of Object.entries<EmbedderEntry<EmbedderSettings>>(embedders)) {
     const settings = entry.recognise(stored, chosen.kind === kind ? chosen : null)
     if (!settings) continue
-    const found = await createEmbedder(settings, log).catch((error: unknown) => {
+    const recreated = await createEmbedder(settings, log).catch((error: unknown) => {
       if (error instanceof CallFailed) return null
       throw error
     })
-    if (!found || (found.name === stored.name && found.dimension === stored.dimension)) return found
-    await found.close()
+    if (!recreated || (recreated.name === stored.name && recreated.dimension === stored.dimension)) return recreated
+    await recreated.close()
   }
   return null
 }
 
-/** The built-in summarizer, and the chosen one. Neither is tried out: a summary can wait. */
+/** Creates the built-in and the chosen summarizer. They are not tested at start: summaries are retried. */
 export async function createSummarizers(settings: SummarizerSettings, lent: Lent): Promise<Summarizers> {
   const entries: Record<string, Entry<SummarizerSettings, Lent, Summarizer>> = summarizers
   const builtIn = await summarizers.extractive.create({ kind: 'extractive' }, lent)
@@ -227,7 +227,7 @@ export async function createSummarizers(settings: SummarizerSettings, lent: Lent
   }
 }
 
-/** The chosen fact services. They are not tried out: facts can wait. */
+/** Creates the chosen fact services. They are not tested at start: extraction is retried. */
 export function createFactServices(settings: FactSettings, lent: Lent): Promise<FactServices> {
   const entries: Record<string, Entry<FactSettings, Lent, FactServices>> = factServices
   return entries[settings.kind]!.create(settings, lent)

@@ -136,7 +136,7 @@ describe('loadConfig', () => {
       'LOG_LEVEL is "loud": must be one of trace, debug, info, warn, error, fatal, silent',
       'MAX_PAGE_SIZE is "1e3": must be a whole number from 1 to 10000',
       'SHUTDOWN_SECONDS is "-1": must be a whole number from 1 to 600',
-      'HOST is "0.0.0.0": binding to a network without authentication needs ALLOW_UNAUTHENTICATED=1',
+      'HOST is "0.0.0.0": listening on a network without authentication requires ALLOW_UNAUTHENTICATED=1',
     ])
   })
 
@@ -202,12 +202,12 @@ describe('EMBEDDER', () => {
     [
       'a model nobody knows the dimension of',
       { EMBEDDER: 'openai', EMBEDDING_MODEL: 'constructor', ...KEY },
-      ['EMBEDDING_DIMENSIONS: set it to the length of the vectors that "constructor" makes'],
+      ['EMBEDDING_DIMENSIONS: set it to the dimension of the vectors of "constructor"'],
     ],
     [
       'OpenAI without a key',
       { EMBEDDER: 'openai', OPENAI_BASE_URL: 'https://API.openai.com/v1/' },
-      ['OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL'],
+      ['OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL'],
     ],
     [
       'more dimensions than the index takes',
@@ -217,38 +217,38 @@ describe('EMBEDDER', () => {
     [
       'more dimensions than the model has',
       { EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '1537', ...KEY },
-      ['EMBEDDING_DIMENSIONS is "1537": text-embedding-3-small makes vectors of 1536 at most'],
+      ['EMBEDDING_DIMENSIONS is "1537": the vectors of text-embedding-3-small have at most 1536 components'],
     ],
     [
       'other dimensions than the model has',
       { EMBEDDER: 'transformers', EMBEDDING_DIMENSIONS: '256' },
-      ['EMBEDDING_DIMENSIONS is "256": Xenova/all-MiniLM-L6-v2 makes vectors of 384'],
+      ['EMBEDDING_DIMENSIONS is "256": the vectors of Xenova/all-MiniLM-L6-v2 have 384 components'],
     ],
     [
       'settings for an embedder that was not chosen',
       { EMBEDDING_MODEL: 'm', EMBEDDING_DIMENSIONS: '5', ...KEY },
       [
-        'EMBEDDING_MODEL is "m": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this',
-        'EMBEDDING_DIMENSIONS is "5": is for EMBEDDER=openai and EMBEDDER=transformers: set that too, or unset this',
+        'EMBEDDING_MODEL is "m": requires EMBEDDER=openai or EMBEDDER=transformers: set that too, or unset this',
+        'EMBEDDING_DIMENSIONS is "5": requires EMBEDDER=openai or EMBEDDER=transformers: set that too, or unset this',
       ],
     ],
     [
       'a summarizer without its key',
       { SUMMARIZER: 'openai' },
-      ['OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL'],
+      ['OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL'],
     ],
     [
       'a model for the summarizer that has none',
       { SUMMARIZER_MODEL: 'm' },
-      ['SUMMARIZER_MODEL is "m": is for SUMMARIZER=openai: set that too, or unset this'],
+      ['SUMMARIZER_MODEL is "m": requires SUMMARIZER=openai: set that too, or unset this'],
     ],
     [
       'all of it at once, with other variables',
       { PORT: 'x', EMBEDDER: 'openai', EMBEDDING_MODEL: 'm' },
       [
         'PORT is "x": must be a whole number from 0 to 65535',
-        'OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL',
-        'EMBEDDING_DIMENSIONS: set it to the length of the vectors that "m" makes',
+        'OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL',
+        'EMBEDDING_DIMENSIONS: set it to the dimension of the vectors of "m"',
       ],
     ],
   ])('refuses %s', (_, env, expected) => {

@@ -6,7 +6,7 @@ import { problemsOf } from '../support/environment.ts'
 
 describe('EXTRACTOR', () => {
   const LOCAL = { OPENAI_BASE_URL: 'http://localhost:11434/v1' }
-  const WANTED = 'OPENAI_API_KEY: OpenAI wants one; for a server of your own set OPENAI_BASE_URL'
+  const WANTED = 'OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL'
 
   it('has a model by default, and shares the API', () => {
     expect(loadConfig({ EXTRACTOR: 'openai', ...LOCAL }).extractor).toEqual({
@@ -29,19 +29,19 @@ describe('EXTRACTOR', () => {
     [
       'a model where rules do it',
       { EXTRACTOR_MODEL: 'm' },
-      ['EXTRACTOR_MODEL is "m": is for EXTRACTOR=openai: set that too, or unset this'],
+      ['EXTRACTOR_MODEL is "m": requires EXTRACTOR=openai: set that too, or unset this'],
     ],
     [
       'the rules as a model',
       { EXTRACTOR: 'openai', EXTRACTOR_MODEL: 'rules' },
-      ['EXTRACTOR_MODEL is "rules": names what is built in: set EXTRACTOR=rules instead'],
+      ['EXTRACTOR_MODEL is "rules": is the built-in provider, not a model: set EXTRACTOR=rules instead'],
     ],
     [
       'a model with a space at its end, with other variables',
       { EXTRACTOR: 'openai', EXTRACTOR_MODEL: 'm ', PORT: 'x' },
       [
         'PORT is "x": must be a whole number from 0 to 65535',
-        'EXTRACTOR_MODEL is "m ": must be one line that begins and ends with no space',
+        'EXTRACTOR_MODEL is "m ": must be one line without leading or trailing spaces',
       ],
     ],
   ])('refuses %s', (_, env, expected) => {

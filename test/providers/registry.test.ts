@@ -76,7 +76,7 @@ describe('a start', () => {
     expect(await refusal(openai({ baseUrl: server.url.slice(0, -3) }))).toMatch(/404 .*Check EMBEDDING_MODEL/)
     server.next(fails(404, 'The model `m` does not exist'))
     expect(await refusal(openai())).toMatch(/404 The model `m` does not exist/)
-    expect(await refusal(openai({ dimension: 768 }))).toMatch(/vectors of 1536 components, not of 768/)
+    expect(await refusal(openai({ dimension: 768 }))).toMatch(/vectors of 1536 components instead of 768/)
   })
 
   it('is refused without the package, and for a model that is not there', async () => {

@@ -1,4 +1,4 @@
-// What background work needs.
+// Dependencies of background work.
 
 import type { FactDeps } from '../fact/deps.ts'
 import type { StreamDeps } from '../streaming-turn/delta-queue.ts'

@@ -1,5 +1,5 @@
-// All the background work of a server: what its thresholds ask for, and the compaction of conversations. What is switched off
-// is neither counted nor looked for.
+// The background jobs of a server: compaction, and the work that its automatic thresholds enable. Disabled work is
+// neither counted nor searched for.
 
 import { countUserTurns, readUncounted } from '../../store/sql/background/count-user-turns.ts'
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/background/read-due-extraction.ts'
@@ -12,7 +12,7 @@ import { startWorks, type Works } from '../job/find-work.ts'
 import { VERBS, type Verbs } from './verbs.ts'
 import { repeat, type JobName, type Work } from '../job/worker.ts'
 
-/** Jobs of each kind that a process does at once. */
+/** Number of jobs of each kind that a process runs concurrently. */
 const LANES = 2
 
 function extraction(deps: BackgroundDeps, every: number, extractNext: Verbs['extractNext']): Work<string> {
@@ -41,7 +41,7 @@ function aboutUsers(
   }
 }
 
-/** What is to be done, by the server's thresholds. */
+/** Returns the kinds of work that the server's thresholds enable. */
 function worksOf(deps: BackgroundDeps, verbs: Verbs): Works {
   const { automatic, db } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
@@ -64,8 +64,8 @@ function worksOf(deps: BackgroundDeps, verbs: Verbs): Works {
 }
 
 /**
- * Starts the background work; the result stops it, once what runs has ended.
- * @throws what the job queue says when it cannot be made
+ * Starts the background jobs. The returned function stops them and resolves when running jobs have ended.
+ * @throws the job queue's error if it cannot be created
  */
 export const startJobs = (deps: BackgroundDeps, verbs: Verbs = VERBS): Promise<() => Promise<void>> =>
   startWorks(deps, worksOf(deps, verbs))

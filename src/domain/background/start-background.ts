@@ -1,16 +1,16 @@
-// Everything that runs by itself in a server: periodic maintenance, and the jobs that follow turns.
+// Starts all automatic work of a server: periodic maintenance, and the jobs that follow turns.
 
 import type { BackgroundDeps } from './deps.ts'
 import { startJobs } from './jobs.ts'
 import { startSweeping } from './sweep.ts'
 
 /**
- * Starts the background work of this process: aborting turns whose writer is silent, ending expired presence, and the
- * jobs that compact, extract facts, refresh profiles and reconcile. Any number of processes may run it; each piece of
- * work is done once.
+ * Starts the background work of this process: aborting streaming turns whose lease expired, ending expired presence,
+ * and the jobs that compact, extract facts, refresh profiles and reconcile facts. Any number of processes may run it;
+ * each piece of work is done once.
  *
  * Returns at once. If the job queue cannot be created, that is logged and only the maintenance runs.
- * @returns stops it; resolves when what runs has ended
+ * @returns a function that stops the work and resolves when running tasks and jobs have ended
  */
 export function startBackground(deps: BackgroundDeps): () => Promise<void> {
   const stopSweeping = startSweeping(deps)

@@ -6,14 +6,18 @@ import { startPeriodic } from '../job/periodic.ts'
 import { endExpiredPresence } from '../presence.ts'
 import { abortSilentTurns } from '../streaming-turn/stream.ts'
 
-/** `run` returns how many things it changed. */
+/** `run` returns the number of items that it changed. */
 type Task = { name: string; everyMs: (deps: BackgroundDeps) => number; run(deps: BackgroundDeps): Promise<number> }
 
 const TASKS: Task[] = [
-  // Twice in a lease, so that a dead writer's turn ends within two.
-  { name: 'abort turns whose writer is silent', everyMs: (deps) => deps.streamLeaseMs / 2, run: abortSilentTurns },
-  { name: 'end presence that nobody renewed', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
-  { name: 'index turns written before there was an index', everyMs: () => 10_000, run: indexTurns },
+  // Twice per lease, so that the turn of a dead writer is aborted within two leases.
+  {
+    name: 'abort streaming turns whose lease expired',
+    everyMs: (deps) => deps.streamLeaseMs / 2,
+    run: abortSilentTurns,
+  },
+  { name: 'end expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
+  { name: 'index turns written before the index existed', everyMs: () => 10_000, run: indexTurns },
 ]
 
 async function runTask(deps: BackgroundDeps, { name, run }: Task): Promise<void> {
@@ -25,7 +29,9 @@ async function runTask(deps: BackgroundDeps, { name, run }: Task): Promise<void>
   }
 }
 
-/** Runs each task at its own interval; the result stops them, once the runs under way have ended. */
+/**
+ * Runs each task at its own interval. The returned function stops the tasks and resolves when current runs have ended.
+ */
 export function startSweeping(deps: BackgroundDeps): () => Promise<void> {
   const stops = TASKS.map((task) => startPeriodic(task.everyMs(deps), () => runTask(deps, task)))
   return async () => {

@@ -1,6 +1,6 @@
-// What is done about conversations and users when their thresholds are crossed. Each does one run, for exactly `n` turns, and
-// moves the watermark in the transaction of the effect: so a run counts once, whoever else tries at the same time.
-// False: fewer than `n` turns are left, or somebody else did it.
+// The verbs that jobs run when a conversation or user crosses a threshold. Each call handles exactly `n` turns and
+// moves the watermark in the transaction of the effect, so that concurrent runs count once. A verb returns false if
+// fewer than `n` turns are left or another process was faster.
 
 import type { BackgroundDeps } from './deps.ts'
 import { extractNext } from '../fact/extract.ts'
@@ -8,7 +8,7 @@ import { reconcileDue } from '../fact/reconcile-facts.ts'
 import { refreshProfileDue } from '../profile/refresh.ts'
 
 export type Verbs = {
-  /** Reads the oldest `n` turns of the conversation that were not read for facts. @throws ProviderFailed */
+  /** Extracts facts from the oldest `n` turns that have not been read for facts. @throws ProviderFailed */
   extractNext(deps: BackgroundDeps, conversationId: string, n: number, signal: AbortSignal): Promise<boolean>
   /** Refreshes the user's profile. @throws ProviderFailed */
   refreshProfileDue(
@@ -18,7 +18,7 @@ export type Verbs = {
     n: number,
     signal: AbortSignal,
   ): Promise<boolean>
-  /** Reconciles what is known of the user. @throws ProviderFailed */
+  /** Reconciles the facts about the user. @throws ProviderFailed */
   reconcileDue(deps: BackgroundDeps, tenant: string, userId: string, n: number, signal: AbortSignal): Promise<boolean>
 }
 

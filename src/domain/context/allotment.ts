@@ -1,28 +1,28 @@
-// How the budget is divided among the sections of a context. Pure arithmetic on sizes.
+// Divides the budget among the sections of a context. Pure arithmetic on sizes.
 
 import { minus, partOf, NOTHING, type Shares, type Size } from './budget.ts'
 
 type Budget = {
   /** The whole budget. */
   all: Size
-  /** The size of the messages that every context has, the newest turn aside. */
+  /** The size of the messages that every context has, without the newest turn. */
   fixed: Size
   newest: Size
   shares: Shares
-  /** Whether a part is kept for recalled turns, with its message. */
+  /** Whether a share, and one message, is reserved for recalled turns. */
   withRecall: boolean
 }
 
-/** Sections that share the budget, in the order in which they are chosen. */
+/** Sections that share the budget, in the order in which they are filled. */
 type Section = 'profile' | 'facts' | 'summary' | 'pinned' | 'window'
 
-/** The smaller of two spaces, measure by measure. */
+/** The smaller of two sizes, measure by measure. */
 const within = (a: Size, b: Size): Size =>
   Object.fromEntries(Object.keys(a).map((key) => [key, Math.min(a[key as keyof Size], b[key as keyof Size])])) as Size
 
 /**
- * The size up to which the sections may grow: each limit is for its section and all before it together, so a section may
- * use what the ones before it left. Summaries may use all; only the window includes the newest turn.
+ * Returns the size limit of each section. A limit is for its section and all before it together, so a section may use
+ * the space that earlier ones left. Summaries may use all space; only the window includes the newest turn.
  */
 export function allot({ all, fixed, newest, shares, withRecall }: Budget): Record<Section, Size> {
   const space = minus(all, fixed)

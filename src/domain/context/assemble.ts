@@ -1,8 +1,8 @@
-// Makes a context of the material read for it, section by section; what does not fit is listed with the reason. Reads
-// nothing itself: recalling is passed in, because it depends on which turns are in the context without it.
+// Assembles a context from its material, section by section; items that do not fit are listed with the reason. Reads
+// nothing itself: recall is passed in, because it depends on the turns that the context has without it.
 //
-// Invariants: the budget is never exceeded; instructions and the newest turn are always in; a tool call and its results
-// stay together; the same material gives the same context.
+// Invariants: the budget is never exceeded; instructions and the newest turn are always included; a tool call and its
+// results stay together; the same material gives the same context.
 
 import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
 import { allot } from './allotment.ts'
@@ -11,7 +11,7 @@ import { chooseKept, chooseTurns, isInstruction } from './choose-turns.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
 import type { Perspective, ContextTurn } from './perspective.ts'
 import type { RecalledTurn, QuotedFact, QuotedProfile } from './quote.ts'
-import { STANDS_ANYWAY, weighRecalled } from './recalled.ts'
+import { ALREADY_INCLUDED, weighRecalled } from './recalled.ts'
 import { weighFacts, weighProfiles } from './remembered.ts'
 import {
   idsOf,
@@ -24,26 +24,26 @@ import {
   type WeighedMessage,
 } from './weigh.ts'
 
-/** A summary as a context needs it. */
+/** A summary that covers old turns. */
 type CoveringSummary = { id: string; content: string; fromSeq: number; toSeq: number }
 
 export type ContextMaterial = {
   systemPrompt: string | null
-  /** Of people in the conversation, the most important first. */
+  /** Profiles of people in the conversation, the most important first. */
   profiles: QuotedProfile[]
-  /** Of the conversation and its people, the last observed first. */
+  /** Facts of the conversation and about its people, the last observed first. */
   facts: QuotedFact[]
   /** Whether there are no other facts. */
   areAllFacts: boolean
-  /** Of the oldest turns, oldest first. */
+  /** Summaries of the oldest turns, oldest first. */
   summaries: CoveringSummary[]
-  /** Summaries too long for the budget, so that the turns they cover were read unless a newer summary covers them. */
+  /** Summaries too long for the budget. The turns they cover are in `recent`, unless a newer summary covers them. */
   tooLong: CoveringSummary[]
-  /** Turns of any age that stay verbatim: instructions, pinned turns, turns that no summary may cover. By place. */
+  /** Turns of any age that stay verbatim: instructions, pinned turns, turns that no summary may cover. By root seq. */
   kept: (ContextTurn & { pinned: boolean })[]
-  /** The newest turns that no summary covers, by place; some of them may be kept turns too. */
+  /** The newest turns that no summary covers, by root seq; some of them may be kept turns too. */
   recent: ContextTurn[]
-  /** Whether `recent` goes back to the first such turn. */
+  /** Whether `recent` has all such turns. */
   complete: boolean
   perspective: Perspective
 }
@@ -53,31 +53,31 @@ export type AssemblyRequest = {
   maxMessages: number | null
   maxChars: number | null
   recentTurns: number | null
-  /** Whether the window is trimmed in steps (window.ts). Otherwise it has the newest turns that fit. */
+  /** Whether the window is trimmed in steps (window.ts); otherwise it has all the newest turns that fit. */
   inSteps: boolean
   shares: Shares
   /**
-   * Finds turns to quote, of which at most `k` are; null for no recall. It gets the text of the newest turn addressed to
-   * the model, and the ids of the sources that are in the context already.
+   * Finds turns to quote; at most `k` of them are quoted. Null for no recall. `newest` is the text of the newest turn
+   * addressed to the model, `included` the ids of the sources that are in the context already.
    */
-  recall: { k: number; find(newest: string | null, standing: ReadonlySet<string>): Promise<RecalledTurn[]> } | null
+  recall: { k: number; find(newest: string | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> } | null
 }
 
 /**
- * @throws BudgetTooSmall where not even instructions and the newest turn fit
- * @throws InvalidInput where these are more messages or characters than the request allows
+ * @throws BudgetTooSmall if instructions and the newest turn exceed the token budget
+ * @throws InvalidInput if they exceed maxMessages or maxChars
  */
 export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
   const { shares, recall } = request
   const all = spaceOf(request.tokenBudget, request.maxMessages ?? Infinity, request.maxChars ?? Infinity)
   const weighing = await weighTurns(tokens, material.perspective, material.recent, material.kept)
-  const { turns, standing } = weighing
+  const { turns, kept } = weighing
   const newest = weighing.newest.map((index) => turns[index]!)
   const newestSize = sizesOf(newest)
 
   const systemPrompt = await weighSystemPrompt(tokens, material.systemPrompt)
-  const opening = [...turns, ...standing].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
-  const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(standing.filter(isInstruction))])
+  const opening = [...turns, ...kept].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
+  const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(kept.filter(isInstruction))])
   checkRequired(request, plus(fixed, newestSize), all)
 
   const limits = allot({ all, fixed, newest: newestSize, shares, withRecall: recall !== null })
@@ -91,12 +91,12 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
   spend(facts.messages)
   const summaries = await weighSummaries(tokens, material, minus(limits.summary, spent))
   spend(summaries.messages)
-  const kept = chooseKept(standing, minus(limits.pinned, spent))
-  spend(kept.taken)
+  const chosenKept = chooseKept(kept, minus(limits.pinned, spent))
+  spend(chosenKept.taken)
   const chosen = chooseTurns(
     weighing,
-    kept,
-    { ...request, places: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
+    chosenKept,
+    { ...request, rootSeqs: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
     minus(limits.window, spent),
   )
 
@@ -108,10 +108,10 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
     ...chosen.before,
     ...chosen.window,
   ]
-  const standingIds = new Set(idsOf([...front, ...newest]))
+  const included = new Set(idsOf([...front, ...newest]))
   const space = minus(all, sum([fixed, spent, chosen.size]))
   const recalled = recall
-    ? await weighRecalled(tokens, await recall.find(newestWords(turns), standingIds), recall.k, standingIds, space)
+    ? await weighRecalled(tokens, await recall.find(newestText(turns), included), recall.k, included, space)
     : { messages: [], left: [] }
   return toContext(request.tokenBudget, { front, recalled: recalled.messages, newest }, opening, [
     ...profiles.left,
@@ -122,7 +122,7 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
   ])
 }
 
-/** The message of the system prompt, if there is one. */
+/** Returns the message of the system prompt, or an empty array without one. */
 async function weighSystemPrompt(tokens: Tokens, systemPrompt: string | null): Promise<WeighedMessage[]> {
   if (!systemPrompt?.trim()) return []
   const reason = "the conversation's system prompt"
@@ -130,7 +130,7 @@ async function weighSystemPrompt(tokens: Tokens, systemPrompt: string | null): P
   return [await weighMessage(tokens, textMessage({ ...about, sources: [] }, systemPrompt))]
 }
 
-/** Checks that instructions and the newest turn fit. */
+/** Throws unless instructions and the newest turn fit. */
 function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Size): void {
   if (tokensOf(required) > tokenBudget) throw new BudgetTooSmall(tokenBudget, tokensOf(required))
   for (const [measure, path] of [
@@ -138,11 +138,11 @@ function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Si
     ['chars', 'maxChars'],
   ] as const) {
     if (required[measure] <= all[measure]) continue
-    throw InvalidInput.at(path, `is ${all[measure]}; instructions and the newest turn take ${required[measure]}`)
+    throw InvalidInput.at(path, `is ${all[measure]}; instructions and the newest turn need ${required[measure]}`)
   }
 }
 
-/** The newest summaries that fit. */
+/** Weighs the newest summaries that fit, and lists the others. */
 async function weighSummaries(
   tokens: Tokens,
   { summaries, tooLong }: ContextMaterial,
@@ -152,18 +152,18 @@ async function weighSummaries(
     weighMessage(
       tokens,
       textMessage(
-        { kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'stands for the oldest turns' },
-        `Summary of what was said before:\n${summary.content}`,
+        { kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'summarises the oldest turns' },
+        `Summary of the conversation so far:\n${summary.content}`,
       ),
     )
   const { taken, left } = newestThatFit(await Promise.all(summaries.map(toMessage)), space)
   const all = [...(await Promise.all(tooLong.map(toMessage))), ...left]
-  const reason = 'no space for what the oldest turns come to'
+  const reason = 'no space for summaries of the oldest turns'
   return { messages: taken, left: all.length ? [leftOut('SUMMARY', all, reason)] : [] }
 }
 
 /** The text of the newest turn addressed to the model; null if there is none. */
-function newestWords(turns: readonly Message[]): string | null {
+function newestText(turns: readonly Message[]): string | null {
   const last = turns.findLast(({ role, parts }) => role === 'USER' && contentOf(parts).trim() !== '')
   return last ? contentOf(last.parts) : null
 }
@@ -186,7 +186,7 @@ function toContext(
     messages,
     tokenBudget,
     tokens: total(weighed),
-    truncated: left.some(({ reason }) => reason !== STANDS_ANYWAY),
+    truncated: left.some(({ reason }) => reason !== ALREADY_INCLUDED),
     items: [
       ...messages.map(({ kind, sources, tokens, reason }) => ({
         kind,

@@ -1,16 +1,16 @@
-// What messages take, what there is, and how the sections share it.
+// Sizes of messages, the budget, and the shares of its sections.
 //
-// Counted is what is sent: the JSON of each rendered message, plus what providers add around one. That is more than
-// they bill, by the JSON's own marks, so no way of counting finds more than the budget.
+// A message's size is the token count of its rendered JSON plus a provider's overhead per message. JSON punctuation
+// makes that more than providers bill, so a context never exceeds the budget, however the provider counts.
 
 import type { TokenCounter } from '../../text/tokens.ts'
 import { contentOf, type Message } from './message.ts'
 import { FORMATS, OPENING_JSON, piecesOf, type Format } from './render.ts'
 
-/** Tokens around a message: who speaks, where it begins and ends. */
+/** Tokens that providers add to each message for its role and its delimiters. */
 export const PER_MESSAGE = 4
 
-/** What something takes in each format, as messages, and in characters. */
+/** Size: tokens in each format, number of messages, and characters (UTF-16 units). */
 export type Size = Record<Format, number> & { messages: number; chars: number }
 
 const MEASURES = [...FORMATS, 'messages', 'chars'] as const
@@ -29,10 +29,10 @@ export const plus = (a: Size, b: Size): Size => each((measure) => a[measure] + b
 export const minus = (a: Size, b: Size): Size => each((measure) => a[measure] - b[measure])
 export const sum = (sizes: Iterable<Size>): Size => [...sizes].reduce(plus, NOTHING)
 
-/** Tokens in the format that takes most. */
+/** Tokens in the format that needs the most. */
 export const tokensOf = (size: Size) => Math.max(size.OPENAI, size.ANTHROPIC, size.AI_SDK)
 
-/** How much of the conversation is taken, by the measure that is scarcest; above 1 it does not fit. */
+/** The part of the space that is taken, by the scarcest measure; above 1 it does not fit. */
 export function fullness(taken: Size, space: Size): number {
   let fullest = 0
   for (const measure of MEASURES) {
@@ -43,7 +43,7 @@ export function fullness(taken: Size, space: Size): number {
 
 export const fits = (taken: Size, space: Size) => MEASURES.every((measure) => taken[measure] <= space[measure])
 
-/** All there is. */
+/** The whole space of a budget. */
 export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): Size => ({
   OPENAI: tokens,
   ANTHROPIC: tokens,
@@ -53,9 +53,9 @@ export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): 
 })
 
 /**
- * What the sections may take of what instructions leave, as parts of 1 that make 1. Each may also take what those
- * before it left; the last gets all that is left then. The newest turn is paid from the recent ones' share, or whatever
- * else there is.
+ * The sections' shares of the budget after instructions; they add up to 1. A section may also use what the sections
+ * before it left. The newest turn counts towards the share of the recent turns, or towards any other space that is
+ * left.
  */
 export type Shares = {
   profile: number
@@ -74,14 +74,14 @@ export const DEFAULT_SHARES: Shares = {
   recalled: 0.2,
 }
 
-/** Tokens that a message takes besides its words: at least, and mostly at most. */
+/** Tokens of a message besides its text: the minimum, and a usual maximum. */
 export const OVERHEAD = { least: 11, most: 40 }
 
 /**
- * Those of the summaries that fit their share by their stored tokens, the newest ones first; what is left out is told,
- * and the turns it covers are read instead where no newer summary lies between.
+ * Chooses the newest summaries that fit their share by their stored token counts. The turns of a summary that does not
+ * fit are read instead, unless a newer summary covers them.
  *
- * `before`: stored tokens of the profiles and of the facts that may stand before them.
+ * `before`: stored token counts of the profiles and facts that may precede the summaries.
  */
 export function summariesThatFit<T extends { tokenCount: number }>(
   summaries: readonly T[],
@@ -91,18 +91,18 @@ export function summariesThatFit<T extends { tokenCount: number }>(
   before: { profiles: number; facts: number },
 ): { taken: T[]; left: T[] } {
   const all = tokenBudget / (withRecall ? 1 : 1 - recalled)
-  const known = Math.min(before.profiles, all * profile)
-  let space = all * (profile + facts + summary) - Math.min(known + before.facts, all * (profile + facts))
+  const profiles = Math.min(before.profiles, all * profile)
+  let space = all * (profile + facts + summary) - Math.min(profiles + before.facts, all * (profile + facts))
   let from = summaries.length
   while (from > 0 && (space -= summaries[from - 1]!.tokenCount + OVERHEAD.most) >= 0) from -= 1
   return { taken: summaries.slice(from), left: summaries.slice(0, from) }
 }
 
-/** Part of a space, in tokens and characters. Messages are few where they are limited, and so not shared out. */
+/** Part of a space, in tokens and characters. The number of messages is not divided: a limit on it is usually small. */
 export const partOf = (space: Size, part: number): Size =>
   each((measure) => (measure === 'messages' ? space.messages : Math.floor(space[measure] * part)))
 
-/** What a message takes. Long ones are counted in a thread. */
+/** The size of a message. Long messages are counted in a thread. */
 export async function sizeOf(
   tokens: Pick<TokenCounter, 'count'>,
   message: Message,
@@ -118,13 +118,13 @@ export async function sizeOf(
   return size
 }
 
-/** Characters of what the message says: its words, and the JSON of what is not words. */
+/** Characters of a message: its text, and the JSON of its other parts. */
 function charsOf({ parts }: Message): number {
   const others = parts.filter(({ type }) => type !== 'text')
   return contentOf(parts).length + others.reduce((sum, part) => sum + JSON.stringify(part).length, 0)
 }
 
-/** What Anthropic's rendering has besides the messages where the first of them is the model's. */
+/** The size of the message that Anthropic's rendering starts with if the first message is the assistant's. */
 export async function openingSize(tokens: Pick<TokenCounter, 'count'>): Promise<Size> {
   return { ...NOTHING, ANTHROPIC: PER_MESSAGE + (await tokens.count(OPENING_JSON)) }
 }

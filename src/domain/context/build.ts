@@ -1,4 +1,4 @@
-// buildContext: from a conversation of any length to the messages that a model is given, under a budget, explained.
+// buildContext: builds the messages for a model from a conversation of any length, within a budget, with a manifest.
 
 import { z } from 'zod'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
@@ -14,13 +14,16 @@ import type { RecalledTurn } from './quote.ts'
 
 const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
-/** Tokens that a context may have at most. */
+/** Maximum of tokenBudget. */
 const MOST_TOKENS = 2_000_000
-/** Hits of one recall. */
+/** Maximum number of hits of one recall. */
 const MOST_HITS = 100
-/** More are asked for than are quoted, because some stand in the context anyway; many more only where these are. */
+/**
+ * Hits requested beyond `k`, because some may be in the context already; the search is repeated if these do not
+ * suffice.
+ */
 const SPARE_HITS = 5
-/** UTF-16 units of a query, as recall takes it. */
+/** Maximum length of a query in UTF-16 units, as in recall. */
 const QUERY = 10_000
 
 const buildContextInput = z
@@ -37,7 +40,11 @@ const buildContextInput = z
       .nullish(),
     includeFacts: z.boolean().nullish(),
     includeProfile: z.boolean().nullish(),
-    filterParticipants: z.array(name).min(1, 'must name somebody; leave it out for everybody').max(1000).nullish(),
+    filterParticipants: z
+      .array(name)
+      .min(1, 'must name at least one participant; omit it to include all')
+      .max(1000)
+      .nullish(),
     as: name.nullish(),
     sinceSeq: count.nullish(),
     query: z
@@ -55,22 +62,22 @@ const buildContextInput = z
   })
   .refine(({ query, semanticRecall }) => query == null || semanticRecall != null, {
     path: ['query'],
-    message: 'is what to recall for: give semanticRecall too',
+    message: 'requires semanticRecall: it is the query to recall with',
   })
 export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
- * The messages, never more than the budget: the conversation's system prompt, what is known of people and of the conversation, what the
- * oldest turns come to, instructions and pinned turns, the recent turns, what was recalled, and the newest turn.
- * Nothing is stored but that facts were handed out, and the same conversation gives the same context.
+ * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
+ * recent turns, recalled turns, and the newest turn. Stores nothing except that facts were recalled; the same
+ * conversation gives the same context.
  *
- * What is known is in it where it is asked for, with whatever strategy, filter or `sinceSeq`: those are about turns.
+ * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts.
  * @throws InvalidInput @throws NotFound
- * @throws BudgetTooSmall where instructions and the newest turn alone take more
+ * @throws BudgetTooSmall if instructions and the newest turn exceed the budget
  */
-export async function buildContext(deps: RecallDeps, asker: Viewer, input: BuildContextInput): Promise<Context> {
+export async function buildContext(deps: RecallDeps, principal: Viewer, input: BuildContextInput): Promise<Context> {
   const given = parse(buildContextInput, input)
-  const viewer = actAs(asker, given.as)
+  const viewer = actAs(principal, given.as)
   const strategy = given.strategy ?? 'HYBRID'
   const inSteps = strategy !== 'SIMPLE'
   const recentTurns = given.recentTurns ?? null
@@ -88,28 +95,28 @@ export async function buildContext(deps: RecallDeps, asker: Viewer, input: Build
     withProfiles: given.includeProfile ?? false,
     withFacts: given.includeFacts ?? false,
   })
-  const asked = given.semanticRecall
+  const recallOptions = given.semanticRecall
 
-  async function find(newest: string | null, standing: ReadonlySet<string>): Promise<RecalledTurn[]> {
+  async function find(newest: string | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> {
     const query = given.query ?? newest?.slice(0, QUERY).toWellFormed()
     if (!query?.trim()) return []
-    const wanted = asked!.k ?? 5
-    const ask = async (k: number) =>
+    const wanted = recallOptions!.k ?? 5
+    const search = async (k: number) =>
       (
         await recall(deps, viewer, {
           query,
           conversationId,
-          scope: asked!.scope,
-          threshold: asked!.threshold,
+          scope: recallOptions!.scope,
+          threshold: recallOptions!.threshold,
           actors,
           k: Math.min(MOST_HITS, k),
           kinds: ['TURN'],
         })
       ).hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
-    let found = await ask(wanted + SPARE_HITS)
-    const isShort = found.filter((turn) => !standing.has(turn.id)).length < wanted
-    if (isShort && found.length === wanted + SPARE_HITS) found = await ask(wanted + standing.size)
-    const turns = found.filter(({ text }) => text.trim() !== '')
+    let hits = await search(wanted + SPARE_HITS)
+    const isShort = hits.filter((turn) => !included.has(turn.id)).length < wanted
+    if (isShort && hits.length === wanted + SPARE_HITS) hits = await search(wanted + included.size)
+    const turns = hits.filter(({ text }) => text.trim() !== '')
     const names = await namesOf(deps, viewer, material.names, conversationId, turns)
     return turns.map((turn) => ({
       id: turn.id,
@@ -126,13 +133,13 @@ export async function buildContext(deps: RecallDeps, asker: Viewer, input: Build
     recentTurns,
     inSteps,
     shares: DEFAULT_SHARES,
-    recall: asked ? { k: asked.k ?? 5, find } : null,
+    recall: recallOptions ? { k: recallOptions.k ?? 5, find } : null,
   })
   deps.recalledFacts.note(context.messages.flatMap(({ kind, sources }) => (kind === 'FACT' ? sources : [])))
   return context
 }
 
-/** What the turns' speakers are called in the conversation, the names that are known already included. */
+/** Returns the `known` names plus the display names of those turns' actors that are in the conversation. */
 async function namesOf(
   { pool }: RecallDeps,
   { tenant }: Viewer,
@@ -141,8 +148,8 @@ async function namesOf(
   turns: readonly { actor: string; conversationId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
   const here = turns.filter((turn) => turn.conversationId === conversationId).map(({ actor }) => actor)
-  const strangers = new Set(here.filter((actor) => !known.has(actor)))
-  if (strangers.size === 0) return known
-  const found = await readParticipants(pool, tenant, [conversationId], [...strangers])
-  return new Map([...known, ...found.map(({ actor, displayName }) => [actor, displayName ?? actor] as const)])
+  const unnamed = new Set(here.filter((actor) => !known.has(actor)))
+  if (unnamed.size === 0) return known
+  const rows = await readParticipants(pool, tenant, [conversationId], [...unnamed])
+  return new Map([...known, ...rows.map(({ actor, displayName }) => [actor, displayName ?? actor] as const)])
 }

@@ -1,5 +1,5 @@
-// Which turns a context has verbatim: kept ones and the window of recent ones; and, for the manifest, which turns it
-// leaves out and why.
+// Chooses the turns that a context has verbatim: kept turns and the window of recent turns. Lists the turns that are
+// left out, with reasons, for the manifest.
 
 import { fullness, plus, type Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
@@ -14,10 +14,10 @@ import {
 } from './weigh.ts'
 import { windowStart } from './window.ts'
 
-/** Kept turns: instructions, which every context has, and those of the others that fit. */
+/** The kept turns: instructions, which every context has; of the others, those that fit and those that do not. */
 type ChosenKeptTurns = { instructions: KeptTurn[]; taken: KeptTurn[]; left: KeptTurn[] }
 
-/** Reasons of kept turns that do not fit. */
+/** Manifest reasons for kept turns that do not fit. */
 const NO_SPACE = {
   PINNED: 'no space for older pinned turns',
   RECENT: 'no space for older turns that no summary covers',
@@ -25,36 +25,36 @@ const NO_SPACE = {
 
 export const isInstruction = (turn: KeptTurn) => turn.isInstruction
 
-/** Chooses among the kept turns, the newest first. */
-export const chooseKept = (standing: readonly KeptTurn[], space: Size): ChosenKeptTurns => ({
-  instructions: standing.filter(isInstruction),
+/** Chooses the newest kept turns that fit. */
+export const chooseKept = (kept: readonly KeptTurn[], space: Size): ChosenKeptTurns => ({
+  instructions: kept.filter(isInstruction),
   ...newestThatFit(
-    standing.filter((turn) => !isInstruction(turn)),
+    kept.filter((turn) => !isInstruction(turn)),
     space,
   ),
 })
 
 type RecentTurns = {
-  /** Places of the recent turns, ascending. */
-  places: readonly number[]
-  /** Whether no turn lies before the first of them. */
+  /** Root seqs of the recent turns, ascending. */
+  rootSeqs: readonly number[]
+  /** Whether there is no turn before the first of them. */
   complete: boolean
   recentTurns: number | null
   inSteps: boolean
 }
 
 export type ChosenTurns = {
-  /** Kept turns before the window, by place. */
+  /** Kept turns before the window, by root seq. */
   before: KeptTurn[]
-  /** The window, by place, the newest turn aside. Kept turns within it are in it as they are kept. */
+  /** The window without the newest turn, by root seq. A kept turn within it has its rendering as a kept turn. */
   window: WeighedMessage[]
-  /** The size of the window, the newest turn included, kept ones not. */
+  /** The size of the window with the newest turn and without kept turns. */
   size: Size
-  /** Lines of the manifest for turns that are left out. */
+  /** Manifest items for turns that are left out. */
   left: ContextItem[]
 }
 
-/** Chooses the window, given the kept turns: those are paid for already, so they take no space of it. */
+/** Chooses the window. The chosen kept turns have been paid for, so they take no space of it. */
 export function chooseTurns(
   weighing: WeighedTurns,
   kept: ChosenKeptTurns,
@@ -67,7 +67,7 @@ export function chooseTurns(
   const paidFor = (index: number) => paid.get(turns[index]!.sources[0]!)
   const sizes = sizesFrom(weighing, (index) => paidFor(index) !== undefined)
   const start = windowStart({
-    places: request.places,
+    rootSeqs: request.rootSeqs,
     complete: request.complete,
     turns: request.recentTurns,
     inSteps: request.inSteps,
@@ -89,14 +89,16 @@ export function chooseTurns(
     ({ sources: [id] }, index) => index < start && !isNewest.has(index) && !paid.has(id!) && !unkeptIds.has(id!),
   )
   return {
-    before: [...paid.values()].filter(({ sources }) => !inWindow.has(sources[0]!)).sort((a, b) => a.place - b.place),
+    before: [...paid.values()]
+      .filter(({ sources }) => !inWindow.has(sources[0]!))
+      .sort((a, b) => a.rootSeq - b.rootSeq),
     window,
     size: sizes[start]!,
     left: [...unkeptItems(unkept), ...olderItems(older, turns.length - start, request), ...strayItems(strays)],
   }
 }
 
-/** For each index, the size of the window from that turn on, and of the newest turn. Paid turns take nothing. */
+/** Returns, for each index, the size of a window that starts there, with the newest turn. Paid turns count nothing. */
 function sizesFrom({ turns, newest, groupOf, isStray }: WeighedTurns, isPaid: (index: number) => boolean): Size[] {
   const isNewest = new Set(newest)
   const sizes: Size[] = new Array(turns.length + 1).fill(sizesOf(newest.map((index) => turns[index]!)))
@@ -123,9 +125,9 @@ function olderItems(
   if (older.length === 0 && complete) return []
   const why =
     recentTurns !== null && taken >= recentTurns
-      ? `before the recent turns that were asked for (${recentTurns} at least)`
+      ? `older than the requested recent turns (at least ${recentTurns})`
       : 'no space for older turns'
-  return [leftOut('RECENT', older, complete ? why : `${why}; neither for all before them`)]
+  return [leftOut('RECENT', older, complete ? why : `${why}, nor for all turns before them`)]
 }
 
 const strayItems = (strays: readonly WeighedMessage[]): ContextItem[] =>

@@ -1,5 +1,5 @@
-// What a context is made of, read: a handful of statements, each bounded by what the budget can hold, not by the conversation.
-// Only what the viewer sees is ever read.
+// Reads the material of a context with a few statements, each bounded by the budget, not by the conversation's length.
+// Reads only what is in the viewer's view.
 
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
@@ -12,35 +12,36 @@ import type { Viewer } from '../view.ts'
 import type { ContextMaterial } from './assemble.ts'
 import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from './budget.ts'
 import { readProfilesAndFacts } from './profiles-and-facts.ts'
-import { saysSomething, tie } from './perspective.ts'
+import { hasContent, tie } from './perspective.ts'
 
 export type MaterialRequest = {
   conversationId: string
-  /** Whose eyes; null tells each turn in its own role. */
+  /** The participant whose perspective the context takes; null gives each turn its own role. */
   as: string | null
   tokenBudget: number
-  /** Turns of the window at most; null for as many as fit. */
+  /** Maximum number of turns in the window; null for as many as fit. */
   windowTurns: number | null
   withSummaries: boolean
   withProfiles: boolean
   withFacts: boolean
-  /** Whether space is to be left for what will be recalled. */
+  /** Whether to reserve space for recalled turns. */
   withRecall: boolean
-  /** Only turns whose place lies after it, and nothing for those before; null for all. */
+  /** Only turns with a greater root seq, and no summaries; null for all. */
   sinceSeq: number | null
   actors: readonly string[] | null
 }
 
-/** Turns of one read. */
+/** Minimum and maximum number of turns per read. */
 const FEWEST = 16
 const MOST = 1000
-/** How far back the call is looked for that the newest turn answers. */
+/** Number of newest turns that are searched for the call that the newest turn answers. */
 const CALL_AWAY = 256
+/** Greater than any root seq. */
 const END = 2 ** 31 - 1
 
 /**
- * The conversation's newest turns after a place, oldest first, as far back as they may fit. Read in pages, of which there is
- * mostly one: its size is guessed from what the conversation's turns take on average.
+ * Reads the conversation's newest turns after a root seq, as far back as they may fit; returns them oldest first. The
+ * page size is estimated from the average token count, so that one page usually suffices.
  */
 async function readRecent(
   deps: RecallDeps,
@@ -52,26 +53,26 @@ async function readRecent(
   const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
   const guess = Math.min((windowTurns ?? MOST) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.least)) + 1)
   let limit = Math.max(FEWEST, Math.min(MOST, guess))
-  const found: Turn[] = []
+  const read: Turn[] = []
   let tokens = 0
   for (;;) {
     const page = await readRecentTurns(deps.pool, viewer, conversation.id, {
       after,
-      before: found.at(-1)?.rootSeq ?? END,
+      before: read.at(-1)?.rootSeq ?? END,
       actors,
       limit,
     })
-    found.push(...page)
+    read.push(...page)
     tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + OVERHEAD.least, 0)
     const complete = page.length < limit
-    const recent = ofActors(found.filter(saysSomething).toReversed(), actors)
+    const recent = ofActors(read.filter(hasContent).toReversed(), actors)
     const isFull = tokens > tokenBudget || (windowTurns !== null && recent.length > windowTurns)
-    if (complete || (isFull && !lacksCall(recent, found.length))) return { recent, complete }
+    if (complete || (isFull && !lacksCall(recent, read.length))) return { recent, complete }
     limit = Math.min(MOST, limit * 2)
   }
 }
 
-/** The conversation's newest turn alone; with its call and the call's other results, where it answers one. */
+/** Reads the conversation's newest turn; if it answers a tool call, also the call and the call's other results. */
 async function readNewest(deps: RecallDeps, viewer: Viewer, conversationId: string): Promise<Turn[]> {
   const page = await readRecentTurns(deps.pool, viewer, conversationId, {
     after: 0,
@@ -79,20 +80,20 @@ async function readNewest(deps: RecallDeps, viewer: Viewer, conversationId: stri
     actors: null,
     limit: CALL_AWAY,
   })
-  const turns = page.filter(saysSomething).toReversed()
+  const turns = page.filter(hasContent).toReversed()
   const group = tie(turns).groups.get(turns.length - 1) ?? []
-  return group.map((place) => turns[place]!)
+  return group.map((position) => turns[position]!)
 }
 
-/** The actors' turns, and what tools answered to them. */
+/** Returns the actors' turns, and the turns with results of their tool calls. */
 function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
   if (actors === null) return turns
   const { callers } = tie(turns)
   const answers = new Set([...callers.keys()].map((key) => Number(key.split(':')[0])))
-  return turns.filter(({ actor }, place) => actors.includes(actor) || answers.has(place))
+  return turns.filter(({ actor }, position) => actors.includes(actor) || answers.has(position))
 }
 
-/** Whether the newest turn answers a call that was not read yet, and may be near. */
+/** Whether the newest turn answers a call that has not been read yet, and fewer than CALL_AWAY turns were read. */
 function lacksCall(recent: readonly Turn[], read: number): boolean {
   const last = recent.length - 1
   const parts = (recent[last]?.parts ?? []) as { type: string }[]
@@ -101,8 +102,8 @@ function lacksCall(recent: readonly Turn[], read: number): boolean {
 }
 
 /**
- * @throws NotFound for a conversation that the viewer's tenant has not
- * @throws InvalidInput for an `as`, or one of the actors, who never was in the conversation
+ * @throws NotFound if the viewer's tenant has no such conversation
+ * @throws InvalidInput if `as`, or one of the actors, never was in the conversation
  */
 export async function readMaterial(
   deps: RecallDeps,
@@ -117,40 +118,40 @@ export async function readMaterial(
       : [],
   ])
   if (!conversation) throw new NotFound('conversation', conversationId)
-  if (as !== null && conversation.view.actor === null) throw InvalidInput.at('as', stranger(as))
+  if (as !== null && conversation.view.actor === null) throw InvalidInput.at('as', unknownActor(as))
 
-  const known = await readProfilesAndFacts(deps, viewer, conversation, request)
-  const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, known.tokens)
+  const memory = await readProfilesAndFacts(deps, viewer, conversation, request)
+  const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, memory.tokens)
   const covered = fitting.taken.at(-1)?.toSeq ?? 0
-  const [{ recent, complete }, standing] = await Promise.all([
+  const [{ recent, complete }, candidates] = await Promise.all([
     readRecent(deps, viewer, conversation, sinceSeq ?? covered, request),
     readKeptTurns(deps.pool, viewer, conversation.id, covered),
   ])
-  // The newest turn stands even where a summary covers it.
+  // The newest turn is included even if a summary covers it.
   if (recent.length === 0 && covered > 0) recent.push(...(await readNewest(deps, viewer, conversation.id)))
-  const kept = standing.filter(
-    (turn) => saysSomething(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
+  const kept = candidates.filter(
+    (turn) => hasContent(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )
   const speaking = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
   const { known: speakers, others } = await readSpeakers(deps.db, viewer.tenant, conversation.id, speaking, as)
   const unknown = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
-  if (unknown >= 0) throw InvalidInput.at(`filterParticipants.${unknown}`, stranger(actors![unknown]!))
+  if (unknown >= 0) throw InvalidInput.at(`filterParticipants.${unknown}`, unknownActor(actors![unknown]!))
 
   const names = new Map(speakers.map(({ actor, displayName }) => [actor, displayName ?? actor]))
-  const said = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))
+  const users = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))
   return {
     systemPrompt: conversation.systemPrompt,
-    profiles: known.profiles,
-    facts: known.facts,
-    areAllFacts: known.areAllFacts,
+    profiles: memory.profiles,
+    facts: memory.facts,
+    areAllFacts: memory.areAllFacts,
     summaries: fitting.taken,
     tooLong: fitting.left,
     kept,
     recent,
     complete,
     names,
-    perspective: { as, names, several: others > 1 || said.size > 1 },
+    perspective: { as, names, several: others > 1 || users.size > 1 },
   }
 }
 
-const stranger = (actor: string) => `${JSON.stringify(actor)} is not and was not in the conversation`
+const unknownActor = (actor: string) => `${JSON.stringify(actor)} has never been in the conversation`

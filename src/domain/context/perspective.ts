@@ -1,13 +1,13 @@
-// Turns as one participant is told them: its own are what the model said, everyone else's are said to it, by name. Tool
-// calls stay calls only where the model made them itself; what others did with tools is told in words.
+// Renders turns from one participant's perspective: its own turns are the assistant's, all others are addressed to it
+// by name. Tool calls of the participant itself stay tool calls; those of others become text.
 //
-// Invariant: a tool's result is one only together with its call, and the same turns give the same messages.
+// Invariant: a tool result is rendered as a result only with its call, and the same turns give the same messages.
 
 import type { Role } from '../../store/generated/enums.ts'
 import { partsOf, type ContentPart } from '../turn/content.ts'
 import type { Message } from './message.ts'
 
-/** What of a turn its message is made of. */
+/** The fields of a turn that its message is made from. */
 export type ContextTurn = {
   id: string
   rootSeq: number
@@ -20,15 +20,15 @@ export type ContextTurn = {
 }
 
 export type Perspective = {
-  /** Whose eyes; null tells every turn in the role it has. */
+  /** The participant; null gives every turn the role that it has. */
   as: string | null
-  /** Names to show, by actor; who has none is called by the actor itself. */
+  /** Display names by actor; an actor without one is shown as itself. */
   names: ReadonlyMap<string, string>
-  /** Whether several people speak to the model, so that words alone do not tell them apart. */
+  /** Whether several people speak to the model, so that their messages need names. */
   several: boolean
 }
 
-/** On one line, without control characters. */
+/** Returns the name on one line, without control characters. */
 export const oneLine = (name: string) => name.replace(/[\p{C}\p{Z}]+/gu, ' ').trim() || '?'
 
 const nameOf = ({ names }: Perspective, actor: string) => oneLine(names.get(actor) ?? actor)
@@ -40,7 +40,7 @@ const asWords = {
   toolResult: (part: Part<'toolResult'>) => words(`[${part.name} answered: ${JSON.stringify(part.result)}]`),
 }
 
-/** The role a turn has in these eyes, before it is known whether its tools' results belong to a call. */
+/** The role of a turn from this perspective, before its tool results are matched with calls. */
 function roleOf({ as }: Perspective, turn: ContextTurn): Role {
   if (as === null || turn.role === 'SYSTEM') return turn.role
   if (turn.actor === as) return 'ASSISTANT'
@@ -50,64 +50,68 @@ function roleOf({ as }: Perspective, turn: ContextTurn): Role {
 const isBlank = (part: ContentPart) => part.type === 'text' && part.text.trim() === ''
 const partsIn = (turn: ContextTurn) => partsOf(turn as { text: string; parts: ContentPart[] | null })
 
-/** Whether the turn says anything; erased ones and empty streams do not. */
-export const saysSomething = (turn: ContextTurn) =>
+/** Whether the turn has content; erased turns and empty streams have none. */
+export const hasContent = (turn: ContextTurn) =>
   turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part)))
 
-/** Turns by their places in a list: those of each call with its results, and which results answer nothing there. */
+/** Which turns of a list belong together as tool calls and results. A position is an index in that list. */
 export type Ties = {
-  /** Places of the turns that stand or fall with the one at that place, itself among them, ascending. */
+  /** By position: ascending positions of the turns that are kept or left out with that turn, itself included. */
   groups: Map<number, number[]>
-  /** Of each result that belongs to a call, named `place:part`, the place of the turn that called. */
+  /** By result, as `position:part`: the position of the turn with the call. Results without a call are missing. */
   callers: Map<string, number>
 }
 
-/** Each result belongs to the latest call of that id before it that has none yet; instructions answer no calls. */
+/** Matches each result with the latest earlier call of its id that has no result yet. Instructions answer no calls. */
 export function tie(turns: readonly ContextTurn[]): Ties {
   const open = new Map<string, number[]>()
-  const parent = turns.map((_, place) => place)
-  const find = (place: number): number => (parent[place] === place ? place : (parent[place] = find(parent[place]!)))
+  const parent = turns.map((_, position) => position)
+  const find = (position: number): number =>
+    parent[position] === position ? position : (parent[position] = find(parent[position]!))
   const callers = new Map<string, number>()
-  for (const [place, turn] of turns.entries()) {
+  for (const [position, turn] of turns.entries()) {
     for (const [index, part] of partsIn(turn).entries()) {
       if (part.type === 'toolCall') {
         const waiting = open.get(part.callId)
-        if (waiting) waiting.push(place)
-        else open.set(part.callId, [place])
+        if (waiting) waiting.push(position)
+        else open.set(part.callId, [position])
       } else if (part.type === 'toolResult' && turn.role !== 'SYSTEM') {
         const caller = open.get(part.callId)?.pop()
         if (caller === undefined) continue
-        callers.set(`${place}:${index}`, caller)
-        const [a, b] = [find(caller), find(place)]
+        callers.set(`${position}:${index}`, caller)
+        const [a, b] = [find(caller), find(position)]
         parent[Math.max(a, b)] = Math.min(a, b)
       }
     }
   }
   const members = new Map<number, number[]>()
-  for (const place of turns.keys()) {
-    const root = find(place)
+  for (const position of turns.keys()) {
+    const root = find(position)
     const group = members.get(root)
-    if (group) group.push(place)
-    else members.set(root, [place])
+    if (group) group.push(position)
+    else members.set(root, [position])
   }
-  return { groups: new Map([...members.values()].flatMap((group) => group.map((place) => [place, group]))), callers }
+  return {
+    groups: new Map([...members.values()].flatMap((group) => group.map((position) => [position, group]))),
+    callers,
+  }
 }
 
-/** Whether a turn is nothing but results of calls that are not there: without them it means nothing to a model. */
-export const isStray = (turns: readonly ContextTurn[], place: number, { callers }: Ties) => {
-  const parts = partsIn(turns[place]!)
+/** Whether a turn has only results of calls that are not in the list; a model cannot use it. */
+export const isStray = (turns: readonly ContextTurn[], position: number, { callers }: Ties) => {
+  const parts = partsIn(turns[position]!)
   return (
-    parts.length > 0 && parts.every((part, index) => part.type === 'toolResult' && !callers.has(`${place}:${index}`))
+    parts.length > 0 && parts.every((part, index) => part.type === 'toolResult' && !callers.has(`${position}:${index}`))
   )
 }
 
-/** How an aborted turn ends. */
+/** Marks the end of an aborted turn. */
 const BROKEN_OFF = '[broken off]'
 
 /**
- * The messages of the turns, one each, in their order.
+ * Returns the messages of the turns, one each, in their order.
  *
- * `tools`: false tells every call and result in words, for turns that stand alone.
+ * `tools`: false renders every call and result as text, for turns without their group.
  */
 export function seenFrom(
   perspective: Perspective,
@@ -118,15 +122,15 @@ export function seenFrom(
     const caller = ties.callers.get(key)
     return tools && caller !== undefined && roleOf(perspective, turns[caller]!) === 'ASSISTANT'
   }
-  return turns.map((turn, place) => {
+  return turns.map((turn, position) => {
     let role = roleOf(perspective, turn)
     const parts = partsIn(turn).flatMap((part, index): ContentPart[] => {
       switch (part.type) {
         case 'toolCall':
           return [tools && role === 'ASSISTANT' ? part : asWords.toolCall(part)]
         case 'toolResult':
-          return [isOwn(`${place}:${index}`) ? part : asWords.toolResult(part)]
-        // Thoughts are the thinker's own.
+          return [isOwn(`${position}:${index}`) ? part : asWords.toolResult(part)]
+        // Only the participant itself gets its reasoning.
         case 'reasoning':
           return role === 'ASSISTANT' ? [part] : []
         default:

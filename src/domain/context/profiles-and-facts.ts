@@ -1,5 +1,6 @@
-// Reads the profiles and facts of a context: of the conversation and of the people in it. They do not depend on the query,
-// so they stay the same from call to call. Only what the viewer sees, and nothing inferred from more than that.
+// Reads the profiles and facts of a context: about the conversation and the people in it. They do not depend on the
+// query, so they stay the same from call to call. Reads only what is in the viewer's view, and nothing derived from
+// more.
 
 import { readContextFacts } from '../../store/sql/context/read-context-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
@@ -9,31 +10,29 @@ import { getProfiles } from '../profile/profile.ts'
 import type { Viewer } from '../view.ts'
 import { factLine, type QuotedFact, type QuotedProfile } from './quote.ts'
 
-/** Facts that are looked at: the last observed ones. */
+/** Number of facts that are read: the last observed ones. */
 const FACTS = 500
-/** Profiles that a context may hold. */
+/** Maximum number of profiles in a context. */
 const PROFILES = 10
-/** Tokens that a fact takes on its line besides its sentence, and a profile between its fences: mostly at most. */
+/** Usual maximum of the tokens that a fact's line adds to its sentence, and that a profile's fences and header add. */
 const AROUND = { fact: 12, profile: 20 }
 
 export type ProfilesAndFacts = {
   profiles: QuotedProfile[]
   facts: QuotedFact[]
   areAllFacts: boolean
-  /** Stored tokens of both, as they are about to be told. */
+  /** Stored token counts, plus the tokens around each. */
   tokens: { profiles: number; facts: number }
 }
 
-/** The people who are in the conversation now: its owner first, then by joining. */
+/** Returns the people in the conversation: its owner first, then in joining order. */
 async function peopleIn({ pool }: RecallDeps, { tenant }: Viewer, conversationId: string, owner: string | null) {
   const all = await readParticipants(pool, tenant, [conversationId])
   const people = all.filter(({ kind, leftAt }) => kind === 'HUMAN' && leftAt === null)
   return [...people.filter(({ actor }) => actor === owner), ...people.filter(({ actor }) => actor !== owner)]
 }
 
-/**
- * Profiles of the people in the conversation, other than of `as`; and facts of the conversation and about its people.
- */
+/** Reads profiles of the people in the conversation except `as`, and facts of the conversation and about its people. */
 export async function readProfilesAndFacts(
   deps: RecallDeps,
   viewer: Viewer,
@@ -61,18 +60,18 @@ export async function readProfilesAndFacts(
       : [],
   ])
   const facts = read.slice(0, FACTS)
-  const told = others
+  const shown = others
     .flatMap(({ actor, displayName }) => {
       const profile = profiles?.get(actor)
       return profile && profile.content.trim() !== '' ? [{ ...profile, name: displayName ?? actor }] : []
     })
     .slice(0, PROFILES)
   return {
-    profiles: told.map(({ userId, name, content }) => ({ id: userId, name, text: content })),
+    profiles: shown.map(({ userId, name, content }) => ({ id: userId, name, text: content })),
     facts: facts.map((fact) => ({ id: fact.id, text: factLine({ ...fact, sentence: sentenceOf(fact) }) })),
     areAllFacts: read.length <= FACTS,
     tokens: {
-      profiles: told.reduce((sum, { tokenCount }) => sum + tokenCount + AROUND.profile, 0),
+      profiles: shown.reduce((sum, { tokenCount }) => sum + tokenCount + AROUND.profile, 0),
       facts: facts.reduce((sum, { tokenCount }) => sum + tokenCount + AROUND.fact, 0),
     },
   }

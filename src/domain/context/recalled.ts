@@ -1,4 +1,4 @@
-// Recalled turns as one message: the best that fit, in the order in which they were written.
+// Builds the message of recalled turns: the best hits that fit, in the order in which they were written.
 
 import type { Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
@@ -6,21 +6,21 @@ import { fenceFor, quote, recallMessage, type RecalledTurn } from './quote.ts'
 import { quoteThatFit, type QuotedSection } from './remembered.ts'
 import type { Tokens } from './weigh.ts'
 
-/** Why a recalled turn is not quoted. */
-export const STANDS_ANYWAY = 'stands in the context anyway'
+/** Manifest reason for a recalled turn that is in the context already. */
+export const ALREADY_INCLUDED = 'already in the context'
 
-const inOrder = (found: readonly RecalledTurn[]) =>
-  found.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1))
+const inOrder = (hits: readonly RecalledTurn[]) =>
+  hits.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1))
 
 /**
- * @param found best first
- * @param standing ids of the turns that are in the context already
+ * @param hits best first
+ * @param included ids of the turns that are in the context already
  */
 export async function weighRecalled(
   tokens: Tokens,
-  found: readonly RecalledTurn[],
+  hits: readonly RecalledTurn[],
   k: number,
-  standing: ReadonlySet<string>,
+  included: ReadonlySet<string>,
   space: Size,
 ): Promise<QuotedSection> {
   const left: ContextItem[] = []
@@ -28,20 +28,20 @@ export async function weighRecalled(
     if (some.length === 0) return
     left.push({ kind: 'RECALLED', sourceIds: some.map(({ id }) => id), tokens: cost, included: false, reason })
   }
-  const news = found.filter(({ id }) => !standing.has(id)).slice(0, k)
+  const candidates = hits.filter(({ id }) => !included.has(id)).slice(0, k)
   leaveOut(
-    found.slice(0, k).filter(({ id }) => standing.has(id)),
+    hits.slice(0, k).filter(({ id }) => included.has(id)),
     0,
-    STANDS_ANYWAY,
+    ALREADY_INCLUDED,
   )
 
-  const fence = fenceFor(news.flatMap(({ name, text }) => [name, text]))
+  const fence = fenceFor(candidates.flatMap(({ name, text }) => [name, text]))
   const { message, passed, passedTokens } = await quoteThatFit(
     tokens,
-    news,
+    candidates,
     { textOf: (each) => quote(each, fence), toMessage: (chosen) => recallMessage(inOrder(chosen), fence) },
     space,
   )
-  leaveOut(passed, passedTokens, 'no space for more of what was recalled')
+  leaveOut(passed, passedTokens, 'no space for more recalled turns')
   return { messages: message ? [message] : [], left }
 }

@@ -1,5 +1,5 @@
-// Of what is remembered, as much as fits: profiles, facts and recalled turns, each kind as one message of quotes. What
-// does not fit is told, with its tokens.
+// Fits profiles, facts and recalled turns into their space, each kind as one message of quotes. Items that do not fit
+// are listed in the manifest with their token counts.
 
 import { fits, plus, sizeOf, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'
@@ -7,27 +7,27 @@ import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, 
 import type { Tokens, WeighedMessage } from './weigh.ts'
 
 type Quoting<T> = {
-  /** What one adds to the message, whatever stands beside it. */
+  /** The text that an item adds to the message, whatever the other items are. */
   textOf(each: T): string
-  /** The message of those, in the order of preference; of none, what it says besides. */
+  /** The message of the items, given in order of preference; without items, its fixed text. */
   toMessage(chosen: readonly T[]): Message
 }
 
 type Quoted<T> = {
-  /** null where nothing fits. */
+  /** Null if nothing fits. */
   message: WeighedMessage | null
+  /** Items that do not fit. */
   passed: T[]
-  /** Of what was passed over. */
   passedTokens: number
 }
 
-/** A text is counted as JSON, as all that is sent. */
+/** The size of a text as JSON, as it is sent. */
 async function sizeOfText(tokens: Tokens, text: string): Promise<Size> {
   const counted = await tokens.count(JSON.stringify(`\n${text}`))
   return { OPENAI: counted, ANTHROPIC: counted, AI_SDK: counted, messages: 0, chars: text.length + 1 }
 }
 
-/** Takes what fits, in the order of preference; what does not is passed over for what comes after it. */
+/** Takes items in order of preference and skips each that does not fit. */
 export async function quoteThatFit<T>(
   tokens: Tokens,
   all: readonly T[],
@@ -48,7 +48,7 @@ export async function quoteThatFit<T>(
       passedTokens += tokensOf(added)
     }
   }
-  // Texts that meet may come to more tokens than they did alone; that is seldom, and seen here.
+  // Joined texts may rarely have more tokens than the sum of their own; so the message is measured and shortened.
   while (chosen.length > 0) {
     const message = toMessage(chosen)
     const size = await sizeOf(tokens, message)
@@ -60,10 +60,10 @@ export async function quoteThatFit<T>(
   return { message: null, passed, passedTokens }
 }
 
-/** At most one message, and lines of the manifest for what does not fit. */
+/** At most one message, and manifest items for what does not fit. */
 export type QuotedSection = { messages: WeighedMessage[]; left: ContextItem[] }
 
-/** @param profiles the most wanted first, in which order they stand too */
+/** @param profiles the most important first; the message keeps this order */
 export async function weighProfiles(
   tokens: Tokens,
   profiles: readonly QuotedProfile[],
@@ -87,15 +87,15 @@ export async function weighProfiles(
               sourceIds: passed.map(({ id }) => id),
               tokens: passedTokens,
               included: false,
-              reason: 'no space for more of what is known of people',
+              reason: 'no space for more profiles',
             },
           ],
   }
 }
 
 /**
- * @param facts the last observed first; they stand the other way round
- * @param areAll whether there are no others
+ * @param facts the last observed first; the message has them in reverse order
+ * @param areAll whether there are no other facts
  */
 export async function weighFacts(
   tokens: Tokens,
@@ -110,7 +110,7 @@ export async function weighFacts(
     { textOf: ({ text }) => text, toMessage: (chosen) => factsMessage(chosen.toReversed(), fence) },
     space,
   )
-  const why = passed.length > 0 ? 'no space for more facts' : `only the newest ${facts.length} facts are looked at`
+  const why = passed.length > 0 ? 'no space for more facts' : `only the newest ${facts.length} facts are read`
   return {
     messages: message ? [message] : [],
     left:
@@ -122,7 +122,7 @@ export async function weighFacts(
               sourceIds: passed.map(({ id }) => id),
               tokens: passedTokens,
               included: false,
-              reason: areAll || passed.length === 0 ? why : `${why}; neither for all before them`,
+              reason: areAll || passed.length === 0 ? why : `${why}, nor for all facts before them`,
             },
           ],
   }

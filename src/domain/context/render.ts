@@ -1,5 +1,5 @@
-// The messages in the shapes that model providers and their libraries take. What a format cannot say is said in words,
-// or left out where it would be refused.
+// Renders messages in the formats of model providers and their libraries. Content that a format lacks becomes text, or
+// is left out if the provider would reject it.
 
 import { toAiSdk, type AiSdkMessage } from './render/ai-sdk.ts'
 import { toAnthropic, toAnthropicPrompt, OPENING, type AnthropicPrompt } from './render/anthropic.ts'
@@ -21,8 +21,8 @@ const RENDER: { [F in Format]: (steps: readonly RenderStep[]) => Rendered[F] } =
 const OPENS: ReadonlySet<Message['kind']> = new Set(['SYSTEM_PROMPT', 'SUMMARY'])
 
 /**
- * The messages in that format, ready to be sent. System prompt and summaries stand together, before profiles and facts:
- * some providers refuse what is the system's after what is a user's.
+ * Renders the messages in a format, ready to be sent. System prompt and summaries precede profiles and facts, because
+ * some providers reject a system message after a user message.
  */
 export function render<F extends Format>(messages: readonly Message[], format: F): Rendered[F] {
   const opening = messages.filter(({ kind }) => OPENS.has(kind))
@@ -31,10 +31,10 @@ export function render<F extends Format>(messages: readonly Message[], format: F
 }
 
 /**
- * The JSON of what one message comes to in a format, piece by piece. That is the most it can come to: results of tools
- * move up to their calls, where several may be one message, and Anthropic's neighbours of one role become one.
+ * Returns the JSON of each piece that a message is rendered as in a format. The sum is an upper bound: tool results
+ * that move to their call may share one message, and Anthropic's adjacent messages of one role are merged.
  *
- * `unanswered`: those of its calls that nobody answered; the other results are counted with the messages they are of.
+ * `unanswered`: ids of the message's calls without a result; other results are counted with their own messages.
  */
 export function piecesOf(message: Message, format: Format, unanswered: ReadonlySet<string>): string[] {
   const steps = stepsOf(message).flatMap((step): RenderStep[] => {
@@ -56,5 +56,5 @@ export function piecesOf(message: Message, format: Format, unanswered: ReadonlyS
   return made.map((each) => JSON.stringify(each))
 }
 
-/** What stands first in Anthropic's rendering where the model's own words would. */
+/** The JSON of the message that Anthropic's rendering starts with if the first message is the assistant's. */
 export const OPENING_JSON = JSON.stringify(OPENING)

@@ -1,4 +1,4 @@
-// Turns as messages, each with its size; and which of them a context must keep or leave out together.
+// Converts turns to messages with sizes, and finds the turns that a context must keep or leave out together.
 
 import type { TokenCounter } from '../../text/tokens.ts'
 import { fits, plus, sizeOf, sum, tokensOf, NOTHING, type Size } from './budget.ts'
@@ -18,14 +18,14 @@ export const weighMessage = async (
 export const sizesOf = (weighed: readonly WeighedMessage[]) => sum(weighed.map(({ size }) => size))
 export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sources }) => sources)
 
-/** The line of the manifest for messages that are left out together. */
+/** The manifest item for messages that are left out together. */
 export const leftOut = (
   kind: ContextItem['kind'],
   weighed: readonly WeighedMessage[],
   reason: string,
 ): ContextItem => ({ kind, sourceIds: idsOf(weighed), tokens: tokensOf(sizesOf(weighed)), included: false, reason })
 
-/** Takes messages from the end, where the newer ones are, until one does not fit. */
+/** Takes messages from the end, newest first, until one does not fit. */
 export function newestThatFit<T extends WeighedMessage>(weighed: readonly T[], space: Size): { taken: T[]; left: T[] } {
   let from = weighed.length
   let taken = NOTHING
@@ -33,39 +33,39 @@ export function newestThatFit<T extends WeighedMessage>(weighed: readonly T[], s
   return { taken: weighed.slice(from), left: weighed.slice(0, from) }
 }
 
-/** Ids of the calls of each turn that no result belongs to, by the turn's place in the list. */
+/** Returns the ids of each turn's calls without a result, by the turn's position in the list. */
 function unansweredIn(turns: readonly ContextTurn[], { callers }: Ties): Map<number, Set<string>> {
   const answers = new Map<string, number>()
   for (const [key, caller] of callers) {
-    const [place, part] = key.split(':').map(Number)
-    const { callId } = turns[place!]!.parts![part!] as { callId: string }
+    const [position, part] = key.split(':').map(Number)
+    const { callId } = turns[position!]!.parts![part!] as { callId: string }
     answers.set(`${caller} ${callId}`, (answers.get(`${caller} ${callId}`) ?? 0) + 1)
   }
   const open = new Map<number, Set<string>>()
-  for (const [place, { parts }] of turns.entries()) {
+  for (const [position, { parts }] of turns.entries()) {
     for (const part of (parts ?? []) as { type: string; callId: string }[]) {
       if (part.type !== 'toolCall') continue
-      const left = answers.get(`${place} ${part.callId}`) ?? 0
-      if (left > 0) answers.set(`${place} ${part.callId}`, left - 1)
-      else open.set(place, (open.get(place) ?? new Set()).add(part.callId))
+      const left = answers.get(`${position} ${part.callId}`) ?? 0
+      if (left > 0) answers.set(`${position} ${part.callId}`, left - 1)
+      else open.set(position, (open.get(position) ?? new Set()).add(part.callId))
     }
   }
   return open
 }
 
 /** A turn that stays verbatim at any age. */
-export type KeptTurn = WeighedMessage & { place: number; isInstruction: boolean }
+export type KeptTurn = WeighedMessage & { rootSeq: number; isInstruction: boolean }
 
 export type WeighedTurns = {
-  /** The recent turns, by place. */
+  /** The recent turns, by root seq. */
   turns: WeighedMessage[]
-  /** The kept turns but the newest turn, rendered without reference to other turns. */
-  standing: KeptTurn[]
-  /** The newest turn, and the call and the results that belong to it: indices of `turns`, ascending. */
+  /** The kept turns except the newest turn, rendered without reference to other turns. */
+  kept: KeptTurn[]
+  /** Ascending indices in `turns` of the newest turn, and of the call and results that belong to it. */
   newest: number[]
-  /** Indices of the turns that are kept or left out together with that one, itself included. */
+  /** Returns the indices of the turns that are kept or left out with that turn, itself included. */
   groupOf(index: number): number[]
-  /** Whether that turn has only results of calls that are not among the turns. */
+  /** Whether the turn has only results of calls that are not in `turns`. */
   isStray(index: number): boolean
 }
 
@@ -79,44 +79,50 @@ export async function weighTurns(
   const ties = tie(recent)
   const newest = recent.length ? ties.groups.get(recent.length - 1)! : []
   const isNewest = new Set(newest)
-  const newestIds = new Set(newest.map((place) => recent[place]!.id))
+  const newestIds = new Set(newest.map((position) => recent[position]!.id))
   const keptIds = new Set(kept.map(({ id }) => id).filter((id) => !newestIds.has(id)))
-  // What is kept on its own stands without its call or results; those are then told in words too.
-  const alone = (place: number) =>
-    !isNewest.has(place) && ties.groups.get(place)!.some((member) => keptIds.has(recent[member]!.id))
+  // A kept turn is rendered without its call or results; the rest of its group then becomes text too.
+  const alone = (position: number) =>
+    !isNewest.has(position) && ties.groups.get(position)!.some((member) => keptIds.has(recent[member]!.id))
   const inWords = (turn: ContextTurn) => seenFrom(perspective, [turn], { tools: false })[0]!
   const open = unansweredIn(recent, ties)
   const seen = seenFrom(perspective, recent, { ties })
   const turns: WeighedMessage[] = []
-  for (const [place, turn] of recent.entries()) {
-    const reason = isNewest.has(place)
-      ? place === recent.length - 1
+  for (const [position, turn] of recent.entries()) {
+    const reason = isNewest.has(position)
+      ? position === recent.length - 1
         ? 'the newest turn'
         : 'belongs to the newest turn: a tool call and its results'
       : 'one of the recent turns'
     turns.push(
       await weighMessage(
         tokens,
-        { kind: 'RECENT', reason, ...(alone(place) ? inWords(turn) : seen[place]!) },
-        alone(place) ? undefined : open.get(place),
+        { kind: 'RECENT', reason, ...(alone(position) ? inWords(turn) : seen[position]!) },
+        alone(position) ? undefined : open.get(position),
       ),
     )
   }
-  const standing: KeptTurn[] = []
+  const keptTurns: KeptTurn[] = []
   for (const turn of kept) {
     if (!keptIds.has(turn.id)) continue
     const isInstruction = turn.role === 'SYSTEM'
     const about = isInstruction
-      ? { kind: 'PINNED' as const, reason: 'an instruction: every context keeps it' }
+      ? { kind: 'PINNED' as const, reason: 'an instruction: always included' }
       : turn.pinned
-        ? { kind: 'PINNED' as const, reason: 'pinned: every context that has space keeps it' }
-        : { kind: 'RECENT' as const, reason: 'said to some only, so that no summary covers it' }
-    standing.push({
+        ? { kind: 'PINNED' as const, reason: 'pinned: included if it fits' }
+        : { kind: 'RECENT' as const, reason: 'has an audience, so no summary covers it' }
+    keptTurns.push({
       ...(await weighMessage(tokens, { ...about, ...inWords(turn) })),
-      place: turn.rootSeq,
+      rootSeq: turn.rootSeq,
       isInstruction,
     })
   }
-  const groupOf = (place: number) => (alone(place) ? [place] : ties.groups.get(place)!)
-  return { turns, standing, newest, groupOf, isStray: (place: number) => !alone(place) && isStray(recent, place, ties) }
+  const groupOf = (position: number) => (alone(position) ? [position] : ties.groups.get(position)!)
+  return {
+    turns,
+    kept: keptTurns,
+    newest,
+    groupOf,
+    isStray: (position: number) => !alone(position) && isStray(recent, position, ties),
+  }
 }

@@ -1,44 +1,46 @@
-// Where the recent window begins. It is trimmed in steps, so that what a model has read stays the beginning of what it
-// reads next, and its provider's cache holds. Nothing is stored for it: of the places where the window may begin, the
-// roundest is taken, which is the same one from call to call until it no longer fits. Places are entries of the
-// journal, so that where a window begins shows no more than the numbers of its turns do.
+// Finds the start of the recent window. The window is trimmed in steps, so that consecutive contexts share a prefix and
+// hit the provider's prompt cache. Nothing is stored: of the possible starts, the roundest root seq is taken, which
+// stays the same from call to call until it no longer fits. Root seqs are visible anyway, so the start reveals nothing.
 
-/** How much of its space the window keeps, at least, when it is trimmed in steps. */
+/** Minimum part of its space that the window fills after being trimmed in steps. */
 export const LEAST = 1 / 3
 
 type WindowRequest = {
-  /** Places of the turns in the transcript, ascending. */
-  places: readonly number[]
-  /** Whether there is nothing before the first of them. */
+  /** Root seqs of the turns, ascending. */
+  rootSeqs: readonly number[]
+  /** Whether there is no turn before the first of them. */
   complete: boolean
-  /** How full the space is with the turns from that index on: 1 is all it has. Never smaller for an earlier one. */
+  /** The part of the space that the turns from that index on take; 1 is full. Never smaller for an earlier index. */
   fill(start: number): number
-  /** Turns to keep, while they fit; null for as many as fit. Fewer than twice as many stay. */
+  /** Number of turns to keep while they fit; in steps, up to twice as many minus one. Null for as many as fit. */
   turns: number | null
-  /** false: always begins as early as fits, and never with more than `turns`. */
+  /** False starts the window as early as it fits, with at most `turns`. */
   inSteps: boolean
 }
 
-/** How round the cut between two places is: the highest power of two with a multiple above `before`, up to `place`. */
-const roundness = (before: number, place: number) => 31 - Math.clz32(before ^ place)
+/**
+ * Roundness of the cut between two root seqs: the exponent of the highest power of two with a multiple in (before,
+ * after].
+ */
+const roundness = (before: number, after: number) => 31 - Math.clz32(before ^ after)
 
-/** Index of the first turn of the window; the number of turns where not one fits. */
-export function windowStart({ places, complete, fill, turns, inSteps }: WindowRequest): number {
-  const end = places.length
+/** Returns the index of the first turn of the window; the number of turns if none fits. */
+export function windowStart({ rootSeqs, complete, fill, turns, inSteps }: WindowRequest): number {
+  const end = rootSeqs.length
   const most = turns === null ? end : Math.min(end, inSteps ? Math.max(0, 2 * turns - 1) : turns)
   let earliest = end
   while (earliest > end - most && fill(earliest - 1) <= 1) earliest -= 1
   if (!inSteps || (earliest === 0 && complete)) return earliest
-  // The latest start that keeps enough.
+  // The latest start that still keeps `turns`, or LEAST of the space.
   let latest = end
   if (turns !== null && end - earliest >= turns) latest = end - turns
   else while (latest > earliest && fill(latest) < LEAST) latest -= 1
 
   let best = earliest
   for (let start = earliest + 1; start <= latest && start < end; start++) {
-    // What lies before the first turn known is not known: there is no telling how round that cut is.
+    // The turn before index 0 is unknown, and so is the roundness of that cut: any other cut is preferred.
     const isRounder =
-      best === 0 || roundness(places[start - 1]!, places[start]!) > roundness(places[best - 1]!, places[best]!)
+      best === 0 || roundness(rootSeqs[start - 1]!, rootSeqs[start]!) > roundness(rootSeqs[best - 1]!, rootSeqs[best]!)
     if (isRounder) best = start
   }
   return best

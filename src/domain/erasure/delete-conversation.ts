@@ -1,5 +1,5 @@
-// Deletes a conversation in one transaction, with everything in it and, by the register of derivatives, everything
-// derived from it.
+// Deletes a conversation in one transaction, with its contents and, by the register of derivatives, everything derived
+// from them.
 
 import { NotFound } from '../../errors.ts'
 import { readConversationsGivenWay } from '../../store/sql/erasure/erase-facts.ts'
@@ -23,8 +23,8 @@ export type ErasureReceipt = {
 }
 
 /**
- * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations that its
- * facts superseded become active again, with a FactsChanged event there. Subscriptions to the conversation end.
+ * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations that
+ * its facts superseded become active again, with a FactsChanged event there. Subscriptions to the conversation end.
  * @throws NotFound
  */
 export async function deleteConversation(

@@ -1,6 +1,6 @@
-// Register of every table that holds something derived from a turn, with how it is taken back when a turn is edited,
-// erased, or deleted with its conversation. supersedeTurn and deleteConversation run the steps of DERIVATIVES in its
-// order, which is the order of locks: journals, facts, profiles. A test fails on a table that is in neither list.
+// Register of every table with data derived from a turn, and how that data is taken back when a turn is edited, erased,
+// or deleted with its conversation. supersedeTurn and deleteConversation run the steps of DERIVATIVES in its order,
+// which is the lock order: journals, facts, profiles. A test fails for a table that is in neither list.
 
 import type { Tx } from '../../store/db.ts'
 import type { VectorSearch } from '../../store/vector-search.ts'
@@ -20,17 +20,17 @@ import {
 
 export type Derivative = {
   table: string
-  /** The part of a turn that the table holds. */
+  /** The data of a turn that the table stores. */
   holds: string
   onEdit: { how: string; takeBack?: TakeBackEdit }
-  /** How erasing the content of a turn, in all its versions, has to take it back. */
+  /** How to take it back when the content of all versions of a turn is erased. */
   onErase: string
   onDelete: OnDelete
 }
 
 type OnDelete = {
   how: string
-  /** Releases what this process holds in memory, after the commit. */
+  /** Releases the data that this process has in memory. Called after the commit. */
   release?: (deps: { vectors: VectorSearch }, conversationId: string) => void
 } & (
   | { by: 'STATEMENT'; prepare: PrepareDelete }
@@ -44,7 +44,7 @@ export const DERIVATIVES: readonly Derivative[] = [
   {
     table: 'journal',
     holds: 'Totals over the turns: turn_count, token_count and the summarized_ columns.',
-    onEdit: { how: 'The newer version is counted in place of the older one.', takeBack: recount },
+    onEdit: { how: 'The newer version is counted instead of the older one.', takeBack: recount },
     onErase: 'The turn is taken out of turn_count and token_count; count_summarized() recomputes the rest.',
     onDelete: CASCADE,
   },
@@ -104,7 +104,7 @@ export const DERIVATIVES: readonly Derivative[] = [
     holds: 'The vector of the text, by each embedder.',
     onEdit: { how: 'Kept for viewers whose history window closes before the edit, as the turn is.' },
     onErase:
-      'Vectors of every version are deleted by place, and the conversation is released as on delete. Only COMMITTED '
+      'Vectors of every version are deleted by root seq, and the conversation is released as on delete. Only COMMITTED '
       + 'turns are embedded, so they do not come back.',
     onDelete: {
       how: 'Deleted with the conversation; the embedded database also holds vectors in memory.',
@@ -157,30 +157,33 @@ export const DERIVATIVES: readonly Derivative[] = [
     table: 'user_profile',
     holds: 'A text written from facts without audience, and the ids of these facts.',
     onEdit: { how: 'Kept until refreshUserProfile next writes it, without the facts that were superseded.' },
-    onErase: 'Profiles that were made of a deleted fact are deleted; the next refresh writes them anew.',
+    onErase: 'Profiles made from a deleted fact are deleted; the next refresh writes them again.',
     onDelete: {
-      how: 'Profiles made of any fact of the conversation are deleted; the next refresh writes them anew.',
+      how: 'Profiles made from any fact of the conversation are deleted; the next refresh writes them again.',
       by: 'STATEMENT',
       prepare: deleteProfiles,
     },
   },
   {
     table: 'user_progress',
-    holds: "The number of a user's turns in all conversations, and up to which of them background work was done.",
+    holds: "The number of a user's turns in all conversations, and the numbers up to which background work was done.",
     onEdit: { how: 'Kept: a newer version is not counted.' },
     onErase: 'Kept: it is a number that names no turn.',
-    onDelete: { how: 'Kept: the numbers set when background work runs next, and name no conversation.', by: 'KEPT' },
+    onDelete: {
+      how: 'Kept: the numbers determine when background work runs next, and name no conversation.',
+      by: 'KEPT',
+    },
   },
   {
     table: 'fact_tally',
-    holds: "The number of a tenant's facts without audience that were not written because they were known.",
+    holds: "The number of a tenant's facts without audience that were not written because they were exact duplicates.",
     onEdit: { how: 'Kept: it counts what happened.' },
     onErase: 'Kept: it is a number that names no turn.',
     onDelete: { how: 'Kept: it is a number that names no conversation.', by: 'KEPT' },
   },
 ]
 
-/** The tables that hold nothing derived from a turn. A table outside the schema public has its schema in the name. */
+/** The tables without data derived from a turn. A table outside the schema public has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
   conversation: 'Settings given by participants.',
   embedder: 'Names and dimensions of models.',
@@ -202,8 +205,8 @@ export const takeBackEdit: TakeBackEdit = async (tx, edit) => {
 }
 
 /**
- * Deletes the conversation's row and every derivative of its turns. Returns the number of rows by table, for tables whose
- * rows are counted, and the facts of other conversations that became active again.
+ * Deletes the conversation's row and every derivative of its turns. Returns the number of rows by table, for tables
+ * whose rows are counted, and the facts of other conversations that became active again.
  */
 export async function deleteWithDerivatives(
   tx: Tx,
@@ -222,7 +225,7 @@ export async function deleteWithDerivatives(
   return { rows, changed }
 }
 
-/** Releases what this process holds in memory of a deleted conversation. After the commit. */
+/** Releases the data of a deleted conversation that this process has in memory. Call it after the commit. */
 export function releaseDerivatives(deps: { vectors: VectorSearch }, conversationId: string): void {
   for (const { onDelete } of DERIVATIVES) onDelete.release?.(deps, conversationId)
 }

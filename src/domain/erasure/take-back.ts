@@ -18,15 +18,15 @@ export type DeletedConversation = { tenant: string; conversationId: string }
 export type ChangedFact = { id: string; conversationId: string | null }
 
 /**
- * Runs before the conversation's row is deleted. `rows` counts what the deletion removes, for the receipt; `finish` runs
- * after the row is deleted, in the same transaction, and returns the facts of other conversations that it changed.
+ * Runs before the conversation's row is deleted. `rows` counts what the deletion removes, for the receipt; `finish`
+ * runs after the row is deleted, in the same transaction, and returns the facts of other conversations that it changed.
  */
 export type PrepareDelete = (
   tx: Tx,
   deleted: DeletedConversation,
 ) => Promise<{ rows: number; finish?: (tx: Tx) => Promise<ChangedFact[]> }>
 
-/** Counts the newer version in place of the older one. An aborted older version was not counted. */
+/** Counts the newer version instead of the older one. An aborted older version was not counted. */
 export const recount: TakeBackEdit = async (tx, { conversationId, isPublic, older, newer }) => {
   if (isPublic) {
     await tx.journal.update({
@@ -40,13 +40,16 @@ export const recount: TakeBackEdit = async (tx, { conversationId, isPublic, olde
   return []
 }
 
-/** Until it is summarised again, the newer version stays verbatim, with all turns after it. */
+/**
+ * Makes the summaries that cover the turn stale: the newer version and all turns after it are not covered until
+ * summarised again.
+ */
 export const takeBackCoverage: TakeBackEdit = async (tx, { conversationId, isPublic, older }) => {
   if (isPublic) await takeBackSummaries(tx, conversationId, older.rootSeq)
   return []
 }
 
-/** The newer version may state the same facts: extraction then writes them anew. */
+/** Supersedes the facts of the older version. If the newer one states them again, extraction writes them again. */
 export const supersedeFactsOfTurn: TakeBackEdit = async (tx, { older }) => {
   const facts = await lockFactsOf(tx, older.id)
   return supersedeFacts(
@@ -63,13 +66,18 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
   rows: await tx.summary.count({ where: { conversationId } }),
 })
 
-/** The journals of the conversations whose facts become active again are locked already. */
+/**
+ * Revives the facts that the conversation's facts superseded. The journals of their conversations are locked already.
+ */
 export const reviveSuperseded: PrepareDelete = async (tx, { conversationId }) => {
-  const { facts, gaveWay } = await lockFactsOfConversation(tx, conversationId)
-  return { rows: facts, finish: (after) => reviveFacts(after, gaveWay) }
+  const { facts, gaveWay: superseded } = await lockFactsOfConversation(tx, conversationId)
+  return { rows: facts, finish: (after) => reviveFacts(after, superseded) }
 }
 
-/** Reads every profile of the tenant, so only where the conversation has facts. After `reviveSuperseded` locked these. */
+/**
+ * Reads every profile of the tenant, so only if the conversation has facts. Runs after `reviveSuperseded` has locked
+ * them.
+ */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })
   return { rows: fact ? await deleteProfilesOfConversation(tx, tenant, conversationId) : 0 }

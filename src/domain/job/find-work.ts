@@ -1,5 +1,5 @@
-// Finds due work and queues a job for it: conversations are checked a moment after they grow, and everything once a
-// minute, in case that moment was missed. Several processes may queue the same job: it is queued once.
+// Finds due work and queues jobs for it. Conversations are checked shortly after they grow; a sweep once a minute
+// checks everything, in case a notification was lost. A job that several processes send is queued once.
 
 import type { JobQueue, Subject } from '../../store/job-queue.ts'
 import type { Platform } from '../platform.ts'
@@ -7,32 +7,34 @@ import { startLoop, type Loop } from './loop.ts'
 import { startPeriodic } from './periodic.ts'
 import { QUEUES, startWorker, type Work } from './worker.ts'
 
-/** Counts the turns of people, by which work about users becomes due. */
+/** Counts the turns of users, which makes work about users due. */
 type Counter = {
-  /** Conversations with uncounted turns, after that id, by id. */
+  /** Returns at most `limit` ids of conversations with uncounted turns, ascending, after the given id. */
   uncounted(after: string, limit: number): Promise<string[]>
-  /** Counts the turns of those conversations. Their users, and the conversations that another process was counting. */
+  /**
+   * Counts the turns of the conversations. Returns their users, and the conversations that another process is counting.
+   */
   count(conversationIds: readonly string[]): Promise<{ users: Subject[]; taken: string[] }>
 }
 
 export type Works = {
   conversationIds: readonly Work<string>[]
   users: readonly Work<Subject>[]
-  /** Null where no work is about users. */
+  /** Null if no work is about users. */
   counter: Counter | null
 }
 
-/** Milliseconds for which growth is collected before it is checked. */
+/** Milliseconds for which grown conversations are collected before they are checked. */
 const GATHER_MS = 250
 const SWEEP_MS = 60_000
-/** Conversations or users of one statement. */
+/** Number of conversations or users per statement. */
 const BATCH = 500
 
 function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let from = 0; from < all.length; from += BATCH) yield all.slice(from, from + BATCH)
 }
 
-/** Conversations and users to check. */
+/** The conversations and users that wait to be checked, without duplicates. */
 function createUnchecked() {
   const conversationIds = new Set<string>()
   const users = new Map<string, Subject>()
@@ -58,7 +60,7 @@ function createUnchecked() {
 }
 type Unchecked = ReturnType<typeof createUnchecked>
 
-/** Queues what is due among the unchecked conversations and users. What fails is left to the next sweep. */
+/** Queues due work of the unchecked conversations and users. After a failure, the next sweep finds the rest. */
 async function queueDueAmong(jobs: JobQueue, works: Works, unchecked: Unchecked): Promise<void> {
   for (const batch of batches(unchecked.takeConversations())) {
     for (const { name, dueAmong } of works.conversationIds) await jobs.send(QUEUES[name], await dueAmong(batch))
@@ -71,7 +73,9 @@ async function queueDueAmong(jobs: JobQueue, works: Works, unchecked: Unchecked)
   }
 }
 
-/** Handles pages, each after the last item of the one before, until one is not full or the signal aborts. */
+/**
+ * Reads and handles pages, each after the last item of the previous one, until one is not full or the signal aborts.
+ */
 async function forEachPage<T>(
   read: (after: T | null) => Promise<T[]>,
   handle: (page: T[]) => Promise<unknown>,
@@ -85,7 +89,7 @@ async function forEachPage<T>(
   }
 }
 
-/** Counts what is uncounted, and queues all that is due. */
+/** Counts uncounted turns and queues all due work. */
 async function queueAllDue(jobs: JobQueue, { conversationIds, users, counter }: Works, signal: AbortSignal) {
   const queueDue = ({ name, due }: Pick<Work<never>, 'name' | 'due'>) =>
     forEachPage<Subject>(
@@ -98,13 +102,13 @@ async function queueAllDue(jobs: JobQueue, { conversationIds, users, counter }: 
   for (const work of users) await queueDue(work)
 }
 
-/** Starts finding and doing the work; the result stops both, once the jobs that run have ended. */
+/** Starts finding work and running jobs. The returned function stops both and resolves when running jobs have ended. */
 export async function startWorks(deps: Platform, works: Works): Promise<() => Promise<void>> {
   const { jobs, log } = deps
   const unchecked = createUnchecked()
   const stopping = new AbortController()
   const { signal } = stopping
-  /** None before there are workers: jobs cannot be queued until then. */
+  /** Null until the workers have started: jobs cannot be queued before. */
   let checking: Loop | null = null
   let stopSweeping = async () => {}
   const stops: (() => Promise<void>)[] = []
@@ -116,14 +120,14 @@ export async function startWorks(deps: Platform, works: Works): Promise<() => Pr
 
   async function check(): Promise<boolean> {
     await queueDueAmong(jobs, works, unchecked)
-    // Another process is counting these: not at once again.
+    // Another process is counting these: check them again after the gathering time.
     if (unchecked.hasConversations()) checking?.nudge()
     return false
   }
 
   const sweep = () =>
     queueAllDue(jobs, works, signal).catch((err) => {
-      if (!signal.aborted) log.warn({ err }, 'could not look for due work')
+      if (!signal.aborted) log.warn({ err }, 'could not find due work')
     })
 
   async function stop(): Promise<void> {
@@ -158,7 +162,7 @@ export async function startWorks(deps: Platform, works: Works): Promise<() => Pr
     step: check,
     gatherMs: GATHER_MS,
     sweepMs: null,
-    messages: { failing: 'could not look for due work; retrying', recovered: 'looking for due work succeeds again' },
+    messages: { failing: 'could not find due work; retrying', recovered: 'finding due work succeeds again' },
     details: {},
   })
   stopSweeping = startPeriodic(SWEEP_MS, sweep, { atOnce: true })

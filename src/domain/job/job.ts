@@ -1,4 +1,4 @@
-// Background work as people see it: what waits, runs and ran for a tenant, since when, and why it failed.
+// Reads a tenant's background jobs for the API: their state, times and last failure.
 
 import { readJobs, type JobRow, type JobState } from '../../store/sql/job/read-jobs.ts'
 import type { Platform } from '../platform.ts'
@@ -8,7 +8,7 @@ import { QUEUES, type JobName } from './worker.ts'
 
 export type { JobState } from '../../store/sql/job/read-jobs.ts'
 
-/** One job. It is about a conversation or about a user. */
+/** A job. Either conversationId or userId is set; the other is null. */
 export type Job = Omit<JobRow, 'name' | 'key'> & { name: JobName; conversationId: string | null; userId: string | null }
 
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
@@ -17,8 +17,8 @@ const ABOUT_CONVERSATIONS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_F
 type JobsArgs = { first?: number | null; state?: JobState | null }
 
 /**
- * The jobs of the viewer's tenant, whoever caused them: unfinished ones first, the oldest of them first; then those
- * that ended in the last hour, newest first.
+ * Returns the jobs of the viewer's tenant: first the unfinished ones, oldest first; then the jobs that ended in the
+ * last hour, newest first.
  * @throws InvalidInput
  */
 export async function getJobs(

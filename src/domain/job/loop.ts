@@ -1,51 +1,53 @@
-// The loop of a background worker: does step after step while there is work, then sleeps until it is nudged. A step that
-// fails is tried again, at growing intervals, and is logged once until steps succeed again. Steps must be idempotent.
+// The loop of a background worker: runs steps while there is work, then sleeps until it is nudged. A failed step is
+// retried with exponential backoff and logged once until steps succeed again. Steps must be idempotent.
 
 import type { Log } from '../platform.ts'
 
 export type LoopWork = {
-  /** Does one piece of work. False when nothing is left to do; a nudge during the step counts as more work. */
+  /** Does one piece of work. Returns false if no work is left; a nudge during the step counts as more work. */
   step(signal: AbortSignal): Promise<boolean>
-  /** Called each time that nothing is left to do. */
+  /** Called each time a step leaves no work. */
   idle?(): void
-  /** Gives up claims after a failed step, and at the end. Must not fail. */
+  /** Releases claims after a failed step and when the loop stops. Must not throw. */
   release?(): Promise<void>
   /** Milliseconds for which a sleeping loop collects nudges before its next step. */
   gatherMs: number
-  /** Milliseconds after which a sleeping loop looks for work without a nudge; null for never. */
+  /** Milliseconds after which a sleeping loop runs a step without a nudge; null for never. */
   sweepMs: number | null
-  /** What the log says at the first of several failures, and at the first success after them. */
+  /** Log messages for the first failure of a series, and for the first success after it. */
   messages: { failing: string; recovered: string }
   /** Logged with both messages. */
   details: object
 }
 
 export type Loop = {
-  /** There may be work. */
+  /** Wakes the loop: there may be work. */
   nudge(): void
-  /** Aborts the step that runs; resolves once it has ended and its claims are given up. */
+  /** Aborts the running step; resolves when it has ended and its claims are released. */
   stop(): Promise<void>
 }
 
-/** Milliseconds before the first retry, and at most. They double with each failure; jitter takes off up to half. */
+/**
+ * Milliseconds before the first retry, and their maximum. They double with each failure; jitter takes off up to half.
+ */
 const BACKOFF_MS = { least: 1_000, most: 60_000 }
-/** After a step, the loop pauses for as long as the step took, so that requests get half of the time; at most this. */
+/** Maximum pause after a step. The loop pauses for as long as the step took, so that requests get half of the time. */
 const PAUSE_MS = 50
 
 const backoffMs = (failures: number) =>
   Math.min(BACKOFF_MS.least * 2 ** (failures - 1), BACKOFF_MS.most) * (0.5 + Math.random() / 2)
 
-/** Starts the loop with a step. */
+/** Starts the loop; the first step runs at once. */
 export function startLoop({ log }: { log: Pick<Log, 'info' | 'warn'> }, work: LoopWork): Loop {
   const { messages, details } = work
   const stopping = new AbortController()
   const { signal } = stopping
   let isNudged = false
-  /** Ends the sleep that a nudge may end. */
+  /** Ends the present sleep, if a nudge may end it. */
   let wake = () => {}
   let failures = 0
 
-  /** Sleeps for that long, or until the loop stops. */
+  /** Sleeps for `ms` milliseconds (null: without a limit), or until the loop stops. */
   const sleep = (ms: number | null, { untilNudged = false } = {}) =>
     new Promise<void>((resolve) => {
       if (signal.aborted) return resolve()
@@ -93,7 +95,7 @@ export function startLoop({ log }: { log: Pick<Log, 'info' | 'warn'> }, work: Lo
       wake()
     },
     async stop() {
-      stopping.abort(new Error('the worker stops'))
+      stopping.abort(new Error('the worker is stopping'))
       await running
     },
   }

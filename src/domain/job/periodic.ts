@@ -1,9 +1,9 @@
-// Periodic work: a task at a fixed interval, never twice at once in this process.
+// Periodic work: runs a task at a fixed interval, never concurrently with itself in this process.
 
 /**
- * Runs the task each time the interval has passed, unless the last run has not ended; `atOnce`, now too.
- * @param task must not fail
- * @returns what stops it, once a run under way has ended
+ * Runs the task once per interval and skips a run while the previous one is running. `atOnce` also runs it immediately.
+ * @param task must not throw
+ * @returns a function that stops the task and resolves when the current run has ended
  */
 export function startPeriodic(
   intervalMs: number,

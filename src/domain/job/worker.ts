@@ -1,15 +1,15 @@
-// One kind of background work: what it is, and taking its jobs from the queue. A job says only whom it is about; what
-// is to be done is read from counters and watermarks when it runs. So a job too many does no harm, and one that a crash
-// took is found again.
+// One kind of background work, and the worker that runs its jobs. A job names only its subject; the work is read from
+// counters and watermarks when the job runs. So a duplicate job does no harm, and a job lost in a crash is queued
+// again.
 
 import { ProviderFailed } from '../../errors.ts'
 import { JobFailed, type Subject } from '../../store/job-queue.ts'
 import type { Platform } from '../platform.ts'
 
-/** What background work does. */
+/** Kinds of background work. */
 export type JobName = 'COMPACT' | 'EXTRACT_FACTS' | 'REFRESH_PROFILE' | 'RECONCILE_FACTS'
 
-/** The queue of each. */
+/** Queue name of each kind. */
 export const QUEUES: Readonly<Record<JobName, string>> = {
   COMPACT: 'compact',
   EXTRACT_FACTS: 'extract-facts',
@@ -17,33 +17,33 @@ export const QUEUES: Readonly<Record<JobName, string>> = {
   RECONCILE_FACTS: 'reconcile-facts',
 }
 
-/** When work ends early. */
+/** Signals that end work early. */
 export type Halt = {
-  /** Ends it at once, with the call to a model that is under way. */
+  /** Aborts the work at once, including a provider call in progress. */
   stop: AbortSignal
-  /** Whether to end before the next step. */
+  /** Whether the work is to end before its next step. */
   enough: () => boolean
 }
 
-/** A kind of work, about conversations (`Key`: their ids) or about users. */
+/** A kind of work. `Key` is a conversation id, or a user as a Subject. */
 export type Work<Key> = {
   name: JobName
-  /** Jobs of this kind that a process does at once. */
+  /** Number of jobs of this kind that a process runs concurrently. */
   lanes: number
-  /** Whatever is due, in order, after that one: at most `limit`. */
+  /** Returns at most `limit` subjects with due work, in order, after the given one. */
   due(after: Subject | null, limit: number): Promise<Subject[]>
-  /** What is due among those. */
+  /** Returns the subjects with due work among the given ones. */
   dueAmong(keys: readonly Key[]): Promise<Subject[]>
-  /** Does what is due there, step by step; how many steps. Should it run twice at once, it is done once. */
+  /** Does the due work of the subject and returns the number of steps. Concurrent runs do each step once. */
   run(subject: Subject, halt: Halt): Promise<number>
 }
 
-/** After so long a job makes way for others and queues up again. */
+/** Milliseconds after which a job ends and is queued again behind the others. */
 const SHARE_MS = 60_000
-/** The queue has taken a job that runs for so long for lost. */
+/** Milliseconds after which the queue treats a running job as lost. */
 const LOST_MS = 300_000
 
-/** Does it again and again, until it says that there is nothing left, or is to halt; how often it did something. */
+/** Calls `once` until it returns false or the work is to halt. Returns the number of calls that returned true. */
 export async function repeat(once: (stop: AbortSignal) => Promise<boolean>, { stop, enough }: Halt): Promise<number> {
   let count = 0
   while (!stop.aborted && !enough() && (await once(stop))) count++
@@ -51,37 +51,37 @@ export async function repeat(once: (stop: AbortSignal) => Promise<boolean>, { st
 }
 
 /**
- * Takes jobs from now on; what is about one subject not twice at once in this process.
- * @param again told of a subject about which there may be more to do
- * @returns what stops it, once what runs has ended
+ * Starts running jobs, at most one per subject at a time in this process.
+ * @param again called with a subject that may have more due work
+ * @returns a function that stops the worker and resolves when running jobs have ended
  */
 export function startWorker(
   { jobs, log }: Pick<Platform, 'jobs' | 'log'>,
   work: Pick<Work<never>, 'name' | 'lanes' | 'run'>,
   again: (subject: Subject) => void,
 ): Promise<() => Promise<void>> {
-  const busy = new Map<string, { since: number; isAskedAgain: boolean }>()
+  const busy = new Map<string, { since: number; isRecheckNeeded: boolean }>()
 
   return jobs.work(QUEUES[work.name], work.lanes, async (subject, signal) => {
     const id = JSON.stringify(subject)
     const now = performance.now()
     const other = busy.get(id)
     if (other) {
-      // What it would do, the one that runs will do, unless that has looked already.
-      other.isAskedAgain = true
+      // The running job does this one's work too, unless it has read the watermark already: hence the recheck.
+      other.isRecheckNeeded = true
       const seconds = Math.round((now - other.since) / 1000)
-      if (now - other.since > LOST_MS) throw new JobFailed(`An earlier try has been running for ${seconds} s.`)
+      if (now - other.since > LOST_MS) throw new JobFailed(`An earlier attempt has been running for ${seconds} s.`)
       return
     }
-    const mine = { since: now, isAskedAgain: false }
+    const mine = { since: now, isRecheckNeeded: false }
     busy.set(id, mine)
     try {
       const count = await work.run(subject, { stop: signal, enough: () => performance.now() > now + SHARE_MS })
-      if (count > 0) log.info({ job: work.name, ...subject, count }, 'did what was due')
-      if (count > 0 || mine.isAskedAgain) again(subject)
+      if (count > 0) log.info({ job: work.name, ...subject, count }, 'finished due work')
+      if (count > 0 || mine.isRecheckNeeded) again(subject)
     } catch (err) {
-      // What a provider does wrong is in the log already.
-      if (!(err instanceof ProviderFailed) && !signal.aborted) log.warn({ err, job: work.name }, 'a job failed')
+      // askProvider has logged the provider's failure.
+      if (!(err instanceof ProviderFailed) && !signal.aborted) log.warn({ err, job: work.name }, 'job failed')
       throw err
     } finally {
       busy.delete(id)

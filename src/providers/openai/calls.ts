@@ -1,12 +1,12 @@
-// Calls to a server that speaks OpenAI's API, for all providers that use one: nothing is taken from the environment, each
-// request has a time limit and is retried where it may succeed in a moment, and close ends every call that runs.
+// Calls to OpenAI-compatible servers, for all providers that use one. Nothing is read from the environment, each
+// request has a time limit, transient failures are retried, and close ends every running call.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { closedProvider } from '../ports/call-failed.ts'
 import { explain, Unreachable, type Use } from './failure.ts'
 
-/** Where the server is. */
+/** The server, and the key for it. */
 export type Endpoint = {
   /** Without a slash at its end. */
   baseUrl: string
@@ -16,20 +16,20 @@ export type Endpoint = {
 export type Patience = {
   /** Time limit of one request, from the first byte out to the last one in. */
   timeoutMs: number
-  /** Further attempts after one that failed and may succeed later. */
+  /** Maximum number of retries after transient failures. */
   retries: number
-  /** The pause before the first retry. It doubles, and is shortened by up to a quarter so that clients spread out. */
+  /** The pause before the first retry. It doubles with each retry; jitter takes off up to a quarter. */
   pauseMs: number
 }
 
-/** A server that asks for a longer pause fails the call: somebody waits for it. */
+/** If a server requests a longer pause, the call fails instead of waiting. */
 const LONGEST_PAUSE_MS = 20_000
 
 const createClient = (baseUrl: string, apiKey: string | undefined): OpenAI =>
   new OpenAI({
     baseURL: baseUrl,
     apiKey: apiKey ?? 'none',
-    // Nothing from the environment; no retries but ours, which a signal can end.
+    // Nothing from the environment. The client's own retries are off: a signal could not end them.
     organization: null,
     project: null,
     adminAPIKey: null,
@@ -40,8 +40,8 @@ const createClient = (baseUrl: string, apiKey: string | undefined): OpenAI =>
   })
 
 /**
- * One request, from the first byte out to the last one in.
- * @throws Unreachable where that takes longer than `timeoutMs`, or `stop` ends it; or what the request throws
+ * Runs one request, from the first byte sent to the last byte received.
+ * @throws Unreachable after `timeoutMs`, or if `stop` ends it; other errors of the request pass through
  */
 async function inTime<T>(
   timeoutMs: number,
@@ -51,7 +51,7 @@ async function inTime<T>(
   stop.throwIfAborted()
   const controller = new AbortController()
   const end = () => controller.abort()
-  // The client's own timeout ends with the headers of the answer; this one with its last byte.
+  // The client's own timeout covers only the headers of the response; this one covers the body too.
   const timer = setTimeout(end, timeoutMs)
   stop.addEventListener('abort', end, { once: true })
   try {
@@ -72,15 +72,15 @@ export type Calls = {
   /** Makes a call of one or more requests. `stop` is aborted with the signal's reason, or by close. */
   run<T>(call: (stop: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>
   /**
-   * One request of a call, with retries.
-   * @throws CallFailed, the reason of `stop`, or what `send` throws that is no failure of the exchange
+   * Sends one request of a call, with retries.
+   * @throws CallFailed, or the reason of `stop`; errors of `send` that are not about the exchange pass through
    */
   request<T>(send: (client: OpenAI, signal: AbortSignal) => Promise<T>, stop: AbortSignal): Promise<T>
-  /** Ends what runs; afterwards, check and run fail. May be called twice. */
+  /** Ends running calls; afterwards, check and run throw. Idempotent. */
   close(): void
 }
 
-/** @param what the port, and the provider's name, for the error after close */
+/** @param what the port and the provider's name, for the error after close */
 export function createCalls(
   { baseUrl, apiKey }: Endpoint,
   what: { port: string; name: string },
@@ -116,9 +116,9 @@ export function createCalls(
           return await inTime(patience.timeoutMs, stop, (signal) => send(client, signal))
         } catch (error) {
           stop.throwIfAborted()
-          const { failure, isPassing, pauseMs } = explain(error, use, apiKey)
+          const { failure, isTransient, pauseMs } = explain(error, use, apiKey)
           const pause = pauseMs ?? patience.pauseMs * 2 ** retry * (1 - Math.random() / 4)
-          if (!isPassing || retry >= patience.retries || pause > LONGEST_PAUSE_MS) throw failure
+          if (!isTransient || retry >= patience.retries || pause > LONGEST_PAUSE_MS) throw failure
           await sleep(pause, undefined, { signal: stop }).catch(() => stop.throwIfAborted())
         }
       }

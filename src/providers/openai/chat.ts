@@ -1,33 +1,33 @@
-// Asks any server that speaks OpenAI's POST /chat/completions for JSON. A reply that cannot be read is asked for once
-// more; failures name the next step. The key appears in no message.
+// Requests JSON from any server with OpenAI's POST /chat/completions. An unusable reply is requested once more; errors
+// name the next step and never contain the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
 import { createCalls, type Calls, type Endpoint, type Patience } from './calls.ts'
 
 export type ChatSettings = Endpoint & { model: string }
 
-/** Of a provider that has prompts in files. */
+/** Settings of a provider with prompts in files. */
 export type PromptedSettings = ChatSettings & {
-  /** Directory of the operator's own prompts. */
+  /** Directory of the operator's prompts. */
   promptsDir?: string | undefined
 }
 
-/** What lasts longer is left to the job queue. */
+/** Longer outages are left to the retries of the job queue. */
 const PATIENCE: Patience = { timeoutMs: 60_000, retries: 2, pauseMs: 500 }
-/** UTF-16 units of a reply. A longer one comes from a model that does not stop. */
+/** Maximum UTF-16 units of a reply; a longer one means that the model does not stop. */
 const LONGEST_REPLY = 1024 * 1024
 
 export type Message = { role: 'system' | 'user'; content: string }
 
-/** A reply that is not what was asked for: worth asking again. */
+/** An unusable reply; the request is worth repeating. */
 export class BadReply extends Error {}
 
-/** What a provider asks a chat model for. */
+/** How a provider uses a chat model; for error texts. */
 type ChatUse = {
-  /** The port, and the provider's name. */
   port: string
+  /** The provider's name. */
   name: string
-  /** What a reply should be, as in "a summary". */
+  /** The expected reply, for example "a summary". */
   noun: string
   /** The variable that names the model. */
   modelVariable: string
@@ -35,9 +35,8 @@ type ChatUse = {
 
 type Chat = Pick<Calls, 'check' | 'close'> & {
   /**
-   * Returns what `read` makes of the JSON value that the model answers with. `read` throws BadReply for a value that it
-   * cannot use.
-   * @throws CallFailed, or the reason of the signal that was aborted
+   * Returns the result of `read` for the JSON value in the model's reply. `read` throws BadReply for an unusable value.
+   * @throws CallFailed, or the signal's reason after an abort
    */
   ask<T>(messages: Message[], read: (value: unknown) => T, signal?: AbortSignal): Promise<T>
 }
@@ -49,9 +48,9 @@ export function createChat(settings: ChatSettings, use: ChatUse, patience: Patie
   const words = { who, noun, modelVariable, advice: `Check ${modelVariable}.`, divides: false }
   const calls = createCalls(settings, use, words, patience)
 
-  async function insist<T>(messages: Message[], read: (value: unknown) => T, stop: AbortSignal): Promise<T> {
+  async function askTwice<T>(messages: Message[], read: (value: unknown) => T, stop: AbortSignal): Promise<T> {
     const body = { model, messages, response_format: { type: 'json_object' as const } }
-    for (let bad = 1; ; bad++) {
+    for (let attempt = 1; ; attempt++) {
       try {
         return await calls.request(async (client, signal) => {
           try {
@@ -62,11 +61,11 @@ export function createChat(settings: ChatSettings, use: ChatUse, patience: Patie
         }, stop)
       } catch (error) {
         if (!(error instanceof BadReply)) throw error
-        if (bad === 1) continue
+        if (attempt === 1) continue
         const why = error.message.replace(/\s+/g, ' ').trim().slice(0, 200)
         throw new CallFailed(
           `${who} answered twice with something that is not ${noun}: ${why}. `
-            + `Try again, or set a model that answers with JSON as ${modelVariable}.`,
+            + `Try again, or set ${modelVariable} to a model that answers with JSON.`,
           true,
         )
       }
@@ -75,12 +74,12 @@ export function createChat(settings: ChatSettings, use: ChatUse, patience: Patie
 
   return {
     check: calls.check,
-    ask: (messages, read, signal) => calls.run((stop) => insist(messages, read, stop), signal),
+    ask: (messages, read, signal) => calls.run((stop) => askTwice(messages, read, stop), signal),
     close: calls.close,
   }
 }
 
-/** The items in order, a list a request: of at most `units` together, or one that has more alone; `most` items each. */
+/** Splits items into requests, in order: at most `most` items and `units` each, or one item that is larger. */
 export function requestsOf<T>(items: Iterable<T>, unitsOf: (item: T) => number, units: number, most = Infinity): T[][] {
   const requests: T[][] = []
   let taken = Infinity
@@ -96,7 +95,7 @@ export function requestsOf<T>(items: Iterable<T>, unitsOf: (item: T) => number, 
   return requests
 }
 
-/** Data inside a fence longer than any in it, so that nothing in it can pass for the prompt. */
+/** Puts data into a fence longer than any in it, so that no data can pass for the prompt. */
 export function fenced(text: string): string {
   let longest = 2
   for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length)
@@ -104,12 +103,12 @@ export function fenced(text: string): string {
   return `${fence}json\n${text}\n${fence}`
 }
 
-/** The JSON value of a reply's text. Throws BadReply where there is none. */
+/** Parses the JSON value in a reply's text. @throws BadReply */
 function jsonOf(reply: unknown): unknown {
   const content = (reply as { choices?: { message?: { content?: unknown } }[] } | null)?.choices?.[0]?.message?.content
   if (typeof content !== 'string') throw new BadReply('it has no message with text')
   if (content.length > LONGEST_REPLY) throw new BadReply('it is longer than a megabyte')
-  // Some models put it into a fence, whatever the prompt says.
+  // Some models put the JSON into a fence despite the prompt.
   const json = /^\s*```\w*\n([\s\S]*?)\n```\s*$/.exec(content)?.[1] ?? content
   try {
     return JSON.parse(json)

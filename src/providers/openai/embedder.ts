@@ -1,6 +1,5 @@
-// Embeds with any server that speaks OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio … Whatever the server
-// answers, a caller gets vectors that fulfil the port's contract, or CallFailed with the cause and the next step. The key
-// appears in no message.
+// Embeds with any server with OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio … A caller gets either vectors
+// that fulfil the port's contract, or CallFailed with the cause and the next step. No message contains the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
 import { unit, type Embedder } from '../ports/embedder.ts'
@@ -10,21 +9,23 @@ import { TooLong, wrongReply, type Use } from './failure.ts'
 export type OpenAiSettings = Endpoint & {
   model: string
   dimension: number
-  /** Whether the model can make shorter vectors, and so is told the dimension. Others refuse to be told. */
+  /** Whether to send the dimension, for models that can return shorter vectors. Others reject the parameter. */
   shortens: boolean
 }
 
-/** A caller that can wait longer asks again later. */
+/** Longer outages are left to the caller's retries. */
 const PATIENCE: Patience = { timeoutMs: 30_000, retries: 3, pauseMs: 500 }
 
 /**
- * A request's texts, and their bytes as UTF-8. OpenAI takes 2,048 texts, 8,191 tokens each and 300,000 in all; a token
- * is one byte at least, so these hold for any text. Servers that take less say so, and are given less.
+ * Maximum number of texts per request, and of UTF-8 bytes per request and text. OpenAI accepts 2,048 texts of 8,191
+ * tokens each and 300,000 in all; a token has at least one byte. For servers with lower limits, requests are divided.
  */
 const REQUEST_TEXTS = 128
 const REQUEST_BYTES = 256 * 1024
 const TEXT_BYTES = 8_191
-/** UTF-16 units. A text that is too long for the server at this length is refused for another reason. */
+/**
+ * Minimum UTF-16 units to which a text is cut. A text of this length is rejected for another reason than its length.
+ */
 const SHORTEST_CUT = 128
 
 export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patience = PATIENCE): Embedder {
@@ -39,10 +40,10 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
   }
   const calls = createCalls(settings, { port: 'embedder', name }, use, patience)
 
-  /** One request. @throws TooLong @throws CallFailed */
+  /** Sends one request. @throws TooLong @throws CallFailed */
   const request = (texts: string[], stop: AbortSignal): Promise<Float32Array[]> =>
     calls.request(async (client, signal) => {
-      // Asked for explicitly, because the client would decode whatever comes as base64; some servers send numbers.
+      // The encoding is explicit because the client otherwise decodes every reply as base64; some servers send numbers.
       const body = { model, input: texts, encoding_format: 'base64' as const }
       const reply: unknown = await client.embeddings.create(shortens ? { ...body, dimensions: dimension } : body, {
         signal,
@@ -51,8 +52,8 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
     }, stop)
 
   /**
-   * In smaller requests and with shorter texts where the server finds one too long. Each text is cut to what the server
-   * takes of it alone, so that its vector does not depend on its neighbours.
+   * Embeds the texts; if the server rejects a request as too long, halves the request, then the text. Each text is cut
+   * alone, so that its vector does not depend on its neighbours.
    */
   async function embedAll(texts: string[], stop: AbortSignal): Promise<Float32Array[]> {
     try {
@@ -93,7 +94,7 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
 
 type Part = { at: number; text: string }[]
 
-/** The texts that are not empty, cut to what a model takes, in parts that a request takes. `at` is their place. */
+/** Splits the non-empty texts, cut to the model's limit, into requests. `at` is a text's index. */
 function requestsFor(texts: readonly string[]): Part[] {
   const parts: Part[] = []
   const space = new Uint8Array(TEXT_BYTES)
@@ -115,7 +116,9 @@ function requestsFor(texts: readonly string[]): Part[] {
 
 type Item = { index?: unknown; embedding?: unknown }
 
-/** The vectors of a reply, in the order of the texts. Throws CallFailed where they are not what was asked for. */
+/**
+ * Reads the vectors of a reply, in the order of the texts. @throws CallFailed for a reply without the requested vectors
+ */
 function readVectors(reply: unknown, count: number, dimension: number, use: Use): Float32Array[] {
   const { who } = use
   const data = (reply as { data?: Item[] } | null)?.data
@@ -123,30 +126,30 @@ function readVectors(reply: unknown, count: number, dimension: number, use: Use)
     throw wrongReply(use)
   }
   const vectors = new Array<Float32Array>(count)
-  data.forEach((item, place) => {
+  data.forEach((item, position) => {
     const vector = decode(item?.embedding)
     if (vector && vector.length !== dimension) {
       throw new CallFailed(
-        `${who} makes vectors of ${vector.length} components, not of ${dimension}. `
+        `${who} returned vectors of ${vector.length} components instead of ${dimension}. `
           + `Set EMBEDDING_DIMENSIONS=${vector.length}, or another EMBEDDING_MODEL.`,
         false,
       )
     }
     if (!vector?.every(Number.isFinite)) {
-      throw new CallFailed(`${who} made a vector with components that are no numbers. Look at its log.`, true)
+      throw new CallFailed(`${who} returned a vector with components that are not numbers. Check its log.`, true)
     }
-    vectors[Number(item.index ?? place)] = unit(vector)
+    vectors[Number(item.index ?? position)] = unit(vector)
   })
   if (data.length !== count || vectors.length !== count || vectors.includes(undefined as never)) {
     throw new CallFailed(
-      `${who} made ${data.length} vectors of ${count} texts, or numbered them wrongly. Look at its log.`,
+      `${who} returned ${data.length} vectors for ${count} texts, or numbered them wrongly. Check its log.`,
       true,
     )
   }
   return vectors
 }
 
-/** From base64 of little-endian floats, or an array of numbers; null where it is neither. */
+/** Decodes base64 of little-endian floats, or an array of numbers; null for anything else. */
 function decode(embedding: unknown): Float32Array | null {
   if (Array.isArray(embedding)) return Float32Array.from(embedding, (x) => (typeof x === 'number' ? x : NaN))
   if (typeof embedding !== 'string') return null

@@ -1,6 +1,6 @@
-// Extracts facts with a chat model. The prompt lies beside this file, in prompts/extract-facts.md. The turns go out as
-// JSON inside a fence; what comes back is parsed, never obeyed: facts of turns that were not given, and texts that
-// cannot be stored, are dropped; the rest is capped. A reply of another shape is refused as a whole.
+// Extracts facts with a chat model, using prompts/extract-facts.md. The turns are sent as JSON inside a fence. Facts of
+// turns that were not sent are dropped, unstorable characters removed, the rest capped; a reply of another shape is
+// rejected as a whole.
 
 import { z } from 'zod'
 import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
@@ -8,10 +8,10 @@ import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSe
 import type { Patience } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 
-/** Turns of one request, and UTF-16 units of their texts: a model reads few turns better than many. */
+/** Maximum turns per request, and UTF-16 units of their texts: models extract better from few turns. */
 const REQUEST_TURNS = 20
 const REQUEST_UNITS = 24 * 1024
-/** Facts a reply may have before it is refused: somebody made the model talk. */
+/** Maximum number of facts in a reply; more suggest a prompt injection, and the reply is rejected. */
 const REPLY_FACTS = 400
 
 const fact = z.object({
@@ -36,7 +36,7 @@ export function createOpenAiExtractor(settings: PromptedSettings, patience?: Pat
       for (const part of requestsFor(turns)) {
         const messages: Message[] = [
           { role: 'system', content: prompt },
-          { role: 'user', content: `${present(people)}The turns:\n${fenced(part.map(told).join('\n'))}` },
+          { role: 'user', content: `${present(people)}The turns:\n${fenced(part.map(lineOf).join('\n'))}` },
         ]
         facts.push(...acceptable(await chat.ask(messages, readReply, signal), part))
       }
@@ -48,25 +48,25 @@ export function createOpenAiExtractor(settings: PromptedSettings, patience?: Pat
   }
 }
 
-/** Who is or was there, in a line of its own; nothing where that is not known. */
+/** The people in the conversation, as a part of the message; empty if none are given. */
 const present = (people: readonly string[]) =>
   people.length === 0 ? '' : `Who is or was there:\n${fenced(JSON.stringify(people))}\n\n`
 
-/** What is cut off a turn that is longer than a request may be is not read. */
-const told = ({ id, displayName, kind, at, text }: ToldTurn) =>
+/** A turn longer than a request is cut; the rest is not read. */
+const lineOf = ({ id, displayName, kind, at, text }: ToldTurn) =>
   JSON.stringify({ turnId: id, speaker: displayName, kind, at: at.toISOString(), text: text.slice(0, REQUEST_UNITS) })
 
-/** What tools return says nothing of anybody, and is not sent. */
+/** Splits the turns into requests. Turns of tools state no facts about anyone and are not sent. */
 function requestsFor(turns: readonly ToldTurn[]): ToldTurn[][] {
-  const telling = turns.filter(({ kind, text }) => kind !== 'TOOL' && text.trim() !== '')
+  const relevant = turns.filter(({ kind, text }) => kind !== 'TOOL' && text.trim() !== '')
   const unitsOf = ({ text }: ToldTurn) => Math.min(text.length, REQUEST_UNITS)
-  return requestsOf(telling, unitsOf, REQUEST_UNITS, REQUEST_TURNS)
+  return requestsOf(relevant, unitsOf, REQUEST_UNITS, REQUEST_TURNS)
 }
 
-/** On one line, of what Postgres can hold. */
+/** Returns the text on one line, without characters that Postgres cannot store. */
 const clean = (text: string) => text.replaceAll('\0', '').toWellFormed().replace(/\s+/g, ' ').trim()
 
-/** Throws BadReply where it is no list of facts. */
+/** Reads a list of facts. @throws BadReply */
 function readReply(value: unknown): ExtractedFact[] {
   const { data, error } = replySchema.safeParse(value)
   if (error) throw new BadReply(z.prettifyError(error))

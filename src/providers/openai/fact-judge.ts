@@ -1,6 +1,6 @@
-// Judges pairs of facts with a chat model. The prompt lies beside this file, in prompts/judge-facts.md. Pairs go out as
-// JSON inside a fence, by number; what comes back is parsed, never obeyed: a model names pairs it was given or none, so
-// the worst that a hostile fact brings about is a wrong verdict on a pair that was asked. No id of ours leaves.
+// Judges pairs of facts with a chat model, using prompts/judge-facts.md. Pairs are sent as numbered JSON inside a
+// fence, without ids. Verdicts on other numbers are dropped, so the worst effect of a hostile fact is a wrong verdict
+// on a given pair.
 
 import { z } from 'zod'
 import { CallFailed } from '../ports/call-failed.ts'
@@ -9,9 +9,9 @@ import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSe
 import type { Patience } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 
-/** UTF-16 units of the pairs of one request. A pair is never cut: half a fact may say something else. */
+/** Maximum UTF-16 units of the pairs per request. A pair is never cut: half a fact may have another meaning. */
 const REQUEST_UNITS = 24 * 1024
-/** Verdicts for each pair of a request, beyond which a reply is refused: somebody made the model talk. */
+/** Maximum number of verdicts per pair in a reply; more suggest a prompt injection, and the reply is rejected. */
 const REPLY_VERDICTS = 2
 
 /** Some models write numbers as text, and labels in lower case. */
@@ -37,7 +37,7 @@ export function createOpenAiJudge(settings: PromptedSettings, patience?: Patienc
     async judge(pairs, signal) {
       chat.check(signal)
       if (pairs.length > MOST_PAIRS) {
-        throw new CallFailed(`${pairs.length} pairs are too many for one call: give at most ${MOST_PAIRS}.`, false)
+        throw new CallFailed(`${pairs.length} pairs exceed the limit of ${MOST_PAIRS} per call.`, false)
       }
       const verdicts: Verdict[] = []
       const prompt = await readPrompt('judge-facts', settings.promptsDir)
@@ -46,10 +46,10 @@ export function createOpenAiJudge(settings: PromptedSettings, patience?: Patienc
           { role: 'system', content: prompt },
           { role: 'user', content: `The pairs:\n${fenced(part.map(({ line }) => line).join('\n'))}` },
         ]
-        const byNumber = new Map(part.map((asked) => [asked.number, asked.pair]))
+        const byNumber = new Map(part.map((each) => [each.number, each.pair]))
         for (const { pair, says } of await chat.ask(messages, readReplyOn(part.length), signal)) {
-          const asked = byNumber.get(pair)
-          if (asked) verdicts.push({ a: asked.a.id, b: asked.b.id, says })
+          const judged = byNumber.get(pair)
+          if (judged) verdicts.push({ a: judged.a.id, b: judged.b.id, says })
         }
       }
       return verdicts
@@ -60,21 +60,28 @@ export function createOpenAiJudge(settings: PromptedSettings, patience?: Patienc
   }
 }
 
-type Asked = { number: number; pair: FactPair; line: string }
+type NumberedPair = { number: number; pair: FactPair; line: string }
 
-/** Numbers run through all requests: a verdict that strays from one into another names nothing there. */
-function requestsFor(pairs: readonly FactPair[]): Asked[][] {
-  const asked = pairs.map((pair, i): Asked => ({
+/**
+ * Splits the pairs into requests. Numbers are unique across requests, so a stray verdict names no pair of another one.
+ */
+function requestsFor(pairs: readonly FactPair[]): NumberedPair[][] {
+  const numbered = pairs.map((pair, i): NumberedPair => ({
     number: i + 1,
     pair,
-    line: JSON.stringify({ pair: i + 1, a: told(pair.a), b: told(pair.b) }),
+    line: JSON.stringify({ pair: i + 1, a: withoutId(pair.a), b: withoutId(pair.b) }),
   }))
-  return requestsOf(asked, ({ line }) => line.length, REQUEST_UNITS)
+  return requestsOf(numbered, ({ line }) => line.length, REQUEST_UNITS)
 }
 
-const told = ({ subject, predicate, object, observedAt }: FactPair['a']) => ({ subject, predicate, object, observedAt })
+const withoutId = ({ subject, predicate, object, observedAt }: FactPair['a']) => ({
+  subject,
+  predicate,
+  object,
+  observedAt,
+})
 
-/** Throws BadReply where it is no list of verdicts, or one longer than so many pairs explain. */
+/** Reads a list of verdicts on that number of pairs. @throws BadReply */
 const readReplyOn = (pairs: number) => (value: unknown) => {
   const { data, error } = z.object({ verdicts: z.array(verdict).max(REPLY_VERDICTS * pairs) }).safeParse(value)
   if (error) throw new BadReply(z.prettifyError(error))

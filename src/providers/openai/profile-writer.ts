@@ -1,6 +1,6 @@
-// Writes profiles with a chat model. The prompt lies beside this file, in prompts/profile.md. The old profile and the
-// facts go out as JSON inside fences; of what comes back only the text is taken, made presentable and cut to its budget
-// at the end of a line. Where nothing changed, nobody is asked.
+// Writes profiles with a chat model, using prompts/profile.md. The previous profile and the facts are sent as JSON
+// inside fences. The returned text is made presentable and cut to its budget at the end of a line. Without changes, no
+// request is sent.
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
@@ -10,12 +10,12 @@ import { readPrompt } from './prompt.ts'
 import { beginningOf } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
-/** UTF-16 units of the facts of one request: what is more is merged in further ones, in turn. */
+/** Maximum UTF-16 units of the facts per request; further facts are merged by further requests, one after the other. */
 const REQUEST_UNITS = 48 * 1024
 
 const replySchema = z.object({ profile: z.string() })
 
-/** What one request brings: lines of JSON. */
+/** The facts of one request, as lines of JSON. */
 type Change = { added: string[]; removed: string[] }
 
 export function createOpenAiProfileWriter(
@@ -37,7 +37,7 @@ export function createOpenAiProfileWriter(
       for (const change of changesOf(request, profile !== '')) {
         const messages: Message[] = [
           { role: 'system', content: rules },
-          { role: 'user', content: told(request, profile, change) },
+          { role: 'user', content: dataOf(request, profile, change) },
         ]
         const reply = await chat.ask(messages, readReplyOn(change), signal)
         profile = await fit(reply, maxTokens, tokens.count)
@@ -51,13 +51,13 @@ export function createOpenAiProfileWriter(
 }
 
 /**
- * Removals first, none where there is no old profile; then what was added, the oldest first: what is said last is the
- * newest. None at all where nothing changed.
+ * Splits the changes into requests: first removals, unless there is no previous profile; then additions, oldest first,
+ * so that the newest fact comes last. Returns an empty array without changes.
  */
-function changesOf({ added, removed }: ProfileRequest, isOld: boolean): Change[] {
+function changesOf({ added, removed }: ProfileRequest, hasPrevious: boolean): Change[] {
   const oldestFirst = [...added].sort((a, b) => Date.parse(a.observedAt) - Date.parse(b.observedAt))
   const lines = [
-    ...(isOld ? removed : []).map(({ subject, predicate, object }) => ({
+    ...(hasPrevious ? removed : []).map(({ subject, predicate, object }) => ({
       kind: 'removed' as const,
       line: JSON.stringify({ subject, predicate, object }),
     })),
@@ -72,8 +72,8 @@ function changesOf({ added, removed }: ProfileRequest, isOld: boolean): Change[]
 const lineOf = ({ subject, predicate, object, observedAt, believed }: LearntFact) =>
   JSON.stringify({ subject, predicate, object, observedAt, believed })
 
-/** All of it as data: names, too, are what somebody chose to be called. */
-function told({ userId, names }: ProfileRequest, profile: string, { added, removed }: Change): string {
+/** The user message. Everything is data, names included, since users choose them. */
+function dataOf({ userId, names }: ProfileRequest, profile: string, { added, removed }: Change): string {
   const parts: [title: string, text: string][] = [
     ['The user:', JSON.stringify({ id: userId, names })],
     ['The profile so far:', JSON.stringify({ profile })],
@@ -83,7 +83,7 @@ function told({ userId, names }: ProfileRequest, profile: string, { added, remov
   return parts.map(([title, text]) => `${title}\n${fenced(text)}`).join('\n\n')
 }
 
-/** Throws BadReply where it is none, or empty though there are facts to tell. */
+/** Reads a profile. @throws BadReply also for an empty one although facts were added */
 const readReplyOn =
   ({ added }: Change) =>
   (value: unknown): string => {
@@ -95,8 +95,8 @@ const readReplyOn =
   }
 
 /**
- * At most so many tokens of it, in whole lines: half a line may say the contrary. Of a single line, its beginning.
- * A title at the end, with nothing below it, goes too.
+ * Cuts the profile to `maxTokens` in whole lines, since half a line may mean the contrary; a single line is cut
+ * anywhere. Removes a heading that has no lines left.
  */
 async function fit(profile: string, maxTokens: number, count: TokenCounter['count']): Promise<string> {
   const cut = await beginningOf(profile, maxTokens, count)

@@ -1,9 +1,9 @@
-// The prompts, which are files beside the providers that use them: read anew each time, so that an edit holds at once.
+// Reads the prompts from files on each call, so that edits take effect at once.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** prompts/<name>.md of the operator's own folder where it has one, else ours. Throws where neither can be read. */
+/** Reads <name>.md from the operator's directory if it exists there, else the built-in prompt. Throws if unreadable. */
 export async function readPrompt(name: string, directory?: string): Promise<string> {
   if (directory !== undefined) {
     try {

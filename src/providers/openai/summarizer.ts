@@ -1,6 +1,5 @@
-// Summarises with any server that speaks OpenAI's POST /chat/completions. The prompts lie beside it, in prompts/, for
-// whoever wants others. What was said goes out as JSON inside a fence longer than any in it, so that nothing in it
-// can pass for the prompt. A reply that cannot be used is asked for once more. The key appears in no message.
+// Summarises with a chat model, using prompts/summarize.md and prompts/merge.md. The turns are sent as JSON inside a
+// fence longer than any in them, so that no turn can pass for the prompt.
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'
@@ -35,25 +34,25 @@ export function createOpenAiSummarizer(
   }
 }
 
-/** The instructions, then what was said, as data. */
+/** Returns the instructions, then the turns as data. */
 async function messagesFor(
   { previous, turns, maxTokens }: SummaryRequest,
   promptsDir: string | undefined,
 ): Promise<Message[]> {
   const rules = (await readPrompt('summarize', promptsDir)).replaceAll('{{maxTokens}}', String(maxTokens))
-  const said = turns.map(({ speaker, at, text }) => JSON.stringify({ speaker, at: at.toISOString(), text })).join('\n')
+  const lines = turns.map(({ speaker, at, text }) => JSON.stringify({ speaker, at: at.toISOString(), text })).join('\n')
   const before = previous === null ? '' : `The summary so far:\n${fenced(JSON.stringify({ summary: previous }))}\n\n`
   return [
     { role: 'system', content: previous === null ? rules : `${rules}\n${await readPrompt('merge', promptsDir)}` },
-    { role: 'user', content: `${before}The turns since:\n${fenced(said)}` },
+    { role: 'user', content: `${before}The turns since:\n${fenced(lines)}` },
   ]
 }
 
-/** Throws BadReply where it is none, or says nothing. */
+/** Reads a summary. @throws BadReply also for an empty topic */
 function readReply(value: unknown): Reply {
   const { data, error } = replySchema.safeParse(value)
   if (error) throw new BadReply(z.prettifyError(error))
-  // What Postgres cannot hold is left out.
+  // Removes characters that Postgres cannot store.
   const storable = (text: string) => oneLine(text.replaceAll('\0', '').toWellFormed())
   const items = (all: string[]) => all.map(storable).filter(Boolean)
   const { topic, keyDecisions, openIssues, nextSteps } = data
@@ -67,7 +66,7 @@ function readReply(value: unknown): Reply {
   return read
 }
 
-/** As text of at most `maxTokens`: what is too much is taken from the end of the longest list. */
+/** Formats a text of at most `maxTokens`; drops items from the end of the longest list until it fits. */
 async function render(
   { topic, ...lists }: Reply,
   maxTokens: number,

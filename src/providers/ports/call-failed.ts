@@ -1,9 +1,9 @@
-// How a call to a provider fails, whichever port it goes through.
+// The error of a failed provider call, for all ports.
 
-/** No result could be had from a provider; the message names the cause and the next step. */
+/** A provider returned no usable result; the message names the cause and the next step. */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed'
-  /** The same call may succeed later. False where somebody must correct something first: a key, a model, a setting. */
+  /** Whether the same call may succeed later. False if the operator must first correct a key, a model or a setting. */
   readonly retryable: boolean
   constructor(message: string, retryable: boolean) {
     super(message)
@@ -11,5 +11,5 @@ export class CallFailed extends Error {
   }
 }
 
-/** What every call rejects with after close. `what` names the port, as in "embedder". */
+/** The error of every call after close. `what` names the port, for example "embedder". */
 export const closedProvider = (what: string, name: string) => new CallFailed(`The ${what} ${name} is closed.`, false)

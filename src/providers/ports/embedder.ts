@@ -1,39 +1,38 @@
-// The port to embedders: text in, directions out. Two texts that mean alike have vectors with a high dot product, as
-// long as one embedder, of one name, made both: what embedders of different names made is never compared.
+// The port to embedders: text in, unit vectors out. Texts of similar meaning have vectors with a high dot product. Only
+// vectors of embedders with the same name are ever compared.
 
-/** Makes vectors of texts. Every embedder passes test/contract/embedder.test.ts. */
+/** Computes vectors of texts. Every embedder passes test/contract/embedder.test.ts. */
 export type Embedder = {
   /**
-   * Says the model and the version of whatever else changes its vectors; kept with each vector. A new name means that
-   * all vectors are made anew.
+   * The model, and the version of anything else that affects the vectors; stored with each vector. With a new name, all
+   * vectors are computed again.
    */
   readonly name: string
-  /** Components of each vector. Known without asking the provider. */
+  /** Components of each vector. Known without a call to the provider. */
   readonly dimension: number
-  /** Texts it likes to be given at once. More are served, too. */
+  /** Preferred number of texts per call; not a limit. */
   readonly batch: number
   /**
-   * One vector a text, in the order of the texts: of length 1, or all zeros where a text has no direction (it is empty,
-   * or says nothing the model knows). Of long texts the beginning counts. All or nothing: where one text cannot be
-   * embedded, none is.
-   * @throws CallFailed, or the reason of the signal that was aborted
+   * Returns one vector per text, in order: of length 1, or all zeros for a text that is empty or unknown to the model.
+   * Of a long text, only the beginning is embedded. If one text fails, the whole call fails.
+   * @throws CallFailed, or the signal's reason after an abort
    */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>
-  /** Ends what runs; afterwards, embed rejects. May be called twice. */
+  /** Ends running calls; afterwards, embed rejects. Idempotent. */
   close(): Promise<void>
 }
 
-/** Components a vector may have: pgvector's HNSW index of half-precision vectors takes no more. */
+/** Maximum number of components: the limit of pgvector's HNSW index for half-precision vectors. */
 export const MOST_DIMENSIONS = 4000
 
-/** The sum of products: of unit vectors, the cosine of their angle. */
+/** Dot product; for unit vectors, the cosine of their angle. */
 export function dot(a: Float32Array, b: Float32Array): number {
   let sum = 0
   for (let d = 0; d < a.length; d++) sum += a[d]! * b[d]!
   return sum
 }
 
-/** Scales to length 1, in place. What is (all but) zero becomes zero: rounding has no direction. */
+/** Scales the vector to length 1, in place. A nearly zero vector becomes zero: its direction is a rounding error. */
 export function unit(vector: Float32Array): Float32Array {
   const length = Math.sqrt(dot(vector, vector))
   if (length < 1e-6) return vector.fill(0)

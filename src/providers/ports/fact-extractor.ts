@@ -1,11 +1,11 @@
-// The port to what extracts facts: turns in, statements out, each with the turn it was said in. It is given what was
-// said, and invents nothing: whatever an extractor answers, each fact names a turn it was given.
+// The port to fact extractors: turns in, statements out. Each fact names the given turn that states it; others are
+// dropped.
 
-/** A turn, as far as an extractor may know it. */
+/** The fields of a turn that an extractor gets. */
 export type ToldTurn = {
   id: string
   actor: string
-  /** Who "I" is, in what the turn says. */
+  /** The name that "I" in the text refers to. */
   displayName: string
   kind: 'HUMAN' | 'AGENT' | 'TOOL'
   text: string
@@ -18,36 +18,36 @@ export type ExtractedFact = {
   object: string
   /** 0 to 1. */
   confidence: number
-  /** One of the turns that were given. */
+  /** Id of one of the given turns. */
   turnId: string
 }
 
 export type ExtractOptions = {
-  /** Names of people who may be spoken of, besides the speakers: what is told does not hang on who speaks by chance. */
+  /** Names of further people whom the turns may be about, so that facts do not depend on which of them speak. */
   people?: readonly string[]
   signal?: AbortSignal | undefined
 }
 
 /** Finds facts in turns. Every extractor passes test/contract/fact-extractor.ts. */
 export type FactExtractor = {
-  /** Says the method and its version, or the model. */
+  /** The method and its version, or the model. */
   readonly name: string
   /**
-   * In the order of the turns; at most MOST_FACTS a turn, each text at most LONGEST_TEXT long, not empty, one line.
-   * None where nothing is said for sure. Questions, hypotheses and quotations say nothing.
-   * @throws CallFailed, or the reason of the signal that was aborted
+   * Returns facts in the order of the turns, at most MOST_FACTS per turn. Each text is one line, not empty and at most
+   * LONGEST_TEXT long. Questions, hypotheses and quotations state no facts.
+   * @throws CallFailed, or the signal's reason after an abort
    */
   extract(turns: readonly ToldTurn[], options?: ExtractOptions): Promise<{ facts: ExtractedFact[] }>
-  /** Ends what runs; afterwards, extract rejects. May be called twice. */
+  /** Ends running calls; afterwards, extract rejects. Idempotent. */
   close(): Promise<void>
 }
 
-/** Facts of one turn that are taken, the first ones: nobody fills the memory with a single turn. */
+/** Maximum number of facts per turn, the first ones, so that a single turn cannot flood the memory. */
 export const MOST_FACTS = 16
-/** UTF-16 units of a subject and of a predicate, and of an object. */
+/** Maximum lengths in UTF-16 units. */
 export const LONGEST_TEXT = { subject: 200, predicate: 200, object: 500 } as const
 
-/** What of the facts an extractor may answer: of known turns, in their order, each once, capped. */
+/** Returns the facts that satisfy the port's contract: of given turns, in their order, without duplicates, capped. */
 export function acceptable(facts: readonly ExtractedFact[], turns: readonly ToldTurn[]): ExtractedFact[] {
   const byTurn = new Map(turns.map(({ id }) => [id, new Map<string, ExtractedFact>()]))
   for (const fact of facts) {

@@ -1,8 +1,8 @@
-// The port to what judges pairs of facts that rules leave open: whether they say the same, cannot both hold, or have
-// nothing against each other. It does not say who wins: so it can neither favour a fact nor close a circle. Whoever
-// asks checks the verdicts against what was asked.
+// The port to fact judges, which compare pairs of facts that rules leave undecided: equivalent, contradictory or
+// compatible. A judge does not choose the winner, so it can neither favour a fact nor create a cycle. The caller checks
+// that verdicts are about the given pairs.
 
-/** A fact, as far as a judge may know it. */
+/** The fields of a fact that a judge gets. */
 export type JudgedFact = {
   id: string
   subject: string
@@ -15,21 +15,21 @@ export type JudgedFact = {
 /** Two facts of one visibility set. */
 export type FactPair = { a: JudgedFact; b: JudgedFact }
 
-/** What a judge says of two facts, by their ids. */
+/** A judge's verdict on two facts, by their ids. */
 export type Verdict = { a: string; b: string; says: 'SAME' | 'CONTRADICTORY' | 'BOTH_HOLD' }
 
 /** Judges pairs of facts. Every judge passes test/contract/fact-judge.ts. */
 export type FactJudge = {
-  /** Says the method and its version, or the model. */
+  /** The method and its version, or the model. */
   readonly name: string
   /**
-   * At most MOST_PAIRS pairs. A pair may come back without a verdict: it stays open; or with several, which may differ.
-   * @throws CallFailed, or the reason of the signal that was aborted
+   * Judges at most MOST_PAIRS pairs. A pair may get no verdict and stays undecided, or several, which may differ.
+   * @throws CallFailed, or the signal's reason after an abort
    */
   judge(pairs: readonly FactPair[], signal?: AbortSignal): Promise<Verdict[]>
-  /** Ends what runs; afterwards, judge rejects. May be called twice. */
+  /** Ends running calls; afterwards, judge rejects. Idempotent. */
   close(): Promise<void>
 }
 
-/** Pairs of one call. */
+/** Maximum number of pairs per call. */
 export const MOST_PAIRS = 100

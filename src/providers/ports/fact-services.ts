@@ -1,4 +1,4 @@
-// The providers that make facts and profiles, as the domain uses them together.
+// The providers of facts and profiles, which are chosen together.
 
 import type { FactExtractor } from './fact-extractor.ts'
 import type { FactJudge } from './fact-judge.ts'
@@ -6,10 +6,10 @@ import type { ProfileWriter } from './profile-writer.ts'
 
 export type FactServices = {
   readonly extractor: FactExtractor
-  /** Judges pairs that rules leave open; null leaves them open. */
+  /** Judges pairs that rules leave undecided; null leaves them undecided. */
   readonly judge: FactJudge | null
-  /** null: profiles are merged by rule. */
+  /** Writes profiles; null merges them by rules. */
   readonly profileWriter: ProfileWriter | null
-  /** Ends what runs. May be called twice. */
+  /** Ends running calls. Idempotent. */
   close(): Promise<void>
 }

@@ -1,62 +1,65 @@
-// The port to what writes a user's profile with more skill than rules: the old profile and what is new in, a text for
-// models out. It is given what may be shown together, and invents nothing.
+// The port to profile writers: the previous profile and changed facts in, a text for models out. The caller passes only
+// facts that may be shown together.
 
-/** A statement: somebody or something, what is said of it, and with regard to what. */
+/** A statement of subject, predicate and object. */
 type FactText = { subject: string; predicate: string; object: string }
 
-/** A fact that is to be in the profile. */
+/** A fact that the profile must include. */
 export type LearntFact = FactText & {
   /** ISO 8601, in UTC. */
   observedAt: string
-  /** Otherwise somebody claims it, and the profile must say so. */
+  /** False for a claim, which the profile must mark as one. */
   believed: boolean
 }
 
 export type ProfileRequest = {
   userId: string
-  /** What the user is called in facts, besides the id: "I" is one of these. */
+  /** The user's names in facts, besides the id. */
   names: readonly string[]
-  /** The profile as it was made last, by whichever writer; null for none. */
+  /** The previous profile, by any writer; null for none. */
   previous: string | null
-  /** What is not in it yet. What is does no harm. */
+  /** Facts to add. Facts that the previous profile has already do no harm. */
   added: readonly LearntFact[]
   /**
-   * Superseded or retracted since. A model may miss one: what must be gone for certain, since it was erased, is neither
-   * given here nor in `previous`; the profile is written anew from what is left.
+   * Facts superseded or retracted since. A model may miss one, so erased facts are passed neither here nor in
+   * `previous`: after an erasure, the profile is rewritten from the remaining facts.
    */
   removed: readonly FactText[]
-  /** The new profile's tokens, at most, as the server counts them. */
+  /** Maximum token count of the new profile, as the server counts. */
   maxTokens: number
 }
 
 /** Writes profiles. Every writer passes test/contract/profile-writer.ts. */
 export type ProfileWriter = {
-  /** Says the method and its version, or the model. */
+  /** The method and its version, or the model. */
   readonly name: string
   /**
-   * The new profile, of at most `maxTokens`: lines of what can be shown, no control characters but line ends. Empty
-   * where nothing is known, or no line fits. The old one, if need be shortened, where nothing was added or removed.
-   * @throws CallFailed, or the reason of the signal that was aborted
+   * Returns the new profile: visible lines without control characters, at most `maxTokens`. Empty if no fact is left or
+   * no line fits. If nothing was added or removed, returns the previous profile, shortened if necessary.
+   * @throws CallFailed, or the signal's reason after an abort
    */
   write(request: ProfileRequest, signal?: AbortSignal): Promise<string>
-  /** Ends what runs; afterwards, write rejects. May be called twice. */
+  /** Ends running calls; afterwards, write rejects. Idempotent. */
   close(): Promise<void>
 }
 
-/** Control characters but line ends. */
+/** Control characters except line ends. */
 const CONTROLS = /[^\P{Cc}\n]+/gu
-/** What shows nothing, but the joiners that scripts and emoji need. People cannot see what it spells, models can. */
+/** Invisible characters, which people cannot see and models can, except the joiners that scripts and emoji need. */
 const INVISIBLE = /[^\P{Cf}\u200c\u200d]+/gu
 
-/** What Postgres can hold and people can see: whole characters, single spaces, one empty line at most. Linear time. */
+/**
+ * Removes characters that Postgres cannot store or people cannot see. Collapses spaces, and empty lines to one. Takes
+ * linear time.
+ */
 export function presentable(text: string): string {
   const lines = text
     .toWellFormed()
     .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
     .replace(/[^\S\n]+/g, ' ')
-  const shown = lines
+  const visible = lines
     .replace(CONTROLS, '')
     .replace(INVISIBLE, '')
     .replace(/ *\n */g, '\n')
-  return shown.replace(/\n{3,}/g, '\n\n').trim()
+  return visible.replace(/\n{3,}/g, '\n\n').trim()
 }

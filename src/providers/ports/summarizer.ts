@@ -1,52 +1,51 @@
-// The port to what summarises: turns in, a text in their place out. What it is given is what was said, by whom and
-// when; what that may be shown to is not its business.
+// The port to summarizers: turns in, a text that replaces them out. A summarizer gets texts, speakers and times;
+// visibility is the caller's responsibility.
 
-/** Something that was said. */
+/** A turn as a summarizer gets it. */
 export type Said = { speaker: string; at: Date; text: string }
 
 export type SummaryRequest = {
-  /** The summary of what was said before; null for none. The new one stands for it, too. */
+  /** The summary of the turns before; null for none. The new summary replaces it too. */
   previous: string | null
-  /** What was said since, in order. */
+  /** The turns since, in order. */
   turns: readonly Said[]
-  /** The new summary's tokens, at most, as the server counts them. */
+  /** Maximum token count of the new summary, as the server counts. */
   maxTokens: number
 }
 
-/** Makes summaries. Every summarizer passes test/contract/summarizer.test.ts. */
+/** Writes summaries. Every summarizer passes test/contract/summarizer.test.ts. */
 export type Summarizer = {
-  /** Names it in a conversation's policy, and in what it wrote. */
+  /** The name used in compaction policies and stored with its summaries. */
   readonly model: string
   /**
-   * A text of at most `maxTokens` in the place of all that was given. Not empty where anything was said and a word
-   * fits.
-   * @throws CallFailed, or the reason of the signal that was aborted
+   * Returns a text of at most `maxTokens` that replaces all input. Not empty if the input has text and a word fits.
+   * @throws CallFailed, or the signal's reason after an abort
    */
   summarize(request: SummaryRequest, signal?: AbortSignal): Promise<{ content: string; model: string }>
-  /** Ends what runs; afterwards, summarize rejects. May be called twice. */
+  /** Ends running calls; afterwards, summarize rejects. Idempotent. */
   close(): Promise<void>
 }
 
 /** The summarizers that conversations may name. */
 export type Summarizers = {
-  /** The server's own: for conversations that name none, or one that is not there any more. */
+  /** The server's default, for conversations that name no model or one that no longer exists. */
   readonly standard: Summarizer
-  /** All of them, by the model's name. */
+  /** All summarizers, by model name. */
   readonly byModel: ReadonlyMap<string, Summarizer>
   close(): Promise<void>
 }
 
-/** On one line. */
+/** Returns the text on one line. */
 export const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
-/** The text's beginning, in whole words where it has any, of at most that many tokens. */
+/** Returns the beginning of the text, at most `maxTokens` long, cut between words if possible. */
 export async function beginningOf(
   text: string,
   maxTokens: number,
   count: (text: string) => number | Promise<number>,
 ): Promise<string> {
   if (maxTokens < 1) return ''
-  // A token is seldom over 16 characters; what is beyond is not worth counting.
+  // Tokens rarely have more than 16 characters, so the rest need not be counted.
   let end = Math.min(text.length, 16 * maxTokens)
   for (;;) {
     const cut = text.slice(0, end).toWellFormed()

@@ -1,13 +1,13 @@
-// The rules for what somebody did. With a day, what is worth telling of that day; without one, only what stays so
-// whenever it was: joining a choir does, watching a film does not. "it" and "there" are never what was done.
+// The rules for past deeds. A deed with a date must be worth remembering; one without a date must have a lasting
+// effect, as joining a choir has and watching a film has not. The object is never "it" or "there".
 
 import { thing } from './objects.ts'
-import type { Told } from './rule.ts'
+import type { Statement } from './rule.ts'
 import { readTime, RELATIVE } from './times.ts'
 
 const WE = "(?:i|we)(?:'ve| have)? (?:just |also |finally |recently |actually |even |both |all )*"
 
-/** Deeds worth remembering, and how they are told. */
+/** Verbs of deeds that are worth remembering. */
 const DEEDS = new RegExp(
   `^${WE}(`
     + 'went (?:to|on|for)|visited|bought|got|adopted|attended|started|finished|completed|ran into|ran|joined|'
@@ -22,14 +22,14 @@ const DEEDS = new RegExp(
 )
 /** "went camping last week" */
 const WENT = new RegExp(`^${WE}(went (?!missing|looking|crying)\\w+ing)\\b ?(.*)$`, 'i')
-/** What one has had or taken that is worth it. */
+/** Objects of "had" and "took" that are worth remembering. */
 const HAD = new RegExp(
   String.raw`^an? (?:\w+ ){0,2}(?:surgery|operation|accident|baby|meeting|interview|exam|test|party|picnic|wedding|`
     + String.raw`appointment|checkup|check-up|concert|show|class|workshop|trip|race|competition|gig|road ?trip|`
     + String.raw`vacation|break|course|injury)\b`,
   'i',
 )
-/** What one goes on, whenever. */
+/** Objects of "went on" that are worth remembering without a date. */
 const OUTING = new RegExp(
   String.raw`^(?:an?|another|some|two|three) (?:[\p{L}-]+ ){0,3}?(?:trip|hike|cruise|tour|vacation|holiday|journey|`
     + String.raw`retreat|adventure|excursion|safari|expedition|outing|picnic)s?\b`,
@@ -41,7 +41,7 @@ const TAKING = new RegExp(
     + String.raw`(?:to|out|on|\w+ing)\b`,
   'i',
 )
-/** Whom one runs into, unless it is a wall. */
+/** Objects of "ran into" that are people. */
 const SOMEBODY = /^an? (?!(?:\w+ )?(?:problem|issue|trouble|snag|wall|tree|bug|error|roadblock|bit|lot|few)\b)/i
 const SPENT = /^(?:time|(?:the|a) (?:whole )?(?:day|weekend|week|afternoon|evening|month|summer)) (?:with|at|in|on) /i
 /** "had a great time at the fair" */
@@ -50,16 +50,16 @@ const FUN = new RegExp(
     + 'fantastic|awesome) )?(?:time|fun|blast) ((?:at|in|on) .+)$',
   'i',
 )
-/** What happened to somebody; nothing need follow. */
+/** Events in somebody's life, which need no object. */
 const CHANGES = new RegExp(
   `^${WE}(got (?:married|promoted|hurt|injured|divorced|fired|laid off|robbed|sick)|graduated|retired|`
     + '(?:sprained|twisted|hurt|injured) my \\p{L}+)(?=$|,| (?:and|but|at|in|from|with)\\b)( at work)?',
   'iu',
 )
 
-/** Making, where what is made stays. */
+/** Verbs of making things that last. */
 const MAKES = /^(?:made|painted|drew|built|wrote|designed|created|composed|baked|knitted|sewed|done|found|read)$/i
-/** What is made of words only, or for a moment. */
+/** Objects of those verbs that are idioms or do not last. */
 const IDIOM = new RegExp(
   String.raw`^(?:(?:an?|the|my|some|this|that|our(?: own)?) )?(?:\w+ )?(?:decisions?|difference|mistakes?|points?|`
     + String.raw`choices?|lists?|fix(?:es)?|calls?|deal|mess|wish(?:es)?|promises?|`
@@ -69,7 +69,7 @@ const IDIOM = new RegExp(
   'i',
 )
 
-/** Everyday errands: where everybody goes every day. */
+/** Everyday errands. */
 const DAILY = new RegExp(
   String.raw`^(?:bed|sleep|work|school|lunch|dinner|breakfast|church|town|hell|pieces|waste|great|see|get|find|`
     + String.raw`check)\b`,
@@ -78,20 +78,20 @@ const DAILY = new RegExp(
 
 const AT_HAND =
   /^(?:this|that|another) (?!(?:after|in|at|on|for|with|because|to|when|one|too|and|by|as|while|time)\b)(\p{L}.*)$/iu
-/** "this shelf" is at hand as it is said; told later, it is a shelf. Another one is one. */
+/** Replaces demonstratives by an article: later, "this shelf" and "another shelf" are "a shelf". */
 function single(what: string): string {
   const noun = AT_HAND.exec(what)?.[1]
   if (noun !== undefined) return `${/^[aeio]/i.test(noun) ? 'an' : 'a'} ${noun}`
   return what.replace(/^(?:these|those) (?=(?:\p{L}+ )?\p{L}+s\b)/iu, '')
 }
 
-/** What an event's object is, with its time. */
+/** Returns an event's object with its time; null if the object needs context. */
 export function dated(object: string, when: string, name: string): string | null {
   const clean = thing(object, name)
   return clean && !RELATIVE.test(clean) ? `${clean} ${when}` : null
 }
 
-/** "the book I read last week": what is known by what was done with it. Only with its time right behind. */
+/** An object described by a deed, with the time right after it: "the book I read last week". */
 const BY_DEED = new RegExp(
   String.raw`\b(?:this|that|these|those|the|an?|some) ((?:(?!time|day|thing|one|people|person|moment|pics?|pictures?|`
     + String.raw`photos?|first|last|way|place|stuff|reason|of\b|from\b)[\p{L}'-]+ ){1,3})(?:that |which )?(?:i|we)`
@@ -99,22 +99,22 @@ const BY_DEED = new RegExp(
     + String.raw`read|saw|took|planted|did) (.+)$`,
   'iu',
 )
-function byDeed(clause: string, name: string, at: Date): Told | null {
+function byDeed(clause: string, name: string, at: Date): Statement | null {
   const [, what, verb, tail] = BY_DEED.exec(clause) ?? []
   const time = tail === undefined ? null : readTime(tail, at, true)
   if (!what || !verb || !time || time.isFuture || !tail!.endsWith(time.rest)) return null
   const noun = what.trim().replace(/^(?:recent|latest|new) /i, '')
   const article = /[^s]s$/i.test(noun) ? '' : /^[aeio]/i.test(noun) ? 'an ' : 'a '
   const predicate = /^did$/i.test(verb) ? 'made' : verb.toLowerCase()
-  // What it was for may follow: "a trip for her birthday".
+  // A purpose may follow: "a trip for her birthday".
   const more = /^(?:to|for|with|in|at) /i.test(time.rest) ? ` ${time.rest}` : ''
   if (more === '' && BARE.test(noun)) return null
   return { predicate, object: dated(article + noun + more, time.when, name), confidence: 0.7 }
 }
-/** What says nothing by itself. */
+/** Nouns that are uninformative alone. */
 const BARE = /^(?:books?|movies?|films?|shows?|songs?|videos?|articles?|trips?|games?|series|class|events?|places?)$/i
 
-function went(clause: string, when: string, name: string): Told | null {
+function went(clause: string, when: string, name: string): Statement | null {
   const [, doing, more = ''] = WENT.exec(clause) ?? []
   if (!doing) return null
   const place = more
@@ -127,8 +127,8 @@ function went(clause: string, when: string, name: string): Told | null {
   return object ? { predicate: doing.toLowerCase(), object, confidence: 0.8 } : null
 }
 
-/** What happened to somebody; without a day only what stays so. */
-function change(clause: string, when: string, name: string): Told | null {
+/** Reads an event in the speaker's life; without a time, only a lasting one. */
+function change(clause: string, when: string, name: string): Statement | null {
   const [, what, where = ''] = CHANGES.exec(clause) ?? []
   if (!what || (when === '' && !/^got (?:promoted|divorced|fired|laid off)$/i.test(what))) return null
   const [verb, ...rest] = what.split(' ')
@@ -136,8 +136,8 @@ function change(clause: string, when: string, name: string): Told | null {
   return { predicate: verb!.toLowerCase(), object: `${state}${where} ${when}`.trim(), confidence: 0.8 }
 }
 
-/** What was done, or happened, to whoever speaks; null for nothing. */
-export function deed(clause: string, name: string, at: Date): Told | null {
+/** Reads a deed of the speaker, or an event in the speaker's life; null for none. */
+export function deed(clause: string, name: string, at: Date): Statement | null {
   const time = readTime(clause, at, true)
   const known = time ? byDeed(clause, name, at) : null
   if (!time) return undated(clause, name)
@@ -164,7 +164,7 @@ function isWorthIt(verb: string, what: string): boolean {
   return !/^(?:lost|met|saw|tried|started)$/i.test(verb) || !/^to\b/i.test(what)
 }
 
-/** Work at a desk: done today, forgotten tomorrow. */
+/** Desk work, which is not worth remembering. */
 export const DESK_WORK = new RegExp(
   String.raw`\b(?:files?|tests?|errors?|bugs?|pages?|steps?|functions?|scripts?|commits?|pull requests?|prs?|`
     + String.raw`configs?|schemas?|branch|endpoints?|modules?|parsers?|quer(?:y|ies)|commands?|logs?|tasks?|`
@@ -172,10 +172,10 @@ export const DESK_WORK = new RegExp(
   'i',
 )
 
-/** "a place", "this event": which, is not said. */
+/** Unspecific objects: "a place", "this event". */
 const VAGUE = /^(?:an?|this|that|some) (?:\w+ )?(?:place|spot|event|moment|thing)s?(?: (?:and|but|so)\b.*|,.*)?$/i
 
-/** Deeds that stay so, whenever they were. */
+/** Deeds with a lasting effect. */
 const LASTING = new RegExp(
   `^${WE}(`
     + 'joined|adopted|bought|signed up for|finished|completed|won|graduated from|visited|attended|applied (?:to|for)|'
@@ -185,7 +185,7 @@ const LASTING = new RegExp(
     + '((?:an?|another|my|two|three|some|the \\p{Lu}|\\p{Lu}|\\p{L}+s\\b).*)$',
   'iu',
 )
-/** Those that do with such objects only. */
+/** Deeds with a lasting effect only for certain objects. */
 const LASTING_IF: [verb: string, what: string][] = [
   ['painted|drew|wrote|designed|created|composed|made|done', '(?:an?|another|this|that|these|some|our own) .+'],
   ['got', 'some new .+'],
@@ -200,7 +200,7 @@ const LASTING_IF: [verb: string, what: string][] = [
 ]
 const lastingIf = LASTING_IF.map(([verb, what]) => new RegExp(`^${WE}(${verb}) (${what})$`, 'iu'))
 
-function undated(clause: string, name: string): Told | null {
+function undated(clause: string, name: string): Statement | null {
   const known = went(clause, '', name) ?? change(clause, '', name)
   if (known) return known
   const [, verb, what] = LASTING.exec(clause) ?? lastingIf.map((one) => one.exec(clause)).find(Boolean) ?? []

@@ -1,13 +1,13 @@
-// The rules for what has a time: plans for a day, since when somebody does something, their birthday, what they will
-// remember and whom they lost; deeds are in rules-deeds.ts. A plan needs a day: it is past when it is read.
+// The rules for statements with a time: plans, ongoing activities with a start, birthdays, memories and deaths;
+// deeds.ts has the rules for deeds. A plan needs a date, because it may be over when it is read.
 
 import { dated, deed } from './deeds.ts'
 import { COUNTED, KIN } from './lists.ts'
 import { thing } from './objects.ts'
-import type { Told } from './rule.ts'
+import type { Statement } from './rule.ts'
 import { MONTHS, numberOf, readTime } from './times.ts'
 
-/** Plans, said to be such; and below, what is said as if it were going on, with a day to come. */
+/** Explicit plans; COMING matches the present and future forms, which need a future date. */
 const PLANS = new RegExp(
   "^(?:i'm|i am|we're|we are)(?: also| both| all| now| finally)* (?:planning (?:to|on)|going to|about to) "
     + '((?:go|visit|travel|move|start|fly|run|attend|meet|have|host|take|celebrate|see|buy|adopt|begin|leave|launch|'
@@ -29,7 +29,7 @@ const HAVE_COMING = new RegExp(
 )
 const TO_FORM: Record<string, string> = { 'getting married': 'get married' }
 
-/** Three groups tell since when: a number and its unit, or a month and year. */
+/** The last three groups are the duration and its unit, or the start as month and year. */
 const SINCE = new RegExp(
   String.raw`^(?:i've|i have|we've|we have) (?:now |already |actually )?been (\w+ing|married|vegan|vegetarian|`
     + String.raw`a \w+|friends)\b ?(.*?),? (?:for (?:about |around |over |almost |like |at least )?(.+?) (year|`
@@ -44,7 +44,7 @@ const BIRTHDAY_NOW = /^(?:it's|it is|today's|today is|tomorrow is|tomorrow's|yes
 
 const day = (date: Date) => `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`
 
-function birthday(clause: string, at: Date): Told | null {
+function birthday(clause: string, at: Date): Statement | null {
   const text =
     BIRTHDAY.exec(clause)?.[1] ?? BORN_ON.exec(clause)?.[1] ?? (BIRTHDAY_NOW.test(clause) ? clause : undefined)
   const time = text === undefined ? null : readTime(text, at, true)
@@ -54,9 +54,9 @@ function birthday(clause: string, at: Date): Told | null {
   return { predicate: 'has birthday on', object: day(time.day) + year, confidence: 0.95 }
 }
 
-/** What one is at for a while only. */
+/** Verbs of temporary activities. */
 const UNSETTLED = /^(?:thinking|trying|meaning|wanting|looking|waiting|dying|feeling|hoping|having|going|being)$/i
-function since(clause: string, name: string, at: Date): Told | null {
+function since(clause: string, name: string, at: Date): Statement | null {
   const [, doing, what = '', amount, unit, from] = SINCE.exec(clause) ?? []
   if (!doing || UNSETTLED.test(doing)) return null
   const object = what === '' ? '' : thing(what, name)
@@ -71,7 +71,7 @@ function since(clause: string, name: string, at: Date): Told | null {
 
 /** "I've known Bob for 3 years" */
 const KNOWN = /^(?:i've|i have|we've|we have) known (.+?) for (?:about |around |over |almost )?(\S+) years$/i
-function known(clause: string, name: string, at: Date): Told | null {
+function known(clause: string, name: string, at: Date): Statement | null {
   const [, who, years] = KNOWN.exec(clause) ?? []
   const n = years === undefined ? null : numberOf(years)
   const object = who === undefined ? null : thing(who, name)
@@ -80,7 +80,7 @@ function known(clause: string, name: string, at: Date): Told | null {
     : { predicate: `has known ${object} since`, object: `${at.getUTCFullYear() - n}`, confidence: 0.85 }
 }
 
-function plan(clause: string, name: string, at: Date): Told | null {
+function plan(clause: string, name: string, at: Date): Statement | null {
   const time = readTime(clause, at, false)
   if (!time?.isFuture) return null
   const what = PLANS.exec(time.rest)?.[1] ?? COMING.exec(time.rest)?.[1]
@@ -92,9 +92,9 @@ function plan(clause: string, name: string, at: Date): Told | null {
   return coming ? { predicate: 'will have', object: dated(coming, time.when, name), confidence: 0.75 } : null
 }
 
-/** What one says one will not forget. */
+/** Memories that the speaker will not forget. */
 const FOND = /^(?:i'll|i will) (?:always remember|never forget|always cherish) (?!how|when|what)(.+)$/i
-function remembered(clause: string, name: string, at: Date): Told | null {
+function remembered(clause: string, name: string, at: Date): Statement | null {
   const what = FOND.exec(clause)?.[1]
   if (what === undefined) return null
   const time = readTime(what, at, true)
@@ -109,22 +109,22 @@ const LOST = new RegExp(
     + '\\d|when|after|from|yesterday|today|and|back|some|many|suddenly|peacefully|on \\w+day)\\b)(.*)$',
   'iu',
 )
-function mourned(clause: string, name: string, at: Date): Told | null {
+function mourned(clause: string, name: string, at: Date): Statement | null {
   const [, who, more = ''] = LOST.exec(clause) ?? []
   if (!who) return null
   const time = readTime(more, at, true)
   return { predicate: 'mourns', object: `${name}'s ${who}${time ? `, who died ${time.when}` : ''}`, confidence: 0.8 }
 }
 
-/** A time at the beginning goes to the end: "Last week, I went …". */
+/** A clause that begins with a time, which is moved to the end: "Last week, I went …". */
 const FRONTED = new RegExp(
   String.raw`^((?:last|this|next|the day|yesterday|today|tomorrow|on|in|a|an|two|three|`
     + String.raw`\d+)\b[^,]{0,30}?),? (?=(?:i|we|my)\b)(.+)$`,
   'i',
 )
 
-/** What a clause in the first person tells of a time; null for nothing. */
-export function eventOf(clause: string, name: string, at: Date): Told | null {
+/** Reads a statement with a time from a clause in the first person; null for none. */
+export function eventOf(clause: string, name: string, at: Date): Statement | null {
   const [, time, rest] = FRONTED.exec(clause) ?? []
   const text = time && rest && readTime(time, at, true) ? `${rest} ${time}` : clause
   return (

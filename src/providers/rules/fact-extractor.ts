@@ -1,5 +1,5 @@
-// The offline extractor: rules over clauses, in English, no model and no network. It would rather miss a fact than make
-// one up; what it says of a clause it says of that clause alone, so the same turn gives the same facts, always.
+// The built-in extractor: English rules over clauses, without model or network. It prefers missing a fact to inventing
+// one. It reads each clause alone, so the same turn always gives the same facts.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
@@ -8,17 +8,17 @@ import { clausesOf, type Clause } from './clauses.ts'
 import { eventOf } from './events.ts'
 import { properName, thing } from './objects.ts'
 import { OF_KIN, RELATIVE_NAMED, RULES } from './patterns.ts'
-import type { Rule, Told } from './rule.ts'
+import type { Rule, Statement } from './rule.ts'
 import { VALUES } from './values.ts'
 import { createYield } from '../../yield.ts'
 
-/** A new number whenever other facts are found. */
+/** Increase the number with any change of the extracted facts. */
 const NAME = 'rules-2'
 
-/** Of what is said of somebody else, less is sure. */
+/** Factor of the confidence of statements about somebody else. */
 const HEARSAY = 0.7
 
-/** Verbs of the third person, as the rules know them. */
+/** Verbs in the third person, with the first person that the rules expect. */
 const FIRST_PERSON: Record<string, string> = {
   lives: 'live',
   resides: 'reside',
@@ -89,37 +89,39 @@ export function createRulesExtractor(): FactExtractor {
   }
 }
 
-/** What a tool returns is data: nobody said it. */
+/** Extracts the facts of a turn. Output of tools is data, which nobody asserts. */
 function factsOf(turn: ToldTurn, names: readonly string[]): ExtractedFact[] {
   const speaker = turn.displayName.trim() || turn.actor
   if (turn.kind === 'TOOL') return []
   const facts: ExtractedFact[] = []
   for (const clause of clausesOf(turn.text, turn.kind === 'HUMAN')) {
     const { subject, text } = inFirstPerson(clause.text, speaker, names)
-    const sureness = subject === speaker ? 1 : HEARSAY
-    let told = tellings({ ...clause, text }, subject, turn.at)
-    const kin = told.length === 0 && subject === speaker ? ofKin(text, speaker) : null
+    const certainty = subject === speaker ? 1 : HEARSAY
+    let statements = statementsOf({ ...clause, text }, subject, turn.at)
+    const kin = statements.length === 0 && subject === speaker ? ofKin(text, speaker) : null
     if (kin) {
-      const said = tellings({ ...clause, text: kin.text }, kin.subject, turn.at).filter(({ object }) => object !== null)
-      const ofThem = { subject: kin.subject, turnId: turn.id }
+      const kinStatements = statementsOf({ ...clause, text: kin.text }, kin.subject, turn.at).filter(
+        ({ object }) => object !== null,
+      )
       facts.push(
-        ...said.map(({ predicate, object, confidence }) => ({
-          ...ofThem,
+        ...kinStatements.map(({ predicate, object, confidence }) => ({
+          subject: kin.subject,
+          turnId: turn.id,
           predicate,
           object: object!,
           confidence: Math.round(confidence * 90) / 100,
         })),
       )
     }
-    if (subject === speaker) told = [...told, ...relatives(clause.text, names)]
-    if (told.length === 0 && clause.isToRemember) told = asked(clause.text, speaker)
-    for (const { predicate, object, confidence } of told) {
+    if (subject === speaker) statements = [...statements, ...relatives(clause.text, names)]
+    if (statements.length === 0 && clause.isToRemember) statements = toRemember(clause.text, speaker)
+    for (const { predicate, object, confidence } of statements) {
       if (object === null) continue
       facts.push({
         subject,
         predicate,
         object: object.replace(/\s+/g, ' ').trim(),
-        confidence: Math.round(confidence * sureness * 100) / 100,
+        confidence: Math.round(confidence * certainty * 100) / 100,
         turnId: turn.id,
       })
     }
@@ -127,7 +129,9 @@ function factsOf(turn: ToldTurn, names: readonly string[]): ExtractedFact[] {
   return facts
 }
 
-/** The clause as its subject would say it: "Ada lives in Rome" as "I live in Rome", of Ada, if she takes part. */
+/**
+ * Rewrites a clause about a participant in the first person: "Ada lives in Rome" as "I live in Rome" with subject Ada.
+ */
 function inFirstPerson(text: string, speaker: string, names: readonly string[]): { subject: string; text: string } {
   for (const name of names) {
     const called = [name, name.split(' ')[0]!].find((each) => text.startsWith(each))
@@ -142,10 +146,10 @@ function inFirstPerson(text: string, speaker: string, names: readonly string[]):
   return { subject: speaker, text }
 }
 
-/** "My kids love the sea" as they would say it. */
+/** Rewrites "My kids love the sea" in the first person, with the kids as subject. */
 function ofKin(text: string, speaker: string): { subject: string; text: string } | null {
   const [, kin, verb, more] = OF_KIN.exec(text) ?? []
-  // "my" is the speaker's still: "my dad loves my sister".
+  // In "my dad loves my sister", the second "my" still refers to the speaker.
   if (!kin || !verb || /\b(?:my|our|me|us)\b/i.test(more!)) return null
   const lower = verb.toLowerCase()
   const first = Object.hasOwn(FIRST_PERSON, lower) ? FIRST_PERSON[lower]! : lower
@@ -153,8 +157,8 @@ function ofKin(text: string, speaker: string): { subject: string; text: string }
   return { subject: `${speaker}'s ${kin.toLowerCase()}`, text: isBeing ? `I'm${more}` : `I ${first}${more}` }
 }
 
-/** What is said plainly; else what is told of a time; else what somebody is at, and what matters to them. */
-function tellings(clause: Clause, name: string, at: Date): Told[] {
+/** Applies the rules to a clause: plain statements first, then statements with a time, then activities and values. */
+function statementsOf(clause: Clause, name: string, at: Date): Statement[] {
   const plain = firstOf(RULES, clause, name)
   if (plain.length > 0) return plain
   const event = eventOf(clause.text, name, at)
@@ -162,23 +166,25 @@ function tellings(clause: Clause, name: string, at: Date): Told[] {
 }
 const OTHER_RULES = [...ACTIVITIES, ...VALUES]
 
-/** What the first rule says that matches and finds something. */
-function firstOf(rules: readonly Rule[], clause: Clause, name: string): Told[] {
+/** Returns the statements of the first rule that matches and finds any. */
+function firstOf(rules: readonly Rule[], clause: Clause, name: string): Statement[] {
   for (const [pattern, read] of rules) {
     const match = pattern.exec(clause.text)
     if (!match) continue
-    const said = read(
+    const statements = read(
       [...match].map((group) => group?.trim() ?? ''),
       { name, isGreeting: clause.isGreeting },
     )
-    const list = (Array.isArray(said) ? said : [said]).filter((each): each is Told => !!each && each.object !== null)
+    const list = (Array.isArray(statements) ? statements : [statements]).filter(
+      (each): each is Statement => !!each && each.object !== null,
+    )
     if (list.length > 0) return list
   }
   return []
 }
 
-/** "My sister Anna" has a name, whatever is said of her. One who takes part may be the one spoken to. */
-function relatives(text: string, names: readonly string[]): Told[] {
+/** Reads the names of relatives, as in "my sister Anna". A participant's name is skipped: it may be the addressee. */
+function relatives(text: string, names: readonly string[]): Statement[] {
   const before = [...text.matchAll(NAMED_RELATIVE)].map(([, name, kin]) => ({ kin, found: properName(name!) }))
   const after = [...text.matchAll(RELATIVE_NAMED)].map(({ 0: whole, 1: kin, index }) => ({
     kin,
@@ -190,8 +196,8 @@ function relatives(text: string, names: readonly string[]): Told[] {
   })
 }
 
-/** What no rule understands, and somebody asked to be remembered. */
-function asked(text: string, speaker: string): Told[] {
+/** Reads a clause that the speaker asks to remember and that no rule matches. */
+function toRemember(text: string, speaker: string): Statement[] {
   const object = thing(text, speaker)
   return [{ predicate: 'wants remembered', object, confidence: 0.8 }]
 }

@@ -1,4 +1,4 @@
-// Closed lists that the rules of extraction go by: what is not in them is not believed to be a job, a kin, a language.
+// Closed lists for the extraction rules: words that are not listed are not taken for jobs, relatives, languages etc.
 
 const either = (list: string) => list.trim().split(/,\s*/).join('|')
 
@@ -9,7 +9,7 @@ export const KIN = either(`wife, husband, partner, spouse, fiance, fiancé, fian
   best friend, friend, colleague, coworker, co-worker, dog, cat, puppy, kitten, parrot, hamster, horse, pup, kitty,
   rabbit, bunny, tortoise, turtle, guinea pig, pet`)
 
-/** Of which one may say how many there are. */
+/** Relatives and pets in the plural, for statements with a number. */
 export const COUNTED = either(`kids, children, sons, daughters, brothers, sisters, siblings, dogs, cats, pets,
   puppies, kittens, grandchildren, grandkids, cousins, nieces, nephews, horses, rabbits, chickens`)
 
@@ -26,7 +26,7 @@ export const JOBS = either(`accountant, actor, actress, analyst, architect, arti
   tailor, teacher, technician, therapist, trainer, translator, tutor, veterinarian, vet, waiter, waitress,
   web developer, welder, writer, yoga instructor, instructor, sysadmin, administrator, electrical engineer`)
 
-/** What one is, without an article. */
+/** States after "I am". */
 export const STATES = either(`married, engaged, divorced, single, widowed, pregnant, vegan, vegetarian, a vegan,
   a vegetarian, pescatarian, a pescatarian, left-handed, right-handed, colorblind, color-blind, colour-blind,
   lactose intolerant, lactose-intolerant, gluten intolerant, gluten-intolerant, diabetic, celiac, coeliac, dyslexic,
@@ -46,7 +46,7 @@ export const PLAYED = either(`acoustic guitar, bass guitar, electric guitar, gui
   organ, tennis, football, soccer, basketball, baseball, volleyball, badminton, table tennis, golf, hockey,
   ice hockey, rugby, cricket, chess, poker, bridge, squash, handball, softball, pickleball, video games, board games`)
 
-/** What "my … is …" tells. */
+/** Properties in "my … is …". */
 export const PROPERTIES = either(`email, email address, phone number, address, home address, budget, deadline,
   time zone, timezone, job, job title, profession, occupation, major, nickname, pronouns, native language,
   mother tongue, first language, hometown, home town, home country, blood type, zodiac sign, star sign, shoe size,

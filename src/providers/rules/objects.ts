@@ -1,5 +1,5 @@
-// Reads what stands where a rule expects a name, a place or a thing: cuts it where the next thought begins, and refuses
-// what only makes sense beside other sentences ("it", "there", "the same"). Null is a refusal.
+// Reads the text where a rule expects a name, a place or a thing: cuts it where the next thought begins, and returns
+// null for text that needs its context ("it", "there", "the same").
 
 import { CUT } from './clauses.ts'
 import { RELATIVE } from './times.ts'
@@ -9,7 +9,7 @@ const LINK = '(?:of|the|de|la|del|am|an der|upon|and|for|&|van|von|du|da)'
 const PROPER = new RegExp(`^(?:the )?${WORD}(?:(?: ${LINK}){0,2} ${WORD}){0,5}`, 'u')
 const PLACE = new RegExp(`^(?:the )?${WORD}(?:(?:,? ${LINK}){0,2},? ${WORD}){0,4}`, 'u')
 
-/** Capitalised words that name nobody and no place. */
+/** Capitalised words that are not names of people or places. */
 const NO_NAME = new RegExp(
   "^(?:i|i'm|god|mom|dad|mum|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|"
     + 'june|july|august|september|october|november|december|christmas|easter|halloween|thanksgiving|happy|sorry|fine|'
@@ -17,7 +17,7 @@ const NO_NAME = new RegExp(
   'i',
 )
 
-/** Where the next thought begins. */
+/** Matches from the beginning of the next thought. */
 const STOP = new RegExp(
   '(?:[,;:(\\[]|\\s[-–—]\\s|—|-+\\s|\\s(?:because|since|but|so|which|who|whom|when|where|while|whereas|although|'
     + "though|as|until|till|that|thanks|'cause|cuz|to be|especially|even|like when|just|"
@@ -28,7 +28,7 @@ const STOP = new RegExp(
   'iu',
 )
 
-/** What adds nothing at the end. */
+/** Fillers at the end. */
 const FILLER = new RegExp(
   '(?:[\\s,]+(?:too|as well|also|a lot|so much|very much|right now|now|these days|nowadays|at the moment|currently|'
     + 'again|anyway|haha|lol|actually|really|the most|of course|already|here|together|any ?more|though|btw|instead|'
@@ -37,7 +37,7 @@ const FILLER = new RegExp(
   'i',
 )
 
-/** Words that point elsewhere. */
+/** Words that refer to their context. */
 const DANGLING = new RegExp(
   `${CUT}|\\b(?:it|it's|its|this|that|that's|these|those|them|they|their|theirs|him|his|her|hers|he|she|you|your|`
     + "yours|i|i'm|i've|i'd|i'll|we|we're|there|here|one|ones|something|anything|everything|nothing|someone|somebody|"
@@ -47,7 +47,7 @@ const DANGLING = new RegExp(
   'iu',
 )
 
-/** What is cut in the middle of a thought. */
+/** Endings of an incomplete thought. */
 const UNFINISHED = new RegExp(
   String.raw`\b(?:and|or|with|for|to|of|in|at|on|by|from|a|an|the|my|not|very|so|really|been|is|are|was|were|few|`
     + String.raw`several|couple)$`,
@@ -63,11 +63,11 @@ const ADJECTIVE = new RegExp(
 
 const MOST_WORDS = 10
 
-/** Where "others" are people in general, and "each other" those who were named. */
+/** Uses of "others" for people in general, and of "each other", which need no context. */
 const PEOPLE =
   /\b(?:help|helping|with|support|supporting|inspire|inspiring|teach|teaching|for) others\b|\beach other\b/gi
 
-/** Where "myself" is not a mere emphasis. */
+/** Uses of "myself" that are not mere emphasis. */
 const SELF = new RegExp(
   '\\b((?:express|expressing|accept|accepting|understand|understanding|push|pushing|challenge|challenging|to|of|for|'
     + 'with|in|be|being) )(?:myself|ourselves)\\b',
@@ -77,9 +77,9 @@ const SELF = new RegExp(
 /** "a warm, welcoming kitchen" is one thing. */
 const PAIRED = /(\ban? [\p{L}-]+), (?=[\p{L}-]+(?:ing|ful|al|ive|ous|ic|ed|able) \p{L}+)/giu
 
-/** Cut, without fillers; "my" and "our" are the speaker's. */
+/** Reads a thing: cut, without fillers, with the speaker's name for "my" and "our". */
 export function thing(text: string, speaker: string): string | null {
-  // "make that happen": what is cut off belonged to the verb.
+  // As in "make that happen": the part after "that" belongs to the verb.
   if (/^\S+(?: \S+)? that\b/i.test(text.trim())) return null
   const bare = text.trim().replace(/^(?:(?:a lot|lots|tons|loads|plenty) of|both) /i, '')
   let cut = bare.replace(SELF, '$1oneself').replace(PAIRED, '$1 and ').replace(STOP, '')
@@ -97,20 +97,20 @@ export function thing(text: string, speaker: string): string | null {
   return own
 }
 
-/** A capitalised name at the beginning: "Ada", "Ada Lovelace". */
+/** Reads a capitalised name at the beginning: "Ada", "Ada Lovelace". */
 export function properName(text: string): string | null {
   const name = PROPER.exec(text.trim())?.[0].replace(/['’]s$|[.,'’-]+$/u, '')
   return !name || NO_NAME.test(name) || NO_NAME.test(name.split(' ')[0]!) ? null : name
 }
 
-/** A name that nothing follows. */
+/** Reads a name that ends the text or the phrase. */
 export function wholeName(text: string): string | null {
   const name = properName(text)
   const rest = name === null ? 'x' : text.trim().slice(name.length)
   return /^(?:[.,!]|$| (?:and|but|by the way|here)\b)/.test(rest) ? name : null
 }
 
-/** "Berlin, Germany", "the Netherlands". What goes on as no place does is refused: "Paris Hilton's house". */
+/** Reads a place: "Berlin, Germany", "the Netherlands". Null for other names, as in "Paris Hilton's house". */
 export function place(text: string): string | null {
   const found = PLACE.exec(text.trim())?.[0]
   if (!found || found.endsWith("'s") || NO_NAME.test(found.split(/[ ,]/)[0]!)) return null
@@ -120,7 +120,7 @@ export function place(text: string): string | null {
   return clean.replace(/,? (?:and|of|the|for|&)$/, '')
 }
 
-/** An employer or a school: a name, or "a hospital", "the local bakery". */
+/** Reads an employer or a school: a name, or "a hospital", "the local bakery". */
 export function organisation(text: string, speaker: string): string | null {
   const name = properName(text)
   if (name) return name.replace(/ (?:and|for|of)$/, '')

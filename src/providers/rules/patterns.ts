@@ -1,14 +1,14 @@
-// The rules of extraction: each a pattern over a clause in the first person, and what it says if it matches. Only what
-// lasts, is said plainly, and is understood without its neighbours. The first rule that matches a clause has it.
+// The main extraction rules: each is a pattern over a clause in the first person, and the statements of a match. Only
+// for lasting, plain statements that need no context. The first rule that matches and finds an object wins.
 
 import { LIKES } from './likes.ts'
 import { organisation, place, properName, thing, wholeName } from './objects.ts'
 import { COUNTED, JOBS, KIN, LANGUAGES, PLAYED, PROPERTIES, STATES } from './lists.ts'
-import { AM, HAVE, I, NOT, rule, told, type Rule, type Told } from './rule.ts'
+import { AM, HAVE, I, NOT, rule, statement, type Rule, type Statement } from './rule.ts'
 
 const LATELY = '(?: anymore| any more| any longer)'
 
-/** Names in a row: "Max and Moritz". */
+/** Reads a list of names: "Max and Moritz". */
 const namesIn = (text: string): string[] =>
   text
     .split(/,? and |, /)
@@ -18,72 +18,76 @@ const namesIn = (text: string): string[] =>
 const languages = new RegExp(`\\b(?:${LANGUAGES})\\b`, 'giu')
 const isCapital = (text: string) => /^\p{Lu}/u.test(text)
 
-/** Nationalities and the like, which a greeting might otherwise make a name: "Hi, I'm German". */
+/** Endings of nationalities and other words that are not names in a greeting: "Hi, I'm German". */
 const DEMONYM = /(?:ish|ese|ian|ican|man|nch|ch|ss|ek|ai|adian|ing|ed)$/
 
 export const RULES: Rule[] = [
   // Names
   rule("my (?:full |real |first |given )?name(?:'s| is|’s) (.+)$", ([, name]) =>
-    told('is named', wholeName(name!), 0.95),
+    statement('is named', wholeName(name!), 0.95),
   ),
   rule("(?:i'm|i am|this is) (.+)$", ([, name], { isGreeting }) => {
     const found = isGreeting ? wholeName(name!) : null
-    return found && found.split(' ').length < 4 && !DEMONYM.test(found) ? told('is named', found) : null
+    return found && found.split(' ').length < 4 && !DEMONYM.test(found) ? statement('is named', found) : null
   }),
   rule('(?:you can |please |just |my friends |my family |friends |people |everyone )*calls? me (.+)$', ([, name]) =>
-    told('goes by', wholeName(name!)),
+    statement('goes by', wholeName(name!)),
   ),
   // Places
   rule(
     `(?:${I}(?:live|reside)|${AM}(?:living|based|located|residing)|${HAVE} (?:lived|been living)) in (.+)$`,
-    ([, where]) => told('lives in', place(where!), 0.95),
+    ([, where]) => statement('lives in', place(where!), 0.95),
   ),
   rule(`(?:${I}|${HAVE} )(?:moved|relocated)(?: back| out| here| over)?(?: from [^,]+?)? to (.+)$`, ([, where]) =>
-    told('lives in', place(where!), 0.85),
+    statement('lives in', place(where!), 0.85),
   ),
   rule(`(?:i|we) (?:no longer live|used to live) in (.+?)${LATELY}?$`, ([, where]) =>
-    told('no longer lives in', place(where!)),
+    statement('no longer lives in', place(where!)),
   ),
   rule(`(?:i|we) (?:don't|do not) (?:actually )?live in (.+?)(${LATELY})?$`, ([, where, lately]) =>
-    told(lately ? 'no longer lives in' : 'does not live in', place(where!)),
+    statement(lately ? 'no longer lives in' : 'does not live in', place(where!)),
   ),
-  rule('(?:i|we) moved (?:away from|out of) (.+)$', ([, where]) => told('no longer lives in', place(where!), 0.85)),
-  rule("(?:i'm|i am|i come|i came) (?:originally )?from (.+)$", ([, where]) => told('comes from', place(where!))),
-  rule('i was born (?:and raised )?in (.+)$', ([, where]) => told('was born in', place(where!))),
-  rule('i (?:grew up|was raised) in (.+)$', ([, where]) => told('grew up in', place(where!))),
-  rule("my (?:home ?town|home country|home city) (?:is|'s) (.+)$", ([, where]) => told('comes from', place(where!))),
+  rule('(?:i|we) moved (?:away from|out of) (.+)$', ([, where]) =>
+    statement('no longer lives in', place(where!), 0.85),
+  ),
+  rule("(?:i'm|i am|i come|i came) (?:originally )?from (.+)$", ([, where]) => statement('comes from', place(where!))),
+  rule('i was born (?:and raised )?in (.+)$', ([, where]) => statement('was born in', place(where!))),
+  rule('i (?:grew up|was raised) in (.+)$', ([, where]) => statement('grew up in', place(where!))),
+  rule("my (?:home ?town|home country|home city) (?:is|'s) (.+)$", ([, where]) =>
+    statement('comes from', place(where!)),
+  ),
   rule('(?:.{0,80} )?my (?:home ?town|home country|home city), (.+)$', ([, where]) =>
-    told('comes from', place(where!)),
+    statement('comes from', place(where!)),
   ),
   // Work and study
   rule(
     `(?:i|we) (?:no longer work|don't work|do not work|used to work) (?:at|for) (.+?)${LATELY}?$`,
-    ([, org], { name }) => told('no longer works at', organisation(org!, name)),
+    ([, org], { name }) => statement('no longer works at', organisation(org!, name)),
   ),
   rule(
     'i (?:just |recently |finally )*(?:quit|left|resigned from|lost|got fired from|was laid off from) (?:my |'
       + 'the )?job (?:at|with) (.+)$',
-    ([, org], { name }) => told('no longer works at', organisation(org!, name)),
+    ([, org], { name }) => statement('no longer works at', organisation(org!, name)),
   ),
   rule(
     `(?:${I}work|i'm (?:currently |now |still )*working|${HAVE} (?:worked|been working)) (?:at|for) (.+)$`,
-    ([, org], { name }) => told('works at', organisation(org!, name)),
+    ([, org], { name }) => statement('works at', organisation(org!, name)),
   ),
   rule(
     'i (?:just |recently |finally )*(?:got|landed|took|started|accepted|have) (?:a|my|the) (?:new )?job (?:at|'
       + 'with) (.+)$',
-    ([, org], { name }) => told('works at', organisation(org!, name)),
+    ([, org], { name }) => statement('works at', organisation(org!, name)),
   ),
   rule(
     `(?:i (?:just |recently )*started|${HAVE} started) (?:working|work) (?:at|for|with) (.+)$`,
-    ([, org], { name }) => told('works at', organisation(org!, name)),
+    ([, org], { name }) => statement('works at', organisation(org!, name)),
   ),
   rule(
     `(?:${I}work|i'm (?:currently |now |still )*working|${HAVE} been working) as (?:an? |the )?(.+)$`,
-    ([, job], { name }) => told('works as', thing(job!.replace(/\s(?:at|for|in|with)\s.*$/i, ''), name)),
+    ([, job], { name }) => statement('works as', thing(job!.replace(/\s(?:at|for|in|with)\s.*$/i, ''), name)),
   ),
   rule("(?:i'm |i am )(?:currently |still )?(?:a |an )?(?:\\w+ )?student at (.+)$", ([, org], { name }) =>
-    told('studies at', organisation(org!, name)),
+    statement('studies at', organisation(org!, name)),
   ),
   rule(
     `${AM}(?:an? )((?:[\\p{L}-]+ ){0,3}?(?:${JOBS}))(?:(?: at| for| with) (.+)|(?=$|,| (?:and|in|from|by|who|`
@@ -91,59 +95,61 @@ export const RULES: Rule[] = [
     ([, job, org], { name }) => {
       if (/\b(?:good|bad|great|not|huge|big|terrible|former|better|real)\b/i.test(job!)) return null
       const at = org && isCapital(org) ? organisation(org, name) : null
-      return [told('works as', job!.replace(/^(?:an?|the) /i, '')), ...(at ? [told('works at', at)] : [])]
+      return [statement('works as', job!.replace(/^(?:an?|the) /i, '')), ...(at ? [statement('works at', at)] : [])]
     },
   ),
   rule(`${I}work in ((?:[a-z][\\w-]+ ?){1,3})$`, ([, field], { name }) =>
-    isCapital(field!) || /^(?:the|an?|my)\b/.test(field!) ? null : told('works in', thing(field!, name)),
+    isCapital(field!) || /^(?:the|an?|my)\b/.test(field!) ? null : statement('works in', thing(field!, name)),
   ),
   rule(
     `(?:${I}(?:study|major in)|i'm (?:currently |still )*(?:studying|majoring in))(?! (?:hard|for|at|a lot|`
       + `so)) (.+)$`,
-    ([, what], { name }) => told('studies', thing(what!.replace(/\s(?:at|for|in)\s.*$/i, ''), name)),
+    ([, what], { name }) => statement('studies', thing(what!.replace(/\s(?:at|for|in)\s.*$/i, ''), name)),
   ),
-  rule('i (?:just |recently |finally )*graduated from (.+)$', ([, org]) => told('graduated from', properName(org!))),
+  rule('i (?:just |recently |finally )*graduated from (.+)$', ([, org]) =>
+    statement('graduated from', properName(org!)),
+  ),
   rule(
     "i (?:have|hold|got) an? (?:degree|bachelor's|bachelor's degree|master's|master's degree|phd|"
       + 'doctorate) in (.+)$',
-    ([, what], { name }) => told('has a degree in', thing(what!.replace(/\s(?:from|at)\s.*$/i, ''), name)),
+    ([, what], { name }) => statement('has a degree in', thing(what!.replace(/\s(?:from|at)\s.*$/i, ''), name)),
   ),
   rule(`(?:${I}volunteer|${AM}volunteering|${HAVE} been volunteering) (?:at|for|with) (.+)$`, ([, org], { name }) =>
-    told('volunteers at', thing(org!, name)),
+    statement('volunteers at', thing(org!, name)),
   ),
   rule('(?:i|we) (own|run) ((?:an?|my own|the) .+)$', ([, verb, what], { name }) =>
     /\b(?:marathon|race|errands?|risk|bath|fever|mile)\b/i.test(what!)
       ? null
-      : told(verb!.toLowerCase() === 'own' ? 'owns' : 'runs', thing(what!.replace(/^my own/i, 'a'), name)),
+      : statement(verb!.toLowerCase() === 'own' ? 'owns' : 'runs', thing(what!.replace(/^my own/i, 'a'), name)),
   ),
-  // Who one is
+  // Identity
   rule("i(?:'m| am) (\\d{1,3}) (?:years? old|years? of age|months? old)$", ([whole, age]) =>
-    Number(age) > 110 ? null : told('is aged', /month/i.test(whole!) ? `${age} months` : age!),
+    Number(age) > 110 ? null : statement('is aged', /month/i.test(whole!) ? `${age} months` : age!),
   ),
   rule("i(?:'m| am) (\\d{2,3})(?: years? old| years? of age| yo| y/o)?$", ([, age]) => aged(age!)),
   rule('i (?:just |recently )?turned (\\d{2,3})(?:$| (?:years|last|this|on|yesterday|today|in)\\b)', ([, age]) =>
     aged(age!),
   ),
-  rule(`${AM}allergic to (.+)$`, ([, what], { name }) => told('is allergic to', thing(what!, name), 0.95)),
+  rule(`${AM}allergic to (.+)$`, ([, what], { name }) => statement('is allergic to', thing(what!, name), 0.95)),
   rule(`(?:${AM}|i (?:just |recently )?got )(married|engaged) to (.+)$`, ([, state, who]) =>
-    told(`is ${state!.toLowerCase()} to`, properName(who!)),
+    statement(`is ${state!.toLowerCase()} to`, properName(who!)),
   ),
   rule(
     `(?:${AM}|i (?:just )?got )(${STATES})(?:$|,| (?:and|since|for|now|with|of (?:one|two|three|four|five|`
       + `\\d))\\b.*)`,
     ([whole, state]) => {
       const of = / of (?:one|two|three|four|five|\d)\b/i.exec(whole!)?.[0] ?? ''
-      return told('is', `${state!.toLowerCase()}${of}`)
+      return statement('is', `${state!.toLowerCase()}${of}`)
     },
   ),
   // Family and pets
   rule(`my (${KIN})(?:'s name)?(?:'s| is| was)(?: called| named)? (.+)$`, ([, kin, who]) =>
-    told(`has a ${kin!.toLowerCase()} named`, wholeName(who!)),
+    statement(`has a ${kin!.toLowerCase()} named`, wholeName(who!)),
   ),
   rule(
     `(?:${I}(?:have|got|adopted)|${HAVE}(?: got)?) (?:an?|another) ((?:[\\p{L}\\d-]+ ){0,3}?)(${KIN})`
       + `(?:,? (?:named|called|whose name is))[,:]? (.+)$`,
-    ([, , kin, who]) => told(`has a ${kin!.toLowerCase()} named`, properName(who!)),
+    ([, , kin, who]) => statement(`has a ${kin!.toLowerCase()} named`, properName(who!)),
   ),
   rule(
     `(?:${I}have|${HAVE}(?: got)?) ((?:one|two|three|four|five|six|seven|`
@@ -157,29 +163,29 @@ export const RULES: Rule[] = [
         .replace(/s$/, '')
         .toLowerCase()
       const own = names ? namesIn(names) : []
-      return [told('has', thing(what!, name)), ...own.map((each) => told(`has a ${kin} named`, each))]
+      return [statement('has', thing(what!, name)), ...own.map((each) => statement(`has a ${kin} named`, each))]
     },
   ),
   // Likes
   ...LIKES,
-  rule(`${I}(?:play|practice) (?:the )?(${PLAYED})\\b`, ([, what]) => told('plays', what!.toLowerCase())),
+  rule(`${I}(?:play|practice) (?:the )?(${PLAYED})\\b`, ([, what]) => statement('plays', what!.toLowerCase())),
   rule(`(?:i|we) (?:can )?(?:also |both )?speak (.+)$`, ([, what]) =>
     /\b(?:no|little|bit|not|some|broken|words?|learning)\b/i.test(what!)
       ? null
-      : [...what!.matchAll(languages)].map(([language]) => told('speaks', language)),
+      : [...what!.matchAll(languages)].map(([language]) => statement('speaks', language)),
   ),
   rule(`(?:i|we) ${NOT} (eat|drink) (.+)$`, ([, verb, what], { name }) =>
-    told(`does not ${verb!.toLowerCase()}`, thing(what!.replace(/^any /i, ''), name)),
+    statement(`does not ${verb!.toLowerCase()}`, thing(what!.replace(/^any /i, ''), name)),
   ),
   rule(`${I}use (.+?)(?: (?:for|as|at|on|every|with|instead|to)\\b.*)?$`, ([, what]) =>
-    told('uses', wholeName(what!), 0.8),
+    statement('uses', wholeName(what!), 0.8),
   ),
   rule(
     `${I}(teach|coach|mentor|tutor|knit|sew|bake|paint|draw|write|meditate|garden|foster)(?: (.*))?$`,
     ([, verb, what], { name }) => {
       const object = thing(what!.replace(/^(?:with|on) .*/i, ''), name)
       return object && !/^(?:to|of|about|back|down|up|in|at|for)\b/i.test(object)
-        ? told(third(verb!), object, 0.8)
+        ? statement(third(verb!), object, 0.8)
         : null
     },
   ),
@@ -187,7 +193,7 @@ export const RULES: Rule[] = [
     '(?:i|we) (?:really |also |still |just )*want to ((?:be|become|learn|start|open|study|work|adopt|travel|write|'
       + 'build|move|own|help|visit|run|create|raise|teach|volunteer|get|live|give|keep|continue|improve|explore|spread|'
       + 'make(?! sure))\\b.+)$',
-    ([, what], { name }) => (/\bdifference$/i.test(what!) ? null : told('wants to', thing(what!, name), 0.75)),
+    ([, what], { name }) => (/\bdifference$/i.test(what!) ? null : statement('wants to', thing(what!, name), 0.75)),
   ),
   rule(
     "(?:i'm|i am|we're|we are|i've been|i have been|we've been) (?:also |now |still |currently |just |"
@@ -195,48 +201,51 @@ export const RULES: Rule[] = [
       + 'preparing for|practicing|teaching|coaching|fostering|writing|renovating|getting into|working toward|'
       + 'working towards)(?! (?:that|this|it)\\b) (.+)$',
     ([, doing, what], { name }) =>
-      LASTING.test(what!) ? null : told(`is ${doing!.toLowerCase()}`, thing(what!, name), 0.8),
+      LASTING.test(what!) ? null : statement(`is ${doing!.toLowerCase()}`, thing(what!, name), 0.8),
   ),
   rule(
     `(?:${I}have|`
       + `${HAVE}(?: got)?) (an? (?:[\\p{L}-]+ ){0,2}(?:${KIN})(?: and an? (?:[\\p{L}-]+ ){0,2}(?:${KIN}))?)$`,
-    ([, what], { name }) => told('has', thing(what!, name)),
+    ([, what], { name }) => statement('has', thing(what!, name)),
   ),
   rule(
     `(?:i|we) (?:usually |always |often |also |try to )*((?:go|read|swim|run|cook|bake|paint|work out|exercise|`
       + `meditate|practice|visit|play|walk|jog|cycle|train|eat|drink|watch|meet|`
       + `volunteer)\\b[^,]*? (?:every (?:other )?\\w+|each \\w+|(?:once|twice|three times) (?:a|per) \\w+|`
       + `on (?:weekends|weekdays|\\w+days)|daily|most days))\\b`,
-    ([, what], { name }) => (/^run late/i.test(what!) ? null : told('has the habit', thing(what!, name), 0.8)),
+    ([, what], { name }) => (/^run late/i.test(what!) ? null : statement('has the habit', thing(what!, name), 0.8)),
   ),
-  rule('i drive (an? .+)$', ([, what], { name }) => told('drives', thing(what!, name))),
-  rule('i collect (?!my thoughts)(.+)$', ([, what], { name }) => told('collects', thing(what!, name))),
-  // What is one's
+  rule('i drive (an? .+)$', ([, what], { name }) => statement('drives', thing(what!, name))),
+  rule('i collect (?!my thoughts)(.+)$', ([, what], { name }) => statement('collects', thing(what!, name))),
+  // Properties
   rule(
     `my (${PROPERTIES})(?:'s| is| are)(?: now| set to)?(?! (?:to be|not|a bit|very|so|really|too)\\b) (.+)$`,
-    ([, what, value], { name }) => told(`has the ${what!.toLowerCase()}`, property(what!, value!, name), 0.85),
+    ([, what, value], { name }) => statement(`has the ${what!.toLowerCase()}`, property(what!, value!, name), 0.85),
   ),
   // Decisions
-  rule('(?:decision|decided): ?(.+)$', ([, what], { name }) => told('decided on', thing(what!, name), 0.85)),
+  rule('(?:decision|decided): ?(.+)$', ([, what], { name }) => statement('decided on', thing(what!, name), 0.85)),
   rule(
     `(?:i|we)(?:'ve| have)? (?:finally |just |both |all |now |already )*(?:decided|agreed) (to|on|against) (.+)$`,
-    ([, to, what], { name }) => told(`decided ${to!.toLowerCase()}`, thing(what!, name), 0.85),
+    ([, to, what], { name }) => statement(`decided ${to!.toLowerCase()}`, thing(what!, name), 0.85),
   ),
 ]
 
 const third = (verb: string) => `${verb.toLowerCase()}${/(?:ch|sh|s)$/i.test(verb) ? 'es' : 's'}`
 
-/** How long it has lasted is told elsewhere: see events.ts. */
+/** Durations, which events.ts reads. */
 const LASTING = /\b(?:for|since) (?:\d|an?\b|one|two|three|four|five|six|seven|eight|nine|ten)/i
 
-/** "she/her" has no pronouns that point elsewhere. What is to be done is a goal or a dream, and nothing else. */
+/**
+ * Reads a property's value. Pronouns as "she/her" are a value; an infinitive is one only for a goal, a job or a dream.
+ */
 function property(what: string, value: string, name: string): string | null {
   if (/^[a-z]+\/[a-z]+(?:\/[a-z]+)?$/i.test(value)) return value
   if (/^(?:to |going|getting|wrong|different)/i.test(value) && !/goal|job|dream/i.test(what)) return null
   return thing(value, name)
 }
 
-const aged = (age: string): Told | null => (Number(age) >= 10 && Number(age) <= 110 ? told('is aged', age, 0.9) : null)
+const aged = (age: string): Statement | null =>
+  Number(age) >= 10 && Number(age) <= 110 ? statement('is aged', age, 0.9) : null
 
 /** Named relatives anywhere in a clause: "my sister Anna". */
 export const RELATIVE_NAMED = new RegExp(
@@ -244,7 +253,7 @@ export const RELATIVE_NAMED = new RegExp(
   'giu',
 )
 
-/** What is told of a relative: "my kids love …". */
+/** A statement about relatives: "my kids love …". */
 export const OF_KIN = new RegExp(
   `^(?:my|our) ((?:(?:little|big|older|younger|eldest|oldest|youngest) )?(?:${KIN}|${COUNTED})) `
     + `(lives?|works?|loves?|likes?|enjoys?|plays?|speaks?|hates?|is|are|moved|studies|teaches|has)( .+)$`,

@@ -1,11 +1,11 @@
-// What a rule of extraction is, and the beginnings of clauses that many rules share.
+// The types of extraction rules, and the beginnings of clauses that many rules share.
 
-/** What a clause says of its subject; a null object says nothing. Confidence is 0 to 1. */
-export type Told = { predicate: string; object: string | null; confidence: number }
-/** Who says "I". */
+/** A statement of a clause about its subject; null as object states nothing. Confidence is 0 to 1. */
+export type Statement = { predicate: string; object: string | null; confidence: number }
+/** The speaker, to whom "I" refers. */
 export type Speaker = { name: string; isGreeting: boolean }
-/** The pattern is tried from the clause's beginning; `read` is given its groups, '' for those that did not match. */
-export type Rule = [pattern: RegExp, read: (match: string[], speaker: Speaker) => Told | Told[] | null]
+/** The pattern is anchored at the clause's beginning; `read` gets its groups, '' for groups that did not match. */
+export type Rule = [pattern: RegExp, read: (match: string[], speaker: Speaker) => Statement | Statement[] | null]
 
 const ADV =
   "(?:(?:'ve |have )?(?:really|absolutely|just|also|always|still|currently|now|only|totally|truly|actually|"
@@ -18,7 +18,7 @@ export const HAVE = `(?:i've|i have|we've|we have)(?: just| recently| finally| n
 export const NOT = "(?:don't|do not|can't|cannot|can not|never|don't really|do not really|really don't)"
 
 export const rule = (pattern: string, read: Rule[1]): Rule => [new RegExp(`^${pattern}`, 'iu'), read]
-export const told = (predicate: string, object: string | null, confidence = 0.9): Told => ({
+export const statement = (predicate: string, object: string | null, confidence = 0.9): Statement => ({
   predicate,
   object,
   confidence,

@@ -1,13 +1,13 @@
-// Finds when something was or will be, and says it by the calendar: "yesterday", said on 8 May 2023, is on 2023-05-07.
-// All in UTC, as the turns' times are. What is not clear ("recently", "a few days ago") gives no time.
+// Resolves times in a text to calendar dates: "yesterday" in a turn of 8 May 2023 is 2023-05-07. All dates are UTC,
+// like the turns' times. Vague times ("recently", "a few days ago") are not resolved.
 
 type Timed = {
   /** The text without its time. */
   rest: string
-  /** Such as "on 2023-05-07", "in the week of 2023-05-01", "in April 2023". */
+  /** For example "on 2023-05-07", "in the week of 2023-05-01", "in April 2023". */
   when: string
   isFuture: boolean
-  /** The day, where it is one. */
+  /** The day; null for longer periods. */
   day: Date | null
 }
 
@@ -47,7 +47,7 @@ const NUMBERS: Record<string, number> = {
 }
 const NUMBER = `(?:\\d{1,3}|${Object.keys(NUMBERS).join('|')})`
 
-/** A count in words or digits; null for what is none. */
+/** Parses a count in words or digits; null for other text. */
 export const numberOf = (text: string): number | null =>
   /^\d{1,3}$/.test(text) ? Number(text) : (NUMBERS[text.toLowerCase()] ?? null)
 
@@ -64,7 +64,7 @@ const month = (at: Date, months: number) => {
 type Found = { when: string; isFuture: boolean; day?: Date }
 const onDay = (day: Date, today: Date): Found => ({ when: `on ${iso(day)}`, isFuture: day > today, day })
 
-/** `n` units from today, as exactly as it was said: a year ago is a year. */
+/** Returns the time `n` units from today, with the precision of the unit: a year ago is a year. */
 function away(unit: string, n: number, today: Date): Found {
   const isFuture = n > 0
   switch (unit) {
@@ -81,7 +81,7 @@ function away(unit: string, n: number, today: Date): Found {
   }
 }
 
-/** The last one before today, or the first one after: a weekday today is neither. */
+/** Returns the last such weekday before today, or the first after today; never today. */
 const weekday = (name: string, direction: 1 | -1, today: Date): Found => {
   const difference = WEEKDAYS.findIndex((day) => day.startsWith(name.slice(0, 3).toLowerCase())) - today.getUTCDay()
   const days = direction > 0 ? ((difference + 6) % 7) + 1 : -(((-difference + 6) % 7) + 1)
@@ -92,7 +92,7 @@ const monthIndex = (name: string) => MONTHS.findIndex((known) => known.toLowerCa
 const MONTH = `(?:${MONTHS.join('|')})`
 const YEAR = '((?:19|20)\\d\\d)'
 
-/** A day of a month; without a year the one nearest to today in that direction. Null for 30 February. */
+/** Returns a day of a month; without a year, the nearest one in the given direction. Null for 30 February. */
 function dated(day: string, name: string, year: string | undefined, isPast: boolean, today: Date): Found | null {
   const of = (y: number) => new Date(Date.UTC(y, monthIndex(name), Number(day)))
   let date = of(year ? Number(year) : today.getUTCFullYear())
@@ -159,7 +159,7 @@ const READERS: Reader[] = [
 ]
 const compiled = READERS.map(([pattern, read]) => [new RegExp(`(?:^|,? )\\b${pattern}\\b`, 'i'), read] as const)
 
-/** The first time that the text names, resolved; null where it names none that is clear. */
+/** Resolves a time in the text, by the first matching reader; null if none matches. */
 export function readTime(text: string, at: Date, isPast: boolean): Timed | null {
   const today = startOfDay(at)
   for (const [pattern, read] of compiled) {
@@ -173,7 +173,7 @@ export function readTime(text: string, at: Date, isPast: boolean): Timed | null 
   return null
 }
 
-/** A time that is not resolved: what holds one is no fact that outlives its day. */
+/** Unresolved relative times: a text with one is no lasting fact. */
 export const RELATIVE = new RegExp(
   String.raw`\b(?:ago|yesterday|today|tonight|tomorrow|(?:last|next|this|the other) (?:time|day|week|weekend|month|`
     + String.raw`year|morning|night|evening|spring|summer|autumn|fall|winter|\w+day)|soon|later|earlier|recently|`

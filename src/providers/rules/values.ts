@@ -1,12 +1,12 @@
-// The rules for what matters to somebody: what they hold dear, what does them good, what drives them, what they believe
-// in. What matters must have a name of its own: "pottery" may, "the trip", "this" and "your words" may not.
+// The rules for personal values: what the speaker values, benefits from, is motivated by and believes in. The object
+// must be understandable alone: "pottery" is, "the trip", "this" and "your words" are not.
 
 import { thing } from './objects.ts'
-import { AM, HAVE, I, rule, told, type Rule } from './rule.ts'
+import { AM, HAVE, I, rule, statement, type Rule } from './rule.ts'
 
-/** A statement within would make the topic half a sentence. */
+/** Finite verbs, which would make a topic half a sentence. */
 const FINITE = /\b(?:is|are|was|were|has|have|had|can|will|do|does|did|makes?|helps?|gets?|says?|means?|isn't|not)\b/i
-/** What points at something at hand; the sea is everybody's. */
+/** Topics that refer to something at hand; "the sea" and the like do not. */
 const AT_HAND = new RegExp(
   String.raw`^(?:the(?! (?:environment|planet|climate|sea|ocean|beach|outdoors|mountains|arts?|truth|future)$)|this|`
     + String.raw`that|these|those|an?|my favou?rite|thanks?|and|or|but|just|no|nobody|none|not|few|`
@@ -16,20 +16,20 @@ const AT_HAND = new RegExp(
 )
 const MOST_TOPIC_WORDS = 7
 
-/** What is talked of, as a list if it is one: "Friends, family and music". Null where it does not stand alone. */
+/** Reads a topic, which may be a list: "Friends, family and music". Null if it needs context. */
 function topic(text: string, name: string): string | null {
   const list = text.trim().replace(/, /g, ' + ')
   if (AT_HAND.test(list) || FINITE.test(list) || list.split(' ').length > MOST_TOPIC_WORDS) return null
   return thing(list, name)?.replaceAll(' +', ',') ?? null
 }
 
-/** How much of it, which is not told on: "so very". */
+/** Intensifiers, which are left out: "so very". */
 const VERY = '(?: also| all| always| just| really| so| very| super| incredibly| extremely| especially| such)*'
 const IS = "(?:'s|'re| is| are)"
 const TO_ME = '(?:to|for) me'
-/** What may follow, and is another thought. */
+/** The end, or another thought that may follow. */
 const REST = "(?:$|,.*| (?:and (?:it|they|i)|as|because|so|'cause)\\b.*|-+ .*)"
-/** What one finds in what one loves; a closed list, for "gives me a headache" is none. */
+/** Feelings, as a closed list that excludes "gives me a headache". */
 const FEELINGS =
   'joy|peace|happiness|comfort|strength|hope|purpose|freedom|calm|energy|confidence|courage|'
   + 'inspiration|fulfil?lment|motivation|balance|clarity|serenity'
@@ -37,7 +37,7 @@ const FAVOURITE =
   '(?:fave?s?|favou?rites?|thing|jam|passions?|go-to|happy place|hobb(?:y|ies)|muses?|specialty|'
   + 'favou?rite (?:things?|hobb(?:y|ies)|activit(?:y|ies)|pastimes?)(?: to do)?)'
 
-/** "my rock" and the like. */
+/** Predicates for phrases such as "my rock". */
 const STAYS: Record<string, string> = {
   rock: 'draws strength from',
   rocks: 'draws strength from',
@@ -52,7 +52,7 @@ const STAYS: Record<string, string> = {
   hero: 'looks up to',
   heroes: 'looks up to',
 }
-/** What the verb says of whom it is done to. */
+/** Predicates for the person that a verb acts on. */
 const DRIVEN: Record<string, string> = {
   motivate: 'is motivated by',
   inspire: 'is inspired by',
@@ -61,73 +61,73 @@ const DRIVEN: Record<string, string> = {
 
 export const VALUES: Rule[] = [
   rule(`(.+?)${IS}${VERY} (?:important|precious|dear|sacred|everything) ${TO_ME}${REST}`, ([, what], { name }) =>
-    told('values', topic(what!, name), 0.85),
+    statement('values', topic(what!, name), 0.85),
   ),
   rule(
     `(.+?) (?:really |always |truly )*(?:matters?|means? (?:a lot|so much|everything|the world)|has a lot of `
       + `(?:significance|meaning))(?: most| so much| a lot)? ${TO_ME}${REST}`,
-    ([, what], { name }) => told('values', topic(what!, name), 0.8),
+    ([, what], { name }) => statement('values', topic(what!, name), 0.8),
   ),
   rule(
     `(.+?)${IS}${VERY} (?:an? )?(?:huge|big|important|essential|major) part of (?:my|our) (?:lives|life)${REST}`,
-    ([, what], { name }) => told('values', topic(what!, name), 0.8),
+    ([, what], { name }) => statement('values', topic(what!, name), 0.8),
   ),
   rule(`(.+?)${IS} the most important (?:thing|part) (?:${TO_ME}|of my life|in my life)${REST}`, ([, what], { name }) =>
-    told('values', topic(what!, name), 0.8),
+    statement('values', topic(what!, name), 0.8),
   ),
-  rule(`${I}(?:cherish|value|treasure) (.+)$`, ([, what], { name }) => told('values', topic(what!, name), 0.85)),
+  rule(`${I}(?:cherish|value|treasure) (.+)$`, ([, what], { name }) => statement('values', topic(what!, name), 0.85)),
   rule(`${I}care (?:deeply |a lot |so much |very much )*about (.+)$`, ([, what], { name }) =>
-    told('cares about', topic(what!, name), 0.85),
+    statement('cares about', topic(what!, name), 0.85),
   ),
   rule(`${I}believe in (?!me\\b|us\\b|you\\b|god's)(.+)$`, ([, what], { name }) =>
-    told('believes in', topic(what!, name), 0.8),
+    statement('believes in', topic(what!, name), 0.8),
   ),
   rule(`(?:(?:i|we) (?:feel|believe|know) )?(?:that )?it's${VERY} important ${TO_ME} to (.+)$`, ([, what], { name }) =>
-    told('finds it important to', thing(what!, name), 0.8),
+    statement('finds it important to', thing(what!, name), 0.8),
   ),
-  // What does one good: the cause must stand alone, and it is "me", for "us" may be all people
+  // Benefits: the cause must be understandable alone, and the object "me", because "us" may mean people in general.
   rule(
     `(.+?)(?:'s|'ve| has| have)?(?: really| always| also| definitely)* (?:helps?|helped|lets?|allows?|allowed) me`
       + '(?: to)? (?!out\\b)(\\p{L}+ .+|relax|unwind|focus|de-?stress|heal|recharge)$',
     ([, what, effect], { name }) => {
       const [cause, good] = [topic(what!, name), thing(effect!, name)]
-      return told('is helped by', cause && good && `${cause} to ${good}`, 0.75)
+      return statement('is helped by', cause && good && `${cause} to ${good}`, 0.75)
     },
   ),
   rule(
     `(.+?)(?:'s|'ve| has| have)?(?: really| always| also)* (?:gives?|given|brings?|brought|gave) me `
       + `(?:such |so much |a lot of |lots of |great |real |a (?:real |great )?sense of |pure )*(${FEELINGS})\\b.*$`,
-    ([, what, good], { name }) => told(`finds ${good!.toLowerCase()} in`, topic(what!, name), 0.8),
+    ([, what, good], { name }) => statement(`finds ${good!.toLowerCase()} in`, topic(what!, name), 0.8),
   ),
   rule(
     '(.+?) (?:really |always |also )*(keeps?|makes?) me ((?:at peace|grounded|sane|motivated|going|calm|happy|'
       + `centered|balanced|busy)(?: and \\p{L}+)?)${REST}`,
     ([, what, verb, state], { name }) =>
-      told(`is ${/^k/i.test(verb!) ? 'kept' : 'made'} ${state!.toLowerCase()} by`, topic(what!, name), 0.8),
+      statement(`is ${/^k/i.test(verb!) ? 'kept' : 'made'} ${state!.toLowerCase()} by`, topic(what!, name), 0.8),
   ),
   rule(
     '(.+?) (?:really |always |also )*(motivate|inspire|drive)s? me(?:$|,.*| (?:to|and)\\b.*)',
-    ([, what, verb], { name }) => told(DRIVEN[verb!.toLowerCase()]!, topic(what!, name), 0.8),
+    ([, what, verb], { name }) => statement(DRIVEN[verb!.toLowerCase()]!, topic(what!, name), 0.8),
   ),
   rule(
     `(.+?) (?:is|are) (?:my|our) (?:biggest |main |greatest |real |true )*(${Object.keys(STAYS).join('|')})`
       + '(?: and \\p{L}+)?$',
-    ([, what, stay], { name }) => told(STAYS[stay!.toLowerCase()]!, topic(what!, name), 0.8),
+    ([, what, stay], { name }) => statement(STAYS[stay!.toLowerCase()]!, topic(what!, name), 0.8),
   ),
   rule(`${AM}(?:thankful|grateful) for (my .+)$`, ([, what], { name }) =>
-    told('is thankful for', topic(what!, name), 0.75),
+    statement('is thankful for', topic(what!, name), 0.75),
   ),
-  // What one likes best
+  // Favourites
   rule(
     `(?:${I}found|${HAVE}(?: finally)? found) (?:my|our) (?:\\p{L}+ )?(?:muses?|passions?|calling)(?:,? in|:) (.+)$`,
-    ([, what], { name }) => told('likes', topic(what!, name), 0.85),
+    ([, what], { name }) => statement('likes', topic(what!, name), 0.85),
   ),
   rule(
     `(.+?)${IS}(?: mostly| definitely| totally| really| also| always)*(?: one of)? (?:my|our) `
       + `(?:all-time |absolute |new |main |number one |real |true )*${FAVOURITE}${REST}`,
-    ([, what], { name }) => told('likes', topic(what!, name), 0.85),
+    ([, what], { name }) => statement('likes', topic(what!, name), 0.85),
   ),
   rule(`${AM}(?:all about|crazy about|mad about|hooked on) (.+)$`, ([, what], { name }) =>
-    told('likes', topic(what!, name), 0.85),
+    statement('likes', topic(what!, name), 0.85),
   ),
 ]

@@ -1,6 +1,6 @@
-// The default embedder: a text's vector is the weighted mean of its words' vectors, less what all texts have in common
-// (smooth inverse frequency: Arora, Liang, Ma, "A simple but tough-to-beat baseline for sentence embeddings", 2017).
-// No network, no key, no native code. The words' vectors lie beside this file, made by pack-word-vectors.ts.
+// The default embedder: a text's vector is the weighted mean of its words' vectors, minus the component common to all
+// texts (smooth inverse frequency: Arora, Liang, Ma, "A simple but tough-to-beat baseline for sentence embeddings",
+// 2017). No network, no key, no native code. scripts/pack-word-vectors.ts writes the word vectors beside this file.
 
 import { readFile } from 'node:fs/promises'
 import { closedProvider } from '../ports/call-failed.ts'
@@ -8,7 +8,7 @@ import { dot, unit, type Embedder } from '../ports/embedder.ts'
 import { STOP_WORDS, words } from '../../text/words.ts'
 import { createYield } from '../../yield.ts'
 
-/** A new number whenever other vectors are made: by another file, tokeniser, stop list, weight or cap. */
+/** Increase the number with any change of the vectors: another file, tokeniser, stop list, weight or cap. */
 const NAME = 'static-1'
 const FILE = new URL('./word-vectors.bin', import.meta.url)
 
@@ -18,27 +18,27 @@ export const LAYOUT = 1
 export const HEADER_BYTES = 24
 
 /**
- * The a of SIF's a / (a + p): a word with this probability weighs half. The paper's usual value. Stop words weigh
- * nothing: the frequencies are those of news, where the I, you and yeah of a chat are rarer than they are here.
+ * The a of SIF's a / (a + p), the paper's usual value: a word with this probability weighs half. Stop words weigh
+ * nothing, because the frequencies are those of news, where the I, you and yeah of chats are rarer.
  */
 export const SIF_A = 1e-3
 
-/** Of a longer text only so many UTF-16 units are read: some 4,000 words, in some 3 ms. A mean of more says no more. */
+/** Maximum UTF-16 units of a text that are read: about 4,000 words, about 3 ms. More words hardly change the mean. */
 const READ_UNITS = 24 * 1024
 
 type WordVectors = {
   dimension: number
   /** The row of each word. */
   index: Map<string, number>
-  /** Of each word, `dimension` signed bytes. A view on the file: nothing is copied. */
+  /** `dimension` signed bytes per word. A view of the file, not a copy. */
   rows: Int8Array
-  /** What a word's row is multiplied by: its scale times its SIF weight. */
+  /** The factor of each row: its scale times its SIF weight. */
   weights: Float32Array
-  /** Unit vector that every text's vector is made orthogonal to. */
+  /** Unit vector; every text's vector is made orthogonal to it. */
   common: Float32Array
 }
 
-/** Reads the file. Throws where it is damaged. */
+/** Reads the word vectors and creates the embedder. Throws if the file is damaged. */
 export async function createStaticEmbedder(): Promise<Embedder> {
   let vectors: WordVectors | null = parseWordVectors(await readFile(FILE), FILE.pathname)
   return {
@@ -62,10 +62,10 @@ export async function createStaticEmbedder(): Promise<Embedder> {
   }
 }
 
-/** Reads a packed file. Throws where it is none, or was cut short. */
+/** Parses a packed file. Throws if it is of another format or truncated. */
 export function parseWordVectors(file: Buffer, name: string): WordVectors {
   const fail = (why: string) =>
-    new Error(`${name} holds no word vectors: ${why}. Check it out again, or make it by \`npm run word-vectors\`.`)
+    new Error(`${name} is not a file of word vectors: ${why}. Check it out again, or run \`npm run word-vectors\`.`)
   if (file.length < HEADER_BYTES || file.toString('latin1', 0, 4) !== MAGIC) throw fail('it does not begin with CQWV')
   if (file.readUInt16LE(4) !== LAYOUT) throw fail(`its layout is ${file.readUInt16LE(4)}, not ${LAYOUT}`)
   const dimension = file.readUInt16LE(6)
@@ -97,7 +97,7 @@ export function parseWordVectors(file: Buffer, name: string): WordVectors {
   return { dimension, index, rows, weights, common }
 }
 
-/** The unit vector of a list of words; all zeros where none of them is known. */
+/** Returns the unit vector of a list of words; all zeros if none of them has a vector. */
 function embedWords({ dimension, index, rows, weights, common }: WordVectors, list: readonly string[]): Float32Array {
   const sum = new Float32Array(dimension)
   for (const word of list) {

@@ -1,6 +1,6 @@
-// The default summarizer: what was said in its own words. The sentences nearest to what all of them are about, each
-// with its speaker, in the order they were said; a sentence that says again what was taken already is passed over. The
-// same turns give the same summary. No network, no key: nearness is that of the word vectors that recall uses, too.
+// The default summarizer: selects the sentences nearest to the centroid of all, each with its speaker, in their
+// original order, and skips sentences similar to a selected one. Deterministic, without network or key: it uses the
+// word vectors of the static embedder.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
@@ -9,15 +9,15 @@ import type { TokenCounter } from '../../text/tokens.ts'
 
 const EXTRACTIVE = 'extractive'
 
-/** A line of the summary before this one stands for many sentences that are gone: it weighs as much as so many. */
+/** Weight of a line of the previous summary, which replaces many sentences. */
 const KEPT_WEIGHT = 4
-/** Of a sentence's centrality, how much a like one that was taken costs it (maximal marginal relevance). */
-const SAMENESS = 0.7
-/** Words from which on a sentence is not held to be too short to say something. */
+/** Part of a sentence's centrality that a similar selected sentence takes off (maximal marginal relevance). */
+const SIMILARITY_PENALTY = 0.7
+/** Number of words below which a sentence loses centrality, as too short to be informative. */
 const FULL_WORDS = 8
-/** Sentences are cut after so many characters, at a space: a log or a table must not be taken whole. */
+/** Maximum UTF-16 units of a sentence; longer ones are split at spaces, so that no log or table is taken whole. */
 const LONGEST = 400
-/** Sentences that are weighed at most, the newest of them: the rest of a pass of 8,000 tokens is noise by then. */
+/** Maximum number of sentences that are weighed, the newest ones; more add only noise. */
 const MOST = 2_000
 
 type Candidate = { line: string; weight: number }
@@ -45,36 +45,36 @@ function candidatesOf(previous: string | null, turns: readonly Said[]): Candidat
     .map(oneLine)
     .filter(Boolean)
     .map((line) => ({ line, weight: KEPT_WEIGHT }))
-  const said = turns.flatMap(({ speaker, text }) =>
+  const spoken = turns.flatMap(({ speaker, text }) =>
     [...sentencesOf(text)].map((sentence) => ({ line: `${oneLine(speaker)}: ${sentence}`, weight: 1 })),
   )
-  return [...kept, ...said.slice(-MOST)]
+  return [...kept, ...spoken.slice(-MOST)]
 }
 
-/** How near each candidate is to the middle of all, from 0 on; less where it is short. */
+/** Centrality of each candidate: its similarity to the centroid, at least 0, less for a short candidate. */
 function centralities(candidates: readonly Candidate[], vectors: readonly Float32Array[]): number[] {
-  const middle = new Float32Array(vectors[0]?.length ?? 0)
+  const centroid = new Float32Array(vectors[0]?.length ?? 0)
   vectors.forEach((vector, i) => {
-    for (let d = 0; d < middle.length; d++) middle[d]! += candidates[i]!.weight * vector[d]!
+    for (let d = 0; d < centroid.length; d++) centroid[d]! += candidates[i]!.weight * vector[d]!
   })
-  unit(middle)
+  unit(centroid)
   return candidates.map(({ line, weight }, i) => {
     const words = line.split(' ').length - 1
-    return Math.max(0, dot(vectors[i]!, middle)) * Math.min(1, words / FULL_WORDS) * (weight > 1 ? 1.2 : 1)
+    return Math.max(0, dot(vectors[i]!, centroid)) * Math.min(1, words / FULL_WORDS) * (weight > 1 ? 1.2 : 1)
   })
 }
 
 export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<TokenCounter, 'count'>): Summarizer {
   let closed = false
 
-  /** The candidates' places, best first, as far as they fit. */
+  /** Returns the indices of the best candidates that fit, best first. */
   async function choose(
     candidates: readonly Candidate[],
     vectors: Float32Array[],
     maxTokens: number,
   ): Promise<number[]> {
     const centrality = centralities(candidates, vectors)
-    const sameness = candidates.map(() => 0)
+    const similarity = candidates.map(() => 0)
     const open = new Set(candidates.keys())
     const chosen: number[] = []
     let left = maxTokens
@@ -82,18 +82,18 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
       let best = -1
       let most = -Infinity
       for (const i of open) {
-        const score = centrality[i]! - SAMENESS * Math.max(0, sameness[i]!) * centrality[i]!
+        const score = centrality[i]! - SIMILARITY_PENALTY * Math.max(0, similarity[i]!) * centrality[i]!
         if (score > most) [best, most] = [i, score]
       }
       open.delete(best)
-      // The line, and its break.
+      // The line and its line break.
       const cost = (await tokens.count(candidates[best]!.line)) + 1
       if (cost > left) continue
       left -= cost
       chosen.push(best)
       for (const i of open) {
         if (candidates[i]!.line === candidates[best]!.line) open.delete(i)
-        else sameness[i] = Math.max(sameness[i]!, dot(vectors[i]!, vectors[best]!))
+        else similarity[i] = Math.max(similarity[i]!, dot(vectors[i]!, vectors[best]!))
       }
     }
     return chosen
@@ -105,7 +105,7 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
       signal?.throwIfAborted()
       if (closed) throw closedProvider('summarizer', EXTRACTIVE)
       const candidates = candidatesOf(previous, turns)
-      // Of a line, the words after the speaker's name.
+      // Only the text after the speaker's name is embedded.
       const vectors = await embedder.embed(
         candidates.map(({ line }) => line.slice(line.indexOf(': ') + 1)),
         signal,

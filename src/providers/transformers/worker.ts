@@ -1,23 +1,23 @@
-// The other side of transformers-embedder.ts: loads the model with the first texts, and embeds message by message. In a
-// thread because ONNX Runtime for Node computes on the thread that calls it, for all its promises
-// (microsoft/onnxruntime#19611); in one because several have crashed it (huggingface/transformers.js#1292).
+// The thread of embedder.ts: loads the model with the first texts and embeds one message at a time. ONNX Runtime for
+// Node computes on the calling thread despite its promises (microsoft/onnxruntime#19611), hence a thread; several
+// threads have crashed it (huggingface/transformers.js#1292), hence only one.
 
 import { parentPort, workerData } from 'node:worker_threads'
 
 export type WorkerData = {
-  /** What to import: the package, or a test's own. */
+  /** The module to import: the package, or a test's replacement. */
   library: string
   model: string
-  /** The model is a directory: nothing is looked for elsewhere. */
+  /** Whether the model is a directory, so that nothing is downloaded. */
   isLocal: boolean
 }
-export type Asked = { id: number; texts: string[] }
-/** `data` holds one vector after the other. */
-export type Answered =
+export type EmbedRequest = { id: number; texts: string[] }
+/** `data` has the vectors one after the other. */
+export type EmbedReply =
   | { id: number; dims: number[]; data: Float32Array<ArrayBuffer> }
   | { id: number; problem: 'not installed' | 'unreachable' | 'broken'; message: string }
 
-/** What we use of @huggingface/transformers: https://huggingface.co/docs/transformers.js/api/pipelines */
+/** The used part of @huggingface/transformers: https://huggingface.co/docs/transformers.js/api/pipelines */
 type Extractor = (texts: string[], options: { pooling: 'mean'; normalize: true }) => Promise<Tensor>
 type Tensor = { dims: number[]; data: Float32Array }
 type Library = {
@@ -30,16 +30,16 @@ type Library = {
 
 const { library, model, isLocal } = workerData as WorkerData
 
-/** The model, once it is loaded or loading; a failed attempt is not kept. */
+/** The model while it is loading or loaded; null after a failed attempt. */
 let loading: Promise<Extractor> | null = null
 
 async function load(): Promise<Extractor> {
   const { pipeline } = (await import(library)) as Library
-  // Quantised models differ from processor to processor; these do not, to speak of.
+  // The vectors of quantised models vary between processors; those of fp32 hardly do.
   return pipeline('feature-extraction', model, { dtype: 'fp32', local_files_only: isLocal })
 }
 
-async function answer({ id, texts }: Asked): Promise<Answered> {
+async function answer({ id, texts }: EmbedRequest): Promise<EmbedReply> {
   try {
     loading ??= load()
     const extract = await loading.catch((error: unknown) => {
@@ -53,20 +53,20 @@ async function answer({ id, texts }: Asked): Promise<Answered> {
   }
 }
 
-/** The hub's own troubles, in the words of transformers.js, and those on the way to it, in those of fetch. */
+/** Messages of transformers.js about errors of the hub, and of fetch about the network. */
 const UNREACHABLE =
   /fetch failed|terminated|time(d |-)?out|Internal server error|Bad gateway|Service unavailable|\((429|5\d\d)\)/i
 
-function problemOf(error: unknown): Extract<Answered, { problem: string }>['problem'] {
+function problemOf(error: unknown): Extract<EmbedReply, { problem: string }>['problem'] {
   const { code, message } = error as { code?: string; message?: string }
   if (/^(ERR_)?MODULE_NOT_FOUND$/.test(code ?? '') && message?.includes(`'${library}'`)) return 'not installed'
   return !isLocal && UNREACHABLE.test(message ?? '') ? 'unreachable' : 'broken'
 }
 
 let last: Promise<void> = Promise.resolve()
-parentPort!.on('message', (asked: Asked) => {
+parentPort!.on('message', (request: EmbedRequest) => {
   last = last.then(async () => {
-    const answered = await answer(asked)
-    parentPort!.postMessage(answered, 'data' in answered ? [answered.data.buffer] : [])
+    const reply = await answer(request)
+    parentPort!.postMessage(reply, 'data' in reply ? [reply.data.buffer] : [])
   })
 })

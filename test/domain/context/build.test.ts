@@ -125,7 +125,7 @@ describe.each(backends)('a context on $name', (backend) => {
     const three = await build(tenant, conversationId, { recentTurns: 3 })
     expect(three.messages.length).toBeGreaterThanOrEqual(3)
     expect(three.messages.length).toBeLessThan(6)
-    expect(left(three)[0]!.reason).toMatch(/recent turns that were asked for/)
+    expect(left(three)[0]!.reason).toMatch(/older than the requested recent turns/)
     expect(texts(await build(tenant, conversationId, { recentTurns: 0 }))).toEqual([
       'This is what was said as number 40.',
     ])
@@ -311,7 +311,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(other.messages[0]!.content).toContain('number 7.')
     const all = await build(tenant, conversationId, { semanticRecall: { k: 3 } })
     expect(all.messages.map(({ name }) => name)).not.toContain('recall')
-    expect(left(all)).toMatchObject([{ kind: 'RECALLED', reason: 'stands in the context anyway' }])
+    expect(left(all)).toMatchObject([{ kind: 'RECALLED', reason: 'already in the context' }])
     expect(all.truncated).toBe(false)
   })
 

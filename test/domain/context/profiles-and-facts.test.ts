@@ -173,7 +173,7 @@ describe.each(backends)('what is known, in contexts on $name', (backend) => {
     expect(lines(context)).toHaveLength(500)
     expect(contentOf(context, 'FACT')).not.toContain('place 0 ')
     expect(context.items.filter(({ included }) => !included)).toMatchObject([
-      { kind: 'FACT', sourceIds: [], reason: 'only the newest 500 facts are looked at' },
+      { kind: 'FACT', sourceIds: [], reason: 'only the newest 500 facts are read' },
     ])
   })
 

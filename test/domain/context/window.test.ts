@@ -3,10 +3,10 @@
 import { describe, expect, it } from 'vitest'
 import { LEAST, windowStart } from '../../../src/domain/context/window.ts'
 
-/** Turns of one token each at places 1, 2, 3 …, of which `space` fit. */
+/** Turns of one token each with root seqs 1, 2, 3 …, of which `space` fit. */
 const startOf = (turns: number, space: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) =>
   windowStart({
-    places: Array.from({ length: turns }, (_, n) => n + 1),
+    rootSeqs: Array.from({ length: turns }, (_, n) => n + 1),
     complete: true,
     turns: null,
     inSteps: true,
@@ -51,8 +51,8 @@ describe('the window', () => {
 
   it('does not depend on how far back was read', () => {
     const all = startOf(100, 30)
-    const places = Array.from({ length: 40 }, (_, n) => n + 61)
-    expect(startOf(40, 30, { places, complete: false }) + 60).toBe(all)
+    const rootSeqs = Array.from({ length: 40 }, (_, n) => n + 61)
+    expect(startOf(40, 30, { rootSeqs, complete: false }) + 60).toBe(all)
   })
 
   it('is empty where nothing fits', () => {

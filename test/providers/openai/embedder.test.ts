@@ -122,8 +122,8 @@ describe('an answer', () => {
   })
 
   it.each<[string, (proper: { data: { index: number; embedding: unknown }[] }) => unknown, RegExp, boolean]>([
-    ['too few vectors', ({ data }) => ({ data: data.slice(1) }), /made 2 vectors of 3 texts/, true],
-    ['too many vectors', ({ data }) => ({ data: [...data, data[0]] }), /made 4 vectors of 3 texts/, true],
+    ['too few vectors', ({ data }) => ({ data: data.slice(1) }), /returned 2 vectors for 3 texts/, true],
+    ['too many vectors', ({ data }) => ({ data: [...data, data[0]] }), /returned 4 vectors for 3 texts/, true],
     ['one index twice', ({ data }) => ({ data: data.map((item) => ({ ...item, index: 0 })) }), /numbered them/, true],
     [
       'an index beyond',
@@ -134,22 +134,22 @@ describe('an answer', () => {
     [
       'vectors of another length',
       ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: [1, 2, 3] })) }),
-      /makes vectors of 3 components, not of 8\. Set EMBEDDING_DIMENSIONS=3,/,
+      /returned vectors of 3 components instead of 8\. Set EMBEDDING_DIMENSIONS=3,/,
       false,
     ],
     [
       'NaN',
       ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: encoded(Array(8).fill(NaN)) })) }),
-      /no numbers/,
+      /not numbers/,
       true,
     ],
     [
       'null in a vector',
       ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: Array(8).fill(null) })) }),
-      /no numbers/,
+      /not numbers/,
       true,
     ],
-    ['no embedding', ({ data }) => ({ data: data.map(({ index }) => ({ index })) }), /no numbers/, true],
+    ['no embedding', ({ data }) => ({ data: data.map(({ index }) => ({ index })) }), /not numbers/, true],
     ['something else', () => ({ error: 'model not loaded' }), /not with embeddings\. Check OPENAI_BASE_URL/, false],
     ['nothing', () => null, /not with embeddings/, false],
   ])('with %s is refused, and not asked for again', async (_, make, message, retryable) => {
@@ -266,7 +266,7 @@ describe('trouble', () => {
   it('of a server that is down ends when it is up', async () => {
     await server.stop()
     expect((await failureOf(client({}, { retries: 0 }).embed(['one']))).message).toMatch(
-      /cannot be reached: .*ECONNREFUSED.*\. Check that it runs, and OPENAI_BASE_URL\.$/,
+      /cannot be reached: .*ECONNREFUSED.*\. Check OPENAI_BASE_URL, and that the server is running\.$/,
     )
     const waiting = client().embed(['one'])
     // Before the pauses of two retries, a twentieth of 500 and 1,000 ms, are over.

@@ -19,7 +19,7 @@ describe('what is too much', () => {
     [422, 'batch size 64 > maximum allowed batch size 32'],
     [500, 'input is too large to process. increase the physical batch size'],
   ])('is known by %i %s', (status, message) => {
-    expect(answered(status, message)).toMatchObject({ failure: expect.any(TooLong), isPassing: false })
+    expect(answered(status, message)).toMatchObject({ failure: expect.any(TooLong), isTransient: false })
   })
 
   it.each([
@@ -34,7 +34,7 @@ describe('what is too much', () => {
 
 it('a request that is too long is sent again where nobody sends less, if the server may mean something else', () => {
   const error = APIError.generate(500, { error: { message: 'too large to process' } }, undefined, new Headers())
-  expect(explain(error, { ...use, divides: false }, undefined).isPassing).toBe(true)
+  expect(explain(error, { ...use, divides: false }, undefined).isTransient).toBe(true)
 })
 
 describe('a pause', () => {

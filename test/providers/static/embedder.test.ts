@@ -74,7 +74,7 @@ describe('the file', () => {
 
   it('that is cut short, of another kind or layout is refused with the reason', () => {
     expect(() => parseWordVectors(FILE.subarray(0, -1), 'v.bin')).toThrow(
-      /^v\.bin holds no word vectors: it has \d+ bytes, not \d+\. .*npm run word-vectors/,
+      /^v\.bin is not a file of word vectors: it has \d+ bytes, not \d+\. .*npm run word-vectors/,
     )
     expect(() => parseWordVectors(Buffer.from('PK'), 'v.bin')).toThrow('it does not begin with CQWV')
     const other = Buffer.from(FILE)

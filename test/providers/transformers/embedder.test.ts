@@ -43,7 +43,8 @@ describe('the embedder through transformers.js', () => {
   it('without the package says what to install', async () => {
     const failure = await failureOf(create('any', 'transformers-that-nobody-installed').embed(['one']))
     expect(failure).toMatchObject({
-      message: 'EMBEDDER=transformers needs a package that is not installed: npm install @huggingface/transformers@4',
+      message:
+        'EMBEDDER=transformers requires a package that is not installed: npm install @huggingface/transformers@4',
       retryable: false,
     })
   })
@@ -51,9 +52,9 @@ describe('the embedder through transformers.js', () => {
   it.each([
     ['hub/absent', /^The model "hub\/absent" cannot be used: Unauthorized access .* Check EMBEDDING_MODEL: /],
     ['/models/no-such-directory', /file was not found locally at "\/models\/no-such-directory\/config.json"\. Check/],
-    ['hub/wide', /makes vectors of 512 components, not of 384\. Set EMBEDDING_DIMENSIONS=512,/],
-    ['hub/unpooled', /its answer is of the shape 1 × 1 × 384\./],
-    ['hub/nan', /components that are no numbers/],
+    ['hub/wide', /returned vectors of 512 components instead of 384\. Set EMBEDDING_DIMENSIONS=512,/],
+    ['hub/unpooled', /its output has the shape 1 × 1 × 384\./],
+    ['hub/nan', /components that are not numbers/],
   ])('with the model %s fails for good', async (model, message) => {
     const failure = await failureOf(create(model).embed(['one']))
     expect(failure.message).toMatch(message)

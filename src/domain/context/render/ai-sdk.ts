@@ -1,5 +1,5 @@
-// Messages as Vercel's AI SDK takes them (`ModelMessage`), which turns them into whatever its provider wants. It has no
-// field for names, so who speaks is said before the words.
+// Renders messages for Vercel's AI SDK (`ModelMessage`), which converts them for its provider. It has no name field, so
+// the speaker's name precedes the text.
 
 import { blocks, inWords, labelled, plainly, type RenderStep } from './step.ts'
 
@@ -21,7 +21,7 @@ export type AiSdkMessage =
   | { role: 'assistant'; content: string | (Text | Reasoning | ToolCall)[] }
   | { role: 'tool'; content: ToolResult[] }
 
-/** None where the step says nothing. */
+/** Returns an empty array for a step without content. */
 export function toAiSdk(step: RenderStep): AiSdkMessage[] {
   switch (step.role) {
     case 'system':

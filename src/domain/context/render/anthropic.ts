@@ -1,5 +1,5 @@
-// Messages as Anthropic takes them: instructions beside them, roles that alternate from a user's on. Who speaks is said
-// before the words. Thoughts go back with their signature, or not at all.
+// Renders messages for Anthropic: instructions in `system`, then alternating roles, starting with the user. The
+// speaker's name precedes the text. Reasoning is sent back only with its signature.
 
 import { blocks, inWords, labelled, resultText, type Part, type RenderStep } from './step.ts'
 
@@ -22,7 +22,7 @@ export type AnthropicPrompt = { system: Text[]; messages: AnthropicMessage[] }
 
 const BASE64 = /^data:(image\/(?:jpeg|png|gif|webp)|application\/pdf);base64,([A-Za-z0-9+/=]+)$/
 
-/** The file itself, or, where Anthropic could not take it, words about it. */
+/** Returns the file's block, or text about the file if Anthropic does not accept it. */
 function toFile(part: Part<'file'>): AnthropicBlock | string | null {
   const isImage = /^image\/(jpeg|png|gif|webp)$/.test(part.mediaType)
   if (!isImage && part.mediaType !== 'application/pdf') return inWords(part)
@@ -48,7 +48,7 @@ function toFile(part: Part<'file'>): AnthropicBlock | string | null {
 const asObject = (value: unknown): Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : { value }
 
-/** One message, before those of one role in a row become one. It may have no content. */
+/** Renders one message, before adjacent messages of one role are merged. It may have no content. */
 export function toAnthropic(step: Exclude<RenderStep, { role: 'system' }>): AnthropicMessage {
   switch (step.role) {
     case 'tool':
@@ -82,13 +82,13 @@ export function toAnthropic(step: Exclude<RenderStep, { role: 'system' }>): Anth
   }
 }
 
-/** What a user's message says that stands first only because Anthropic wants one there. */
+/** The user message that Anthropic requires before an assistant message that would be first. */
 export const OPENING: AnthropicMessage = {
   role: 'user',
   content: [{ type: 'text', text: '(The conversation goes on.)' }],
 }
 
-/** All of it, roles alternating. */
+/** Renders all steps, with alternating roles. */
 export function toAnthropicPrompt(steps: readonly RenderStep[]): AnthropicPrompt {
   const system: Text[] = []
   const messages: AnthropicMessage[] = []

@@ -1,5 +1,5 @@
-// Messages as OpenAI's chat completions take them. Thoughts have no place there; several people in a row keep their own
-// messages, told apart by `name`.
+// Renders messages for OpenAI's chat completions. Reasoning is left out; adjacent messages of several people stay
+// separate and differ by `name`.
 
 import { createHash } from 'node:crypto'
 import { blocks, callsOf, inWords, plainly, resultText, shown, type RenderStep } from './step.ts'
@@ -14,13 +14,13 @@ export type OpenAiMessage =
   | { role: 'assistant'; content?: string; tool_calls?: ToolCall[] }
   | { role: 'tool'; tool_call_id: string; content: string }
 
-/** What OpenAI takes as a name; somebody who has no letter it takes gets one made of a digest. */
+/** Converts a name to the characters that OpenAI accepts; a name without any of them becomes a digest. */
 export function openAiName(name: string): string {
   const plain = name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, 64)
   return /[a-zA-Z0-9]/.test(plain) ? plain : `speaker_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 }
 
-/** None where the step says nothing that OpenAI takes. */
+/** Returns an empty array for a step without content that OpenAI accepts. */
 export function toOpenAi(step: RenderStep): OpenAiMessage[] {
   switch (step.role) {
     case 'system':

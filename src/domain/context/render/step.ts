@@ -1,8 +1,8 @@
-// What every provider takes, in one order of things: instructions, words to the model, its own words and calls, and the
-// results of those. Each format is made of these steps.
+// Converts messages into steps, from which every format is rendered: instructions, messages to the model, its own
+// messages and calls, and the results of its calls.
 //
-// Invariant: each call is answered right after it. Results that came later move up, and a call that nobody answered is
-// answered so; providers refuse anything else.
+// Invariant: each call is followed by its result, which providers require. Later results move up, and a call without a
+// result gets one that says so.
 
 import type { ContentPart } from '../../turn/content.ts'
 import { contentOf, type Message } from '../message.ts'
@@ -13,13 +13,13 @@ type Result = Part<'toolResult'>
 
 const words = (text: string): Part<'text'> => ({ type: 'text', text })
 
-/** What a provider takes in one go: instructions, words to the model, its own words and calls, or results of those. */
+/** One step: instructions, a message to the model, the model's own message and calls, or results of its calls. */
 export type RenderStep =
   | { role: 'system'; text: string }
   | { role: 'user' | 'assistant'; message: Message; parts: ContentPart[] }
   | { role: 'tool'; results: Result[] }
 
-/** Texts in a row are one. */
+/** Appends a part; adjacent texts are joined. */
 function append(parts: ContentPart[], part: ContentPart): void {
   const last = parts.at(-1)
   if (last?.type === 'text' && part.type === 'text') parts[parts.length - 1] = words(last.text + part.text)
@@ -44,7 +44,7 @@ export function stepsOf(message: Message): RenderStep[] {
 export const callsOf = (step: RenderStep): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
-/** The steps with each call's result right after it: a result is that of the latest call of its id that has none. */
+/** Moves each result to its call, which is the latest earlier call of its id without a result. */
 export function answered(steps: readonly RenderStep[]): RenderStep[] {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()
@@ -64,7 +64,7 @@ export function answered(steps: readonly RenderStep[]): RenderStep[] {
   })
 }
 
-/** What a call is answered by that nobody answered. */
+/** The result given to a call that has none. */
 export const noResult = ({ callId, name }: Call): Result => ({
   type: 'toolResult',
   callId,
@@ -74,7 +74,7 @@ export const noResult = ({ callId, name }: Call): Result => ({
 
 export const resultText = (result: unknown) => (typeof result === 'string' ? result : JSON.stringify(result))
 
-/** A part that a format has no place for, in words; null where it is better not said. */
+/** Converts a part that a format lacks to text; null for a part that is left out. */
 export function inWords(part: ContentPart): string | null {
   switch (part.type) {
     case 'text':
@@ -89,7 +89,7 @@ export function inWords(part: ContentPart): string | null {
 }
 export const shown = (parts: readonly ContentPart[]) => parts.flatMap((part) => inWords(part) ?? []).join('\n')
 
-/** The parts, with the speaker's name before the first words where the format has no other place for it. */
+/** Returns the parts with the speaker's name before the first text, for formats without a name field. */
 export function labelled({ message, parts }: { message: Message; parts: ContentPart[] }): ContentPart[] {
   if (!message.labelled || message.name === null) return parts
   const [first, ...rest] = parts
@@ -100,14 +100,14 @@ export function labelled({ message, parts }: { message: Message; parts: ContentP
 
 type Text = { type: 'text'; text: string }
 
-/** The parts as a format has them: as its own block, in words, or not at all. */
+/** Converts parts to a format's blocks: `block` returns its own block, a text, or null to leave the part out. */
 export const blocks = <Block>(parts: readonly ContentPart[], block: (part: ContentPart) => Block | string | null) =>
   parts.flatMap((part): (Block | Text)[] => {
     const made = block(part)
     return made === null ? [] : [typeof made === 'string' ? { type: 'text', text: made } : made]
   })
 
-/** A single text is said as such, without a list around it. */
+/** Returns a single text block as a plain string. */
 export function plainly<Block extends { type: string }>(content: (Block | Text)[]): string | (Block | Text)[] {
   const [first] = content
   return content.length === 1 && first!.type === 'text' && 'text' in first! ? first.text : content
