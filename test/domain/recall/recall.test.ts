@@ -224,21 +224,21 @@ describe.each(backends)('recall, on $name', (backend) => {
   describe('refuses', () => {
     it.each<[string, Partial<RecallInput>, string]>([
       ['an empty query', { query: ' \n' }, 'query: must not be empty'],
-      ['1 MB of query', { query: 'x'.repeat(2 ** 20) }, 'query: has 1048576 characters; at most 10000 are taken'],
-      ['what no database can hold', { query: 'a\0b' }, 'query: must not contain U+0000'],
+      ['a query of 1 MB', { query: 'x'.repeat(2 ** 20) }, 'query: has 1048576 characters; at most 10000 are taken'],
+      ['a query that cannot be stored', { query: 'a\0b' }, 'query: must not contain U+0000'],
       ['k of 0', { k: 0 }, 'k: must be 1 to 100'],
       ['k above 100', { k: 101 }, 'k: must be 1 to 100'],
       ['a negative threshold', { threshold: -0.1 }, 'threshold: must be 0 to 1'],
       ['a threshold above 1', { threshold: 1.1 }, 'threshold: must be 0 to 1'],
-      ['a threshold that is no number', { threshold: NaN }, 'threshold'],
+      ['a threshold that is not a number', { threshold: NaN }, 'threshold'],
       ['11 neighbours', { neighbours: 11 }, 'neighbours: must be 0 to 10'],
-      ['no tokens', { maxTokens: 0 }, 'maxTokens: must be at least 1'],
+      ['zero tokens', { maxTokens: 0 }, 'maxTokens: must be at least 1'],
       [
         'one conversation without its id',
         { conversationId: null },
         'conversationId: is needed to search one conversation',
       ],
-      ['an id that is none', { conversationId: 'turn_x' }, 'conversationId: is not the id of a conversation'],
+      ['an invalid conversation id', { conversationId: 'turn_x' }, 'conversationId: is not the id of a conversation'],
     ])('%s', async (_, input, message) => {
       await expect(ask('x', input)).rejects.toThrow(InvalidInput)
       await expect(ask('x', input)).rejects.toThrow(message)
