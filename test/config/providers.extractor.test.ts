@@ -1,4 +1,4 @@
-// EXTRACTOR and its model: what they make of each other, and of the API they share.
+// EXTRACTOR and EXTRACTOR_MODEL: their combinations, and the API settings they share.
 
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
@@ -8,7 +8,7 @@ describe('EXTRACTOR', () => {
   const LOCAL = { OPENAI_BASE_URL: 'http://localhost:11434/v1' }
   const WANTED = 'OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL'
 
-  it('has a model by default, and shares the API', () => {
+  it('has a default model, and shares the API settings', () => {
     expect(loadConfig({ EXTRACTOR: 'openai', ...LOCAL }).extractor).toEqual({
       kind: 'openai',
       baseUrl: 'http://localhost:11434/v1',
@@ -19,15 +19,15 @@ describe('EXTRACTOR', () => {
   })
 
   it.each<[string, Record<string, string>, string[]]>([
-    ['one nobody knows', { EXTRACTOR: 'regex' }, ['EXTRACTOR is "regex": must be one of rules, openai']],
+    ['an unknown extractor', { EXTRACTOR: 'regex' }, ['EXTRACTOR is "regex": must be one of rules, openai']],
     ['OpenAI without a key', { EXTRACTOR: 'openai' }, [WANTED]],
     [
-      'OpenAI without a key, once where the summarizer lacks it too',
+      'OpenAI without a key, reported once if the summarizer lacks it too',
       { EXTRACTOR: 'openai', SUMMARIZER: 'openai', EMBEDDER: 'openai' },
       [WANTED],
     ],
     [
-      'a model where rules do it',
+      'a model for the rules',
       { EXTRACTOR_MODEL: 'm' },
       ['EXTRACTOR_MODEL is "m": requires EXTRACTOR=openai: set that too, or unset this'],
     ],
@@ -44,7 +44,7 @@ describe('EXTRACTOR', () => {
         'EXTRACTOR_MODEL is "m ": must be one line without leading or trailing spaces',
       ],
     ],
-  ])('refuses %s', (_, env, expected) => {
+  ])('rejects %s', (_, env, expected) => {
     expect(problemsOf(env)).toEqual(expected)
   })
 })

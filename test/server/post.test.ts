@@ -1,5 +1,5 @@
-// The fast path of a POST answers as yoga does: the same requests are sent to yoga alone and to the fast path before it,
-// and status, headers and body are compared. Each request takes the path that is meant for it.
+// The fast path for POST answers like yoga: the same requests go to yoga alone and to the fast path before it, and
+// status, headers and body are compared. Each request takes the intended path.
 
 import { createServer, request as httpRequest, type RequestListener } from 'node:http'
 import { once } from 'node:events'
@@ -26,10 +26,10 @@ const viewer = { query: VIEWER }
 const accept = (value: string, body: object = viewer): Sent => ({ headers: { accept: value }, body })
 const typed = (value: string): Sent => ({ headers: { 'content-type': value }, body: viewer })
 
-describe.each(backends.slice(0, 1))('a POST', (backend) => {
+describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
   const world = useWorld(backend)
   const ports = { short: 0, yoga: 0 }
-  /** Requests that the fast path handed to yoga. */
+  /** Requests that the fast path passed to yoga. */
   let left = 0
   const close: (() => void)[] = []
 
@@ -77,12 +77,12 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
         },
       )
       sent.on('error', reject)
-      // In two pieces: characters may lie across them.
+      // Split into two pieces, possibly within a multi-byte character.
       sent.write(bytes.subarray(0, bytes.length >> 1))
       setTimeout(() => sent.end(bytes.subarray(bytes.length >> 1)), 2)
     })
 
-  /** Both responses, the fast path's after it knows the document; and whether yoga was bypassed the second time. */
+  /** Both responses, the fast path's on the second request of the document; and whether the second bypassed yoga. */
   async function both(sent: Sent) {
     await send('short', sent)
     left = 0
@@ -95,22 +95,19 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['a query', { body: viewer }],
     ['a query with headers', { headers: { 'x-tenant': 'acme', 'x-actor': 'ada' }, body: viewer }],
     ['a mutation', { body: { query: CREATE, variables: { key: 'short' } } }],
-    ['a mutation that is refused by the domain', { body: { query: CREATE, variables: { key: 'x'.repeat(5_000) } } }],
+    ['a mutation that the domain rejects', { body: { query: CREATE, variables: { key: 'x'.repeat(5_000) } } }],
     ['characters beyond ASCII', { body: { query: CREATE, variables: { key: 'Zoë – 東京 🗼' } } }],
     ['one of several operations', { body: { query: SEVERAL, operationName: 'Two' } }],
-    [
-      'nulls where nothing is given',
-      { body: { query: VIEWER, variables: null, operationName: null, extensions: null } },
-    ],
+    ['null for omitted members', { body: { query: VIEWER, variables: null, operationName: null, extensions: null } }],
     ['extensions', { body: { query: VIEWER, extensions: { persistedQuery: { version: 1 } } } }],
     ['a charset', typed('application/json; charset=utf-8')],
     ['Accept: */*', accept('*/*')],
     ['Accept: application/graphql-response+json', accept('application/graphql-response+json')],
-    ['Accept of a usual client', accept('application/graphql-response+json, application/json;q=0.9')],
-    ['Accept of another', accept('application/json, text/plain, */*')],
-    ['Accept with a stream behind', accept('application/json, text/event-stream')],
-    ['null for what is not there', { body: { query: '{ conversation(key: "none") { id } }' } }],
-  ])('the fast path answers as yoga: %s', async (_, sent) => {
+    ['the Accept header of a usual client', accept('application/graphql-response+json, application/json;q=0.9')],
+    ['the Accept header of another client', accept('application/json, text/plain, */*')],
+    ['Accept with a stream type last', accept('application/json, text/event-stream')],
+    ['null for an unknown object', { body: { query: '{ conversation(key: "none") { id } }' } }],
+  ])('answers like yoga: %s', async (_, sent) => {
     const { short, yoga, spared } = await both(sent)
     expect(short).toEqual(yoga)
     expect(short.status).toBe(200)
@@ -125,18 +122,18 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['a number', { raw: '7' }],
     ['a batch', { body: [viewer, viewer] }],
     ['no query', { body: { variables: {} } }],
-    ['a query that is no text', { body: { query: 7 } }],
-    ['variables in a list', { body: { query: VIEWER, variables: [] } }],
-    ['variables as text', { body: { query: VIEWER, variables: '{}' } }],
-    ['extensions as text', { body: { query: VIEWER, extensions: 'x' } }],
-    ['an operationName that is no text', { body: { query: VIEWER, operationName: 7 } }],
-    ['a parameter that is none', { body: { query: VIEWER, id: 1 } }],
-    ['a parameter that is none, and null', { body: { query: VIEWER, id: null } }],
+    ['a query that is not a string', { body: { query: 7 } }],
+    ['variables as a list', { body: { query: VIEWER, variables: [] } }],
+    ['variables as a string', { body: { query: VIEWER, variables: '{}' } }],
+    ['extensions as a string', { body: { query: VIEWER, extensions: 'x' } }],
+    ['an operationName that is not a string', { body: { query: VIEWER, operationName: 7 } }],
+    ['an unknown parameter', { body: { query: VIEWER, id: 1 } }],
+    ['an unknown parameter that is null', { body: { query: VIEWER, id: null } }],
     ['a syntax error', { body: { query: '{ viewer' } }],
     ['the same, for a client of the newer type', accept('application/graphql-response+json', { query: '{ viewer' })],
-    ['a field that is not there', { body: { query: '{ nothing }' } }],
+    ['an unknown field', { body: { query: '{ nothing }' } }],
     ['the same, for a client of the newer type', accept('application/graphql-response+json', { query: '{ nothing }' })],
-    ['an operation that is not there', { body: { query: SEVERAL, operationName: 'Three' } }],
+    ['an unknown operation name', { body: { query: SEVERAL, operationName: 'Three' } }],
     ['several operations and no name', { body: { query: SEVERAL } }],
     ['an empty name', { body: { query: VIEWER, operationName: '' } }],
     ['a variable of the wrong type', { body: { query: PAGE, variables: { first: 'many' } } }],
@@ -144,11 +141,11 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['an error of a query', { body: { query: PAGE, variables: { first: 900 } } }],
     ['the same once more', accept('application/graphql-response+json', { query: PAGE, variables: { first: 900 } })],
     ['an error beside data', { body: { query: `{ viewer { actor } ${NONE.slice(11, -1)} }` } }],
-    ['a name that is none', { headers: { 'x-actor': 'x'.repeat(1_000) }, body: viewer }],
+    ['an invalid viewer name', { headers: { 'x-actor': 'x'.repeat(1_000) }, body: viewer }],
     ['a subscription', { body: { query: FOLLOW } }],
     ['a subscription as a stream', accept('text/event-stream', { query: FOLLOW })],
     ['a query as a stream', accept('text/event-stream')],
-    ['a query as parts', accept('multipart/mixed')],
+    ['a query as a multipart response', accept('multipart/mixed')],
     ['Accept: text/html', accept('text/html')],
     ['Accept with another charset', accept('application/json; charset=latin1')],
     ['a page of an allowed origin', { headers: { origin: 'https://app.example' }, body: viewer }],
@@ -157,19 +154,19 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
       { method: 'OPTIONS', headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' } },
     ],
     ['text/plain', typed('text/plain')],
-    ['no type of content', typed('')],
+    ['no content type', typed('')],
     ['application/graphql+json', typed('application/graphql+json')],
     ['another charset', typed('application/json; charset=latin1')],
     ['a form', { headers: { 'content-type': 'application/x-www-form-urlencoded' }, raw: `query=${VIEWER}` }],
-    ['a query in the address', { path: '/graphql?x=1', body: viewer }],
+    ['a query in the URL', { path: '/graphql?x=1', body: viewer }],
     ['another path', { path: '/nothing', body: viewer }],
-  ])('yoga answers, with the fast path before it: %s', async (_, sent) => {
+  ])('passes to yoga: %s', async (_, sent) => {
     const { short, yoga, spared } = await both(sent)
     expect(short).toEqual(yoga)
     expect(spared).toBe(false)
   })
 
-  test('an unexpected error is masked, and logged once', async () => {
+  test('masks an unexpected error, and logs it once', async () => {
     const { query } = world.deps.pool
     const log = vi.spyOn(world.deps.log, 'error').mockImplementation(() => {})
     const sent: Sent = { body: { query: '{ conversations { edges { cursor } } }' } }
@@ -186,7 +183,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     }
   })
 
-  test('a mutation is executed once, whichever path its result takes', async () => {
+  test('executes a mutation once, whichever path its result takes', async () => {
     const say = `mutation ($conversationId: ID!, $first: Int) {
       appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: "once" } }) {
         ... on Turn { conversation { turns(first: $first) { edges { cursor } } } }
@@ -208,7 +205,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     expect(JSON.parse(body).data.conversation.turnCount).toBe(3)
   })
 
-  test('a client that disconnects before its body is complete does no harm', async () => {
+  test('survives a client that disconnects before its body is complete', async () => {
     const sent = httpRequest({
       host: '127.0.0.1',
       port: ports.short,
@@ -223,7 +220,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     expect((await send('short', { body: viewer })).status).toBe(200)
   })
 
-  test('known documents are limited in number and in length', async () => {
+  test('limits known documents in number and in length', async () => {
     const known: KnownDocuments = new Map()
     const yoga = createYogaServer(world.deps, loadConfig({}), maskWith(world.deps), known)
     const ask = (query: string) => {

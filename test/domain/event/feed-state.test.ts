@@ -1,4 +1,4 @@
-// The feed's reducer, input by input: which events are emitted, and which text is known as emitted after them.
+// The feed's reducer, input by input: the emitted events, and the text recorded as emitted after them.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ import { lines } from '../../support/reading.ts'
 import { AT, CONVERSATION, entry, joined, participantRow, turnRow } from '../../support/entries.ts'
 
 const at = AT
-/** A feed at entry 5, with turn t4 open, whose text is 'abc', and t5, which has none. */
+/** A feed at entry 5, with turn t4 open with the text 'abc', and t5 open and empty. */
 const start = startFeedState(
   CONVERSATION,
   5,
@@ -56,7 +56,7 @@ const cases: Record<string, Case> = {
     head: 6,
     open: 't4:abc t5: t6:',
   },
-  'an opened turn that is closed by now': {
+  'an opened turn that is closed already': {
     input: { type: 'entry', event: entry('TurnOpened', 6, turnRow('t6', 6, { status: 'COMMITTED' })), at },
     events: ['6 TurnOpened'],
     head: 6,
@@ -79,19 +79,19 @@ const cases: Record<string, Case> = {
     head: 6,
     open: 't5:',
   },
-  'a committed turn that was not seen open': {
+  'a committed turn that the feed never saw open': {
     input: closed('TurnCommitted', 6, 't9', 'abc'),
     events: ['6 TurnCommitted'],
     head: 6,
   },
-  'somebody joining': {
+  'a participant joining': {
     input: { type: 'entry', event: joined(6, 'eve'), at },
     events: ['6 ParticipantJoined'],
     head: 6,
   },
   'a page that ends in an entry without an event': { input: { type: 'pageEnd', seq: 9 }, events: [], head: 9 },
   'a delta that continues the text': { input: delta('t4', 3, 'de'), events: ['3-5 de'], open: 't4:abcde t5:' },
-  'a delta that came before': { input: delta('t4', 0, 'abc'), events: [] },
+  'a delta that was emitted before': { input: delta('t4', 0, 'abc'), events: [] },
   'a delta that overlaps the text': { input: delta('t4', 1, 'bcde'), events: ['3-5 de'], open: 't4:abcde t5:' },
   'a delta with text missing before it': { input: delta('t4', 4, 'e'), events: [] },
   'a delta of a turn that is not open': { input: delta('t9', 0, 'x'), events: [] },
@@ -133,7 +133,7 @@ describe('the feed, given', () => {
     ])
   })
 
-  it('a delta, emits it with its turn, by which its audience is known', () => {
+  it('a delta, emits it with its turn, which determines its audience', () => {
     expect(reduceFeed(start, delta('t4', 3, 'd')).events).toEqual([
       {
         type: 'TurnDelta',
@@ -150,7 +150,7 @@ describe('the feed, given', () => {
   })
 })
 
-describe('a feed that starts', () => {
+describe('a starting feed', () => {
   it('leaves out turns opened after its head', () => {
     const open = [4, 5, 6].map((seq) => ({ turn: turnRow(`t${seq}`, seq), text: '' }))
     expect(texts(startFeedState(CONVERSATION, 5, open, []))).toBe('t4: t5:')
@@ -160,7 +160,7 @@ describe('a feed that starts', () => {
 describe('before a delta is emitted, the feed reads', () => {
   it.each([
     ['nothing, if it continues the text', 't4', 3, null],
-    ['nothing, if it came before', 't4', 0, null],
+    ['nothing, if it was emitted before', 't4', 0, null],
     ['the text, if some is missing before it', 't4', 4, 'text'],
     ['the entries, if its turn is not known', 't9', 0, 'entries'],
   ])('%s', (_, turnId, from, missing) => {
@@ -174,14 +174,14 @@ describe('the views of a feed', () => {
   it.each<[string, JournalEvent, boolean]>([
     ['may change when a participant joins', joined(6, 'eve'), true],
     ['may change with the first turn for a participant', restricted(['bob', 'ann']), true],
-    ['may change with a turn for an actor who is no participant', restricted(['eve']), true],
-    ['are the same after a turn for everybody', entry('TurnAppended', 6, turnRow('t6', 6)), false],
+    ['may change with a turn for an actor who is not a participant', restricted(['eve']), true],
+    ['are the same after a public turn', entry('TurnAppended', 6, turnRow('t6', 6)), false],
     ['are the same after another turn for a participant', restricted(['bob']), false],
   ])('%s', (_, event, may) => {
     expect(changesViews(start, event)).toBe(may)
   })
 
-  it('are those of the participants; anyone else has the open view', () => {
+  it('are those of the participants; everyone else has the open view', () => {
     expect(viewIn(start, 'ann')).toEqual(participantRow('ann'))
     expect(viewIn(start, 'eve')).toBe(OPEN_VIEW)
   })
@@ -197,12 +197,12 @@ describe('the views of a feed', () => {
     expect(view).toEqual(changed ? participant : null)
   })
 
-  it('do not change for somebody who is no participant', () => {
+  it('do not change for an actor who is not a participant', () => {
     expect(changedView(start, start, 'eve')).toBeNull()
   })
 })
 
-it('emits deltas that join to the text, whatever the bus loses, repeats or reorders', () => {
+it('the feed emits deltas that join to the text, whatever the bus loses, repeats or reorders', () => {
   const message = fc.oneof(
     fc.record({ type: fc.constant('delta' as const), from: fc.nat(40), length: fc.nat(15) }),
     fc.record({ type: fc.constant('text' as const), length: fc.nat(40) }),

@@ -1,4 +1,4 @@
-// The sum of signals: what moves a turn up or down, and the breakdown that callers see.
+// The sum of signals: those that move a turn up or down, and the breakdown returned to callers.
 
 import { describe, expect, it } from 'vitest'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
@@ -24,27 +24,27 @@ const first = (query: string, other: Partial<RankCandidate>) =>
     { ...plain, at: plain.at - 1, id: 'other', ...other },
   ])[0]!.candidate.id
 
-describe('of two turns that are equal but for one thing, the better one', () => {
+describe('of two turns that differ in one property, the first is the one that', () => {
   it.each<[string, string, Partial<RankCandidate>, 'plain' | 'other']>([
-    ['has more of the words', 'x', { text: 6 }, 'other'],
+    ['contains more of the words', 'x', { text: 6 }, 'other'],
     ['is nearer in meaning', 'x', { similarity: 0.4 }, 'other'],
     ['has a vector', 'x', { similarity: null }, 'plain'],
-    ['stands between turns that are nearer in meaning', 'x', { beside: [0.9, 0.9] }, 'other'],
-    ['is by whom the query names', 'x', { named: true }, 'other'],
-    ['is of a sitting that is about it', 'x', { sitting: 0.9 }, 'other'],
-    ['was said in the month asked for', 'x in March 2024', { at: at('2024-03-03T00:00:00Z') }, 'other'],
-    ['tells a time that is asked for', 'when', { cues: Cue.TELLS_TIME }, 'other'],
-    ['is the newer, where nobody asked for the time it tells', 'x', { cues: Cue.TELLS_TIME }, 'plain'],
-    ['tells an amount that is asked for', 'how many', { cues: Cue.TELLS_AMOUNT }, 'other'],
-    ['tells a name that is asked for', 'who', { cues: Cue.TELLS_NAME }, 'other'],
+    ['is between turns that are nearer in meaning', 'x', { beside: [0.9, 0.9] }, 'other'],
+    ['is by a speaker named in the query', 'x', { named: true }, 'other'],
+    ['is in a sitting about the query', 'x', { sitting: 0.9 }, 'other'],
+    ['is from the month in the query', 'x in March 2024', { at: at('2024-03-03T00:00:00Z') }, 'other'],
+    ['states a time if the query asks for one', 'when', { cues: Cue.TELLS_TIME }, 'other'],
+    ['is newer, if the query does not ask for the time it states', 'x', { cues: Cue.TELLS_TIME }, 'plain'],
+    ['states an amount if the query asks for one', 'how many', { cues: Cue.TELLS_AMOUNT }, 'other'],
+    ['states a name if the query asks for one', 'who', { cues: Cue.TELLS_NAME }, 'other'],
     ['is no question', 'x', { cues: Cue.ASKS, at: plain.at + 1 }, 'plain'],
     ['follows a question', 'x', { answers: true }, 'other'],
-    ['says more', 'x', { length: 16 }, 'other'],
-    ['is the newer', 'x', {}, 'plain'],
+    ['is longer', 'x', { length: 16 }, 'other'],
+    ['is newer', 'x', {}, 'plain'],
   ])('%s', (_, query, other, expected) => expect(first(query, other)).toBe(expected))
 })
 
-describe('the breakdown', () => {
+describe('the score breakdown', () => {
   const [best, second, third] = rank(ask('x'), [
     { ...plain, id: 'a', text: 8 },
     { ...plain, id: 'b', text: 2, similarity: null },
@@ -52,10 +52,10 @@ describe('the breakdown', () => {
   ])
   const rest = WEIGHTS.sitting * 0.5 + WEIGHTS.substance * 0.5
 
-  it('has the words relative to the best, and none where no word matches', () => {
+  it('shows the word score relative to the best, and null if no word matches', () => {
     expect([best!.textScore, second!.textScore, third!.textScore]).toEqual([1, 0.25, null])
   })
-  it('has the similarity as it was', () => {
+  it('shows the similarity unchanged', () => {
     expect([best, second, third].map((each) => each!.candidate.similarity)).toEqual([0.2, null, -0.5])
   })
   it('sums up to the score', () => {
@@ -65,4 +65,4 @@ describe('the breakdown', () => {
   })
 })
 
-it('nothing is ranked as nothing', () => expect(rank(ask('x'), [])).toEqual([]))
+it('ranking no candidates returns none', () => expect(rank(ask('x'), [])).toEqual([]))

@@ -1,5 +1,5 @@
-// The machine of a streaming turn, spelled out: every state against every event, without a hole. The types see to it
-// that a new status or event does not compile before it has its line here.
+// The state machine of a streaming turn: every state against every event. The types make a new status or event fail to
+// compile until it has its row here.
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -19,7 +19,7 @@ const HALF = 0xd83d
 const NOW = 100_000
 const LEASE = 30_000
 
-/** STREAMING is three states: with nothing, with text, and with text whose last unit waits for its other half. */
+/** STREAMING is three states: empty, with text, and with text whose last unit waits for its other half. */
 type StateName = 'nothing' | 'text' | 'half' | Exclude<TurnStatus, 'STREAMING'>
 
 const open = (end: number, half: number | null): State => ({
@@ -160,7 +160,7 @@ const table: Record<StateName, Record<EventName, Step>> = {
   ERASED: closed('ERASED'),
 }
 
-describe('the machine of a streaming turn', () => {
+describe('the state machine of a streaming turn', () => {
   for (const [state, row] of Object.entries(table) as [StateName, Record<EventName, Step>][]) {
     for (const [event, expected] of Object.entries(row) as [EventName, Step][]) {
       it(`${state} × ${event} → ${expected.outcome}`, () => {
@@ -169,25 +169,25 @@ describe('the machine of a streaming turn', () => {
     }
   }
 
-  it('leaves the state it was given as it was', () => {
+  it('does not modify the given state', () => {
     const before = structuredClone(states)
     for (const state of Object.values(states)) for (const event of Object.values(events)) step(state, event)
     expect(states).toEqual(before)
   })
 })
 
-describe('joining text to where a turn ends', () => {
+describe('joining text at the end of a turn', () => {
   const whole = { end: 7, half: null }
   const waiting = { end: 7, half: HALF }
 
   it.each([
     ['plain text', whole, 'abc', { start: 7, text: 'abc', half: null }],
-    ['a whole pair', whole, `${FIRST}${SECOND}`, { start: 7, text: `${FIRST}${SECOND}`, half: null }],
+    ['a surrogate pair', whole, `${FIRST}${SECOND}`, { start: 7, text: `${FIRST}${SECOND}`, half: null }],
     ['a first half at the end', whole, `a${FIRST}`, { start: 7, text: 'a', half: HALF }],
-    ['nothing but a first half', whole, FIRST, { start: 7, text: '', half: HALF }],
-    ['a second half that completes nothing', whole, SECOND, null],
-    ['a first half within', whole, `${FIRST}a`, null],
-    ['a second half within', whole, `a${SECOND}b`, null],
+    ['only a first half', whole, FIRST, { start: 7, text: '', half: HALF }],
+    ['a second half without a first', whole, SECOND, null],
+    ['a first half inside the text', whole, `${FIRST}a`, null],
+    ['a second half inside the text', whole, `a${SECOND}b`, null],
     ['two first halves at the end', whole, `${FIRST}${FIRST}`, null],
     ['the second half', waiting, SECOND, { start: 7, text: `${FIRST}${SECOND}`, half: null }],
     [
@@ -199,8 +199,8 @@ describe('joining text to where a turn ends', () => {
     ['text instead of the second half', waiting, 'a', null],
     ['another first half', waiting, FIRST, null],
     ['a whole pair instead of the second half', waiting, `${FIRST}${SECOND}`, null],
-    ['nothing, with nothing waiting', whole, '', { start: 7, text: '', half: null }],
-    ['nothing, with a half waiting', waiting, '', { start: 7, text: '', half: HALF }],
+    ['an empty text without a pending half', whole, '', { start: 7, text: '', half: null }],
+    ['an empty text with a pending half', waiting, '', { start: 7, text: '', half: HALF }],
   ])('%s', (_, tail, text, expected) => {
     expect(join(tail, text)).toEqual(expected)
   })
@@ -221,7 +221,7 @@ describe('joining text to where a turn ends', () => {
     expect(joins(text)).toBe(expected)
   })
 
-  it('counts a waiting half as a unit, as the writer does', () => {
+  it('counts a pending half as a unit, as the writer does', () => {
     expect(endOf(whole)).toBe(7)
     expect(endOf(waiting)).toBe(8)
   })

@@ -1,4 +1,5 @@
-// Which turns a summary covers: in order, whole calls, nothing open, as many as are asked for.
+// Selection of the turns that a summary covers: consecutive, with complete tool calls, without streaming turns, up to
+// the requested number.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -21,38 +22,38 @@ const ALL: SpanMeasure = { least: 1, most: Infinity, limit: Infinity, through: I
 const span = (line: string, measure: Partial<SpanMeasure> = {}, later: string[] = [], isWaiting = true) =>
   spanOf(turns(line, isWaiting), new Set(later), { ...ALL, ...measure })
 
-describe('a span', () => {
+describe('the span of a summary', () => {
   it.each<[string, string, Partial<SpanMeasure>, number]>([
-    ['is all there is', 'a a a', {}, 3],
-    ['has as many turns as asked for', 'a a a a', { most: 2 }, 2],
-    ['has as many tokens as asked for', 'a a a a', { tokens: 25 }, 2],
-    ['has one turn at least, however long', 'a a', { tokens: 5 }, 1],
-    ['ends at the place it is to go through', 'a a a a', { through: 5 }, 3],
-    ['ends before a turn that is being written', 'a a o a', {}, 2],
-    ['is nothing where the first one is being written', 'o a', {}, 0],
-    ['ends before a call rather than part it from its result', 'a a 1 -1 a', { most: 3 }, 2],
-    ['goes on to the result where it began with the call', '1 a -1 a a', { most: 1 }, 3],
-    ['goes on to the last of several results', '1 -1 a -1 a', { most: 2 }, 4],
-    ['never goes beyond the limit for that', '1 a -1 a', { most: 1, limit: 2 }, 0],
-    ['takes calls that overlap together', '1 2 -1 -2 a', { most: 3 }, 4],
-    ['ends before a call that waits for its result', 'a a 1 a a', {}, 2],
-    ['knows ids that are used again', '1 -1 a 1 -1 a', { most: 4 }, 3],
-    ['minds the result of the second use', '1 -1 1 a', {}, 2],
-    ['is exactly so many, however long', 'a a a a', { least: 3, most: 3, tokens: 5 }, 3],
-    ['is nothing where there are fewer', 'a a', { least: 3, most: 3 }, 0],
-    ['is nothing where fewer would do, since a call waits', 'a a 1 a', { least: 3, most: 3 }, 0],
-    ['is more than asked for rather than less, for a result', 'a a 1 -1 a', { least: 3, most: 3 }, 4],
+    ['contains all turns', 'a a a', {}, 3],
+    ['has the requested number of turns', 'a a a a', { most: 2 }, 2],
+    ['has the requested number of tokens', 'a a a a', { tokens: 25 }, 2],
+    ['has at least one turn, however long', 'a a', { tokens: 5 }, 1],
+    ['ends at the given position', 'a a a a', { through: 5 }, 3],
+    ['ends before an open turn', 'a a o a', {}, 2],
+    ['is empty if the first turn is open', 'o a', {}, 0],
+    ['ends before a call rather than separate it from its result', 'a a 1 -1 a', { most: 3 }, 2],
+    ['extends to the result if it begins with the call', '1 a -1 a a', { most: 1 }, 3],
+    ['extends to the last of several results', '1 -1 a -1 a', { most: 2 }, 4],
+    ['never extends beyond the limit', '1 a -1 a', { most: 1, limit: 2 }, 0],
+    ['contains overlapping calls together', '1 2 -1 -2 a', { most: 3 }, 4],
+    ['ends before a call with a pending result', 'a a 1 a a', {}, 2],
+    ['supports ids that are used again', '1 -1 a 1 -1 a', { most: 4 }, 3],
+    ['extends to the result of the second use', '1 -1 1 a', {}, 2],
+    ['has the exact number of turns, however long', 'a a a a', { least: 3, most: 3, tokens: 5 }, 3],
+    ['is empty if there are fewer turns', 'a a', { least: 3, most: 3 }, 0],
+    ['is empty if a pending call leaves fewer turns', 'a a 1 a', { least: 3, most: 3 }, 0],
+    ['exceeds the requested number to include a result', 'a a 1 -1 a', { least: 3, most: 3 }, 4],
   ])('%s: %s %o', (_, line, measure, length) => {
     expect(span(line, measure)).toBe(length)
   })
 
-  it('goes past a call that nobody answers any more, but not where the answer comes later', () => {
+  it('passes a call without a result, unless the result comes later', () => {
     expect(span('a 1 a a', {}, [], false)).toBe(4)
     expect(span('a 1 a a', {}, ['1'], false)).toBe(1)
     expect(unanswered(turns('a 1 2 -1'))).toEqual(['2'])
   })
 
-  it('never parts a call from its result, nor passes an open turn, whatever is asked for', () => {
+  it('never separates a call from its result, nor passes an open turn, for any request', () => {
     const word = fc.constantFrom('a', 'a', 'o', '1', '2', '3', '-1', '-2', '-3')
     fc.assert(
       fc.property(
@@ -79,8 +80,8 @@ describe('a span', () => {
   })
 })
 
-describe('passes', () => {
-  it('are as long as allowed, in order; what is longer goes alone', () => {
+describe('the passes of a summary', () => {
+  it('are as long as allowed, in order; a longer turn is a pass of its own', () => {
     const of = (...tokens: number[]) => tokens.map((tokenCount) => ({ tokenCount }))
     const lengths = (...tokens: number[]) =>
       passes(of(...tokens), 10).map((pass) => pass.map((turn) => turn.tokenCount))

@@ -1,4 +1,5 @@
-// Which waiting appends share the next statement: in order, within its limits, and none beside a call that excludes it.
+// Selection of the waiting appends for the next statement: in order, within the limits, and none beside a call that
+// excludes it.
 
 import { describe, expect, it } from 'vitest'
 import { chooseBatch, rowsByCall, type WaitingAppend } from '../../../src/domain/turn/append-batch.ts'
@@ -17,7 +18,7 @@ const turn = (more: Partial<AppendedTurn> = {}): AppendedTurn => ({
   ...more,
 })
 
-/** A waiting call by its name, the number of its turns and the length of its text. */
+/** A waiting call with its name, the number of its turns and the length of its text. */
 function append(name: string, turns = 1, text = 1, more: Partial<AppendCall> = {}): Named {
   const call = { conversationId: 'any', tenant: 't', turns: Array.from({ length: turns }, () => turn()), ...more }
   return { name, call, text }
@@ -31,8 +32,8 @@ const LIMITS = { turns: 4, text: 100 }
 type Case = { waiting: Record<string, Named[]>; busy?: string[]; chosen: string }
 
 const cases: Record<string, Case> = {
-  'nothing, when nothing waits': { waiting: {}, chosen: '' },
-  'all that fits, by conversation and in the order of arrival': {
+  'nothing, if no call waits': { waiting: {}, chosen: '' },
+  'all calls that fit, by conversation and in the order of arrival': {
     waiting: { a: [append('a1'), append('a2')], b: [append('b1'), append('b2')] },
     chosen: 'a1 a2 b1 b2',
   },
@@ -41,7 +42,7 @@ const cases: Record<string, Case> = {
     busy: ['a', 'c'],
     chosen: 'b1',
   },
-  'nothing, when all conversations are busy': { waiting: { a: [append('a1')] }, busy: ['a'], chosen: '' },
+  'nothing, if all conversations are busy': { waiting: { a: [append('a1')] }, busy: ['a'], chosen: '' },
   'no more turns than the limit': {
     waiting: { a: [append('a1', 3), append('a2', 1), append('a3', 1)], b: [append('b1')] },
     chosen: 'a1 a2',
@@ -50,7 +51,7 @@ const cases: Record<string, Case> = {
     waiting: { a: [append('a1', 1, 60), append('a2', 1, 40), append('a3', 1, 1)], b: [append('b1')] },
     chosen: 'a1 a2',
   },
-  'smaller calls of another conversation in place of one that does not fit': {
+  'smaller calls of another conversation instead of one that does not fit': {
     waiting: { a: [append('a1', 2), append('a2', 3), append('a3', 1)], b: [append('b1', 2), append('b2')] },
     chosen: 'a1 b1',
   },
@@ -80,19 +81,19 @@ const cases: Record<string, Case> = {
   },
 }
 
-describe('the next batch', () => {
+describe('the next batch of appends', () => {
   it.each(Object.entries(cases))('has %s', (_, { waiting, busy = [], chosen }) => {
     const batch = chooseBatch(new Map(Object.entries(waiting)), new Set(busy), LIMITS)
     expect(batch.map(({ name }) => name).join(' ')).toBe(chosen)
   })
 
-  it('leaves the waiting calls as they are', () => {
+  it('does not modify the waiting calls', () => {
     const waiting = new Map([['a', [append('a1'), append('a2')]]])
     chooseBatch(waiting, new Set())
     expect(waiting.get('a')).toHaveLength(2)
   })
 
-  it('has at most 512 turns, or 4 MiB of text', () => {
+  it('has at most 512 turns and 4 MiB of text', () => {
     const many = Array.from({ length: 600 }, (_, n) => append(`${n}`))
     expect(chooseBatch(new Map([['a', many]]), new Set())).toHaveLength(512)
     const long = Array.from({ length: 6 }, (_, n) => append(`${n}`, 1, 1024 * 1024))

@@ -1,4 +1,4 @@
-// A document has the same result by its plan as by yoga's executor: data, errors, their order and places.
+// A document has the same result by its plan as by yoga's executor: data, errors, their order and paths.
 
 import {
   buildSchema,
@@ -160,7 +160,7 @@ const valid = (query: string) => {
 
 const { execute } = createYoga({ schema, logging: false, maskedErrors: false }).getEnveloped({})
 
-/** The result of a query by the executor, and by its plan. */
+/** The results of a query by the executor and by its plan. */
 async function both(query: string, variables?: object) {
   const document = valid(query)
   const args = { variableValues: variables as never, contextValue: {}, rootValue: { size: 3 } }
@@ -168,18 +168,18 @@ async function both(query: string, variables?: object) {
   return { expected, planned: await planOf(document)(args) }
 }
 
-describe('a plan', () => {
+describe('the plan of a query', () => {
   test.each<[string, string, object?]>([
     ['leaves of every kind', '{ thing { name size id colour any ratio matrix __typename } }'],
-    ['the names that are asked for, in that order', '{ b: thing { z: size y: name } a: thing { name } __typename }'],
+    ['the requested names in their order', '{ b: thing { z: size y: name } a: thing { name } __typename }'],
     [
-      'fields asked for twice',
+      'fields selected twice',
       `{
       thing { later { name } things { id } later { size later { id } } things { id size } name name }
     }`,
     ],
     [
-      'objects and lists that come later',
+      'asynchronous objects and lists',
       `{
       things { name later { name later { name later { name } } } laterList { size } size }
     }`,
@@ -194,12 +194,12 @@ describe('a plan', () => {
     ['fragments on interfaces', '{ thing { ... on Named { name } ... on Sized { size } } }'],
     ['arguments', '{ thing { echo(filter: { colour: RED }, text: null) other: echo things { echo(filter: {}) } } }'],
     ['variables', 'query ($f: Filter, $t: String = "d") { thing { echo(filter: $f, text: $t) } }', { f: { size: 9 } }],
-    ['variables that are not given', 'query ($f: Filter, $t: String) { thing { echo(filter: $f, text: $t) } }'],
+    ['omitted variables', 'query ($f: Filter, $t: String) { thing { echo(filter: $f, text: $t) } }'],
     ['a method', '{ thing { method } }'],
     ['a resolver that reads its info', '{ thing { info } }'],
-    ['a list that is no array', '{ thing { set } }'],
-    ['variables within', 'query ($c: Colour) { thing { echo(filter: { colour: $c }) } }', { c: 'RED' }],
-  ])('has the result of the executor: %s', async (_, query, variables) => {
+    ['an iterable that is not an array', '{ thing { set } }'],
+    ['variables inside a value', 'query ($c: Colour) { thing { echo(filter: { colour: $c }) } }', { c: 'RED' }],
+  ])("returns the executor's result: %s", async (_, query, variables) => {
     const { expected, planned } = await both(query, variables)
     expect(expected.errors).toBeUndefined()
     expect(JSON.stringify(planned)).toBe(JSON.stringify(expected))
@@ -207,25 +207,25 @@ describe('a plan', () => {
 
   test.each<[string, string, object?]>([
     ['an error', '{ fail }'],
-    ['an error within', '{ thing { reject fail } }'],
+    ['an error in a nested field', '{ thing { reject fail } }'],
     ['errors in some items of a list', '{ things { later { fail } laterList { reject name } } }'],
-    ['a late error, and another one before it', '{ thing { reject things { later { reject } } id required } }'],
-    ['null where none may be', '{ thing { required } }'],
-    ['null where none may be, late', '{ thing { later { failLate } } }'],
-    ['null where none may be, in a list', '{ things { name things { required } } }'],
-    ['null for all', '{ must { name } }'],
+    ['an asynchronous error and an earlier one', '{ thing { reject things { later { reject } } id required } }'],
+    ['null in a non-null field', '{ thing { required } }'],
+    ['asynchronous null in a non-null field', '{ thing { later { failLate } } }'],
+    ['null in a list of non-null items', '{ things { name things { required } } }'],
+    ['null for the whole result', '{ must { name } }'],
     ['an error beside one that makes their parent null', '{ thing { reject things { required } } fail }'],
     [
-      'late errors of several fields, one of which ends the others',
+      'asynchronous errors of several fields, one of which cancels the others',
       '{ thing { failLate things { failLate } reject } }',
     ],
     ['an error as a value', '{ thing { error } }'],
-    ['a value that is no list', '{ thing { noList } }'],
+    ['a value that is not a list', '{ thing { noList } }'],
     ['an error of a method', '{ thing { badMethod } }'],
-    ['a value that its type refuses', '{ thing { badSize id } }'],
+    ['a value that its type rejects', '{ thing { badSize id } }'],
     ['an argument that is null', 'query ($f: Filter = {}) { thing { name must(filter: $f) } }', { f: null }],
     ['several errors of one field', '{ thing { several name severalLate } }'],
-  ])('fails as the executor does: %s', async (_, query, variables) => {
+  ])('fails like the executor: %s', async (_, query, variables) => {
     const { expected, planned } = await both(query, variables)
     expect(expected.errors?.length).toBeGreaterThan(0)
     expect(JSON.stringify(planned)).toBe(JSON.stringify(expected))
@@ -236,7 +236,7 @@ describe('a plan', () => {
   test.each<[string, string, object?]>([
     ['of the wrong type', 'query ($f: Filter) { thing { echo(filter: $f) } }', { f: 7 }],
     ['missing', 'query ($f: Filter!) { thing { echo(filter: $f) } }'],
-  ])('leaves variables to the executor: %s', (_, query, variables) => {
+  ])('leaves variable errors to the executor: %s', (_, query, variables) => {
     expect(planOf(valid(query))({ variableValues: variables as never })).toBeNull()
   })
 
@@ -247,16 +247,16 @@ describe('a plan', () => {
     ['@skip on a fragment', '{ thing { ... @skip(if: true) { name } } }'],
     ['an interface', '{ thing { named { name } } }'],
     ['a union', '{ either { __typename } }'],
-    ['a type that looks at its values', '{ thing { checked { name } } }'],
+    ['a type with isTypeOf', '{ thing { checked { name } } }'],
     ['introspection', '{ __schema { queryType { name } } }'],
-    ['a name that objects have', '{ __proto__: thing { name } }'],
+    ['a name from Object.prototype', '{ __proto__: thing { name } }'],
     ['too many fields', `{ ${Array.from({ length: 501 }, (_, index) => `a${index}: fail`).join(' ')} }`],
     [
-      'fragments that grow',
+      'fragments of exponential size',
       `{ thing { ...F0 } } fragment F12 on Thing { id } ${Array.from(
         { length: 12 },
         (_, index) => `fragment F${index} on Thing { a: later { ...F${index + 1} } b: later { ...F${index + 1} } }`,
       ).join(' ')}`,
     ],
-  ])('there is none of %s', (_, query) => expect(() => planOf(valid(query))).toThrow(NotPlain))
+  ])('does not exist for %s', (_, query) => expect(() => planOf(valid(query))).toThrow(NotPlain))
 })
