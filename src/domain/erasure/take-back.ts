@@ -6,7 +6,7 @@ import {
   lockFactsOfConversation,
   reviveFacts,
 } from '../../store/sql/erasure/erase-facts.ts'
-import { lockFactsOf, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
+import { lockFactsOfTurn, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
 import { takeBackSummaries } from '../../store/sql/summary/write-summary.ts'
 import type { TakeBackEdit } from '../turn/supersede.ts'
@@ -48,7 +48,7 @@ export const takeBackCoverage: TakeBackEdit = async (tx, { conversationId, isPub
 
 /** The newer version may state the same facts: extraction then writes them anew. */
 export const supersedeFactsOfTurn: TakeBackEdit = async (tx, { older }) => {
-  const facts = await lockFactsOf(tx, older.id)
+  const facts = await lockFactsOfTurn(tx, older.id)
   return supersedeFacts(
     tx,
     facts.map((id) => ({ id, by: null, reason: 'UPDATE' })),
@@ -65,8 +65,8 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
 
 /** The journals of the conversations whose facts become active again are locked already. */
 export const reviveSuperseded: PrepareDelete = async (tx, { conversationId }) => {
-  const { facts, gaveWay } = await lockFactsOfConversation(tx, conversationId)
-  return { rows: facts, finish: (after) => reviveFacts(after, gaveWay) }
+  const { facts, supersededElsewhere } = await lockFactsOfConversation(tx, conversationId)
+  return { rows: facts, finish: (after) => reviveFacts(after, supersededElsewhere) }
 }
 
 /** Reads every profile of the tenant, so only where the conversation has facts. After `reviveSuperseded` locked these. */

@@ -1,7 +1,7 @@
 // How well what is known is kept, without asking a model: what is known twice, what cannot both hold, what is never
 // found again, and whether the work that looks after it keeps up. Nothing is changed by it.
 
-import { countFacts, readAudited, readKnownUsers, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
+import { countFacts, readAudited, readUsersWithFacts, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import type { FactDeps } from './deps.ts'
@@ -59,7 +59,7 @@ export async function auditMemory(
   const counts = await countFacts(db, viewer)
   const { waiting, ageSeconds } = await readQueue(db, viewer.tenant, Object.values(QUEUES))
   const sum: Comparison = { facts: 0, nearDuplicates: 0, contradictions: 0 }
-  for (const user of await readKnownUsers(db, viewer, USERS)) {
+  for (const user of await readUsersWithFacts(db, viewer, USERS)) {
     const facts = await readAudited(db, viewer, user, embedding.searched().name, FACTS)
     const sets = new Map<string, AuditedFact[]>()
     for (const fact of facts) sets.set(fact.visibility, [...(sets.get(fact.visibility) ?? []), fact])

@@ -44,7 +44,7 @@ async function embedBatch(
   facts: readonly EmbeddableFact[],
   signal: AbortSignal,
 ): Promise<{ noted: number; objects: [fact: string, vector: Float32Array][] }> {
-  const wanting = facts.filter(({ isWanting }) => isWanting)
+  const wanting = facts.filter(({ needsVectors }) => needsVectors)
   const texts = wanting.flatMap((fact) => [fact.object, sentenceOf(fact)])
   const made = await embedTexts(embedder, texts, signal, (place, error) =>
     log.warn(

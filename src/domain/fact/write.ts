@@ -10,11 +10,11 @@ import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
 import {
-  backToMark,
+  rollbackFacts,
   countSkipped,
   insertFacts,
   lockFactsByKey,
-  markFacts,
+  saveFacts,
   renewFacts,
   type ActiveRow,
   type FactKey,
@@ -156,14 +156,14 @@ export type WrittenFacts = {
 /** Writes those of the facts that are new, and locks what is known of the others, by their keys. */
 async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
   for (;;) {
-    await markFacts(tx)
+    await saveFacts(tx)
     const inserted = new Set(await insertFacts(tx, tenant, facts))
     const known = facts.filter(({ id }) => !inserted.has(id))
     const active = new Map((await lockFactsByKey(tx, tenant, known)).map((row) => [keyOf(row), row]))
     if (known.every((fact) => active.has(keyOf(fact)))) return { inserted, known, active }
     // Between the two statements somebody superseded one, who does not write into these conversations. To go on from here would
     // be to wait for others out of order, with locks in hand.
-    await backToMark(tx)
+    await rollbackFacts(tx)
   }
 }
 
