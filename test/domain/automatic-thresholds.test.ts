@@ -15,17 +15,17 @@ describe('thresholds', () => {
     [1600, 0, 10, 160],
     [5, 0, 1, 5],
     [7, 0, 0, 0],
-    // Set to another number: 30 turns were accounted for, three at a time.
+    // Progress as left by another threshold: 30 turns done, three at a time.
     [34, 30, 10, 0],
     [40, 30, 10, 1],
     [30, 30, 20, 0],
     [40, 30, 20, 1],
     [30, 40, 10, 0],
-  ])('%i turns, %i of them done, every %i: %i runs', (turns, done, every, runs) => {
+  ])('with %i turns, %i of them processed, and one run every %i turns: %i runs are due', (turns, done, every, runs) => {
     expect(runsDue(turns, done, every)).toBe(runs)
   })
 
-  it('never lose a turn and never run twice, whenever they are looked at', () => {
+  it('never skip a turn or run twice, whenever they are checked', () => {
     let done = 0
     let runs = 0
     for (let turns = 0; turns <= 1600; turns += 1 + ((turns * 7) % 13)) {
@@ -37,7 +37,7 @@ describe('thresholds', () => {
     }
   })
 
-  it('ask for nothing by default, and for no reconciling where nothing is learned', () => {
+  it('are all off by default, and schedule no reconciliation without extraction', () => {
     expect([countsUsers(DEFAULTS), reconcilesEvery(DEFAULTS)]).toEqual([false, 0])
     expect(reconcilesEvery({ ...DEFAULTS, factExtractionEvery: 4 })).toBe(5)
     expect(countsUsers({ ...DEFAULTS, factExtractionEvery: 4 })).toBe(true)

@@ -1,4 +1,4 @@
-// Lists of conversations: what the filters find, and pages that stay whole while conversations are made.
+// Lists of conversations: filters, and pages that stay consistent while conversations are created.
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -26,7 +26,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
   const titlesOf = async (tenant: Tenant, args: ConversationsArgs = {}) =>
     (await list(tenant, args)).items.map(({ title }) => title)
 
-  describe('finds by', () => {
+  describe('can be filtered by', () => {
     type Given = [title: string | null, input?: CreateConversationInput]
     const titled = async (filter: ConversationsArgs['filter'], ...conversationIds: Given[]) => {
       const tenant = world.tenant()
@@ -49,7 +49,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       expect(await titled({}, ...conversationIds)).toEqual(['a', 'b', 'c', 'd'])
     })
 
-    it('who is in it, not who was', async () => {
+    it('current participants, not former ones', async () => {
       const tenant = world.tenant()
       const left = await create(tenant, { title: 'left', participants: [{ actor: 'bob' }] })
       await create(tenant, { title: 'in', participants: [{ actor: 'ann' }, { actor: 'bob' }] })
@@ -72,7 +72,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       [{ in: { n: null } }, ['deep']],
       [{ in: {} }, ['deep']],
       [{ '%': 1 }, []],
-    ])('metadata that holds %j', async (metadata, titles) => {
+    ])('metadata that contains %j', async (metadata, titles) => {
       expect(
         await titled(
           { metadata },
@@ -97,7 +97,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       ['🎉', ['Übung 🎉']],
       ["'", []],
       ['a', ['snake_case', 'back\\slash']],
-    ])('what stands in the title: %j', async (search, titles) => {
+    ])('a part of the title: %j', async (search, titles) => {
       expect(
         await titled(
           { search },
@@ -111,11 +111,11 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       ).toEqual(titles)
     })
 
-    it('an empty search as by none', async () => {
+    it('an empty search, which matches everything', async () => {
       expect(await titled({ search: '' }, ['a'], [null])).toEqual(['a', null])
     })
 
-    it('when something last happened in it', async () => {
+    it('the time of the last activity', async () => {
       const tenant = world.tenant()
       const first = await create(tenant, { title: 'first' })
       await new Promise((resolve) => setTimeout(resolve, 20))
@@ -131,8 +131,8 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     })
   })
 
-  describe('in pages', () => {
-    it('comes newest first, and is the same from both ends', async () => {
+  describe('when paged,', () => {
+    it('is newest first, and the same from both ends', async () => {
       const tenant = world.tenant()
       const made = []
       for (let i = 0; i < 7; i++) made.push((await create(tenant, { title: `${i}` })).id)
@@ -155,32 +155,35 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       expect(await page({ first: 0 })).toEqual(['', false, true])
     })
 
-    it.each(['first', 'last'] as const)('read with %s while conversations are made shows each once', async (way) => {
-      const tenant = world.tenant()
-      const before = await Promise.all(Array.from({ length: 25 }, () => create(tenant)))
-      let making = true
-      const made: Promise<unknown> = (async () => {
-        while (making) await Promise.all([create(tenant), create(tenant), create(tenant)])
-      })()
-      const seen: string[] = []
-      let cursor: string | null = null
-      try {
-        for (let pages = 0; pages < 50; pages++) {
-          const page = await list(tenant, { [way]: 4, [way === 'first' ? 'after' : 'before']: cursor })
-          const items = way === 'first' ? page.items : page.items.toReversed()
-          seen.push(...items.map(({ id }) => id))
-          if (items.length > 0) cursor = conversationCursor(items.at(-1)!, 'CREATED')
-          if (!(way === 'first' ? page.hasNextPage : page.hasPreviousPage)) break
+    it.each(['first', 'last'] as const)(
+      'shows each conversation once, read with %s while conversations are created',
+      async (way) => {
+        const tenant = world.tenant()
+        const before = await Promise.all(Array.from({ length: 25 }, () => create(tenant)))
+        let making = true
+        const made: Promise<unknown> = (async () => {
+          while (making) await Promise.all([create(tenant), create(tenant), create(tenant)])
+        })()
+        const seen: string[] = []
+        let cursor: string | null = null
+        try {
+          for (let pages = 0; pages < 50; pages++) {
+            const page = await list(tenant, { [way]: 4, [way === 'first' ? 'after' : 'before']: cursor })
+            const items = way === 'first' ? page.items : page.items.toReversed()
+            seen.push(...items.map(({ id }) => id))
+            if (items.length > 0) cursor = conversationCursor(items.at(-1)!, 'CREATED')
+            if (!(way === 'first' ? page.hasNextPage : page.hasPreviousPage)) break
+          }
+        } finally {
+          making = false
+          await made
         }
-      } finally {
-        making = false
-        await made
-      }
-      expect(new Set(seen).size).toBe(seen.length)
-      for (const { id } of before) expect(seen).toContain(id)
-    })
+        expect(new Set(seen).size).toBe(seen.length)
+        for (const { id } of before) expect(seen).toContain(id)
+      },
+    )
 
-    it('by activity, has the conversation where something happened last in front', async () => {
+    it('puts the most recently active conversation first if ordered by activity', async () => {
       const tenant = world.tenant()
       const conversationIds = []
       for (const title of ['a', 'b', 'c']) {
@@ -229,14 +232,14 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     base64url(`CREATED:0:${newId('conversation')}`),
     base64url(`CREATED:999999999999999:${newId('conversation')}`),
     base64url(`CREATED:${Date.now()}:${newId('conversation')}`),
-  ])('takes cursors of conversations that are no longer there, at any time: %s', async (cursor) => {
+  ])('accepts cursors of conversations that no longer exist, at any time: %s', async (cursor) => {
     const tenant = world.tenant()
     await create(tenant)
     const pages = [await list(tenant, { after: cursor }), await list(tenant, { before: cursor })]
     expect(pages.flatMap(({ items }) => items)).toHaveLength(1)
   })
 
-  it('takes any time for updatedBefore, or says that it does not', async () => {
+  it('accepts any valid time as updatedBefore, and rejects invalid ones', async () => {
     const tenant = world.tenant()
     for (const updatedBefore of [new Date(8.64e15), new Date(-8.64e15), new Date('0000-06-01T00:00:00Z')]) {
       const found = await list(tenant, { filter: { updatedBefore } }).catch((error) => error)

@@ -23,8 +23,8 @@ describe.each(backends)('a conversation on $name', (backend) => {
   const kindsOf = async (tenant: Tenant, conversation: string) =>
     (await readJournal(world.deps.pool, tenant.name, conversation, 0, 100)).map(({ kind, actor }) => [kind, actor])
 
-  describe('is made', () => {
-    it('empty, by its owner, who need not be in it', async () => {
+  describe('is created', () => {
+    it('empty, by an owner who need not participate', async () => {
       const tenant = world.tenant()
       const conversation = await create(tenant)
       expect(conversation).toMatchObject({
@@ -42,7 +42,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       expect((await getParticipants(world.deps, tenant.as('ann'), [conversation.id])).get(conversation.id)).toEqual([])
     })
 
-    it('with all that was given, each participant joining by an entry', async () => {
+    it('with all given fields, each participant joining by an entry', async () => {
       const tenant = world.tenant()
       const given = {
         key: 'k',
@@ -92,7 +92,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       ['a nameless participant', { participants: [{ actor: '' }] }, /^participants\.0\.actor/],
       ['an unknown kind', { participants: [{ actor: 'a', kind: 'CAT' as never }] }, /^participants\.0\.kind/],
       ['1,001 participants', { participants: Array.from({ length: 1001 }, (_, i) => ({ actor: `a${i}` })) }, /1000/],
-    ])('not with %s', async (_, input, says) => {
+    ])('but not with %s', async (_, input, says) => {
       const tenant = world.tenant()
       const error = await create(tenant, { ...input }).then(
         () => null,
@@ -103,8 +103,8 @@ describe.each(backends)('a conversation on $name', (backend) => {
     })
   })
 
-  describe('with a key', () => {
-    it('is made once; whoever comes later gets it as it is', async () => {
+  describe('created with a key', () => {
+    it('is created once; later calls return it unchanged', async () => {
       const tenant = world.tenant()
       const first = await create(tenant, { key: 'k', title: 'first', participants: [{ actor: 'ann' }] })
       const again = await create(tenant, { key: 'k', title: 'second', participants: [{ actor: 'bob' }] }, 'bob')
@@ -112,7 +112,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       expect(await kindsOf(tenant, first.id)).toEqual([['JOINED', 'ann']])
     })
 
-    it('is one conversation, however many make it at once', async () => {
+    it('is one conversation, however many calls create it at once', async () => {
       const tenant = world.tenant()
       const made = await Promise.all(
         Array.from({ length: 24 }, (_, n) =>
@@ -127,7 +127,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       ])
     })
 
-    it("is each tenant's own", async () => {
+    it('belongs to one tenant', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const [mine, theirs] = [await create(tenant, { key: 'k' }), await create(other, { key: 'k' })]
       expect(mine.id).not.toBe(theirs.id)
@@ -135,17 +135,17 @@ describe.each(backends)('a conversation on $name', (backend) => {
       expect((await getConversationByKey(world.deps, other.as('x'), 'k'))!.id).toBe(theirs.id)
     })
 
-    it('is not found by another; what is no key finds nothing', async () => {
+    it('is not found with other keys or invalid ones', async () => {
       const tenant = world.tenant()
       await create(tenant, { key: 'k' })
       for (const key of ['K', 'k ', '', '%', 'x'.repeat(10_000), 'k\0', '\ud83d']) {
-        // Null, or an error that says what is wrong; never one of the database.
+        // Null or a validation error, never an error of the database.
         const found = await getConversationByKey(world.deps, tenant.as('x'), key).catch((error) => error)
         expect(found).toSatisfy((answer) => answer === null || answer instanceof InvalidInput)
       }
     })
 
-    it('can be made again once it was deleted', async () => {
+    it('can be created again after it was deleted', async () => {
       const tenant = world.tenant()
       const first = await create(tenant, { key: 'k' })
       await deleteConversation(world.deps, tenant.as('ann'), first.id)
@@ -153,7 +153,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
     })
   })
 
-  it('is seen by id in its tenant only', async () => {
+  it('is visible by id in its tenant only', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const [conversation, second] = [await create(tenant), await create(tenant)]
     const ids = [
@@ -170,7 +170,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
     expect((await getConversations(world.deps, other.as('ann'), ids)).size).toBe(0)
   })
 
-  describe('is changed', () => {
+  describe('is updated', () => {
     const given = { title: 't', systemPrompt: 's', metadata: { a: 1 } }
 
     it.each([
@@ -182,7 +182,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       ],
       [{ metadata: { b: 2 } }, { ...given, metadata: { b: 2 } }],
       [{}, given],
-    ])('by %j to %j: null clears, what is left out stays', async (change, after) => {
+    ])('from %j to %j: null clears a field, an omitted field stays', async (change, after) => {
       const tenant = world.tenant()
       const { id, updatedAt } = await create(tenant, given)
       const changed = await updateConversation(world.deps, tenant.as('bob'), { id, ...change })
@@ -191,7 +191,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       expect(await kindsOf(tenant, id)).toEqual([['UPDATED', null]])
     })
 
-    it('not where it is not there, and not to what is none', async () => {
+    it('but not if it does not exist, nor to invalid values', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const { id } = await create(tenant, given)
       await expect(updateConversation(world.deps, other.as('ann'), { id, title: 'x' })).rejects.toThrow(NotFound)

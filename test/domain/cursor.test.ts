@@ -1,4 +1,4 @@
-// Opaque cursors: what a format encodes, it reads back; it refuses everything else, naming the argument. Pure.
+// Opaque cursors: each format decodes what it encodes, and refuses everything else, naming the argument. No database.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ const places = fc.record({ shelf: fc.nat(2 ** 31 - 1), name: fc.stringMatching(/
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
 describe('a cursor', () => {
-  it('decodes to the place it encodes', () => {
+  it('decodes to the position it encodes', () => {
     fc.assert(
       fc.property(places, (place) => {
         expect(books.decode(books.encode(place), 'after')).toEqual(place)
@@ -40,7 +40,7 @@ describe('a cursor', () => {
     )
   })
 
-  it('is InvalidInput at the argument, for any text that no place encodes to', () => {
+  it('is InvalidInput, naming the argument, for any text that no position encodes to', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string().map(base64url)), (text) => {
         const printed = Buffer.from(text, 'base64url').toString()
@@ -53,13 +53,13 @@ describe('a cursor', () => {
   })
 
   it.each(['book:1:', 'book:-1:a', 'book:1:a:b', 'a book:1:a', `book:${2 ** 31}:a`, 'book:1:a\n'])(
-    'is InvalidInput where it says %j',
+    'is InvalidInput if it decodes to %j',
     (printed) => {
       expect(() => books.decode(base64url(printed), 'after')).toThrow(InvalidInput)
     },
   )
 
-  it('of one list is refused by another, which names itself', () => {
+  it('of one list is refused by another list, which names itself', () => {
     const cursor = books.encode({ shelf: 1, name: 'a' })
     expect(() => maps.decode(cursor, 'after')).toThrow(`after: "${cursor}" is not a cursor of the list of maps`)
   })

@@ -1,4 +1,4 @@
-// Typed ids. Pure.
+// Typed ids; no database.
 
 import { describe, expect, it } from 'vitest'
 import { kindOf, newId, type Kind } from '../../src/domain/id.ts'
@@ -7,13 +7,13 @@ describe.each<[Kind, string]>([
   ['conversation', 'conv_'],
   ['turn', 'turn_'],
 ])('the id of a %s', (kind, prefix) => {
-  it('says what it is of', () => {
+  it('names its type', () => {
     const id = newId(kind)
     expect(id).toMatch(new RegExp(`^${prefix}[0-9A-HJKMNP-TV-Z]{26}$`))
     expect(kindOf(id)).toBe(kind)
   })
 
-  it('is new each time and sorts after those before', () => {
+  it('is new each time and sorts after earlier ids', () => {
     const ids = Array.from({ length: 10_000 }, () => newId(kind))
     expect(new Set(ids).size).toBe(ids.length)
     expect(ids.toSorted()).toEqual(ids)
@@ -41,7 +41,7 @@ describe('an id', () => {
     'toString',
     '__proto__',
     'x'.repeat(100_000),
-  ])('that is malformed stands for nothing: %#', (id) => {
+  ])('that is malformed is rejected: %#', (id) => {
     expect(kindOf(id)).toBeNull()
   })
 })

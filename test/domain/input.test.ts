@@ -1,4 +1,4 @@
-// How input is read: what Postgres can store, the limits, and one error that lists everything wrong. Pure.
+// Validation of input: text that Postgres can store, limits, and one error that lists every problem. No database.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -29,17 +29,17 @@ describe('text', () => {
     ['\ud83d', 'must not contain half of a surrogate pair'],
     ['\ude00a', 'must not contain half of a surrogate pair'],
     ['a\ude00\ud83d', 'must not contain half of a surrogate pair'],
-  ])('%j can be stored, or not: %s', (value, problem) => {
+  ])('%j is accepted or not: %s', (value, problem) => {
     expect(storable(value)).toBe(problem)
   })
 
-  it('has a length, in code points', () => {
+  it('has a maximum length, in code points', () => {
     expect(faultsOf(text(4), '😀😀😀😀')).toEqual([])
     expect(faultsOf(text(4), '😀😀😀😀a')).toEqual(['must be at most 4 characters'])
     expect(faultsOf(text(4), 7)).toHaveLength(1)
   })
 
-  it('that is a name is 1 to 200 characters', () => {
+  it('used as a name has 1 to 200 characters', () => {
     for (const good of ['a', ' ', 'ä'.repeat(200)]) expect(faultsOf(name, good)).toEqual([])
     expect(faultsOf(name, '')).toEqual(['must not be empty'])
     expect(faultsOf(name, 'a'.repeat(201))).toEqual(['must be at most 200 characters'])
@@ -48,7 +48,7 @@ describe('text', () => {
 })
 
 describe('an id', () => {
-  it('is of one kind, and well-formed', () => {
+  it('has one type, and is well-formed', () => {
     const [conversationId, turn] = [newId('conversation'), newId('turn')]
     expect(parse(id('conversation'), conversationId)).toBe(conversationId)
     expect(faultsOf(id('conversation'), turn)).toEqual(['is not the id of a conversation'])
@@ -57,13 +57,13 @@ describe('an id', () => {
 })
 
 describe('a count', () => {
-  it.each([0, 1, 2 ** 31 - 1])('may be %d', (value) => expect(faultsOf(count, value)).toEqual([]))
-  it.each([-1, 0.5, 2 ** 31, 2 ** 53, NaN, Infinity, '1', null])('is not %j', (value) => {
+  it.each([0, 1, 2 ** 31 - 1])('can be %d', (value) => expect(faultsOf(count, value)).toEqual([]))
+  it.each([-1, 0.5, 2 ** 31, 2 ** 53, NaN, Infinity, '1', null])('cannot be %j', (value) => {
     expect(faultsOf(count, value)).not.toEqual([])
   })
 })
 
-describe('JSON', () => {
+describe('JSON values', () => {
   it.each([
     null,
     0,
@@ -78,19 +78,19 @@ describe('JSON', () => {
     { '\\u0000': 1 },
     '\u2028 😀',
     '"\\',
-  ])('%j can be stored', (value) => {
+  ])('can be %j', (value) => {
     expect(faultsOf(json, value)).toEqual([])
   })
 
   const torn = ['must not contain U+0000 or half of a surrogate pair']
   it.each([['\0'], [['\ud83d']], [{ a: { b: '\ude00' } }], [{ '\0': 1 }], ['\\\0'], ['\\\\\ud83d']])(
-    '%j cannot',
+    'cannot be %j',
     (value) => {
       expect(faultsOf(json, value)).toEqual(torn)
     },
   )
 
-  it('takes any well-formed text and no other, however it is escaped', () => {
+  it('are parsed exactly if they are well-formed text, however it is escaped', () => {
     const unit = fc.constantFrom('\\', '\0', '\ud83d', '\ude00', 'u', '0000', 'd83d', '"', 'a', '\n')
     const units = fc.array(unit, { maxLength: 8 })
     fc.assert(
@@ -104,13 +104,13 @@ describe('JSON', () => {
     )
   })
 
-  it('may be nested 64 deep, whatever brackets stand in its texts', () => {
+  it('can be nested 64 deep, ignoring brackets inside texts', () => {
     expect(faultsOf(json, [nested(63), '[[[{{', { '"{\\': ']' }])).toEqual([])
     expect(faultsOf(json, [nested(64)])).toEqual(['must be nested at most 64 deep'])
     expect(faultsOf(json, ['"]]]]', nested(64)])).toEqual(['must be nested at most 64 deep'])
   })
 
-  it('is no bigint, no circle, and nothing so deep that it cannot be printed', () => {
+  it('cannot contain a bigint, a cycle, or nesting too deep to print', () => {
     const circle: unknown[] = []
     circle.push(circle)
     for (const value of [1n, circle, nested(100_000)]) expect(faultsOf(json, value)).toHaveLength(1)
@@ -118,7 +118,7 @@ describe('JSON', () => {
 })
 
 describe('metadata', () => {
-  it.each([[{}], [{ a: 1 }], [nested(64)], [{ a: 'x'.repeat(65_536 - 8) }]])('may be an object: %#', (value) => {
+  it.each([[{}], [{ a: 1 }], [nested(64)], [{ a: 'x'.repeat(65_536 - 8) }]])('can be an object: %#', (value) => {
     expect(faultsOf(metadata, value)).toEqual([])
   })
 
@@ -131,12 +131,12 @@ describe('metadata', () => {
     [{ a: '€'.repeat(22_000) }, 'must be at most 65536 bytes of JSON'],
     [nested(65), 'must be nested at most 64 deep'],
     [{ a: '\0' }, 'must not contain U+0000 or half of a surrogate pair'],
-  ])('is refused otherwise: %#', (value, message) => {
+  ])('cannot be anything else: %#', (value, message) => {
     expect(faultsOf(metadata, value)).toContain(message)
   })
 
   it.each([[{ a: 1n }], [nested(1_000)], [nested(4_000)], [nested(100_000)]])(
-    'is refused, not stumbled over: %#',
+    'is rejected with a validation error, not another exception: %#',
     (value) => {
       expect(faultsOf(metadata, value)).not.toEqual([])
     },
@@ -146,11 +146,11 @@ describe('metadata', () => {
 describe('parse', () => {
   const schema = z.object({ a: name, list: z.array(z.object({ n: count })), as: name.nullish() })
 
-  it('gives what it was given, parsed', () => {
+  it('returns the parsed value', () => {
     expect(parse(schema, { a: 'x', list: [{ n: 1 }], more: true })).toEqual({ a: 'x', list: [{ n: 1 }] })
   })
 
-  it('throws one error that leads to everything wrong', () => {
+  it('throws one error that lists every problem', () => {
     expect(() => parse(schema, { a: '', list: [{ n: 1 }, { n: -1 }], as: '\0' })).toThrow(
       new InvalidInput([
         { path: ['a'], message: 'must not be empty' },
@@ -160,7 +160,7 @@ describe('parse', () => {
     )
   })
 
-  it.each([undefined, null, 1, 'a', []])('does not take %j for an input', (input) => {
+  it.each([undefined, null, 1, 'a', []])('rejects %j as input', (input) => {
     expect(faultsOf(schema, input)).toHaveLength(1)
   })
 })

@@ -1,4 +1,4 @@
-// Relay's paging arguments: what they ask for, what they must not be, and what is made of what was read. Pure.
+// Relay's paging arguments: parsing, validation, and pages made from the rows read. No database.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ describe('paging', () => {
     [{ first: 3, after: 'a', before: 'b' }, 200, { size: 3, backwards: false, after: 'a', before: 'b' }],
     [{ last: 3, before: 'b' }, 200, { size: 3, backwards: true, after: null, before: 'b' }],
     [{ after: '' }, 200, { size: 50, backwards: false, after: '', before: null }],
-  ])('%j of at most %d asks for %j', (args, most, asked) => {
+  ])('with %j and a limit of %d reads %j', (args, most, asked) => {
     expect(paging(args, most)).toEqual(asked)
   })
 
@@ -32,7 +32,7 @@ describe('paging', () => {
     [{ first: Infinity }, 'first: is Infinity; it must be 0 to 200'],
     [{ first: 1, last: 1 }, 'last: give first or last, not both'],
     [{ first: 0, last: 0 }, 'last: give first or last, not both'],
-  ])('%j is refused', (args, message) => {
+  ])('with %j is refused', (args, message) => {
     expect(() => paging(args, 200)).toThrow(InvalidInput)
     expect(() => paging(args, 200)).toThrow(message)
   })
@@ -41,7 +41,7 @@ describe('paging', () => {
 describe('slice', () => {
   const list = fc.uniqueArray(fc.nat(100), { maxLength: 12 }).map((all) => all.sort((a, b) => a - b))
 
-  it("makes of one item more than asked for the page in the list's order, and says what lies beyond", () => {
+  it("turns one row more than requested into a page in the list's order, and reports whether more follow", () => {
     fc.assert(
       fc.property(
         list,

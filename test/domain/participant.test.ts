@@ -1,4 +1,4 @@
-// Who is in a conversation: joining, leaving, coming back, and how far each has read.
+// Participants of a conversation: joining, leaving, returning, and read marks.
 
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../src/domain/id.ts'
@@ -28,14 +28,14 @@ describe('windows', () => {
     [[], 'SINCE_JOINED', 3, [3]],
     [[3, 6], 'SINCE_JOINED', 9, [3, 6, 9]],
     [[3, 6], 'ALL', 9, [1]],
-  ])('%j after joining for %s at %d are %j', (before, history, seq, after) => {
+  ])('%j after joining for %s at %d become %j', (before, history, seq, after) => {
     expect(windowsAfterJoining(before, history, seq)).toEqual(after)
   })
 
   it.each([
     [[1], 5, [1, 6]],
     [[3, 6, 9], 9, [3, 6, 9, 10]],
-  ])('%j after leaving at %d are %j', (before, seq, after) => {
+  ])('%j after leaving at %d become %j', (before, seq, after) => {
     expect(windowsAfterLeaving(before, seq)).toEqual(after)
   })
 })
@@ -47,7 +47,7 @@ describe.each(backends)('participants on $name', (backend) => {
     addParticipant(world.deps, tenant.as('owner'), { conversationId, participant })
   const leave = (tenant: Tenant, conversationId: string, actor: string) =>
     removeParticipant(world.deps, tenant.as('owner'), { conversationId, actor })
-  /** The stored windows, which no view shows. */
+  /** The stored windows, which no view returns. */
   const windowsOf = async (conversationId: string, actor: string) => {
     const key = { conversationId_actor: { conversationId, actor } }
     return (await world.deps.db.participant.findUniqueOrThrow({ where: key })).windows
@@ -65,7 +65,7 @@ describe.each(backends)('participants on $name', (backend) => {
     (await readJournal(world.deps.pool, tenant.name, conversationId, 0, 100)).map(({ kind }) => kind).join(' ')
 
   describe('joining', () => {
-    it('is an entry, and shows all that was said unless asked otherwise', async () => {
+    it('is an entry, and shows the whole history unless requested otherwise', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       await tenant.say(conversationId, 'ann', '1')
@@ -88,7 +88,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await kindsOf(tenant, conversationId)).toBe('JOINED APPENDED JOINED JOINED APPENDED')
     })
 
-    it('again changes nothing but name and kind, and is an entry only then', async () => {
+    it('again changes only name and kind, and is an entry only if they change', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation({
         actor: 'bob',
@@ -110,7 +110,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await kindsOf(tenant, conversationId)).toBe('JOINED UPDATED')
     })
 
-    it('by many at once gives each an entry of their own, and nobody two', async () => {
+    it('concurrently gives each participant one entry, and no entry twice', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       await Promise.all(Array.from({ length: 24 }, (_, n) => join(tenant, conversationId, { actor: `a${n % 12}` })))
@@ -120,7 +120,7 @@ describe.each(backends)('participants on $name', (backend) => {
   })
 
   describe('leaving', () => {
-    it('is an entry that the leaver still sees, and ends their history', async () => {
+    it('is an entry that the leaver can still see, and ends their history', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       await tenant.say(conversationId, 'ann', '1')
@@ -135,7 +135,7 @@ describe.each(backends)('participants on $name', (backend) => {
       await events.return!()
     })
 
-    it('is for those who are in', async () => {
+    it('fails for actors who are not participants', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('bob')
       await leave(tenant, conversationId, 'bob')
@@ -144,7 +144,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(2)
     })
 
-    it('and coming back since then shows what came before and after, not what came between', async () => {
+    it('and returning with SINCE_JOINED shows entries before and after the absence, not those during it', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
       for (const round of [1, 3]) {
@@ -161,7 +161,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await windowsOf(conversationId, 'bob')).toEqual([2, 5, 6, 9, 10])
     })
 
-    it('and coming back for all shows all', async () => {
+    it('and returning with ALL shows the whole history', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
       await leave(tenant, conversationId, 'bob')
@@ -170,7 +170,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('1')
     })
 
-    it('at once with coming back misses nothing', async () => {
+    it('concurrently with returning misses nothing', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
       await tenant.say(conversationId, 'ann', '1')
@@ -182,7 +182,7 @@ describe.each(backends)('participants on $name', (backend) => {
   })
 
   describe('a read mark', () => {
-    it('moves forward only, and says so to the conversation', async () => {
+    it('moves forward only, and notifies the conversation', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       for (const text of ['1', '2', '3']) await tenant.say(conversationId, 'ann', text)
@@ -199,7 +199,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(5)
     })
 
-    it('set by several at once ends at the furthest, and each is told at least its own', async () => {
+    it('set by several calls at once ends at the highest, and each call returns at least its own', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       for (let n = 0; n < 18; n++) await tenant.say(conversationId, 'ann', `${n}`)
@@ -211,7 +211,7 @@ describe.each(backends)('participants on $name', (backend) => {
       ).toBe(20)
     })
 
-    it('stays within the journal, and is for those who are in', async () => {
+    it('must lie within the journal, and belongs to participants', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const conversationId = await tenant.newConversation('ann', 'gone')
       await leave(tenant, conversationId, 'gone')
@@ -229,8 +229,8 @@ describe.each(backends)('participants on $name', (backend) => {
     })
   })
 
-  describe('what is unread', () => {
-    it('is what others have said since', async () => {
+  describe('the unread count', () => {
+    it('counts the turns of others since the read mark', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       await tenant.say(conversationId, 'ann', '1')
@@ -244,7 +244,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await unread(tenant, conversationId, 'stranger')).toBe(0)
     })
 
-    it('is no open or aborted turn, and an edited one once, where it was first said', async () => {
+    it('excludes streaming and aborted turns, and counts an edited turn once, at its original position', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       const { id } = await tenant.say(conversationId, 'ann', '1')
@@ -265,7 +265,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await unread(tenant, conversationId, 'bob')).toBe(1)
     })
 
-    it('is what both the participant and the viewer see', async () => {
+    it('counts only turns that both the participant and the viewer can see', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
       await tenant.say(conversationId, 'ann', 'to all')
@@ -279,7 +279,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await unread(tenant, conversationId, 'bob', 'late')).toBe(0)
     })
 
-    it('is counted for many at once, in their order', async () => {
+    it('is computed for many participants at once, in their order', async () => {
       const tenant = world.tenant()
       const conversationIds = [
         await tenant.newConversation('ann', 'bob'),

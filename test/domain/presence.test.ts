@@ -1,5 +1,5 @@
-// Who is here: set over a socket (a holder) or without, by one or two at a time, ended by OFFLINE, by the socket's end
-// or by silence, and always said to the conversation. In memory, and on Redis where there is one.
+// Presence: set with or without a socket, by one or two sockets at once, ended by OFFLINE, by the socket's end or by
+// expiry, and always published to the conversation. In memory, and on Redis if available.
 
 import { afterEach, describe, expect, it } from 'vitest'
 import type { PresenceState } from '../../src/domain/presence-state.ts'
@@ -17,7 +17,7 @@ import { InvalidInput, NotAllowed, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 
-/** What nobody renews ends after this, in ms. */
+/** Lifetime of a presence that is not renewed, in ms. */
 const TTL = 900
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -43,7 +43,7 @@ describe.each(backends)('presence on $name', (backend) => {
   const stateOf = async (conversationId: string, actor: string) =>
     (await getPresence(world.deps, [{ conversationId, actor }]))[0]
 
-  /** The presence that "watcher" is told of, growing as it comes: actor and state. */
+  /** The presence events that "watcher" receives, a growing list of actor and state. */
   async function watch(tenant: Tenant, conversationId: string): Promise<string[]> {
     const told: string[] = []
     const events = await readEventsOf(world.deps, tenant.as('watcher'), { conversationId })
@@ -59,7 +59,7 @@ describe.each(backends)('presence on $name', (backend) => {
     return told
   }
 
-  it('is OFFLINE until it is set, and then what was set last', async () => {
+  it('is OFFLINE until it is set, then the latest state', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'watcher')
     const told = await watch(tenant, conversationId)
@@ -75,7 +75,7 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(await tenant.lastSeq(conversationId)).toBe(3)
   })
 
-  it('is read for many at once, in their order, each in their conversation', async () => {
+  it('is read for many participants at once, in their order, each in their conversation', async () => {
     const tenant = world.tenant()
     const [conversationId, other] = [await tenant.newConversation('ann', 'bob'), await tenant.newConversation('ann')]
     await set(tenant, conversationId, 'bob', 'AWAY')
@@ -95,12 +95,12 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(await getPresence(world.deps, [])).toEqual([])
   })
 
-  it('set without a socket ends by silence, and the sweeper says so, once', async () => {
+  it('set without a socket expires, and the sweeper publishes that once', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
     const told = await watch(tenant, conversationId)
     await set(tenant, conversationId, 'ann', 'ONLINE')
-    // Expired marks of other tests are not this one's.
+    // Presence of other tests may have expired as well.
     await endExpiredPresence(world.deps)
     expect(await stateOf(conversationId, 'ann')).toBe('ONLINE')
     await wait(TTL / 2)
@@ -109,7 +109,7 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(await stateOf(conversationId, 'ann')).toBe('TYPING')
     await wait(TTL / 2)
     expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
-    // Two sweepers at once; on a shared Redis, that of some other process may even have been there first.
+    // Two sweepers at once; on a shared Redis, the sweeper of another process may even have been first.
     await Promise.all([endExpiredPresence(world.deps), endExpiredPresence(world.deps)])
     await expect.poll(() => told.at(-1)).toBe('ann OFFLINE')
     await endExpiredPresence(world.deps)
@@ -117,7 +117,7 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(told.filter((each) => each === 'ann OFFLINE')).toHaveLength(1)
   })
 
-  it('set over a socket lasts as long as the socket, and ends with it', async () => {
+  it('set over a socket lasts as long as the socket', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
     const told = await watch(tenant, conversationId)
@@ -136,7 +136,7 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(told).toHaveLength(3)
   })
 
-  it('of an actor with two sockets is what the newer says, and ends with the last', async () => {
+  it('of an actor with two sockets is the newer state, and ends with the last socket', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
     const told = await watch(tenant, conversationId)
@@ -151,7 +151,7 @@ describe.each(backends)('presence on $name', (backend) => {
     await expect.poll(() => told).toEqual(['ann ONLINE', 'ann TYPING', 'ann ONLINE', 'ann OFFLINE'])
   })
 
-  it('OFFLINE by one socket leaves what another holds', async () => {
+  it('stays when one socket sets OFFLINE while another still holds it', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
     const told = await watch(tenant, conversationId)
@@ -162,7 +162,7 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(await stateOf(conversationId, 'ann')).toBe('AWAY')
     await set(tenant, conversationId, 'ann', 'OFFLINE', one)
     await expect.poll(() => told).toEqual(['ann AWAY', 'ann ONLINE', 'ann AWAY', 'ann OFFLINE'])
-    // What ended by OFFLINE is not renewed, nor said again at the socket's end.
+    // A presence ended by OFFLINE is not renewed, nor published again at the socket's end.
     await wait(TTL)
     await Promise.all([one.end(), two.end()])
     expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
@@ -170,7 +170,7 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(told).toHaveLength(4)
   })
 
-  it('of several actors over one socket ends for all of them', async () => {
+  it('of several actors on one socket ends for all of them', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'watcher')
     const other = await tenant.newConversation('ann')
@@ -190,7 +190,7 @@ describe.each(backends)('presence on $name', (backend) => {
     await expect.poll(() => told.toSorted()).toEqual(['ann OFFLINE', 'ann ONLINE', 'bob OFFLINE', 'bob TYPING'])
   })
 
-  it('is for those who are in the conversation', async () => {
+  it('can be set by participants only', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation('ann', 'gone')
     await removeParticipant(world.deps, tenant.as('gone'), { conversationId, actor: 'gone' })
@@ -205,7 +205,7 @@ describe.each(backends)('presence on $name', (backend) => {
     for (const actor of ['stranger', 'gone', 'ann']) expect(await stateOf(conversationId, actor)).toBe('OFFLINE')
   })
 
-  it('of somebody who leaves is not told to them any more', async () => {
+  it('of a participant who leaves is not published to them any more', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
     const told = await watch(tenant, conversationId)

@@ -30,7 +30,7 @@ describe('a push iterator', () => {
     expect([values.push(1), values.push(2)]).toEqual([true, false])
   })
 
-  it('drops the oldest values when it is told to', async () => {
+  it('drops the oldest values if so configured', async () => {
     const values = createPushIterator<number>(2, 'drop-oldest')
     const iterator = values.iterate(() => {})
     for (const n of [1, 2, 3, 4]) values.push(n)
@@ -54,7 +54,7 @@ describe('a push iterator', () => {
     expect(drained).toHaveBeenCalledTimes(2)
   })
 
-  it('is drained when the iteration ends, whatever waits', async () => {
+  it('is drained when the iteration ends, whatever values wait', async () => {
     const values = createPushIterator<number>(1)
     values.push(1)
     const drained = values.drained()
@@ -63,7 +63,7 @@ describe('a push iterator', () => {
     await values.drained()
   })
 
-  it('ends after the values that wait', async () => {
+  it('ends after the waiting values', async () => {
     const values = createPushIterator<number>(10)
     const iterator = values.iterate(() => {})
     values.push(1)
@@ -92,7 +92,7 @@ describe('a push iterator', () => {
     await expect(iterator.next()).rejects.toBe(error)
   })
 
-  it('stops its producer when the consumer ends the iteration, and drops the values that wait', async () => {
+  it('stops its producer when the consumer ends the iteration, and drops the waiting values', async () => {
     const values = createPushIterator<number>(10)
     const stop = vi.fn()
     for (const n of [1, 2, 3]) values.push(n)
@@ -113,7 +113,7 @@ describe('a push iterator', () => {
     expect(await waiting).toEqual(DONE)
   })
 
-  it('may be ended by the function that stops its producer', async () => {
+  it('can be ended by the function that stops its producer', async () => {
     const values = createPushIterator<number>(10)
     const iterator = values.iterate(values.end)
     values.push(1)

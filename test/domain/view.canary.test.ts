@@ -1,4 +1,4 @@
-// A canary in private turns – said, streamed, edited, given up – must be found by nobody else, anywhere.
+// A marker in private turns – appended, streamed, edited, aborted – must not reach any other viewer by any read.
 
 import { describe, expect, it } from 'vitest'
 import { getConversationPage, getConversations, updateConversation } from '../../src/domain/conversation.ts'
@@ -29,19 +29,19 @@ const call = (callId: string) => ({ toolCall: { callId, name: CANARY, arguments:
 describe.each(backends)('a private turn on $name', (backend) => {
   const world = useWorld(backend)
 
-  /** Of the turn: one of two is taken back, and told again. */
+  /** Facts of the turn; one of two is retracted and recorded again. */
   async function know(viewer: Viewer, subject: string, sourceTurnId: string): Promise<string[]> {
     const facts = ['secret', 'habit'].map((object) => ({ subject, predicate: 'has a', object, sourceTurnId }))
     const recorded = await recordFacts(world.deps, viewer, { userId: 'ann', facts })
     const ids = recorded.facts.map(({ id }) => id)
     await retractFact(world.deps, viewer, { factId: ids[1]!, reason: subject })
     const again = await recordFacts(world.deps, viewer, { userId: 'ann', facts })
-    // What is found by its meaning is found from now on.
+    // From here on, the turn can be found by similarity.
     await embeddedFacts(world.deps, [recorded.facts[0]!, ...again.facts])
     return ids
   }
 
-  /** What "eve" and others may know, said in the conversation; ann and bob whisper in between if `whispering`. */
+  /** Public turns for "eve" and others; ann and bob exchange private turns in between if `whispering`. */
   async function converse(tenant: Tenant, conversationId: string, whispering: boolean): Promise<string[]> {
     const { deps } = world
     const ann = tenant.as('ann')
@@ -84,7 +84,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     return conversationId
   }
 
-  /** All lists in which an actor may find facts. */
+  /** All fact lists that an actor can read. */
   async function factsOf(viewer: Viewer, conversationId: string) {
     const lists = []
     for (const includeSuperseded of [false, true]) {
@@ -99,7 +99,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     return lists
   }
 
-  /** All that an actor can ask for, but the events. */
+  /** All reads of an actor except events. */
   async function findings(tenant: Tenant, conversationId: string, actor: string, ids: string[]) {
     const { deps } = world
     const viewer = tenant.as(actor)
@@ -138,34 +138,37 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
   }
 
-  it.each(['eve', 'late', 'gone', 'stranger'])('is found nowhere by %s, and counts nothing for them', async (actor) => {
-    const [tenant, quiet] = [world.tenant(), world.tenant()]
-    const [conversationId, quietConversation] = [await makeConversation(tenant), await makeConversation(quiet)]
-    const ids = await converse(tenant, conversationId, true)
-    await converse(quiet, quietConversation, false)
+  it.each(['eve', 'late', 'gone', 'stranger'])(
+    'is not found by any read of %s, and does not affect their counts',
+    async (actor) => {
+      const [tenant, quiet] = [world.tenant(), world.tenant()]
+      const [conversationId, quietConversation] = [await makeConversation(tenant), await makeConversation(quiet)]
+      const ids = await converse(tenant, conversationId, true)
+      await converse(quiet, quietConversation, false)
 
-    const found = await findings(tenant, conversationId, actor, ids)
-    expect(JSON.stringify(found)).not.toContain(CANARY)
-    expect([found.byId, found.next, found.previous, found.factsById]).toEqual([[], [], [], []])
-    const expected = await findings(quiet, quietConversation, actor, [])
-    expect(found.counts).toEqual(expected.counts)
-    expect(found.unread).toEqual(expected.unread)
-    const known = ({ facts }: typeof found) =>
-      facts.map((list) => list.map(({ subject, object, supersededAt }) => [subject, object, supersededAt !== null]))
-    expect(known(found)).toEqual(known(expected))
-    expect(found.facts.flat().length > 0).toBe(actor !== 'gone')
-    expect(found.withSummaries).toEqual(expected.withSummaries)
-    expect(found.summarized).toEqual(expected.summarized)
-    expect(found.summaries.map(({ content }) => content)).toEqual(expected.summaries.map(({ content }) => content))
-    if (actor === 'eve') expect(found.summaries).toHaveLength(1)
-    const texts = ({ pages }: typeof found) => pages.map((page) => page.map(({ text }) => text))
-    expect(texts(found)).toEqual(texts(expected))
-    expect(found.history!.map(({ text }) => text)).toEqual(expected.history!.map(({ text }) => text))
-    const recalled = ({ recalled }: typeof found) => recalled.map(({ memory }) => textOf(memory)).sort()
-    expect(recalled(found)).toEqual(recalled(expected))
-  })
+      const found = await findings(tenant, conversationId, actor, ids)
+      expect(JSON.stringify(found)).not.toContain(CANARY)
+      expect([found.byId, found.next, found.previous, found.factsById]).toEqual([[], [], [], []])
+      const expected = await findings(quiet, quietConversation, actor, [])
+      expect(found.counts).toEqual(expected.counts)
+      expect(found.unread).toEqual(expected.unread)
+      const known = ({ facts }: typeof found) =>
+        facts.map((list) => list.map(({ subject, object, supersededAt }) => [subject, object, supersededAt !== null]))
+      expect(known(found)).toEqual(known(expected))
+      expect(found.facts.flat().length > 0).toBe(actor !== 'gone')
+      expect(found.withSummaries).toEqual(expected.withSummaries)
+      expect(found.summarized).toEqual(expected.summarized)
+      expect(found.summaries.map(({ content }) => content)).toEqual(expected.summaries.map(({ content }) => content))
+      if (actor === 'eve') expect(found.summaries).toHaveLength(1)
+      const texts = ({ pages }: typeof found) => pages.map((page) => page.map(({ text }) => text))
+      expect(texts(found)).toEqual(texts(expected))
+      expect(found.history!.map(({ text }) => text)).toEqual(expected.history!.map(({ text }) => text))
+      const recalled = ({ recalled }: typeof found) => recalled.map(({ memory }) => textOf(memory)).sort()
+      expect(recalled(found)).toEqual(recalled(expected))
+    },
+  )
 
-  it('is found by those it is meant for', async () => {
+  it('is found by its audience', async () => {
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
     const ids = await converse(tenant, conversationId, true)
@@ -179,7 +182,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
   })
 
-  it("is nobody's in another tenant, whatever they are called", async () => {
+  it("is invisible in other tenants, whatever the actors' names", async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await makeConversation(tenant)
     const ids = await converse(tenant, conversationId, true)
@@ -200,7 +203,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
   })
 
-  it('is told to nobody else: live, from the beginning, or in an inbox', async () => {
+  it('is delivered to nobody else: live, from the beginning, or in an inbox', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
@@ -248,7 +251,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
   })
 
-  it('stirs no inbox but those of the actors it is for', async () => {
+  it('changes only the inboxes of its audience', async () => {
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
     await tenant.say(conversationId, 'ann', 'hello all')
@@ -275,7 +278,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     expect(Object.fromEntries(reasons)).toEqual({ bob: ['TURN'], eve: [], late: [], gone: [], stranger: [] })
   })
 
-  it('takes no answer and no edit from others, as if it were not there', async () => {
+  it('cannot be answered or edited by others, for whom it does not exist', async () => {
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
     const [said, edited, again] = await converse(tenant, conversationId, true)

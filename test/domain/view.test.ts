@@ -1,5 +1,5 @@
-// Who sees what: the rule's tables, and that SQL (store/sql/visible.ts), TypeScript (domain/view.ts) and a plain oracle
-// agree on random conversations – in pages, counts, unread counts and events.
+// Visibility: the tables of the rule, and the equality of SQL (store/sql/visible.ts), TypeScript (domain/view.ts) and a
+// plain oracle on random conversations, in pages, counts, unread counts and events.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -48,7 +48,7 @@ describe('windows', () => {
       [4, 5, 9, 11],
       [3, 6, 8, 12, Infinity],
     ],
-    // Left by entry 5, back by entry 6: nothing was missed.
+    // Left by entry 5, back by entry 6: no entry was missed.
     [[1, 6, 6], [1, 5, 6, 7], []],
   ])('%j are open at %j and closed at %j', (windows, open, closed) => {
     expect(open.map((seq) => isOpenAt(windows, seq))).toEqual(open.map(() => true))
@@ -56,9 +56,9 @@ describe('windows', () => {
   })
 })
 
-describe('a summary', () => {
+describe('a summary, by the windows of its viewer,', () => {
   const windows = fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 5 }).map((list) => list.sort((a, b) => a - b))
-  it('reaches whose windows are open over all that it was made of, and is nothing to whose are closed', () => {
+  it('is visible if they cover all its turns, and absent if they are closed', () => {
     const three = fc.array(fc.integer({ min: 1, max: 22 }), { minLength: 3, maxLength: 3 })
     fc.assert(
       fc.property(windows, three, (list, seqs) => {
@@ -80,7 +80,7 @@ describe('a view', () => {
     [ann, 2, 2, null, true],
     [ann, 7, 7, null, false],
     [ann, 9, 9, null, true],
-    // A version is seen where both it and its place are.
+    // A version is visible only if its own entry and its position are.
     [ann, 10, 2, null, true],
     [ann, 7, 2, null, false],
     [ann, 10, 7, null, false],
@@ -90,9 +90,9 @@ describe('a view', () => {
     [ann, 7, 7, ['ann'], false],
     [OPEN_VIEW, 1, 1, null, true],
     [OPEN_VIEW, 1, 1, ['ann'], false],
-    // Nobody is called null.
+    // Nobody has the name null.
     [OPEN_VIEW, 1, 1, ['null', ''], false],
-  ])('%j of version %d at place %d for %j: %s', (view, seq, rootSeq, audience, seen) => {
+  ])('%j shows version %d at position %d for %j: %s', (view, seq, rootSeq, audience, seen) => {
     expect(sees(view, { seq, rootSeq, audience })).toBe(seen)
   })
 
@@ -102,11 +102,11 @@ describe('a view', () => {
     [[2], false],
     [[1, 5], false],
     [[1, 5, 6], false],
-  ])('with windows %j sees all that is public: %s', (windows, all) => {
+  ])('with windows %j shows all public turns: %s', (windows, all) => {
     expect(seesAllPublic({ actor: 'ann', windows, addressed: false })).toBe(all)
   })
 
-  it('is of one class with those that see the same turns, and of no other', () => {
+  it('has the same class as views of the same turns, and no other', () => {
     const view = (actor: string | null, windows: number[], addressed: boolean) =>
       viewClass({ actor, windows, addressed })
     expect(view('ann', [1], false)).toBe(view('bob', [1], false))
@@ -114,11 +114,11 @@ describe('a view', () => {
     expect(view('ann', [1], true)).not.toBe(view('bob', [1], true))
     expect(view('ann', [1], true)).not.toBe(view('ann', [1], false))
     expect(view('ann', [1, 2], false)).not.toBe(view('ann', [12], false))
-    // An actor's name cannot pass for windows.
+    // An actor's name must not be mistaken for windows.
     expect(view('2|b', [1], true)).not.toBe(view('b', [1, 2], true))
   })
 
-  it("is somebody else's with `as`, within the tenant", () => {
+  it("is another actor's with `as`, within the tenant", () => {
     const viewer = { tenant: 't', actor: 'ann' }
     expect(actAs(viewer, 'bob')).toEqual({ tenant: 't', actor: 'bob' })
     for (const as of [null, undefined, 'ann']) expect(actAs(viewer, as)).toBe(viewer)
@@ -146,7 +146,7 @@ type Op = { op: string; actor: string; history: 'ALL' | 'SINCE_JOINED'; audience
 describe.each(backends)('views on $name', (backend) => {
   const world = useWorld(backend)
 
-  it('contain in SQL the same turns as in TypeScript', async () => {
+  it('contain the same turns in SQL as in TypeScript', async () => {
     const placed = fc
       .record({
         seq: fc.integer({ min: 1, max: 20 }),
@@ -177,7 +177,7 @@ describe.each(backends)('views on $name', (backend) => {
     )
   })
 
-  it('of random conversations hold in pages, counts, unread counts and events, for everybody', async () => {
+  it('match the oracle on random conversations in pages, counts, unread counts and events, for every viewer', async () => {
     const met = { private: 0, superseded: 0, hidden: 0 }
     await fc.assert(
       fc.asyncProperty(fc.array(anyOp, { minLength: 5, maxLength: 35, size: 'max' }), async (ops) => {
@@ -194,11 +194,11 @@ describe.each(backends)('views on $name', (backend) => {
       }),
       { numRuns: casesOf(40) },
     )
-    // The conversations were not dull ones.
+    // Ensures that the random conversations cover enough cases.
     for (const [what, times] of Object.entries(met)) expect(times, what).toBeGreaterThanOrEqual(casesOf(20))
   }, 120_000)
 
-  /** Does the same to the conversation and to the oracle; what cannot be done now is left out. */
+  /** Applies the same step to the conversation and the oracle; skips steps that are impossible now. */
   async function play(
     tenant: Tenant,
     conversationId: string,
@@ -238,7 +238,7 @@ describe.each(backends)('views on $name', (backend) => {
         const open = oracle.turns.filter(({ status }) => status === 'STREAMING')
         const turn = open[op.pick % open.length]
         if (!turn) return
-        // Whoever writes ends it; an author who has left would not see what comes back.
+        // An author who is absent could not see the result, so the step is skipped.
         if (!oracle.isIn(turn.actor)) return
         const close = op.op === 'commit' ? commitTurn : abortTurn
         const { tokenCount } = await close(deps, tenant.as(turn.actor), { turnId: turn.id })
@@ -304,7 +304,7 @@ describe.each(backends)('views on $name', (backend) => {
     expect(unread, `unread counts as ${who} sees them`).toEqual(participants.map((each) => oracle.unread(who, each)))
   }
 
-  /** Reads from the beginning as everybody at once; the conversation's end ends the streams. */
+  /** Reads from the beginning as every viewer at once; deleting the conversation ends the streams. */
   async function expectEvents(tenant: Tenant, conversationId: string, oracle: ConversationOracle): Promise<void> {
     const told = await Promise.all(
       PLACES.map(async (who) => {

@@ -1,4 +1,4 @@
-// Compaction without being asked, on real databases: by who appends, by who comes by, and after a failure.
+// Automatic compaction on real databases: after an append, on a sweep, and after a failure.
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { compactDue } from '../../../src/domain/summary/compact.ts'
@@ -9,7 +9,7 @@ import { createFakeSummarizer, expectCovering, withSummarizer } from '../../supp
 import { read } from '../../support/reading.ts'
 import { useWorld } from '../../support/world.ts'
 
-describe.each(backends)('compacting by itself on $name', (backend) => {
+describe.each(backends)('automatic compaction on $name', (backend) => {
   const world = useWorld(backend)
   let stop = async () => {}
   afterEach(() => stop())
@@ -33,7 +33,7 @@ describe.each(backends)('compacting by itself on $name', (backend) => {
       { timeout: 10_000, interval: 50 },
     )
 
-  it('begins with what was left, goes on with what is appended, and tells the readers', async () => {
+  it('first compacts existing turns, then appended ones, and notifies subscribers', async () => {
     const left = await fill(60)
     const fresh = await fill(50)
     const reading = await read(world.deps, fresh.tenant.as('ada'), { conversationId: fresh.conversationId })
@@ -46,7 +46,7 @@ describe.each(backends)('compacting by itself on $name', (backend) => {
     await reading.stop()
   }, 30_000)
 
-  it('stops while a model thinks, and the next process does the work', async () => {
+  it('stops while the summarizer is running, and leaves the work to the next process', async () => {
     const { conversationId } = await fill(60)
     const model = createFakeSummarizer()
     let asked = () => {}

@@ -1,5 +1,5 @@
-// Work that happens by itself, on real databases: each threshold is crossed once, however many processes append and
-// work, whatever fails meanwhile. What is done about facts is played by stand-ins that move the watermarks.
+// Automatic jobs on real databases: each threshold is crossed exactly once, however many processes append and work, and
+// whatever fails. Fact handlers are replaced by fakes that move the watermarks.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -17,7 +17,7 @@ const ALL: AutomaticThresholds = { threadSummaryEvery: 10, factExtractionEvery: 
 const NONE: AutomaticThresholds = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 }
 const by = (turns: number, every: number) => Math.floor(turns / every)
 
-describe.each(backends)('jobs on $name', (backend) => {
+describe.each(backends)('automatic jobs on $name', (backend) => {
   let site: Site
   const stops: (() => Promise<void>)[] = []
   beforeAll(async () => void (site = await openSite(backend)))
@@ -38,7 +38,7 @@ describe.each(backends)('jobs on $name', (backend) => {
   const say = (deps: Deps, viewer: Viewer, conversationId: string, actor: string, more: object = {}) =>
     appendTurn(deps, viewer, { conversationId, turn: { actor, role: 'USER', content: `${actor} speaks`, ...more } })
 
-  it('run exactly as often as thresholds are crossed, while four processes append and work', async () => {
+  it('run once per crossed threshold while four processes append and work', async () => {
     const processes: Deps[] = []
     while (processes.length < 4) processes.push(await process(ALL))
     const viewer = newViewer()
@@ -48,7 +48,7 @@ describe.each(backends)('jobs on $name', (backend) => {
     await Promise.all(
       processes.map(async (deps, p) => {
         for (let n = 0; n < 100; n++) {
-          // In every conversation 50: 40 by five people who are in all conversations, 10 by an agent.
+          // 50 turns per conversation: 40 by five people who are in every conversation, 10 by an agent.
           const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
           await say(deps, viewer, conversationIds[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
         }
@@ -88,14 +88,14 @@ describe.each(backends)('jobs on $name', (backend) => {
       timeout: 60_000,
       interval: 250,
     })
-    // Looked at again, by everybody, from the beginning: nothing is due.
+    // When every process checks every conversation again, nothing is due.
     await Promise.all(stops.splice(0).map((stop) => stop()))
     await Promise.all(processes.map((deps) => start(deps)))
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected)
   }, 120_000)
 
-  it('count a run once whose effect failed three times, and keep why in words of their own', async () => {
+  it('count a run that failed three times once, and store a safe error message', async () => {
     const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0 })
     const viewer = newViewer()
     const conversationId = await newConversation(deps, viewer)
@@ -132,7 +132,7 @@ describe.each(backends)('jobs on $name', (backend) => {
     expect([...errors]).toEqual(['The provider is down.', 'Unexpected error (TypeError): see the log.'])
   }, 90_000)
 
-  it("leave alone conversations that want no facts, or no summaries, and turns that are nobody's", async () => {
+  it('skip conversations that disable facts or summaries, and turns without a person as author', async () => {
     const deps = await process(ALL)
     const viewer = newViewer()
     const [learning, other] = [await newConversation(deps, viewer), await newConversation(deps, viewer, false)]
@@ -155,7 +155,7 @@ describe.each(backends)('jobs on $name', (backend) => {
     )
   }, 60_000)
 
-  it('count nothing, and make no queue, for what is switched off', async () => {
+  it('count nothing and create no queue for disabled jobs', async () => {
     const deps = await process(NONE)
     const viewer = newViewer()
     const conversationId = await newConversation(deps, viewer)
@@ -174,7 +174,7 @@ describe.each(backends)('jobs on $name', (backend) => {
     })
   }, 60_000)
 
-  it('leave nothing running when they are stopped, and go on where they left off', async () => {
+  it('stop completely, and resume where they stopped', async () => {
     const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0, userSummaryEvery: 0 })
     const viewer = newViewer()
     const conversationId = await newConversation(deps, viewer)
@@ -183,7 +183,7 @@ describe.each(backends)('jobs on $name', (backend) => {
     const stop = await start(deps, {
       ...doubles,
       async extractNext(_, due, __, signal) {
-        // What other tests have left is due as well.
+        // Work left by other tests is due as well.
         if (due !== conversationId) return false
         begun++
         running++

@@ -1,4 +1,4 @@
-// How the budget is divided among sections. Pure.
+// Division of the budget among sections; no database.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -10,8 +10,8 @@ const none = { all: size(1_000, 20), fixed: NOTHING, newest: NOTHING, shares: DE
 const tokensAndMessages = (limits: ReturnType<typeof allot>) =>
   Object.fromEntries(Object.entries(limits).map(([section, { OPENAI, messages }]) => [section, [OPENAI, messages]]))
 
-describe('the limits of the sections', () => {
-  it('add their shares up, each with those before it, and leave recalled turns their share and one message', () => {
+describe('section limits', () => {
+  it('add up cumulatively, and leave recalled turns their share and one message', () => {
     expect(tokensAndMessages(allot(none))).toEqual({
       profile: [100, 19],
       facts: [200, 19],
@@ -21,7 +21,7 @@ describe('the limits of the sections', () => {
     })
   })
 
-  it('give the share of recalled turns to the others where nothing is recalled', () => {
+  it('give the share of recalled turns to the other sections when recall is off', () => {
     expect(tokensAndMessages(allot({ ...none, withRecall: false }))).toEqual({
       profile: [125, 20],
       facts: [250, 20],
@@ -31,7 +31,7 @@ describe('the limits of the sections', () => {
     })
   })
 
-  it('divide what the fixed messages leave, and keep the newest turn free in every section but the window', () => {
+  it('divide what the fixed messages leave, and reserve the newest turn in every section but the window', () => {
     const limits = allot({ ...none, fixed: size(200, 2), newest: size(700, 1) })
     expect(tokensAndMessages(limits)).toEqual({
       profile: [80, 17],
@@ -42,7 +42,7 @@ describe('the limits of the sections', () => {
     })
   })
 
-  it('never exceed what is left, and never shrink from a section to a later one', () => {
+  it('never exceed the remaining budget, and never decrease from one section to the next', () => {
     const sizes = fc
       .record({ tokens: fc.nat(2_000), messages: fc.nat(40) })
       .map((each) => size(each.tokens, each.messages))

@@ -1,4 +1,4 @@
-// The invariants of every context, over random spaces: unicode, tool calls, pinned turns, budgets of one token.
+// Invariants of every context over random conversations: Unicode, tool calls, pinned turns, budgets of one token.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -8,8 +8,8 @@ import { cases, contextOf, faults } from './cases.ts'
 
 const RUNS = { numRuns: casesOf(2_000) }
 
-describe('a context of any space', () => {
-  it('keeps the budget in each rendering, pairs tools, keeps instructions and the newest turn, tells all', async () => {
+describe('the context of a random conversation', () => {
+  it('keeps the budget in each rendering, pairs tool calls with results, keeps instructions and the newest turn, and reports every omission', async () => {
     let made = 0
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
@@ -23,7 +23,7 @@ describe('a context of any space', () => {
     expect(made).toBeGreaterThan(casesOf(400))
   }, 120_000)
 
-  it('is the same again', async () => {
+  it('is deterministic', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         expect(JSON.stringify(await contextOf(given))).toBe(JSON.stringify(await contextOf(structuredClone(given))))
@@ -32,7 +32,7 @@ describe('a context of any space', () => {
     )
   }, 60_000)
 
-  it('or says what budget it takes, which is then enough', async () => {
+  it('fails with the required budget if the budget is too small, and succeeds with that budget', async () => {
     let tooSmall = 0
     await fc.assert(
       fc.asyncProperty(cases, async ({ material, asked }) => {
@@ -56,7 +56,7 @@ describe('a context of any space', () => {
     expect(tooSmall).toBeGreaterThan(casesOf(50))
   }, 60_000)
 
-  it('or says that fewer messages or characters cannot be', async () => {
+  it('fails if the limit of messages or characters is too small', async () => {
     const kinds = new Set<string>()
     await fc.assert(
       fc.asyncProperty(cases, async ({ material, asked }) => {

@@ -1,5 +1,5 @@
-// Providers cache what a request begins with. Measured from outside: what two successive calls have in common from the
-// beginning on, over what the earlier one had without its recalled text; 200 turns long, with recall on.
+// Prompt caching by providers: the common prefix of two successive contexts as a share of the earlier one without its
+// recalled text, over 200 turns with recall on.
 
 import { describe, expect, it } from 'vitest'
 import { buildContext } from '../../../src/domain/context/build.ts'
@@ -26,7 +26,7 @@ const tokens = (messages: unknown[]) =>
 
 type Budget = { tokenBudget: number; recentTurns?: number }
 
-/** Of two successive calls: what they begin with alike, over the earlier one without its recalled text. */
+/** Length of the common prefix of two successive calls, divided by the earlier call without its recalled text. */
 function kept(earlier: Context, later: Context): number {
   const [before, after] = [render(earlier.messages, 'OPENAI'), render(later.messages, 'OPENAI')].map((messages) =>
     messages.map((message) => JSON.stringify(message)),
@@ -37,7 +37,7 @@ function kept(earlier: Context, later: Context): number {
   return tokens(before!.slice(0, common)) / tokens(before!.filter((message) => !recalled(message)))
 }
 
-describe("a provider's cache", () => {
+describe('the prompt cache of a provider', () => {
   const world = useWorld(backends[0]!)
 
   it.each<[what: string, input: Budget, system: string | null]>([
@@ -46,7 +46,7 @@ describe("a provider's cache", () => {
     ['a budget of 2,500 and a system prompt', { tokenBudget: 2_500 }, 'You help with house and garden. '.repeat(20)],
     ['20 recent turns', { tokenBudget: 6_000, recentTurns: 20 }, 'You help with house and garden. '.repeat(10)],
   ])(
-    'holds 85 per cent of a conversation with %s',
+    'can reuse 85 per cent of a conversation with %s',
     async (_, input, systemPrompt) => {
       const tenant = world.tenant()
       const { id: conversationId } = await createConversation(world.deps, tenant.as('ada'), {

@@ -1,4 +1,4 @@
-// Contexts of real conversations: what each strategy holds, in whose eyes, since when, and what nobody else may learn.
+// Contexts of real conversations: contents per strategy, the participant's view, `since`, and no leak of private turns.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -49,7 +49,7 @@ describe.each(backends)('a context on $name', (backend) => {
     return id
   }
 
-  it('is the system prompt and the turns of a small conversation, in their roles, each with its source', async () => {
+  it('contains the system prompt and all turns of a small conversation, with role and source', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 3)
@@ -71,7 +71,7 @@ describe.each(backends)('a context on $name', (backend) => {
     ])
   })
 
-  it('of an empty conversation is empty, or its system prompt', async () => {
+  it('is empty, or only the system prompt, for an empty conversation', async () => {
     const tenant = world.tenant()
     expect(await build(tenant, await tenant.newConversation('ada'))).toEqual({
       messages: [],
@@ -84,7 +84,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(texts(await build(tenant, await conversationWith(tenant), { tokenBudget: 40 }))).toEqual(['Be kind.'])
   })
 
-  it('keeps instructions and pinned turns however old they are, and says what it leaves out', async () => {
+  it('keeps instructions and pinned turns of any age, and lists what it omits', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await tenant.say(conversationId, 'owner', 'Answer in rhymes.', { role: 'SYSTEM' })
@@ -99,7 +99,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(context.tokens).toBeLessThanOrEqual(700)
   })
 
-  it('is too small for what must stand, and names the budget that is enough', async () => {
+  it('fails if the mandatory parts exceed the budget, and names a budget that is enough', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 4)
@@ -111,13 +111,13 @@ describe.each(backends)('a context on $name', (backend) => {
     ])
   })
 
-  it('holds the newest turns that fit with SIMPLE, and with recentTurns exactly so many', async () => {
+  it('contains the newest turns that fit with SIMPLE, and exactly the requested number with recentTurns', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await fill(tenant, conversationId, 1, 40)
     const simple = await build(tenant, conversationId, { strategy: 'SIMPLE', tokenBudget: 600 })
     const next = (await build(tenant, conversationId, { strategy: 'SIMPLE' })).messages.at(-simple.messages.length - 1)!
-    // A few are set aside for the message that Anthropic may need first.
+    // Some tokens are reserved for the leading message that Anthropic may need.
     expect(simple.tokens + next.tokens + 32).toBeGreaterThan(600)
     expect(texts(await build(tenant, conversationId, { strategy: 'SIMPLE', recentTurns: 3 }))).toEqual(
       [38, 39, 40].map((n) => `This is what was said as number ${n}.`),
@@ -131,7 +131,7 @@ describe.each(backends)('a context on $name', (backend) => {
     ])
   })
 
-  it('holds the summary of the oldest turns in their place, and each turn once', async () => {
+  it('replaces the oldest turns by their summary, and covers each turn once', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 10)
@@ -157,7 +157,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect((await build(tenant, conversationId, { strategy: 'SIMPLE' })).messages).toHaveLength(25)
   })
 
-  it("tells a participant its own turns as the model's, and everyone else's by name", async () => {
+  it("shows a participant its own turns as the assistant's and the other turns with their speakers' names", async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await tenant.say(conversationId, 'ada', 'Hello.')
@@ -188,7 +188,7 @@ describe.each(backends)('a context on $name', (backend) => {
     })
   })
 
-  it('builds what a participant has not read', async () => {
+  it('can be limited to the turns that a participant has not read', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 6)
@@ -200,7 +200,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(context.truncated).toBe(false)
   })
 
-  it('marks what was broken off, waits for what is being written, and shows the newest version', async () => {
+  it('marks aborted turns, leaves out streaming turns, and uses the newest version', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     const first = await tenant.say(conversationId, 'ada', 'Frist.')
@@ -212,7 +212,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(texts(await build(tenant, conversationId))).toEqual(['First.', 'Well, I [broken off]'])
   })
 
-  it('keeps to some participants, and to what tools answered them', async () => {
+  it('can be limited to some participants and the tool results they received', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await fill(tenant, conversationId, 1, 2)
@@ -241,7 +241,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect([...toolFaults(await build(tenant, conversationId))]).toEqual([])
   })
 
-  it('shows everyone their own view, with the same tokens as if the rest were not there', async () => {
+  it('shows each participant their own view, with the same tokens as if hidden turns did not exist', async () => {
     const CANARY = 'canary-7f3a'
     const [tenant, quiet] = [world.tenant(), world.tenant()]
     const built: Context[] = []
@@ -262,7 +262,7 @@ describe.each(backends)('a context on $name', (backend) => {
       await fill(each, conversationId, 6, 9)
       if (loud) await each.say(conversationId, 'ada', CANARY, { audience: ['bot'] })
       const query = 'what was said as number 3'
-      // Of steps, a jump in seq may show; of what is said, nothing.
+      // A gap in seq may show in the steps; nothing of the content may.
       const input = { recentTurns: 2, strategy: 'SIMPLE' as const, semanticRecall: { k: 1 }, query }
       built.push(await build(each, conversationId, input, 'eve'))
       if (!loud) continue
@@ -285,7 +285,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(loud!.tokens).toBe(silent!.tokens)
   })
 
-  it('quotes what it recalls as data, before the newest turn, and nothing that stands there anyway', async () => {
+  it('quotes recalled turns as data before the newest turn, and no turn that it already contains', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     const createdAt = new Date('2024-03-01T09:00:00Z')
@@ -315,7 +315,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(all.truncated).toBe(false)
   })
 
-  it('calls the speakers of other conversations by their actors', async () => {
+  it('names the speakers of other conversations by their actors', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await tenant.say(conversationId, 'ada', 'Hello.')
@@ -328,7 +328,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(context.messages[0]!.content).toMatch(/\nada, .* UTC:\n~~~\nThe tulips stand by the fence\./)
   })
 
-  it('is the same twice', async () => {
+  it('is deterministic', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 30)
@@ -354,7 +354,7 @@ describe.each(backends)('a context on $name', (backend) => {
     ['fewer messages than must stand', { maxMessages: 1 }, 'maxMessages'],
     ['fewer characters than must stand', { maxChars: 10 }, 'maxChars'],
     ['what lies before the beginning', { sinceSeq: -1 }, 'sinceSeq'],
-  ])('refuses %s, and says where the mistake is', async (_, input, path) => {
+  ])('refuses %s, and names the argument', async (_, input, path) => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 2)

@@ -1,5 +1,5 @@
-// Random conversations, and what must hold of every context made of one. The tests run some of them, `npm run check:context`
-// 100,000.
+// Random conversations and the invariants of contexts built from them. The tests run some of them, `npm run
+// check:context` runs 100,000.
 
 import fc from 'fast-check'
 import { assemble, type AssemblyRequest, type ContextMaterial } from '../../../src/domain/context/assemble.ts'
@@ -17,7 +17,7 @@ export type Case = {
   asked: Omit<AssemblyRequest, 'recall' | 'shares'> & { k: number | null }
 }
 
-/** Words of many kinds: prose, code, other scripts, runs, and what looks like a fence or a control token. */
+/** Words of many kinds: prose, code, other scripts, long runs, and text that looks like a fence or a control token. */
 const words = fc
   .oneof(
     { weight: 4, arbitrary: fc.lorem({ maxCount: 30 }) },
@@ -64,7 +64,7 @@ const turn = fc.record({
   pinned: fc.nat({ max: 9 }).map((n) => n === 0),
 })
 
-/** Answers may be there without a call: their calls may lie before all that was read. */
+/** A tool result may come without its call, because the call may precede all turns read. */
 export const cases: fc.Arbitrary<Case> = fc
   .record({
     turns: fc.array(turn, { maxLength: 25 }),
@@ -127,7 +127,7 @@ export const cases: fc.Arbitrary<Case> = fc
 
 const tokens = { count: countInline }
 
-/** The case's context, with turns of the conversation itself recalled; or the error that it expects. */
+/** The context of a case, with some of its own turns as recalled turns; or the expected error. */
 export async function contextOf({
   material,
   asked: { k, ...asked },
@@ -156,14 +156,14 @@ export async function contextOf({
   }
 }
 
-/** Tokens of a rendering as it would be sent, and around its messages. */
+/** Token count of a rendering as sent, and of the framing around its messages. */
 export function tokensSent(context: Context, format: Format): number {
   const made = render(context.messages, format)
   const messages: unknown[] = 'system' in made ? [...made.system, ...made.messages] : made
   return messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)) + PER_MESSAGE, 0)
 }
 
-/** What is wrong with the tools of a rendering: OpenAI refuses a request for each of it. */
+/** Errors in the tool calls of a rendering; OpenAI rejects a request for each of them. */
 export function* toolFaults(context: Context): Generator<string> {
   const messages = render(context.messages, 'OPENAI')
   let waiting: string[] = []
@@ -179,7 +179,7 @@ export function* toolFaults(context: Context): Generator<string> {
   if (waiting.length) yield `${waiting.join()} is never answered`
 }
 
-/** What is wrong with what is known: its place, its fences, its share, its order, what is said of what is not there. */
+/** Errors in profiles and facts: position, fences, share, order, and the report of omissions. */
 function* knownFaults({ material, asked }: Case, { messages, items }: Context): Generator<string> {
   const rank = (kind: ItemKind) => Math.min(ITEM_KINDS.indexOf(kind), ITEM_KINDS.indexOf('PINNED'))
   const ranks = messages.map(({ kind }) => rank(kind))
@@ -213,7 +213,7 @@ function* knownFaults({ material, asked }: Case, { messages, items }: Context): 
   }
 }
 
-/** All that is wrong with a context; nothing, for each that is made. */
+/** All errors of a context; empty for every valid one. */
 export function* faults({ material, asked }: Case, context: Context): Generator<string> {
   if (context.tokens > asked.tokenBudget) yield `over budget: ${context.tokens} of ${asked.tokenBudget}`
   for (const format of FORMATS) {

@@ -1,5 +1,5 @@
-// `npm run check:context [cases] [seed]`: the invariants of contexts over 100,000 random conversations. Prints how many were
-// over their budget, or wrong in another way, and fails if any was.
+// `npm run check:context [cases] [seed]`: checks the invariants of contexts over 100,000 random conversations. Prints
+// the number of contexts over budget or otherwise wrong, and fails if there is any.
 
 import fc from 'fast-check'
 import { cases, contextOf, faults } from './cases.ts'
@@ -8,7 +8,7 @@ const BATCH = 1_000
 const total = Number(process.argv[2] ?? 100_000)
 const seed = Number(process.argv[3] ?? Date.now() % 1_000_000)
 
-/** Faults that are shown with their case. */
+/** Maximum number of faults to print with their case. */
 const SHOWN = 5
 
 let shown = 0

@@ -1,4 +1,4 @@
-// Quotes that nothing in them can close.
+// Quoted text cannot close its own quotation.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ const said = fc.record({
 })
 
 describe('a quote', () => {
-  it('stands between fences that occur nowhere in it', () => {
+  it('is enclosed in fences that do not occur in it', () => {
     fc.assert(
       fc.property(fc.array(said, { minLength: 1, maxLength: 4 }), (quotes: RecalledTurn[]) => {
         const fence = fenceFor(quotes.flatMap(({ name, text }) => [name, text]))
@@ -22,7 +22,7 @@ describe('a quote', () => {
           parts: [part],
         } = recallMessage(quotes, fence)
         const { text } = part as { text: string }
-        // Two for each quote, each on a line of its own.
+        // Two fences per quote, each on a line of its own.
         expect(text.split(fence).length - 1).toBe(2 * quotes.length)
         expect(text.split('\n').filter((line) => line === fence)).toHaveLength(2 * quotes.length)
       }),

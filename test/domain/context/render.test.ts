@@ -1,5 +1,5 @@
-// The three renderings are what the published packages take: by their types, when this file is compiled, and by their
-// own checks, when it runs. With tool calls, thoughts, files, several speakers.
+// The three renderings are valid input of the published packages: by their types when this file is compiled, and by
+// their validators when it runs. Cases include tool calls, reasoning, files and several speakers.
 
 import type Anthropic from '@anthropic-ai/sdk'
 import { modelMessageSchema, type ModelMessage } from 'ai'
@@ -41,7 +41,7 @@ const result = (callId: string, value: unknown): ContentPart => ({
 })
 const thought: ContentPart = { type: 'reasoning', reasoning: 'Hm.', signature: 'c2ln' }
 
-describe('what is rendered', () => {
+describe('a rendering', () => {
   it('has the types that the packages publish', () => {
     expectTypeOf<Rendered['OPENAI']>().toExtend<ChatCompletionMessageParam[]>()
     expectTypeOf<Rendered['ANTHROPIC']>().toExtend<
@@ -54,7 +54,7 @@ describe('what is rendered', () => {
     expect([taken, prompt, models]).toEqual([[], { system: [], messages: [] }, []])
   })
 
-  it('is taken by the AI SDK as it checks messages itself, whatever the conversation', async () => {
+  it('passes the message validation of the AI SDK for any conversation', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const context = await contextOf(given)
@@ -67,7 +67,7 @@ describe('what is rendered', () => {
     )
   }, 60_000)
 
-  it('is what OpenAI and Anthropic say they take, whatever the conversation', async () => {
+  it('passes the request schemas of OpenAI and Anthropic for any conversation', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const context = await contextOf(given)
@@ -80,7 +80,7 @@ describe('what is rendered', () => {
         for (const { content } of messages) {
           expect(content.length).toBeGreaterThan(0)
           for (const block of content) if (block.type === 'text') expect(block.text.trim()).not.toBe('')
-          // Results stand before the words of the same message.
+          // Results precede the text of the same message.
           const kinds = content.map(({ type }) => type === 'tool_result')
           expect(kinds.indexOf(true)).toBeLessThanOrEqual(0)
         }
@@ -90,7 +90,7 @@ describe('what is rendered', () => {
     )
   }, 60_000)
 
-  it('keeps calls, results, thoughts and files, each in its place', () => {
+  it('keeps the position of calls, results, reasoning and files', () => {
     const messages = seen([
       said('ada', 'USER', [
         { type: 'text', text: 'What is this?' },
@@ -168,7 +168,7 @@ describe('what is rendered', () => {
     })
   })
 
-  it('never comes to more than the pieces that are counted, wherever a result moves to', () => {
+  it('never exceeds the sum of the pieces counted, wherever a result is moved', () => {
     const messages = seen([
       said('bot', 'ASSISTANT', [call('c1')]),
       said('ada', 'USER', 'Well?'),
@@ -182,7 +182,7 @@ describe('what is rendered', () => {
     ).toEqual(pieces.sort())
   })
 
-  it('answers a call that nobody answered', () => {
+  it('adds a result to a call that has none', () => {
     const messages = seen([said('ada', 'USER', 'Look!'), said('bot', 'ASSISTANT', [call('c1')])])
     expect(render(messages, 'OPENAI').at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'c1' })
     expect(render(messages, 'ANTHROPIC').messages.at(-1)).toMatchObject({
@@ -191,7 +191,7 @@ describe('what is rendered', () => {
     })
   })
 
-  it('tells what others did with tools in words, and keeps their thoughts to them', () => {
+  it('describes the tool use of other participants in words, and omits their reasoning', () => {
     const messages = seen([
       said('bob', 'ASSISTANT', [thought, call('c1')]),
       said('find', 'TOOL', [result('c1', 'none')]),
@@ -202,7 +202,7 @@ describe('what is rendered', () => {
     ])
   })
 
-  it('begins with a user for Anthropic, and gives back no thought that is not signed', () => {
+  it('starts with a user message for Anthropic, and omits unsigned reasoning', () => {
     const messages = seen([
       said('bot', 'ASSISTANT', [
         { type: 'reasoning', reasoning: 'Hm.' },
@@ -220,7 +220,7 @@ describe('what is rendered', () => {
     ['bot-1', 'bot-1'],
     ['李雷', /^speaker_[0-9a-f]{8}$/],
     ['x'.repeat(99), 'x'.repeat(64)],
-  ])('calls %s what OpenAI takes for a name', (name, taken) => {
+  ])('maps %s to a name that OpenAI accepts', (name, taken) => {
     expect(openAiName(name)).toMatch(taken)
   })
 })

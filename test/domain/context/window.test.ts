@@ -1,9 +1,9 @@
-// Where the window begins: at the same place from call to call, until that no longer fits.
+// Start of the window: unchanged from call to call until the turns no longer fit.
 
 import { describe, expect, it } from 'vitest'
 import { LEAST, windowStart } from '../../../src/domain/context/window.ts'
 
-/** Turns of one token each with root seqs 1, 2, 3 …, of which `space` fit. */
+/** Turns of one token each at positions 1, 2, 3 …, of which `space` fit. */
 const startOf = (turns: number, space: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) =>
   windowStart({
     rootSeqs: Array.from({ length: turns }, (_, n) => n + 1),
@@ -15,11 +15,11 @@ const startOf = (turns: number, space: number, more: Partial<Parameters<typeof w
   })
 
 describe('the window', () => {
-  it('holds all turns while they fit', () => {
+  it('contains all turns while they fit', () => {
     for (let turns = 0; turns <= 30; turns++) expect(startOf(turns, 30)).toBe(0)
   })
 
-  it('moves in steps once they do not, and keeps no less than a third', () => {
+  it('advances in steps once they do not fit, and keeps at least a third', () => {
     let moved = 0
     let last = 0
     for (let turns = 1; turns <= 3_000; turns++) {
@@ -30,11 +30,11 @@ describe('the window', () => {
       if (start !== last) moved += 1
       last = start
     }
-    // A step is some 16 turns.
+    // A step is about 16 turns.
     expect(moved).toBeLessThan(3_000 / 12)
   })
 
-  it('holds the turns that were asked for, and fewer than twice as many', () => {
+  it('contains at least the requested turns, and fewer than twice as many', () => {
     for (let turns = 0; turns <= 500; turns++) {
       for (const asked of [0, 1, 2, 3, 10, 20]) {
         const held = turns - startOf(turns, 1_000, { turns: asked })
@@ -44,18 +44,18 @@ describe('the window', () => {
     }
   })
 
-  it('holds exactly what fits, or what was asked for, where it is not to move in steps', () => {
+  it('contains exactly the turns that fit or were requested if it must not advance in steps', () => {
     expect(startOf(100, 30, { inSteps: false })).toBe(70)
     expect(startOf(100, 30, { inSteps: false, turns: 8 })).toBe(92)
   })
 
-  it('does not depend on how far back was read', () => {
+  it('does not depend on how far back the turns were read', () => {
     const all = startOf(100, 30)
     const rootSeqs = Array.from({ length: 40 }, (_, n) => n + 61)
     expect(startOf(40, 30, { rootSeqs, complete: false }) + 60).toBe(all)
   })
 
-  it('is empty where nothing fits', () => {
+  it('is empty if nothing fits', () => {
     expect(startOf(5, 0.5)).toBe(5)
   })
 })

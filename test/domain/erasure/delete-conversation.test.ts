@@ -22,7 +22,7 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 describe.each(backends)('deleting a conversation on $name', (backend) => {
   const world = useWorld(backend)
 
-  /** The tables with a row that contains one of the texts. */
+  /** The tables that have a row containing one of the texts. */
   async function tablesWith(texts: string[]): Promise<string[]> {
     const { rows } = await world.deps.pool.query<{ name: string }>(
       `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`,
@@ -38,7 +38,9 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     return found
   }
 
-  /** A conversation of ann and bob with rows in every table that holds a derivative; its id, and all ids in it. */
+  /**
+   * A conversation of ann and bob with rows in every table that stores a derivative; returns its id, and all ids in it.
+   */
   async function fullConversation(tenant: Tenant, user: string): Promise<{ conversationId: string; ids: string[] }> {
     const { deps } = world
     const [ann, bob] = [tenant.as('ann'), tenant.as('bob')]
@@ -68,7 +70,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const other = await fullConversation(tenant, 'bob')
     const derived = DERIVATIVES.filter(({ onDelete }) => onDelete.by !== 'KEPT').map(({ table }) => table)
     const tables = ['conversation', ...derived].sort()
-    // Background work writes the vectors.
+    // Background workers write the vectors.
     await expect.poll(() => tablesWith(ids), { timeout: 10_000 }).toEqual(tables)
     await expect.poll(() => tablesWith(other.ids), { timeout: 10_000 }).toEqual(tables)
     const receipt = await deleteConversation(world.deps, tenant.as('ann'), conversationId)
@@ -86,7 +88,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     expect(page.get(other.conversationId)!.items).toHaveLength(3)
   })
 
-  it('ends its subscriptions; every verb then fails with NotFound', async () => {
+  it('ends its subscriptions, and every operation then fails with NotFound', async () => {
     const tenant = world.tenant()
     const ann = tenant.as('ann')
     const conversationId = await tenant.newConversation('ann')
@@ -108,7 +110,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     expect((await getTurns(world.deps, ann, [said.id])).size).toBe(0)
   })
 
-  it('answers each append that arrives at the same time, and keeps none of them', async () => {
+  it('answers every concurrent append, and keeps no appended turn', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const appendMany = (count: number) =>
@@ -123,7 +125,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     expect(await tablesWith([conversationId])).toEqual([])
   })
 
-  it('is refused to another tenant, and for an id of anything else', async () => {
+  it('fails in another tenant, and for ids of other types', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation('ann')
     for (const id of [conversationId, newId('conversation'), newId('turn'), '', 'conv_\0']) {

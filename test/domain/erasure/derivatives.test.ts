@@ -1,4 +1,4 @@
-// The register of derivatives is complete: every table of a migrated database, and of the job queue, is in exactly one of
+// The register of derivatives is complete: every table of a migrated database and of the job queue is in exactly one of
 // its two lists, and the keys that it relies on exist.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { DERIVATIVES, NOT_DERIVED } from '../../../src/domain/erasure/derivative
 import { createJobQueue } from '../../../src/store/job-queue.ts'
 import { backends, type Opened } from '../../support/backend.ts'
 
-/** What is wrong with the two lists of a database with those tables. */
+/** Errors in the two lists, for a database with the given tables. */
 function faultsOf(tables: readonly string[], derived: readonly string[], notDerived: readonly string[]): string[] {
   const listed = [...derived, ...notDerived]
   return [
@@ -16,13 +16,13 @@ function faultsOf(tables: readonly string[], derived: readonly string[], notDeri
   ]
 }
 
-describe('the comparison with the catalogue', () => {
+describe('the comparison with the database catalogue', () => {
   it.each([
     [['a', 'b', 'c'], ['a'], ['b'], 'c is in neither list'],
     [['a', 'b'], ['a', 'b'], ['b'], 'b is listed twice'],
     [['a', 'b'], ['a', 'a'], ['b'], 'a is listed twice'],
     [['a'], ['a'], ['b'], 'b does not exist'],
-  ])('of %j with %j and %j finds that %s', (tables, derived, notDerived, fault) => {
+  ])('of %j with %j and %j reports that %s', (tables, derived, notDerived, fault) => {
     expect(faultsOf(tables, derived, notDerived)).toEqual([fault])
   })
 })
@@ -42,7 +42,7 @@ describe.each(backends)('the register of derivatives on $name', ({ open }) => {
     (await opened.pool.query<{ name: string }>(sql)).rows.map(({ name }) => name).sort()
 
   it('lists each table of the database once', async () => {
-    // Partitions belong to their table.
+    // Partitions are part of their table.
     const tables = await namesIn(`
       SELECT CASE n.nspname WHEN 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END AS name
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -1,4 +1,4 @@
-// The feed's reducer, input by input: which events are emitted, and which text is known as emitted after them.
+// The feed's reducer, input by input: the emitted events, and the text recorded as emitted after them.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ import { lines } from '../../support/reading.ts'
 import { AT, CONVERSATION, entry, joined, participantRow, turnRow } from '../../support/entries.ts'
 
 const at = AT
-/** A feed at entry 5, with turn t4 open, whose text is 'abc', and t5, which has none. */
+/** A feed at entry 5, with turn t4 open with the text 'abc', and t5 open and empty. */
 const start = startFeedState(
   CONVERSATION,
   5,
@@ -133,7 +133,7 @@ describe('the feed, given', () => {
     ])
   })
 
-  it('a delta, emits it with its turn, by which its audience is known', () => {
+  it('a delta, emits it with its turn, which determines its audience', () => {
     expect(reduceFeed(start, delta('t4', 3, 'd')).events).toEqual([
       {
         type: 'TurnDelta',
@@ -150,7 +150,7 @@ describe('the feed, given', () => {
   })
 })
 
-describe('a feed that starts', () => {
+describe('a starting feed', () => {
   it('leaves out turns opened after its head', () => {
     const open = [4, 5, 6].map((seq) => ({ turn: turnRow(`t${seq}`, seq), text: '' }))
     expect(texts(startFeedState(CONVERSATION, 5, open, []))).toBe('t4: t5:')
@@ -181,7 +181,7 @@ describe('the views of a feed', () => {
     expect(changesViews(start, event)).toBe(may)
   })
 
-  it('are those of the participants; anyone else has the open view', () => {
+  it('are those of the participants; everyone else has the open view', () => {
     expect(viewIn(start, 'ann')).toEqual(participantRow('ann'))
     expect(viewIn(start, 'eve')).toBe(OPEN_VIEW)
   })
@@ -197,12 +197,12 @@ describe('the views of a feed', () => {
     expect(view).toEqual(changed ? participant : null)
   })
 
-  it('do not change for somebody who is no participant', () => {
+  it('do not change for an actor who is not a participant', () => {
     expect(changedView(start, start, 'eve')).toBeNull()
   })
 })
 
-it('emits deltas that join to the text, whatever the bus loses, repeats or reorders', () => {
+it('the feed emits deltas that join to the text, whatever the bus loses, repeats or reorders', () => {
   const message = fc.oneof(
     fc.record({ type: fc.constant('delta' as const), from: fc.nat(40), length: fc.nat(15) }),
     fc.record({ type: fc.constant('text' as const), length: fc.nat(40) }),

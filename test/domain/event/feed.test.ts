@@ -1,5 +1,5 @@
-// The feed of a conversation, as its live readers see it: what the bus loses is found, views change while one reads, and the
-// conversation's end is everybody's.
+// The feed of a conversation as its live readers see it: it recovers what the bus loses, follows view changes, and ends
+// for all readers when the conversation is deleted.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createConversation, type CreateConversationInput } from '../../../src/domain/conversation.ts'
@@ -47,7 +47,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     conversationId = await newConversation('ada', 'bob')
   })
 
-  it('reads what is new once, however many listen', async () => {
+  it('reads new entries once for any number of listeners', async () => {
     const readings = await Promise.all(range(1, 10).map(() => as('bob')))
     const query = vi.spyOn(other.deps.pool, 'query')
     const { seq } = await say('hello')
@@ -58,13 +58,13 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await Promise.all(readings.map((reading) => reading.stop()))
   })
 
-  it('stops when nobody listens any more', async () => {
+  it('stops when the last listener leaves', async () => {
     const readings = [await as('bob'), await as('bob')]
     for (const reading of readings) await reading.stop()
     const heard = vi.fn<Process['wire']['lose']>(() => false)
     other.wire.lose = heard
     await say('to nobody')
-    // What a new reader hears came over the same bus after that.
+    // Later events of a new reader came over the same bus.
     const reading = await as('bob')
     const { seq } = await say('to somebody')
     await reading.until('the turn', sawSeq(seq))
@@ -72,7 +72,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await reading.stop()
   })
 
-  it('looks for what it missed as soon as the bus is back', async () => {
+  it('reads what it missed as soon as the bus is back', async () => {
     const turnId = await open()
     const reading = await as('bob')
     other.wire.lose = () => true
@@ -91,7 +91,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
       return { place, reading: await as(actor, other.deps, place) }
     }
 
-    it.concurrent('finds within some seconds what was written, said and deleted', async () => {
+    it.concurrent('finds entries, deltas and the deletion within seconds', async () => {
       const [journal, open_, gone] = [await losing(), await losing(), await losing()]
       const places = new Set([journal, open_, gone].map(({ place }) => `conversation:${place}`))
       const before = other.wire.lose
@@ -107,7 +107,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
       await Promise.all([journal, open_].map(({ reading }) => reading.stop()))
     })
 
-    it.concurrent('finds lost entries also while text keeps coming', async () => {
+    it.concurrent('finds lost entries while deltas keep coming', async () => {
       const { place, reading } = await losing()
       const turnId = await open({}, place)
       await reading.until('the turn', ({ events }) => events.length > 0)
@@ -124,7 +124,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
       }
     })
 
-    it.concurrent('finds what it could not read', async () => {
+    it.concurrent('finds entries that it could not read', async () => {
       const { place, reading } = await losing()
       const { pool } = other.deps
       const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
@@ -142,7 +142,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     })
   })
 
-  it('ends with the conversation, for all who listen anywhere; afterwards there is none', async () => {
+  it('ends for all listeners in every process when the conversation is deleted, and does not start again', async () => {
     const readings = [await as('bob'), await as('eve', one.deps), await as('ada')]
     await deleteConversation(one.deps, ada, conversationId)
     for (const reading of readings) {
@@ -153,7 +153,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     for (const { deps } of [one, other]) await expect(as('bob', deps)).rejects.toThrow(NotFound)
   })
 
-  it('shows somebody who joins since now the turns opened since, and nothing of those before', async () => {
+  it('shows a participant who joins SINCE_JOIN the turns opened since, and none from before', async () => {
     const early = await open()
     await write(early, 'early ')
     const carl = await as('carl')
@@ -171,7 +171,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await carl.stop()
   })
 
-  it('tells somebody who leaves of that, and of nothing after it', async () => {
+  it('shows the leave entry to the participant who leaves, and nothing after it', async () => {
     const turnId = await open()
     await write(turnId, 'before ')
     const bob = await as('bob')
@@ -191,10 +191,10 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await Promise.all([bob.stop(), eve.stop()])
   })
 
-  it('tells somebody who leaves of nothing after it, also when a read mark of theirs comes with it', async () => {
+  it('shows nothing after the leave entry, even if a read mark of the leaver comes with it', async () => {
     const bob = await as('bob')
     const eve = await as('eve')
-    // The mark is looked up when bob has left already.
+    // The mark is looked up after bob has left.
     other.wire.hold()
     await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId, seq: 1 })
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
@@ -207,7 +207,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await Promise.all([bob.stop(), eve.stop()])
   })
 
-  it('brings a first private turn live to those it is meant for, and to nobody else', async () => {
+  it('delivers a first private turn live to its audience only', async () => {
     const [bob, carl, eve] = [await as('bob'), await as('carl'), await as('eve')]
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'carl' } })
     await say('psst', { audience: ['bob'] })
@@ -223,7 +223,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await Promise.all([bob, carl, eve].map((reading) => reading.stop()))
   })
 
-  it('tells the text of a turn once that is opened while the feed starts', async () => {
+  it('delivers the text of a turn once if it is opened while the feed starts', async () => {
     await other.crash()
     const { pool } = other.deps
     let turnId = ''
@@ -248,7 +248,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await write(turnId, 'brown fox')
     await commitTurn(one.deps, ada, { turnId })
     await reading.until('the commit', sawSeq(4))
-    // What the bus lost comes with the look, or with the next delta if that is faster.
+    // Text that the bus lost comes with the next poll or the next delta, whichever is first.
     expect(told(reading).filter((line) => /^\d+ /.test(line))).toEqual(['3 TurnOpened', '4 TurnCommitted'])
     expect(told(reading)[0]).toBe('3 TurnOpened')
     expect(textOf(reading, turnId)).toBe('quick brown fox')

@@ -1,5 +1,5 @@
-// The runner of a reader against a feed and a journal in memory: whatever comes while a read or a slow sink is waited for,
-// the reader is told every entry once and in order, and deltas that join to each text.
+// The runner of a reader against an in-memory feed and journal: whatever arrives during a read or a slow delivery, the
+// reader gets every entry once and in order, and deltas that join to each text.
 
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -12,10 +12,10 @@ import { AT, CONVERSATION, entry, turnRow } from '../../support/entries.ts'
 
 type Model = ReturnType<typeof createModel>
 
-/** A conversation in memory: its journal, and its feed, which has always read all of it. */
+/** A conversation in memory: its journal, and its feed, which is always up to date. */
 function createModel() {
   const journal: TurnEvent[] = []
-  /** The turns as they are now. */
+  /** The current versions of the turns. */
   const turns = new Map<string, TurnEvent['turn']>()
   const followers = new Set<Follower>()
   let state = startFeedState(CONVERSATION, 0, [], [])
@@ -51,13 +51,13 @@ function createModel() {
     turns,
     append: () => write('TurnAppended', turnRow(`t${journal.length + 1}`, journal.length + 1)),
     open: () => write('TurnOpened', turnRow(`t${journal.length + 1}`, journal.length + 1, { status: 'STREAMING' })),
-    /** Adds text to the open turn with that number among the open ones. */
+    /** Appends text to the open turn with that index among the open ones. */
     extend(which: number): void {
       const known = [...state.open.values()][which % Math.max(1, state.open.size)]
       if (!known) return
       apply({ type: 'text', turnId: known.turn.id, text: `${known.text}${known.text.length} `, at: AT })
     },
-    /** Closes an open turn, with text that no delta has brought. */
+    /** Closes an open turn, with text that no delta has delivered. */
     close(which: number): void {
       const known = [...state.open.values()][which % Math.max(1, state.open.size)]
       if (!known) return
@@ -69,7 +69,7 @@ function createModel() {
       apply({ type: 'deleted', at: AT })
       for (const follower of followers) follower.end()
     },
-    /** Entries as the journal gives them: with their turns as they are now. */
+    /** Entries as the journal returns them, with the current versions of their turns. */
     read: (after: number, limit: number): { events: JournalEvent[]; last: number } => {
       const events = journal.slice(after, after + limit).map((event) => ({ ...event, turn: turns.get(event.turn.id)! }))
       return { events, last: events.at(-1)?.seq ?? after }
@@ -77,7 +77,7 @@ function createModel() {
   }
 }
 
-/** A reader whose reads and whose sink wait until `release`. */
+/** A reader whose reads and sink wait until `release`. */
 function startReader(model: Model, after: number, capacity: number) {
   const told: ConversationEvent[] = []
   const pending: (() => void)[] = []
@@ -107,7 +107,7 @@ const ticks = async (count: number) => {
   for (let n = 0; n < count; n++) await Promise.resolve()
 }
 
-/** Lets the reader have all it waits for, until it waits for nothing but the feed. */
+/** Releases the reader's reads and sink until it waits for the feed only. */
 async function settle({ pending }: Reader): Promise<void> {
   let quiet = 0
   for (let round = 0; quiet < 5; round++) {
@@ -118,7 +118,7 @@ async function settle({ pending }: Reader): Promise<void> {
   }
 }
 
-/** What must hold of all that a reader was told, once it is where the feed is. */
+/** The invariants of all delivered events, once the reader has caught up with the feed. */
 function check({ told, after }: Reader, model: Model): void {
   const entries = told.filter((event) => event.seq !== null) as TurnEvent[]
   expect(entries.map(({ seq }) => seq)).toEqual(range(after + 1, model.feed.head))
@@ -175,7 +175,7 @@ describe('a reader of a feed', () => {
     vi.useRealTimers()
   })
 
-  it('is told every entry once and in order, and every text, however slow its sink and its reads are', async () => {
+  it('gets every entry once and in order, and every text, however slow its sink and its reads are', async () => {
     await fc.assert(
       fc.asyncProperty(schedule, async ({ before, after, capacity, during }) => {
         const model = createModel()
@@ -194,7 +194,7 @@ describe('a reader of a feed', () => {
     )
   })
 
-  it('is told of the deletion once and last, and ends', async () => {
+  it('gets the deletion once and last, and ends', async () => {
     await fc.assert(
       fc.asyncProperty(schedule, async ({ before, after, capacity, during }) => {
         const model = createModel()
@@ -212,7 +212,7 @@ describe('a reader of a feed', () => {
     )
   })
 
-  it('tells of the deletion when the journal is gone before the feed notices', async () => {
+  it('gets the deletion when the journal is deleted before the feed notices', async () => {
     const model = createModel()
     for (let n = 0; n < 5; n++) model.append()
     model.read = (after) => ({ events: [], last: after })
@@ -243,7 +243,7 @@ describe('a reader of a feed', () => {
     expect(sink.end.mock.calls).toEqual([[undefined]])
   })
 
-  it('repeats no failed read once it is stopped', async () => {
+  it('does not retry a failed read after it was stopped', async () => {
     vi.useFakeTimers()
     const model = createModel()
     model.append()

@@ -1,4 +1,5 @@
-// The inbox: what somebody's list of conversations is told, with its reason, and above all what it is not told.
+// The inbox: the changes that a participant's list of conversations delivers, with their reasons, and the changes that
+// it must not deliver.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -37,7 +38,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
   type Inbox = {
     events: InboxEvent[]
-    /** The reasons it was given for the conversation so far, once all that was done before has come through. */
+    /** The reasons delivered for the conversation so far, once all earlier changes have arrived. */
     reasons(of?: string): Promise<string[]>
   }
 
@@ -51,7 +52,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     return {
       events,
       async reasons(of = conversationId) {
-        // A last thing that everybody is told of.
+        // A final change that every participant receives.
         const mark = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).id
         await expect.poll(() => events.some((event) => event.conversationId === mark), { timeout: 10_000 }).toBe(true)
         await new Promise((resolve) => setTimeout(resolve, 50))
@@ -75,15 +76,15 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     for (const inbox of inboxes) await inbox.return!()
   })
 
-  describe('says ADDED', () => {
-    it('to whom a conversation is made with', async () => {
+  describe('delivers ADDED', () => {
+    it('to the participants with whom a conversation is created', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
       const made = await newConversation([{ actor: 'bob' }, { actor: 'carl' }])
       expect(await bob.reasons(made)).toEqual(['ADDED'])
       expect(await eve.reasons(made)).toEqual([])
     })
 
-    it('to whom is added, once, and to nobody else', async () => {
+    it('to an added participant, once, and to nobody else', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
       for (const displayName of [null, 'Eve']) {
         await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve', displayName } })
@@ -92,7 +93,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       expect(await bob.reasons()).toEqual(['UPDATED'])
     })
 
-    it('to whom speaks without being in the conversation', async () => {
+    it('to an actor who joins by speaking', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
       await say('eve')
       expect((await eve.reasons()).sort()).toEqual(['ADDED', 'TURN'])
@@ -100,7 +101,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     })
   })
 
-  it('says each thing once, whatever comes after it', async () => {
+  it('delivers each change once, whatever follows it', async () => {
     const eve = await listen('eve')
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
     expect(await eve.reasons()).toEqual(['ADDED'])
@@ -116,7 +117,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN', 'REMOVED'])
   })
 
-  describe('says TURN', () => {
+  describe('delivers TURN', () => {
     it('for a turn that is appended, in every process, to its author as well', async () => {
       const listeners = [await listen('bob', one), await listen('bob', other), await listen('ada')]
       await say('ada')
@@ -133,7 +134,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       expect(await bob.reasons()).toEqual(['TURN'])
     })
 
-    it('once for many that come together', async () => {
+    it('once for many turns that arrive together', async () => {
       const bob = await listen('bob')
       const turns = range(1, 1000).map((n) => ({ role: 'USER' as const, content: `${n}` }))
       await appendTurns(one.deps, ada, { conversationId, turns })
@@ -155,7 +156,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     })
   })
 
-  it('says nothing of a private turn, but to those it is meant for', async () => {
+  it('delivers a private turn to its audience only', async () => {
     const [bob, carl, eve] = [await listen('bob'), await listen('carl'), await listen('eve')]
     const { id } = await say('ada', { audience: ['bob'] })
     const turnId = await open('ada', { audience: ['bob'] })
@@ -167,7 +168,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await eve.reasons()).toEqual([])
   })
 
-  it('says READ to the one who has read, and only when the mark moves', async () => {
+  it('delivers READ to the reader, and only when the mark moves', async () => {
     const [bob, carl] = [await listen('bob'), await listen('carl')]
     await markRead(one.deps, ada, { conversationId, seq: 2, as: 'bob' })
     await markRead(one.deps, ada, { conversationId, seq: 1, as: 'bob' })
@@ -175,7 +176,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await carl.reasons()).toEqual([])
   })
 
-  it('says UPDATED when the conversation changes, or a turn of it', async () => {
+  it('delivers UPDATED when the conversation or one of its turns changes', async () => {
     const { id } = await say('ada')
     const [bob, eve] = [await listen('bob'), await listen('eve')]
     await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
@@ -185,7 +186,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await eve.reasons()).toEqual([])
   })
 
-  it('says nothing of facts: they are read in the conversation', async () => {
+  it('delivers nothing for facts, which are read in the conversation', async () => {
     const bob = await listen('bob')
     const {
       facts: [fact],
@@ -199,7 +200,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await bob.reasons()).toEqual(['TURN'])
   })
 
-  it('says REMOVED to whom leaves, then nothing of the conversation until they are back', async () => {
+  it('delivers REMOVED to a participant who leaves, then nothing until they return', async () => {
     const [bob, carl] = [await listen('bob'), await listen('carl')]
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
     await say('ada')
@@ -210,7 +211,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await bob.reasons()).toEqual(['REMOVED', 'ADDED'])
   })
 
-  it('says DELETED to all who are in the conversation', async () => {
+  it('delivers DELETED to all participants', async () => {
     const [bob, carl, eve] = [await listen('bob'), await listen('carl'), await listen('eve')]
     await deleteConversation(one.deps, ada, conversationId)
     expect(await bob.reasons()).toEqual(['DELETED'])
@@ -218,7 +219,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await eve.reasons()).toEqual([])
   })
 
-  it('says nothing of other tenants, whose actors may have the same names', async () => {
+  it('delivers nothing of other tenants, even for actors of the same name', async () => {
     const stranger = await listen('bob', other, newViewer())
     await say('ada')
     await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
@@ -226,7 +227,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await stranger.reasons()).toEqual([])
   })
 
-  it('carries the time', async () => {
+  it('carries the time of the change', async () => {
     const bob = await listen('bob')
     const before = Date.now()
     await say('ada')
@@ -237,7 +238,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(event!.at.getTime()).toBeLessThanOrEqual(Date.now())
   })
 
-  it("is the viewer's own without `as`, and refuses a name that is none", async () => {
+  it("is the viewer's own without `as`, and refuses invalid names", async () => {
     const iterable = await readInbox(other.deps, ada, {})
     inboxes.push(iterable)
     await say('bob')
@@ -245,7 +246,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     await expect(readInbox(one.deps, ada, { as: '' })).rejects.toThrow(InvalidInput)
   })
 
-  it('ends when it is told to, also while it waits', async () => {
+  it('ends when it is stopped, also while it waits', async () => {
     const iterable = await readInbox(one.deps, ada, {})
     const waiting = iterable.next()
     await iterable.return!()
@@ -253,12 +254,12 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   })
 })
 
-describe('the reasons for a list to change', () => {
+describe('the reasons for a change of the list', () => {
   const bob = participantRow('bob', { windows: [3, 7] })
   const appended = (seq: number, audience: string[] | null = null) =>
     entry('TurnAppended', seq, turnRow(`t${seq}`, seq, { audience }))
 
-  it('are each given once, in the order of their first entries', () => {
+  it('are each returned once, in the order of their first entries', () => {
     expect([...reasonsFor([joined(3, 'bob'), appended(4), joined(5, 'eve'), appended(6)], bob).keys()]).toEqual([
       'ADDED',
       'TURN',
@@ -270,7 +271,7 @@ describe('the reasons for a list to change', () => {
     expect(reasonsFor([appended(4), { ...appended(5), at }], bob)).toEqual(new Map([['TURN', at]]))
   })
 
-  it('leave out entries that the participant does not see', () => {
+  it('leave out entries that the participant cannot see', () => {
     expect(reasonsFor([appended(2), appended(4, ['ann']), appended(7)], bob).size).toBe(0)
   })
 })

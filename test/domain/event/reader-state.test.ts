@@ -1,4 +1,5 @@
-// The position of a reader, step by step: which events pass, and which text a reader is told that leaves and returns.
+// The position of a reader, step by step: the events it delivers, and the text it delivers after it leaves and rejoins
+// the feed.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { ConversationEvent } from '../../../src/domain/event/event.ts'
@@ -45,12 +46,12 @@ describe('a reader at entry 5', () => {
     expect(state.cursor).toBe(cursor)
   })
 
-  it('passes ephemeral events and stays where it is', () => {
+  it('delivers ephemeral events and keeps its position', () => {
     expect(moveTo(state, deletion)).toBe(true)
     expect(state.cursor).toBe(5)
   })
 
-  it('takes only events in its view', () => {
+  it('delivers only events in its view', () => {
     const turn = entry('TurnAppended', 6, turnRow('t', 6, { audience: ['ann'] }))
     expect(takes(state, turn)).toBe(false)
     state.view = ANN
@@ -59,17 +60,17 @@ describe('a reader at entry 5', () => {
     expect(takes(state, turn)).toBe(false)
   })
 
-  it('takes the deletion once, and nothing after it', () => {
+  it('delivers the deletion once, and nothing after it', () => {
     expect(takes(state, deletion)).toBe(true)
     expect(takes(state, deletion)).toBe(false)
     expect(takes(state, entry('TurnAppended', 6, turnRow('t', 6)))).toBe(false)
   })
 
-  it('is told all the text of open turns when it joins the feed', () => {
+  it('delivers all the text of open turns when it joins the feed', () => {
     expect(lines(joinFeed(state, OPEN_VIEW, [open('t1', 'abc'), open('t2', '')]))).toEqual(['0-3 abc'])
   })
 
-  it('is told only the rest when it left the feed meanwhile', () => {
+  it('delivers only the rest if it had left the feed meanwhile', () => {
     leaveFeed(state, [open('t1', 'abc'), open('t2', 'xyz')])
     expect(lines(joinFeed(state, OPEN_VIEW, [open('t1', 'abcde'), open('t2', 'xyz'), open('t3', '1')]))).toEqual([
       '3-5 de',
@@ -77,43 +78,43 @@ describe('a reader at entry 5', () => {
     ])
   })
 
-  it('keeps nothing of a stay outside the feed that is over', () => {
+  it('drops the recorded texts after it has rejoined the feed', () => {
     leaveFeed(state, [open('t1', 'abc')])
     joinFeed(state, OPEN_VIEW, [open('t1', 'abc')])
     expect(replay(state, committed('t1', 'abcde'))).toBeNull()
   })
 
-  it('is told all the text of a turn that it did not see when it left', () => {
+  it('delivers all the text of a turn that it could not see when it left', () => {
     leaveFeed(state, [open('t1', 'abc', ['ann'])])
     expect(lines(joinFeed(state, ANN, [open('t1', 'abcde', ['ann'])]))).toEqual(['0-5 abcde'])
   })
 
-  it('is told the rest of a turn that closed while it was behind, once', () => {
+  it('delivers the rest of a turn that closed while it was behind, once', () => {
     leaveFeed(state, [open('t1', 'abc'), open('t2', 'abc')])
     expect(lines([replay(state, committed('t1', 'abcde'))!])).toEqual(['3-5 de'])
     expect(lines([replay(state, aborted('t2', 'abcd'))!])).toEqual(['3-4 d'])
     expect(replay(state, committed('t1', 'abcde'))).toBeNull()
   })
 
-  it('is told all the text of a turn that opened and closed while it was behind', () => {
+  it('delivers all the text of a turn that opened and closed while it was behind', () => {
     expect(replay(state, opened('t1'))).toBeNull()
     expect(lines([replay(state, committed('t1', 'abc'))!])).toEqual(['0-3 abc'])
   })
 
-  it('is told no text of a turn that it did not see open', () => {
+  it('delivers no text of a turn that it could not see open', () => {
     expect(replay(state, entry('TurnOpened', 6, turnRow('t1', 6)))).toBeNull()
     expect(replay(state, committed('t1', 'abc'))).toBeNull()
     expect(replay(state, committed('t2', 'abc'))).toBeNull()
   })
 
-  it('is told the text of the open turns that a new view brings in, and of no others', () => {
+  it('delivers the text of the open turns that a new view adds, and of no others', () => {
     const turns = [open('t1', 'public'), open('t2', 'private', ['ann']), open('t3', '', ['ann'])]
     expect(lines(changeView(state, ANN, turns))).toEqual(['0-7 private'])
     expect(state.view).toBe(ANN)
     expect(lines(changeView(state, ANN, turns))).toEqual([])
   })
 
-  it('is hopeless when it was live and is over 10,000 entries behind; then it skips them', () => {
+  it('gives up when it was live and is over 10,000 entries behind, then skips them', () => {
     expect(isHopeless(state, 5 + HOPELESS + 1)).toBe(false)
     joinFeed(state, OPEN_VIEW, [])
     expect(isHopeless(state, 5 + HOPELESS)).toBe(false)
@@ -121,7 +122,7 @@ describe('a reader at entry 5', () => {
     leaveFeed(state, [open('t1', 'abc')])
     expect(skipTo(state, 20_000)).toMatchObject({ type: 'Gap', seq: null, resumeAfter: 20_000 })
     expect(state.cursor).toBe(20_000)
-    // It no longer has the text before the gap: an open turn begins anew.
+    // It no longer has the text before the gap, so the text of an open turn starts again at 0.
     expect(lines(joinFeed(state, OPEN_VIEW, [open('t1', 'abcde')]))).toEqual(['0-5 abcde'])
   })
 })

@@ -1,4 +1,5 @@
-// One reader of a conversation: what it has missed, then what comes, without a gap or a repeat, however slowly it reads.
+// One reader of a conversation: the missed entries, then live events, without a gap or a repeat, however slowly it
+// reads.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation, updateConversation } from '../../../src/domain/conversation.ts'
@@ -49,7 +50,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     conversationId = (await createConversation(one.deps, ada, { participants: [{ actor: 'ada' }] })).id
   })
 
-  it('gets the journal after its cursor, then what comes, while others write', async () => {
+  it('gets the journal after its cursor, then live events, while others write', async () => {
     const writing = range(1, 8).map(async (writer) => {
       for (const n of range(1, 25)) await say(`${writer}.${n}`, (writer % 2 ? one : other).deps)
     })
@@ -70,7 +71,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     await stop(readings.map(([, reading]) => reading))
   })
 
-  it('gets only what comes, without a cursor', async () => {
+  it('gets only live events without a cursor', async () => {
     await sayMany(1, 5)
     const readings = [await from(), await from(null, other.deps)]
     const { seq } = await say('next')
@@ -81,7 +82,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     await stop(readings)
   })
 
-  it('gets an event for every entry and the passing ones, showing what they name as it is', async () => {
+  it('gets an event for every entry and each ephemeral event, with the current state of their objects', async () => {
     const [live, { id }] = [await from(0, other.deps), await say('first')]
     const [kept, dropped] = [await open(), await open()]
     await live.until('the openings', sawSeq(4))
@@ -129,12 +130,12 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     await stop([live, late])
   })
 
-  describe('that comes late to an open turn', () => {
+  describe('that joins late to an open turn', () => {
     it.each([
       ['from the start', 0],
       ['after its opening', 2],
       ['from now on', null],
-    ])('gets one delta from 0 to what is there, then the rest: %s', async (_, after) => {
+    ])('gets one delta from 0 to the current end, then the rest: %s', async (_, after) => {
       const turnId = await open()
       for (const text of ['one ', 'two ', 'three ']) await write(turnId, text)
       const readings = [await from(after), await from(after, other.deps)]
@@ -153,7 +154,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       await stop(readings)
     })
 
-    it('gets no deltas when the turn is finished, but the turn with its text', async () => {
+    it('gets no deltas if the turn is finished, but the turn with its text', async () => {
       const [committed, aborted] = [await open(), await open()]
       for (const turnId of [committed, aborted]) await write(turnId, 'text')
       await commitTurn(one.deps, ada, { turnId: committed })
@@ -169,7 +170,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       }
     })
 
-    it('gets nothing of a turn that ended before its cursor, though its process has not heard of that', async () => {
+    it('gets nothing of a turn that ended before its cursor, even if its process has not learned of the end', async () => {
       const early = await from(0, other.deps)
       const turnId = await open()
       await write(turnId, 'text')
@@ -188,8 +189,8 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     })
   })
 
-  describe('that takes nothing for a while', () => {
-    it('gets all of it in the end, and holds up nobody', async () => {
+  describe('that reads nothing for a while', () => {
+    it('gets everything in the end, and delays no other reader', async () => {
       const turnId = await open()
       const [slow, quick] = [await from(0, other.deps), await from(0, other.deps)]
       await slow.until('the opening', sawSeq(2))
@@ -234,11 +235,11 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       await slow.stop()
     })
 
-    it.each([254, 255, 256, 300])('hears once of the end of the conversation, %i turns before', async (turns) => {
+    it.each([254, 255, 256, 300])('gets one deletion event after %i turns', async (turns) => {
       const slow = await from(null, other.deps)
       const quick = await from(null, other.deps)
       slow.pause()
-      // The one that it is waiting for already is taken; the others wait for it.
+      // The event it waits for is delivered already; the other events stay queued.
       await say('taken')
       await slow.until('the turn', sawSeq(2))
       await sayMany(1, turns)
@@ -251,7 +252,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       expect(slow.end).toBe('complete')
     })
 
-    it('is told of a gap when it is over 10,000 entries behind; who reads from the start is not', async () => {
+    it('gets a gap event when it is over 10,000 entries behind, unless it reads from the start', async () => {
       const slow = await from(0, other.deps)
       const turnId = await open()
       await write(turnId, 'before')
@@ -273,7 +274,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     })
   })
 
-  it('is refused beyond the head, in a conversation that is not there, and with what makes no sense', async () => {
+  it('is refused beyond the head, in an unknown conversation, and with invalid arguments', async () => {
     await sayMany(1, 3)
     const error = await from(5).catch((error: Error) => error)
     expect(error).toBeInstanceOf(InvalidInput)
@@ -288,7 +289,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     await expect(readEventsOf(one.deps, ada, { conversationId, as: '' })).rejects.toThrow(InvalidInput)
   })
 
-  it('ends when it is told to, also while it waits', async () => {
+  it('ends when it is stopped, also while it waits', async () => {
     const iterable = await readEventsOf(one.deps, ada, { conversationId, after: 0 })
     expect((await iterable.next()).value.type).toBe('ParticipantJoined')
     const waiting = iterable.next()

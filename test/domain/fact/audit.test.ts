@@ -1,4 +1,4 @@
-// The memory audit, on facts of which the right figures are known.
+// The memory audit, on facts with known figures.
 
 import { describe, expect, it } from 'vitest'
 import { auditMemory } from '../../../src/domain/fact/audit.ts'
@@ -17,7 +17,7 @@ const fact = (subject: string, predicate: string, object: string, day = 1) => ({
 describe.each(backends)('the memory audit on $name', (backend) => {
   const world = useWorld(backend)
 
-  it('has nothing to divide by where nothing is known', async () => {
+  it('has null rates if there are no facts', async () => {
     expect(await auditMemory(world.deps, world.tenant().as('ada'))).toEqual({
       activeFacts: 0,
       supersededFacts: 0,
@@ -31,28 +31,28 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     })
   })
 
-  it('counts what is known twice, what cannot both hold, and what is never found', async () => {
+  it('counts duplicates, contradictions, and facts that recall never returned', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob', 'carl', { actor: 'bot', kind: 'AGENT' })
     const record = (actor: string, facts: object[]) =>
       recordFacts(deps, tenant.as(actor), { conversationId, facts: facts as never })
 
-    // Two say the same, and a third contradicts both: not reconciled yet.
+    // Two duplicates, and a third that contradicts both; not reconciled yet.
     await record('ada', [
       fact('ada', 'lives in', 'Oslo', 3),
       fact('ada', 'lives in', 'Oslo, Norway', 4),
       fact('ada', 'lives in', 'Rome', 2),
       fact('ada', 'has', 'a boat'),
     ])
-    // In dispute: the agent says something newer than the person.
+    // Disputed: the agent states something newer than the person.
     await record('bob', [fact('bob', 'works at', 'Globex', 1), fact('bob', 'likes', 'tea', 1)])
     await record('bot', [fact('bob', 'works at', 'Acme', 5)])
-    // Of another user, the same words are another fact.
+    // The same words about another user are another fact.
     await record('carl', [fact('carl', 'lives in', 'Oslo', 3)])
-    // To the letter: three times.
+    // An exact duplicate, three times.
     await record('ada', [fact('ada', 'has', 'a boat'), fact('ada', 'has', 'a boat'), fact('bob', 'likes', 'TEA')])
-    // Of nobody: it is counted, not compared.
+    // A fact about nobody: counted, not compared.
     const {
       facts: [told, other],
     } = await record('ada', [fact('the door', 'is', 'open'), fact('the door', 'is', 'red')])
@@ -72,7 +72,7 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     }
     expect(await auditMemory(deps, tenant.as('ada'))).toEqual(expected)
 
-    // What was said in private shifts nothing but for those it was said to.
+    // Private facts change the figures of their audience only.
     const { id } = await tenant.say(conversationId, 'bob', 'psst', { audience: ['carl'] })
     const secret = { ...fact('bob', 'fears', 'spiders'), sourceTurnId: id }
     for (let n = 0; n < 3; n++) await record('bob', [secret])

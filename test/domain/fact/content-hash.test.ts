@@ -1,4 +1,4 @@
-// The hash as the contract defines it, against values computed elsewhere (Python's hashlib), and what facts may say.
+// The hash as specified, against values computed with Python's hashlib, and the permitted texts of facts.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { contentHash, LONGEST, normaliseText, statementShape } from '../../../sr
 const schema = z.object(statementShape)
 const statement = (subject: string, predicate: string, object: string) => ({ subject, predicate, object })
 
-describe('the hash', () => {
+describe('the content hash', () => {
   it.each([
     ['Ada', 'lives in', 'Berlin', 'f541a61393d8a5571e2cf88039a4d2b8'],
     ['  ADA ', 'Lives   in', 'BERLIN\n', 'f541a61393d8a5571e2cf88039a4d2b8'],
@@ -26,17 +26,17 @@ describe('the hash', () => {
     ['case', statement('ADA', 'Lives In', 'bErLiN')],
     ['space around', statement(' Ada ', 'lives in\n', '\tBerlin ')],
     ['space within', statement('Ada', 'lives \u00a0\n in', 'Berlin')],
-  ])('does not see %s', (_, other) => {
+  ])('ignores %s', (_, other) => {
     expect(contentHash(other)).toBe(contentHash(statement('Ada', 'lives in', 'Berlin')))
   })
 
-  it('sees accents, punctuation and every other word', () => {
+  it('distinguishes accents, punctuation and every other word', () => {
     const others = ['Bérlin', 'Berlin.', 'Berlin, Germany', 'Ber lin']
     const hashes = others.map((object) => contentHash(statement('Ada', 'lives in', object)))
     expect(new Set([...hashes, contentHash(statement('Ada', 'lives in', 'Berlin'))]).size).toBe(5)
   })
 
-  it('is the same before and after storing, for whatever passes the schema in normal form', () => {
+  it('is the same before and after storing, for all valid texts in normal form', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), (text) => {
         const read = schema.safeParse(statement('Ada', 'says', text))
@@ -69,12 +69,12 @@ describe('the texts of a fact', () => {
     ['half a pair', 'a\ud83d', 'must not contain half of a surrogate pair'],
     ['too much', 'x'.repeat(201), 'must be at most 200 characters'],
     ['megabytes of space', ' '.repeat(1e6), 'must be at most 200 characters'],
-  ])('may not be %s', (_, text, message) => {
+  ])('must not be %s', (_, text, message) => {
     const { error } = schema.safeParse(statement(text, 'is', 'x'))
     expect(error?.issues).toMatchObject([{ path: ['subject'], message }])
   })
 
-  it('may be as long as their limit, after normalising', () => {
+  it('may be as long as their limit after normalisation', () => {
     const longest = statement('s'.repeat(LONGEST.subject), 'p'.repeat(LONGEST.predicate), 'o'.repeat(LONGEST.object))
     expect(schema.parse({ ...longest, object: ` ${longest.object}  ` })).toEqual(longest)
     expect(schema.safeParse({ ...longest, object: `${longest.object}o` }).success).toBe(false)

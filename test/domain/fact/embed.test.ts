@@ -1,4 +1,5 @@
-// Facts get their vectors by and by: of the object and of the sentence, by whichever embedder serves, whatever fails.
+// Embedding of facts in the background: a vector of the object and one of the sentence, by the current embedder,
+// despite failures.
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createFactEmbedding, embedFacts, type FactEmbedding } from '../../../src/domain/fact/embed.ts'
@@ -29,7 +30,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     world.deps.db.fact.count({ where: { embeddedBy: name, id: { in: ids } } })
   const soon = (check: () => Promise<unknown>) => vi.waitFor(check, { timeout: 5_000, interval: 20 })
 
-  it('they have vectors within a second of being written, of a conversation or of none', async () => {
+  it('gives them vectors within a second of being written, with or without a conversation', async () => {
     const tenant = world.tenant()
     const ids = await tell(tenant, 'kittens')
     const {
@@ -43,11 +44,11 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
       timeout: 1_000,
       interval: 20,
     })
-    // From here on, nobody else is to say that they have read them.
+    // From here on, no other worker may record progress.
     await world.deps.factEmbedding.stop()
   })
 
-  it('or at once, when asked: zeros for an object that says nothing, no key for a fact that does', async () => {
+  it('happens at once on request, with a zero vector for an empty object and no key for the fact', async () => {
     const embedder = fakeEmbedder()
     const platform = await platformWith(embedder)
     const [one, two] = (await tell(world.tenant(), 'kittens', 'nothing')) as [string, string]
@@ -60,9 +61,9 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     expect(embedder.calls).toHaveLength(1)
   })
 
-  // The embedded database has one connection: there is nobody else.
+  // The embedded database has one connection, so there is no concurrent client.
   if (backend.name === 'postgres') {
-    it('or at once, also while somebody else writes the fact', async () => {
+    it('happens at once on request, also while another client writes the fact', async () => {
       const platform = await platformWith(fakeEmbedder())
       const [id] = (await tell(world.tenant(), 'kittens')) as [string]
       const client = await world.deps.pool.connect()
@@ -77,7 +78,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     })
   }
 
-  it('a superseded one needs none', async () => {
+  it('skips superseded facts', async () => {
     const embedder = fakeEmbedder()
     const tenant = world.tenant()
     const ids = await tell(tenant, 'kittens', 'puppies')
@@ -86,7 +87,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     expect(await readBy(embedder.name, ids)).toBe(2)
   })
 
-  it('done twice at the same time, it is done once', async () => {
+  it('happens once if two workers run at the same time', async () => {
     const platform = await platformWith(fakeEmbedder())
     const ids = await tell(world.tenant(), ...Array.from({ length: 20 }, (_, n) => `a thing of number ${n}`))
     await Promise.all([embedFacts(platform, ids), embedFacts(platform, ids), embedFacts(platform, ids.toReversed())])
@@ -94,7 +95,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     expect(await vectorsOf(platform.embedding.searched().name, ids)).toBe(20)
   })
 
-  it('one that is refused holds up nobody', async () => {
+  it('continues after a refused fact', async () => {
     const embedder = fakeEmbedder()
     embedder.before = (texts) => {
       if (texts.some((text) => text.includes('poison'))) throw refusal()
@@ -104,7 +105,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     expect(await readBy(embedder.name, ids)).toBe(3)
   })
 
-  it('an embedder that is away is waited for; meanwhile there is what there is', async () => {
+  it('waits for an embedder that is unavailable, and keeps existing vectors', async () => {
     const embedder = fakeEmbedder()
     embedder.before = () => {
       throw away()
@@ -125,7 +126,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     await soon(async () => expect(await vectorsOf(embedder.name, ids)).toBe(1))
   })
 
-  it('another embedder reads them all again', async () => {
+  it('starts over with another embedder', async () => {
     const ids = await tell(world.tenant(), 'kittens', 'puppies', 'nothing')
     for (const embedder of [fakeEmbedder(), fakeEmbedder(undefined, { dimension: 7, batch: 2 })]) {
       const work = createFactEmbedding(await platformWith(embedder), { sweepMs: 50 })

@@ -1,5 +1,5 @@
-// From turns to facts: each turn is read once, whoever reads it; nothing is learned from questions, instructions,
-// tools, or from what agents say again; and what is private stays so.
+// Extraction of facts from turns: each turn is read once by any process; questions, instructions, tool results and
+// repetitions by agents yield nothing; facts of private turns stay private.
 
 import { describe, expect, it } from 'vitest'
 import { extractFacts, extractNext } from '../../../src/domain/fact/extract.ts'
@@ -37,14 +37,14 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     },
   })
 
-  /** Takes "Ada | lives in | Rome" at its word. */
+  /** Extracts "Ada | lives in | Rome" from text of this form. */
   const outright = (turns: readonly ToldTurn[]): ExtractedFact[] =>
     turns.flatMap(({ id, text }) => {
       const [subject, predicate, object] = text.split(' | ') as [string, string?, string?]
       return predicate && object ? [{ subject, predicate, object, confidence: 1, turnId: id }] : []
     })
 
-  it('finds what people say of themselves, with the turn that says it', async () => {
+  it('finds what people say about themselves, with the source turn', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada, helper)
@@ -66,7 +66,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     ])
   })
 
-  it('reads each turn once: up to the one that is named, then the rest, then nothing', async () => {
+  it('reads each turn once: up to the given turn, then the rest, then nothing', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
@@ -84,7 +84,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     })
   })
 
-  it('reads a long conversation in parts, with what was streamed and what was edited, in its newest version', async () => {
+  it('reads a long conversation in batches, with committed and edited turns in their newest version', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
@@ -109,7 +109,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(facts).toContain('Ada likes jazz')
   })
 
-  it('writes once what several find at the same time, and misses nothing', async () => {
+  it('writes a fact once if several processes find it at the same time, and misses none', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
@@ -128,11 +128,11 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(progress).toMatchObject({ extractions: 10, extractedThrough: await readTurnsThrough(conversationId) })
     expect(await deps.db.fact.count({ where: { conversationId } })).toBe(40)
   })
-  /** The entry of the newest turn; entries about facts follow. */
+  /** The entry of the newest turn; entries of facts follow it. */
   const readTurnsThrough = async (conversationId: string) =>
     (await world.deps.db.turn.findFirst({ where: { conversationId }, orderBy: { seq: 'desc' } }))!.seq
 
-  it('keeps what was said in private to those it was said to', async () => {
+  it('limits facts of private turns to the audience', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada, 'bob', 'carl')
@@ -147,7 +147,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(await skipped('carl')).toBe(0)
   })
 
-  it('takes nothing from instructions and tools, and less for sure from agents', async () => {
+  it('takes nothing from instructions and tools, and gives facts from agents less confidence', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada, helper, { actor: 'clock', kind: 'TOOL' })
@@ -159,7 +159,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(facts).toMatchObject([{ object: 'Lima', saidBy: 'AGENT', userId: 'ada' }])
   })
 
-  it('learns nothing from what agents repeat, nor brings back what they repeat of what was', async () => {
+  it('takes nothing that agents repeat, and does not reactivate superseded facts that they repeat', async () => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada, helper)
@@ -177,7 +177,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect((await extractFacts(deps, viewer, { conversationId })).facts).toHaveLength(1)
   })
 
-  it('learns nothing from what agents repeat in private of what everybody was told', async () => {
+  it('takes nothing that agents repeat in private of public turns', async () => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada, 'bob', helper)
@@ -197,12 +197,12 @@ describe.each(backends)('extracting facts on $name', (backend) => {
       await tenant.say(conversationId, 'helper', text, { role: 'ASSISTANT', audience: ['ada'] })
     }
     expect((await extract()).facts).toEqual([])
-    // Whoever was not told before is told now.
+    // A fact is new for viewers who could not see it before.
     await tenant.say(conversationId, 'helper', 'Ada | possesses | a boat', { role: 'ASSISTANT' })
     expect((await extract()).facts).toMatchObject([{ predicate: 'possesses', saidBy: 'AGENT' }])
   })
 
-  it('takes of a hostile extractor only what belongs to turns it was given, and can be kept', async () => {
+  it('accepts from a hostile extractor only valid facts of the turns it was given', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
     const turn = await tenant.say(conversationId, 'ada', 'Hello.')
@@ -217,11 +217,11 @@ describe.each(backends)('extracting facts on $name', (backend) => {
       good,
     ])
     const reply = await extractFacts(hostile, tenant.as('ada'), { conversationId })
-    // The one of an impossible confidence counts as half sure; the good one then says the same.
+    // An invalid confidence counts as 0.5; the valid candidate then states the same.
     expect(reply).toMatchObject({ facts: [{ object: 'hello', confidence: 0.5 }], exactDuplicatesSkipped: 1 })
   })
 
-  it('writes nothing when the extractor fails, and goes on from there later', async () => {
+  it('writes nothing when the extractor fails, and resumes there later', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
     await tenant.say(conversationId, 'ada', 'I live in Rome.')
@@ -233,7 +233,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect((await extractFacts(world.deps, tenant.as('ada'), { conversationId })).facts).toHaveLength(1)
   })
 
-  it('drops what it found in a turn that is edited while it looks', async () => {
+  it('drops facts of a turn that is edited during extraction', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
@@ -251,7 +251,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(await told(viewer)).toEqual(['Ada lives in Oslo'])
   })
 
-  it('takes personal data out before facts are kept, where that is asked for', async () => {
+  it('redacts personal data before facts are stored, if configured', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
     await tenant.say(conversationId, 'ada', 'Ada | opens the door by | 4711-KEY')

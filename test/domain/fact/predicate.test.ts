@@ -1,4 +1,4 @@
-// Which predicates mean the same, which deny, and of which there is one at a time: a table of wordings.
+// Classes of predicates: synonyms, negations, and predicates with one value at a time, as a table of wordings.
 
 import { describe, expect, it } from 'vitest'
 import { classify } from '../../../src/domain/fact/predicate.ts'
@@ -17,7 +17,7 @@ describe('a predicate', () => {
     ['likes', ['like', 'loves', 'really likes', 'enjoys', 'is a fan of', 'is into']],
     ['prefers', ['prefer', 'preference']],
     ['favourite colour', ['favourite colour is']],
-  ])('of %s may be worded otherwise', (name, wordings) => {
+  ])('%s has synonyms', (name, wordings) => {
     const classes = wordings.map((wording) => [wording, classify(wording)])
     expect(classes).toEqual(wordings.map((wording) => [wording, classify(name)]))
   })
@@ -42,14 +42,14 @@ describe('a predicate', () => {
     ['is not married to', 'is married to'],
     ['is divorced from', 'is married to'],
     ['stopped using', 'uses'],
-  ])('%s denies %s', (denying, denied) => {
+  ])('%s negates %s', (denying, denied) => {
     const [one, other] = [classify(denying), classify(denied)]
     expect(one.name).toBe(other.name)
     expect([one.isDenied, other.isDenied]).toEqual([true, false])
     expect(one.many).toBe('MANY')
   })
 
-  it('denied twice is affirmed', () => {
+  it('negated twice is affirmative', () => {
     expect(classify('does not dislike')).toEqual(classify('likes'))
   })
 
@@ -63,12 +63,12 @@ describe('a predicate', () => {
     'is married to',
     'favorite film',
     'was born in',
-  ])('%s holds of one at a time', (predicate) => {
+  ])('%s has one value at a time', (predicate) => {
     expect(classify(predicate).many).toBe('ONE')
   })
 
   it.each(['likes', 'speaks', 'visited', 'has a daughter named', 'bought', 'lived in', 'worked at', 'liked'])(
-    '%s holds of many',
+    '%s has many values',
     (predicate) => {
       expect(classify(predicate).many).toBe('MANY')
     },
@@ -82,11 +82,11 @@ describe('a predicate', () => {
     ['was born in', 'was born on'],
     ['is married to', 'is dating'],
     ['visits', 'likes'],
-  ])('%s is not %s', (one, other) => {
+  ])('%s is not a synonym of %s', (one, other) => {
     expect(classify(one).name).not.toBe(classify(other).name)
   })
 
-  it('of the offline extractor is in the table, unless it tells of a time', async () => {
+  it('of the offline extractor is in the table, unless it is about a time', async () => {
     const turns = LABELLED.map(([text], i) => ({
       id: `turn_${i}`,
       actor: 'ada',

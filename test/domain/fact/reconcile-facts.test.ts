@@ -1,5 +1,5 @@
-// Reconciling what is stored: one fact for several that say the same, one of two that cannot both hold, the others kept
-// with the reason; among those who see them alone, in one transaction, whoever else is at work.
+// Reconciliation of stored facts: duplicates are merged, one of two contradictory facts wins, and the others are kept
+// with the reason. Facts with different viewers are never compared; each run is one transaction.
 
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
@@ -31,7 +31,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
   const told = async (viewer: Viewer) =>
     (await all(viewer, false)).map(({ subject, predicate, object }) => `${subject} ${predicate} ${object}`).sort()
 
-  it('merges what says the same, and lets the later of two stand', async () => {
+  it('merges duplicates, and keeps the later of two contradictory facts', async () => {
     const { deps } = world
     const ada = world.tenant().as('ada')
     await recordFacts(deps, ada, {
@@ -57,7 +57,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
   })
 
-  it("compares a user's facts over all conversations, whatever the user is called there, and tells each conversation", async () => {
+  it('compares the facts of a user over all conversations under any actor name, and notifies each conversation', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [home, work] = [
@@ -74,7 +74,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     expect(events).toMatchObject([{ type: 'FactsChanged', facts: [{ id: expect.stringMatching(/^fact_/) }] }])
   })
 
-  it('never compares what others cannot see', async () => {
+  it('never compares facts with different viewers', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob')
@@ -92,7 +92,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     expect(await told(tenant.as('bob'))).toEqual(['ada lives in Rome'])
   })
 
-  it('looks at the newest n, of a conversation where one is named', async () => {
+  it('considers the newest n facts, of one conversation if given', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
@@ -107,7 +107,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     expect(await reconcileFacts(deps, ada, { userId: 'ada', n: 3 })).toEqual({ kept: 2, merged: 0, contradicted: 1 })
   })
 
-  it('comes to the same whoever else reconciles, records and retracts meanwhile', async () => {
+  it('has the same result however many others reconcile, record and retract meanwhile', async () => {
     const { deps } = world
     const ada = world.tenant().as('ada')
     const cities = ['Rome', 'Oslo', 'Bern', 'Riga', 'Lima', 'Cork', 'Graz', 'Lyon']
@@ -138,7 +138,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     }
   })
 
-  it('is undone where what won is deleted with its conversation: what gave way holds again', async () => {
+  it('is undone when the winning fact is deleted with its conversation: the superseded fact is active again', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [ada, kept, gone] = [
@@ -156,7 +156,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     await record(gone, 'ada | lives in | Oslo', 'ada | likes | the tea', 'ada | age | 31')
     await reconcileFacts(deps, ada, { userId: 'ada' })
     expect(await told(ada)).toEqual(['ada age 31', 'ada likes tea', 'ada lives in Oslo'])
-    // Said once more, where it stays: then it holds beside what won.
+    // Recorded again in a remaining conversation, it is active beside the winner.
     await record(kept, 'ada | lives in | Rome')
     const before = (await tenant.lastSeq(kept))!
     expect(await deleteConversation(deps, ada, gone)).toMatchObject({ facts: 3 })
@@ -167,7 +167,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     expect(events).toMatchObject([{ type: 'FactsChanged' }])
   })
 
-  describe('with a model that judges', () => {
+  describe('with a model as judge', () => {
     const withJudge = (judge: FactJudge['judge']): Deps => ({
       ...world.deps,
       factServices: { ...world.deps.factServices, judge: { name: 'test', judge, close: async () => {} } },
@@ -179,7 +179,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
       said('ada | keeps bees on | top of the house', day(2)),
     ]
 
-    it('does what it says of pairs that rules leave open, and nothing else that it says', async () => {
+    it('applies its verdicts on pairs that rules leave open, and no other verdicts', async () => {
       const ada = world.tenant().as('ada')
       await recordFacts(world.deps, ada, { userId: 'ada', facts })
       const deps = withJudge(async (pairs) => [
@@ -190,7 +190,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
       expect(await told(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Oslo'])
     })
 
-    it('begins anew where facts change while it thinks', async () => {
+    it('starts again if facts change while the model runs', async () => {
       const ada = world.tenant().as('ada')
       const recorded = await recordFacts(world.deps, ada, { userId: 'ada', facts })
       const oslo = recorded.facts.find(({ object }) => object === 'Oslo')!
@@ -202,7 +202,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
       expect(await told(ada)).toContain('ada lives in Rome')
     })
 
-    it('begins anew where one is said again while it thinks: what was said last stands, there', async () => {
+    it('starts again if a fact is recorded again while the model runs, and uses the latest observation', async () => {
       const tenant = world.tenant()
       const [ada, here, there] = [
         tenant.as('ada'),
@@ -226,7 +226,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
       expect(await told(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Rome'])
     })
 
-    it('changes nothing where it fails', async () => {
+    it('changes nothing if the model fails', async () => {
       const ada = world.tenant().as('ada')
       await recordFacts(world.deps, ada, { userId: 'ada', facts })
       const deps = withJudge(() => Promise.reject(new CallFailed('It is down.', true)))

@@ -1,4 +1,4 @@
-// What becomes of facts: cases by name, and properties over random sets of them (order, accounting, idempotence).
+// Reconciliation of facts: named cases, and properties over random sets (order, accounting, idempotence).
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import type { Verdict } from '../../../src/providers/ports/fact-judge.ts'
 
 type Given = [id: string, text: string, day: number, more?: Partial<ActiveFact>]
 
-/** "Ada | lives in | Berlin", observed on that day of May. */
+/** "Ada | lives in | Berlin", observed on the given day of May. */
 function fact([id, text, day, more]: Given): ActiveFact {
   const [subject = '', predicate = '', object = ''] = text.split(' | ')
   const statement = { subject, predicate, object }
@@ -28,7 +28,7 @@ const facts = (...given: Given[]) => given.map(fact)
 const AGENT = { trust: TRUST.AGENT }
 
 describe('duplicates', () => {
-  it('become one fact: the clearest wording, the latest time, the greatest confidence', () => {
+  it('become one fact with the clearest wording, the latest time and the greatest confidence', () => {
     const plan = reconcile(
       facts(
         ['a', 'Ada | lives in | Berlin', 1, { confidence: 0.5 }],
@@ -51,7 +51,7 @@ describe('duplicates', () => {
     })
   })
 
-  it('of less trust lend nothing: neither words, nor time, nor confidence', () => {
+  it('of less trust contribute no wording, time or confidence', () => {
     const { merged } = reconcile(
       facts(
         ['a', 'Ada | likes | tea', 1, { confidence: 0.5 }],
@@ -67,7 +67,7 @@ describe('duplicates', () => {
   })
 })
 
-describe('of two that cannot both hold', () => {
+describe('of two contradictory facts', () => {
   it.each<[string, Given, Given]>([
     ['the later stays', ['w', 'Ada | lives in | Oslo', 2, { confidence: 0 }], ['l', 'Ada | lives in | Rome', 1]],
     ['of one time, the more confident', ['w', 'Ada | age | 34', 1], ['l', 'Ada | age | 35', 1, { confidence: 0.8 }]],
@@ -86,12 +86,12 @@ describe('of two that cannot both hold', () => {
     })
   })
 
-  it('a less trusted one displaces nothing: both stay, disputed', () => {
+  it('a less trusted one supersedes nothing: both stay, disputed', () => {
     const plan = reconcile(facts(['a', 'Ada | lives in | Paris', 1], ['b', 'Ada | lives in | Rome', 2, AGENT]))
     expect(plan).toMatchObject({ kept: ['a', 'b'], contradicted: [], disputed: [{ a: 'b', b: 'a' }] })
   })
 
-  it('of many, all losers point at one that stays, be it a merged one', () => {
+  it('all losers point to one active fact, which may be a merged one', () => {
     const plan = reconcile(
       facts(
         ['a', 'Ada | lives in | Rome', 1],
@@ -107,7 +107,7 @@ describe('of two that cannot both hold', () => {
     expect(plan.kept).toEqual([])
   })
 
-  it('what was moved away from and back to holds again', () => {
+  it('a value that was abandoned and taken up again is active again', () => {
     const plan = reconcile(
       facts(['a', 'Ada | lives in | Rome', 1], ['b', 'Ada | lives in | Oslo', 2], ['c', 'Ada | resides in | Rome', 3]),
     )
@@ -118,7 +118,7 @@ describe('of two that cannot both hold', () => {
   })
 })
 
-describe('verdicts of a model', () => {
+describe('the verdicts of a model', () => {
   const given = facts(
     ['a', 'Ada | likes | early mornings', 1],
     ['b', 'Ada | likes | sleeping till noon', 2],
@@ -127,13 +127,13 @@ describe('verdicts of a model', () => {
     ['e', 'Ada | lives in | Oslo', 5],
   )
 
-  it('are asked for pairs that rules leave open, as many as wanted', () => {
+  it('are requested for pairs that rules leave open, up to the limit', () => {
     expect(openPairs(given)).toEqual([{ a: 'a', b: 'b' }])
     expect(openPairs([...given].reverse())).toEqual([{ a: 'a', b: 'b' }])
     expect(openPairs(given, 0)).toEqual([])
   })
 
-  it('may make two facts one, or end one: which of them, the rules say', () => {
+  it('may merge two facts or end one of them; rules decide which', () => {
     expect(reconcile(given, [{ a: 'b', b: 'a', says: 'SAME' }]).merged).toMatchObject([{ originals: ['a', 'b'] }])
     expect(reconcile(given, [{ a: 'a', b: 'b', says: 'CONTRADICTORY' }]).contradicted).toEqual([
       { loser: 'a', winner: 'b' },
@@ -162,7 +162,7 @@ describe('verdicts of a model', () => {
   })
 })
 
-/** Few words, so that random facts meet; random vectors of three directions, so that nearness is not transitive. */
+/** Few words, so that random facts meet; random vectors of three directions, so that similarity is not transitive. */
 const PREDICATES = [
   'lives in',
   'resides in',
@@ -198,7 +198,7 @@ const someVerdicts = fc.array(
   { maxLength: 8 },
 )
 
-/** The active facts after the plan, the merged ones under ids that sort anyhow. */
+/** The active facts after the plan, merged ones under ids in arbitrary order. */
 function applied(before: ActiveFact[], { kept, merged }: ReconciliationPlan): ActiveFact[] {
   return [
     ...before.filter(({ id }) => kept.includes(id)),
@@ -210,8 +210,8 @@ function applied(before: ActiveFact[], { kept, merged }: ReconciliationPlan): Ac
   ]
 }
 
-describe('of any facts', () => {
-  it('the order in which they come says nothing', () => {
+describe('for any facts', () => {
+  it('their order does not change the result', () => {
     const shuffled = someFacts.chain((list) =>
       fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }), someVerdicts),
     )
@@ -224,7 +224,7 @@ describe('of any facts', () => {
     )
   })
 
-  it('each is accounted for exactly once, and every loser points at one that stays and is trusted no less', () => {
+  it('each is accounted for exactly once, and every loser points to an active fact that is trusted no less', () => {
     fc.assert(
       fc.property(someFacts, someVerdicts, (list, verdicts) => {
         const plan = reconcile(list, verdicts)
@@ -265,7 +265,7 @@ describe('of any facts', () => {
     )
   })
 
-  it('of one trust and one value, it is the same whether they are reconciled as they come or all at once', () => {
+  it('of one trust and one value, incremental reconciliation equals reconciliation at once', () => {
     const lives = someFacts.map((list) =>
       list.map((each, i) => {
         const statement = { subject: 'Ada', predicate: 'lives in', object: ['Rome', 'Oslo', 'Paris'][i % 3]! }

@@ -1,4 +1,4 @@
-// Facts that somebody supplies: written once, seen by those who see where they come from, and taken back with a reason.
+// Recording of facts by clients: stored once, visible to the viewers of their source turn, and retracted with a reason.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -18,7 +18,7 @@ const at = (day: number) => new Date(Date.UTC(2026, 0, day))
 describe.each(backends)('facts on $name', (backend) => {
   const world = useWorld(backend)
 
-  it('are kept once, however they are spelt', async () => {
+  it('are stored once, however they are spelt', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation({ actor: 'ada', displayName: 'Ada' })
@@ -34,7 +34,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(page.items.map(({ object }) => object)).toEqual(['Oslo', 'Rome'])
   })
 
-  it('of a private turn are seen by its audience alone', async () => {
+  it('of a private turn are visible to its audience only', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob', 'carl')
@@ -47,7 +47,7 @@ describe.each(backends)('facts on $name', (backend) => {
     await expect(retractFact(deps, tenant.as('carl'), { factId: facts[0]!.id })).rejects.toThrow('There is no fact')
   })
 
-  it('that are taken back stay, with the reason', async () => {
+  it('are kept with the reason after they are retracted', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const {
@@ -61,7 +61,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect((await recordFacts(deps, tenant.as('ada'), { facts: [rome] })).facts).toHaveLength(1)
   })
 
-  it('do not outlive the version of the turn that they were taken from', async () => {
+  it('are superseded when their source turn is edited', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
@@ -74,7 +74,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(all.items).toMatchObject([{ id: fact!.id, supersedeReason: 'UPDATE' }])
   })
 
-  it('are not taken from what was edited or is not complete', async () => {
+  it('cannot be taken from a superseded or incomplete turn', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
@@ -94,7 +94,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect((await getFactPage(deps, ada, {})).items).toEqual([])
   })
 
-  it('of a turn that is edited at this moment do not hold after it', async () => {
+  it('of a turn that is edited concurrently are inactive afterwards', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
@@ -109,7 +109,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect((await getFactPage(deps, ada, {})).items).toEqual([])
   })
 
-  it('said again elsewhere while the turn that said them is edited, hold', async () => {
+  it('that are recorded from another turn while their first source is edited stay active', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [here, there, ada] = [
@@ -130,7 +130,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(held.items).toHaveLength(20)
   })
 
-  it('in great number let others write to their conversation, and be served, while they are weighed', async () => {
+  it('in great number do not block other writes to their conversation, nor the server, while they are compared', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
@@ -146,7 +146,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect((await recording).facts).toHaveLength(50)
   })
 
-  it("of an agent are believed as an agent's, whatever conversation it names, or none", async () => {
+  it("of an agent have an agent's trust, whatever conversation they name", async () => {
     const { deps } = world
     const tenant = world.tenant()
     await tenant.newConversation('ada', { actor: 'bot', kind: 'AGENT' })
@@ -163,7 +163,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(facts).toMatchObject([{ saidBy: 'HUMAN' }])
   })
 
-  describe('said again', () => {
+  describe('recorded again', () => {
     /** Two conversations; "ada" is a person in both, "bot" an agent. */
     async function twoConversations(tenant: Tenant) {
       const people = [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' as const }]
@@ -211,7 +211,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await tenant.lastSeq(other)).toBe(moves ? 3 : 2)
     })
 
-    it('within one call, stand where the last of it puts them', async () => {
+    it('within one call, are as the last occurrence has them', async () => {
       const { deps } = world
       const tenant = world.tenant()
       const conversationIds = await twoConversations(tenant)
@@ -228,7 +228,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect([await tenant.lastSeq(conversationIds[0]), await tenant.lastSeq(conversationIds[1])]).toEqual([3, 4])
     })
 
-    it('by a private turn are another fact than for everybody', async () => {
+    it('from a private turn are another fact than the public one', async () => {
       const { deps } = world
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ada', 'bob')
@@ -243,7 +243,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await record('ada', { sourceTurnId: id })).toEqual([1, 0])
       expect(await record('ada', { sourceTurnId: id })).toEqual([0, 1])
       expect(await record('bob', {})).toEqual([1, 0])
-      // What is private shows in no count of others.
+      // Private facts do not show in the counts of other viewers.
       expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } })).toBeNull()
       expect(await record('bob', {})).toEqual([0, 1])
       expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } })).toMatchObject({
@@ -252,7 +252,7 @@ describe.each(backends)('facts on $name', (backend) => {
     })
   })
 
-  it('that no turn says are not for those who join later, said again or not', async () => {
+  it('without a source turn are hidden from later participants, unless recorded again after they joined', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
@@ -271,7 +271,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(await seen('late')).toEqual(['Oslo'])
   })
 
-  it('are listed by what they are spelt like, and of many conversations at once', async () => {
+  it('are found by similar spelling, also for many conversations at once', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const ada = tenant.as('ada')
@@ -302,7 +302,7 @@ describe.each(backends)('facts on $name', (backend) => {
   })
 })
 
-describe.each(backends)('facts brought to two processes at once, on $name', (backend) => {
+describe.each(backends)('facts recorded by two processes at once, on $name', (backend) => {
   let site: Site
   let processes: Process[]
   beforeAll(async () => {
@@ -312,7 +312,7 @@ describe.each(backends)('facts brought to two processes at once, on $name', (bac
   afterAll(() => site.close())
 
   it.each(['of no conversation', 'of one conversation', 'of the conversations of their turns'])(
-    'are kept once: %s',
+    'are stored once: %s',
     async (where) => {
       const ada = newViewer()
       const [{ deps }] = processes as [Process]

@@ -1,4 +1,4 @@
-// When two facts say the same, and when they cannot both hold, with the static embedder's own vectors.
+// Detection of duplicate and contradictory facts, with the vectors of the static embedder.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contradicts, isOpen, isSame, toComparedFact } from '../../../src/domain/fact/same.ts'
@@ -54,7 +54,7 @@ describe('two facts of one subject', () => {
     ['prefers: tea', 'prefers: coffee'],
     ['prefers: dark mode', 'prefers: light mode'],
     ['prefers: aisle seats', 'prefers: window seats'],
-  ])('%s and %s cannot both hold', async (one, other) => {
+  ])('%s and %s contradict each other', async (one, other) => {
     expect(await relation(one, other)).toBe('contradictory')
   })
 
@@ -70,11 +70,11 @@ describe('two facts of one subject', () => {
     ['prefers: tea', 'prefers: short answers'],
     ['likes: food without meat', 'likes: food with meat'],
     ['visited: Paris', 'is planning a trip to: Paris'],
-  ])('%s and %s hold beside each other, or are for others to judge', async (one, other) => {
+  ])('%s and %s are compatible, or left to a model', async (one, other) => {
     expect(['open', 'apart']).toContain(await relation(one, other))
   })
 
-  it('are nothing to each other where the subjects differ', async () => {
+  it('are unrelated if the subjects differ', async () => {
     const ada = await compared('lives in: Berlin')
     const bob = { ...(await compared('lives in: Paris')), subject: 'bob' }
     expect([isSame(ada, bob), contradicts(ada, bob), isOpen(ada, bob)]).toEqual([false, false, false])

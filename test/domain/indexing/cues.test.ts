@@ -1,4 +1,4 @@
-// What a turn offers beyond its words, as bits.
+// The cues of a turn, stored as bits: properties of its text beyond single words.
 
 import { describe, expect, it } from 'vitest'
 import { Cue, cuesOf } from '../../../src/domain/indexing/cues.ts'
@@ -6,7 +6,7 @@ import { Cue, cuesOf } from '../../../src/domain/indexing/cues.ts'
 const { ASKS, TELLS_TIME, TELLS_AMOUNT, TELLS_NAME } = Cue
 
 describe('the cues of a turn', () => {
-  it('are bits of their own, as they lie in the database', () => {
+  it('have distinct bits with the same values as in the database', () => {
     expect(Cue).toEqual({ ASKS: 1, TELLS_TIME: 2, TELLS_AMOUNT: 4, TELLS_NAME: 8 })
   })
 

@@ -6,8 +6,8 @@ const { signal } = new AbortController()
 const unexpected = () => expect.unreachable()
 const texts = Array.from({ length: 16 }, (_, i) => `text ${i}`)
 
-describe('embedding a batch', () => {
-  it('gives a vector a text, and null for what says nothing', async () => {
+describe('embedding a batch of texts', () => {
+  it('returns one vector per text, and null for a text without words', async () => {
     const embedder = fakeEmbedder()
     const made = await embedTexts(embedder, ['a', ' \n', 'nothing', '', 'bb'], signal, unexpected)
     expect(made.map((vector) => vector !== null)).toEqual([true, false, false, false, true])
@@ -16,7 +16,7 @@ describe('embedding a batch', () => {
     expect(embedder.calls).toHaveLength(1)
   })
 
-  it('passes over the texts that are refused, and embeds all others in few calls', async () => {
+  it('skips refused texts, and embeds all others in few calls', async () => {
     const embedder = fakeEmbedder()
     let asked = 0
     embedder.before = (given) => {
@@ -30,7 +30,7 @@ describe('embedding a batch', () => {
     expect(asked).toBeLessThan(texts.length)
   })
 
-  it('refuses no text where the embedder refuses all of them', async () => {
+  it('fails if the embedder refuses all texts', async () => {
     const embedder = fakeEmbedder()
     embedder.before = () => {
       throw refusal()
@@ -38,7 +38,7 @@ describe('embedding a batch', () => {
     await expect(embedTexts(embedder, texts, signal, unexpected)).rejects.toThrow('refuses')
   })
 
-  it('leaves it to the caller to try again', async () => {
+  it('leaves retries to the caller', async () => {
     const embedder = fakeEmbedder()
     let asked = 0
     embedder.before = () => {

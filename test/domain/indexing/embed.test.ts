@@ -12,7 +12,7 @@ import { useWorld } from '../../support/world.ts'
 
 const EAST = Float32Array.of(1, 0, 0, 0)
 
-describe.each(backends)('embedding turns, on $name', (backend) => {
+describe.each(backends)('the embedding worker, on $name', (backend) => {
   const world = useWorld(backend)
   const started: EmbeddingWorker[] = []
   afterEach(async () => {
@@ -29,7 +29,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     [
       ...((await world.deps.vectors.scan(embedder.name, [conversationId], EAST)).get(conversationId)?.keys() ?? []),
     ].sort((a, b) => a - b)
-  /** All that there is to read was read. */
+  /** The embedder has read every turn of the conversation. */
   const done = (embedder: FakeEmbedder, conversationId: string, ms = 5_000) =>
     vi.waitFor(
       async () => {
@@ -45,7 +45,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
       { timeout: ms, interval: 20 },
     )
 
-  it('a turn has its vector within a second of being said', async () => {
+  it('gives a turn its vector within a second of the append', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation()
     const turn = await say(one, 'ada', 'We adopted a kitten last week')
@@ -60,7 +60,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     )
   })
 
-  it('finds what was said before it began, in every kind of entry, and passes over what says nothing', async () => {
+  it('finds earlier turns, in every kind of entry, and skips those without words', async () => {
     const { newConversation, say, as } = world.tenant()
     const one = await newConversation('ada')
     const first = await say(one, 'ada', 'first')
@@ -96,7 +96,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     expect(Math.max(...embedder.calls.map(({ length }) => length))).toBe(embedder.batch)
   })
 
-  it('two processes share the conversations: no turn is embedded twice, none is left', async () => {
+  it('is shared by two processes: no turn is embedded twice, none is left out', async () => {
     const { newConversation, say } = world.tenant()
     const conversationIds = await Promise.all(Array.from({ length: 12 }, () => newConversation('ada')))
     const [mine, theirs] = [fakeEmbedder(), fakeEmbedder()]
@@ -116,7 +116,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     expect(new Set(texts).size).toBe(texts.length)
   })
 
-  it('what another process holds is read once that lets go, without anybody saying so again', async () => {
+  it('picks up a conversation that another process claimed as soon as it is released, without a nudge', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     const embedder = fakeEmbedder()
@@ -135,7 +135,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     expect(await seqs(embedder, one)).toHaveLength(1)
   })
 
-  it('a crash before the cursor moves repeats one batch and loses nothing', async () => {
+  it('repeats one batch and loses nothing after a crash before the cursor moves', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     for (let n = 0; n < 20; n++) await say(one, 'ada', `said ${n} of ${one}`)
@@ -143,7 +143,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     let writes = 0
     const write: typeof world.deps.vectors.write = async (...args) => {
       await world.deps.vectors.write(...args)
-      // As if the process ended here: nothing is answered any more.
+      // Simulates the end of the process: no call is answered any more.
       if (args[1].some(({ conversationId }) => conversationId === one) && ++writes === 2) await new Promise(() => {})
     }
     await addEmbedder(world.deps.pool, before.name, 4)
@@ -161,7 +161,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     expect(ours(before.calls) + ours(after.calls)).toBeLessThanOrEqual(20 + after.batch)
   })
 
-  it('while the provider is away turns are said as ever, and get their vectors once it is back', async () => {
+  it('continues when the provider is back; appends succeed meanwhile', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     const embedder = fakeEmbedder()
@@ -183,7 +183,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'embedding turns succeeds again')
   })
 
-  it('one turn that cannot be embedded holds up no other', async () => {
+  it('continues after a turn that cannot be embedded', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     const turns = []
@@ -199,7 +199,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     expect(log.warn).toHaveBeenCalledTimes(1)
   })
 
-  it('a conversation that is deleted while its turns are being embedded is passed over', async () => {
+  it('skips a conversation that is deleted while its turns are embedded', async () => {
     const { newConversation, say, as } = world.tenant()
     const [gone, stays] = [await newConversation('ada'), await newConversation('ada')]
     for (const one of [gone, stays]) await say(one, 'ada', 'hello there')
@@ -215,7 +215,7 @@ describe.each(backends)('embedding turns, on $name', (backend) => {
     expect(log.warn).not.toHaveBeenCalled()
   })
 
-  it('stops while the provider is silent, and gives its conversations free', async () => {
+  it('stops while the provider does not answer, and releases its conversations', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     await say(one, 'ada', 'hello')

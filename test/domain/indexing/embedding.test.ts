@@ -15,7 +15,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await Promise.all(started.splice(0).map((embedding) => embedding.stop()))
   })
 
-  /** A process of its own, as far as embedding goes; `known` are the embedders of before that it can make. */
+  /** A process with its own embedder; `known` are the earlier embedders that it can load. */
   async function boot(embedder: Embedder, known: Embedder[] = []): Promise<Embedding> {
     const embedding = createEmbedding(
       { ...world.deps, embedder },
@@ -31,7 +31,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   const filled = (embedder: Embedder) =>
     vi.waitFor(async () => expect((await rowOf(embedder))?.filledAt).toBeTruthy(), { timeout: 5_000 })
 
-  /** Stands in the way of an embedder until it is called. */
+  /** Blocks an embedder until the returned function is called. */
   function gate(embedder: ReturnType<typeof fakeEmbedder>): () => void {
     let open = () => {}
     const opened = new Promise<void>((resolve) => {
@@ -41,7 +41,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     return open
   }
 
-  it('searches stay with the one before until the new one has read every conversation', async () => {
+  it('searches with the previous embedder until the new one has read every conversation', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     await say(one, 'ada', 'said before')
@@ -55,7 +55,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     const progress = await after.progress()
     expect(progress).toMatchObject({ embedder: newer.name, serving: older.name, done: 0 })
     expect(progress.remaining).toBeGreaterThan(1)
-    // What is said meanwhile is found, too.
+    // Turns appended meanwhile are found, too.
     await before.stop()
     await say(one, 'ada', 'said meanwhile')
     after.nudge([one])
@@ -66,7 +66,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await vi.waitFor(async () => expect(await count(newer, one)).toBe(2), { timeout: 3_000 })
   })
 
-  it('other processes notice, and use the new one where they can make it', async () => {
+  it('makes other processes switch to the new embedder if they can load it', async () => {
     const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
     const able = await boot(older, [newer])
     const unable = await boot(older)
@@ -77,7 +77,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     expect(unable.searched()).toBe(older)
   })
 
-  it('vectors of the one before are deleted, once every process has had time to notice', async () => {
+  it("deletes the previous embedder's vectors after every process has had time to notice", async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     await say(one, 'ada', 'hello')
@@ -100,7 +100,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     expect(await count(newer, one)).toBe(1)
   })
 
-  it('one that is chosen again takes up where it was', async () => {
+  it('resumes an embedder that is chosen again', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     await say(one, 'ada', 'hello again')
@@ -117,7 +117,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     expect(first.calls.length + again.calls.length).toBe(read)
   })
 
-  it('one whose vectors have another length than those there are is refused', async () => {
+  it('refuses an embedder whose vectors have another length than those stored under its name', async () => {
     const embedder = fakeEmbedder()
     await boot(embedder)
     await expect(boot(fakeEmbedder(embedder.name, { dimension: 5 }))).rejects.toThrow(
@@ -126,7 +126,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   })
 })
 
-describe('the pace', () => {
+describe('the pace of embedding', () => {
   const sample = (seconds: number, done: number) => ({ at: seconds * 1000, done })
   it.each([
     ['nothing to do', [sample(0, 5)], 0, 0, 0],

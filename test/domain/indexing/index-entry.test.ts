@@ -1,4 +1,4 @@
-// What the index of words keeps of a turn. Its numbers are stored: they must be the same in every version.
+// The word index's entry of a turn. Its numbers are stored, so they must be the same in every version.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
@@ -9,13 +9,13 @@ import { backends, type Opened } from '../../support/backend.ts'
 const EXTREMES = [0, 1, -1, 2_147_483_647, -2_147_483_648, hashTerm('tulip'), hashTerm('fence')]
 
 describe('the index entry of a turn', () => {
-  it('hashes by FNV-1a, to numbers that never change', () => {
-    // Of ASCII, the published values of FNV-1a, 32 bits: 811c9dc5, e40c292c, bf9cf968.
+  it('hashes words by FNV-1a, to numbers that never change', () => {
+    // For ASCII, the published values of FNV-1a, 32 bits: 811c9dc5, e40c292c, bf9cf968.
     expect(['', 'a', 'foobar'].map((text) => hashTerm(text) >>> 0)).toEqual([0x811c9dc5, 0xe40c292c, 0xbf9cf968])
     expect(['tulip', 'zoë', '猫', '🐈'].map(hashTerm)).toEqual([-386_321_525, 377_293_815, 780_935_338, -1_020_358_112])
   })
 
-  it('holds the stems of the actor and the text, in order, as often as they stand there', () => {
+  it('contains the stems of the actor and the text, in order, with repetitions', () => {
     expect(indexEntry('Ada', 'The tulips! I planted tulips.')).toEqual({
       terms: ['ada', 'tulip', 'plant', 'tulip'].map(hashTerm),
       cues: 0,
@@ -24,31 +24,31 @@ describe('the index entry of a turn', () => {
     expect(indexEntry('the', '')).toEqual({ terms: [], cues: 0 })
   })
 
-  it("holds the cues, the actor's own name being none", () => {
+  it("contains the cues, ignoring the actor's own name", () => {
     expect(indexEntry('Ada Byron', 'Is that for Ada Byron?').cues).toBe(Cue.ASKS)
     expect(indexEntry('Ada Byron', 'Is that for Carla?').cues).toBe(Cue.ASKS | Cue.TELLS_NAME)
   })
 
-  it('is of the first 65,536 units of a long text', () => {
+  it('covers the first 65,536 UTF-16 units of a long text', () => {
     const kept = `${'x'.repeat(READ - 7)} tulip`
     expect(kept.length).toBeLessThan(READ)
     expect(indexEntry('ada', `${kept} fence?`).terms).toEqual(indexEntry('ada', kept).terms)
     expect(indexEntry('ada', `${kept} fence?`).cues).toBe(0)
   })
 
-  it('is salted by tenant and owner, both of which count', () => {
+  it('is salted by tenant and owner', () => {
     const salts = [saltOf('acme', 'ada'), saltOf('acme', 'bob'), saltOf('acmea', 'da'), saltOf('ada', 'acme')]
     expect(new Set(salts).size).toBe(4)
     expect(saltOf('acme', 'ada')).toBe(hashTerm('acme\0ada'))
   })
 
-  it.each(EXTREMES)('is itself again when it is salted twice with %d', (salt) => {
+  it.each(EXTREMES)('is restored by salting it a second time with %d', (salt) => {
     expect(salted(salted(EXTREMES, salt), salt)).toEqual(EXTREMES)
     expect(salted([], salt)).toEqual([])
   })
 })
 
-describe.each(backends)('the SQL function salted on $name', ({ open }) => {
+describe.each(backends)('the SQL function `salted` on $name', ({ open }) => {
   let opened: Opened
   beforeAll(async () => {
     opened = await open()
@@ -58,11 +58,11 @@ describe.each(backends)('the SQL function salted on $name', ({ open }) => {
   const inSql = async (terms: number[] | null, salt: number) =>
     (await opened.pool.query('SELECT salted($1::integer[], $2) AS terms', [terms, salt])).rows[0].terms
 
-  it('gives what salted gives, in the same order', async () => {
+  it('returns the same numbers as the TypeScript function, in the same order', async () => {
     for (const salt of EXTREMES) expect(await inSql(EXTREMES, salt)).toEqual(salted(EXTREMES, salt))
   })
 
-  it('keeps nothing as nothing, and no terms as no terms', async () => {
+  it('maps null to null and an empty array to an empty array', async () => {
     expect(await inSql([], 7)).toEqual([])
     expect(await inSql(null, 7)).toBeNull()
   })

@@ -1,5 +1,5 @@
-// Whichever way a turn is written, the index of words has it from its commit on: exactly its entry, salted by its
-// conversation's owner. What is being written, or was broken off, is not in it.
+// However a turn is written, the word index contains exactly its entry from the commit on, salted by the conversation's
+// owner. Streaming and aborted turns are not indexed.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -24,12 +24,12 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
   const makeConversation = async (owner: string) =>
     (await createConversation(world.deps, tenant.as('ada'), { owner })).id
 
-  /** What the table has of the turn. */
+  /** The stored entry of the turn. */
   async function stored(id: string) {
     const { rows } = await world.deps.pool.query('SELECT terms, cues FROM turn WHERE id = $1', [id])
     return rows[0] as { terms: number[] | null; cues: number | null }
   }
-  /** What it should have. */
+  /** The expected entry of the turn. */
   function entry(owner: string, actor: string, text: string) {
     const { terms, cues } = indexEntry(actor, text)
     return { terms: salted(terms, saltOf(tenant.name, owner)), cues }
@@ -55,7 +55,7 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
       expect((await stored(turn.id)).cues).toBe(15)
     })
 
-    it('by appendTurns, each with its own actor', async () => {
+    it('by appendTurns, each turn with its own actor', async () => {
       const texts: [actor: string, text: string][] = [
         ['ada', TEXT],
         ['Zoë Lee', 'Zwei Äpfel.'],
@@ -71,7 +71,7 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
       expect(found[2]!.terms).toEqual([])
     })
 
-    it('by its text parts, and not by what else it holds', async () => {
+    it('by its text parts, ignoring all other parts', async () => {
       const parts = [
         { text: 'Look: ' },
         { toolCall: { callId: `c-${owner}`, name: 'search', arguments: { q: 'hedgehog' } } },
@@ -80,7 +80,7 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
       expect(await stored(id)).toEqual(entry(owner, 'ada', 'Look: '))
     })
 
-    it('by supersedeTurn, the older version too', async () => {
+    it('by supersedeTurn, including the older version', async () => {
       const older = await tenant.say(conversationId, 'ada', 'The key is here.')
       const newer = await supersedeTurn(world.deps, tenant.as('ada'), {
         turnId: older.id,
@@ -90,14 +90,14 @@ describe.each(backends)('a turn is in the index of words on $name', (backend) =>
       expect(await stored(older.id)).toEqual(entry(owner, 'ada', 'The key is here.'))
     })
 
-    it('by commitTurn, with all of its text, and not before', async () => {
+    it('by commitTurn with the whole text, and not before', async () => {
       const id = await open('Did Carla see the tu', 'lips twice last year?')
       expect(await stored(id)).toEqual(NOTHING)
       await commitTurn(world.deps, tenant.as('ada'), { turnId: id })
       expect(await stored(id)).toEqual(entry(owner, 'ada', TEXT))
     })
 
-    it('never by abortTurn', async () => {
+    it('but never by abortTurn', async () => {
       const id = await open(TEXT)
       await abortTurn(world.deps, tenant.as('ada'), { turnId: id })
       expect(await stored(id)).toEqual(NOTHING)

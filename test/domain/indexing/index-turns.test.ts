@@ -1,5 +1,5 @@
-// Turns of before there was an index of words get into it by and by: as if they were written now, each once, whoever is
-// at it.
+// Backfill of the word index: turns without an entry get the entry that they would get if written now, each once,
+// however many processes run.
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { indexTurns } from '../../../src/domain/indexing/index-turns.ts'
@@ -14,7 +14,7 @@ const role = 'USER'
 /** Whether the statement writes terms. */
 const isWrite = ({ text }: { text?: string }) => text?.startsWith('UPDATE turn t SET terms') ?? false
 
-describe.each(backends)('indexing turns of before on $name', (backend) => {
+describe.each(backends)('the backfill of the word index on $name', (backend) => {
   const world = useWorld(backend)
   const tenants: Tenant[] = []
   const conversationIds: string[] = []
@@ -47,17 +47,17 @@ describe.each(backends)('indexing turns of before on $name', (backend) => {
   })
   afterEach(() => vi.restoreAllMocks())
 
-  it('finds nothing where all of them are indexed', async () => {
+  it('finds nothing if all turns are indexed', async () => {
     expect(await run()).toBe(0)
   })
 
-  it('gives every committed turn what writing it gives, batch after batch', async () => {
+  it('gives every committed turn the same entry as writing it, batch by batch', async () => {
     const before = await indexed()
     expect(before.filter(({ terms }) => terms !== null)).toHaveLength(1_261)
     await forget()
     const statements = vi.spyOn(world.deps.pool, 'query')
     expect(await run()).toBe(1_261)
-    // Meanwhile the same turns get their vectors.
+    // The same turns get their vectors meanwhile.
     const texts = statements.mock.calls.map(([statement]) => (statement as unknown as { text?: string }).text ?? '')
     expect(texts.filter((text) => text.includes('FROM turn WHERE terms IS NULL') || isWrite({ text }))).toHaveLength(6)
     statements.mockRestore()
@@ -66,7 +66,7 @@ describe.each(backends)('indexing turns of before on $name', (backend) => {
     expect(await run()).toBe(0)
   })
 
-  it('is done once by several at the same time', async () => {
+  it('indexes each turn once if several processes run', async () => {
     const before = await indexed()
     await forget()
     const counts = await Promise.all([run(), run(), run(), run()])
@@ -74,14 +74,14 @@ describe.each(backends)('indexing turns of before on $name', (backend) => {
     expect(await indexed()).toEqual(before)
   })
 
-  it('goes on where it was broken off', async () => {
+  it('resumes after an interruption', async () => {
     const before = await indexed()
     await query('UPDATE turn SET terms = NULL WHERE id IN (SELECT id FROM turn ORDER BY id LIMIT 40)')
     expect(await run()).toBe(40)
     expect(await indexed()).toEqual(before)
   })
 
-  it('leaves alone what was written in between', async () => {
+  it('keeps an entry that was written in between', async () => {
     const [first] = await query('SELECT id, terms, cues FROM turn ORDER BY id LIMIT 1')
     const { id, terms, cues } = first!
     await query('UPDATE turn SET terms = NULL WHERE id = $1', [id])
@@ -96,20 +96,20 @@ describe.each(backends)('indexing turns of before on $name', (backend) => {
     await query('UPDATE turn SET terms = $2, cues = $3 WHERE id = $1', [id, terms, cues])
   })
 
-  // The embedded database has one connection: nothing else can hold a turn.
+  // The embedded database has one connection, so no other client can lock a turn.
   if (backend.name === 'postgres')
-    it('does not wait for turns that somebody holds', async () => {
+    it('does not wait for turns that another client has locked', async () => {
       await forget()
       const left = await withTransaction(world.deps.db, async (tx) => {
         await tx.$queryRaw`SELECT id FROM turn ORDER BY id LIMIT 600 FOR UPDATE`
         return run()
       })
-      // The first batch could not be written, so it stopped.
+      // The first batch could not be written, so the run stopped.
       expect(left).toBe(0)
       expect(await run()).toBe(1_261)
     })
 
-  it('reads them through the index that is empty when all is done', async () => {
+  it('reads unindexed turns through the partial index, which is empty at the end', async () => {
     const [{ plan }] = (await query(`SELECT indexdef AS plan FROM pg_indexes WHERE indexname = 'turn_unindexed'`)) as [
       { plan: string },
     ]

@@ -1,4 +1,4 @@
-// The loop of background workers: when it does a step, how long it waits, what it logs. On fake clocks.
+// The loop of background workers: when it runs a step, how long it waits, and its log. On fake clocks.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startLoop, type Loop, type LoopWork } from '../../../src/domain/job/loop.ts'
@@ -9,7 +9,7 @@ describe('a worker loop', () => {
   const loops: Loop[] = []
   beforeEach(() => {
     vi.useFakeTimers()
-    // Backoff takes its full time.
+    // Makes the random backoff take its maximum.
     vi.spyOn(Math, 'random').mockReturnValue(1)
   })
   afterEach(async () => {
@@ -18,7 +18,9 @@ describe('a worker loop', () => {
     vi.useRealTimers()
   })
 
-  /** A loop whose steps answer as told, and then that nothing is left to do; and the times at which they began. */
+  /**
+   * A loop whose steps return the given results, then report that no work is left; and the times at which they began.
+   */
   function start(answers: Answer[], more: Partial<LoopWork> = {}) {
     const began: number[] = []
     const first = Date.now()
@@ -48,7 +50,7 @@ describe('a worker loop', () => {
     return isMore
   }
 
-  it('begins with a step, and sleeps for ever once nothing is left to do', async () => {
+  it('begins with a step, and sleeps once no work is left', async () => {
     const idle = vi.fn()
     const { began } = start([], { idle })
     await pass(3_600_000)
@@ -56,7 +58,7 @@ describe('a worker loop', () => {
     expect(idle).toHaveBeenCalledTimes(1)
   })
 
-  it('collects nudges, and does one step for all of them', async () => {
+  it('runs one step for several nudges', async () => {
     const { loop, began } = start([])
     await pass(1_000)
     loop.nudge()
@@ -66,7 +68,7 @@ describe('a worker loop', () => {
     expect(began).toEqual([0, 1_100])
   })
 
-  it('does another step for a nudge that came during the last one', async () => {
+  it('runs another step for a nudge during the last one', async () => {
     const { loop, began } = start([taking(30, false)])
     await pass(10)
     loop.nudge()
@@ -74,13 +76,13 @@ describe('a worker loop', () => {
     expect(began).toEqual([0, 130])
   })
 
-  it('looks for work without a nudge at every sweep', async () => {
+  it('checks for work without a nudge at every sweep', async () => {
     const { began } = start([], { sweepMs: 10_000 })
     await pass(25_000)
     expect(began).toEqual([0, 10_100, 20_200])
   })
 
-  it('pauses after a step for as long as it took, at most 50 ms, however often it is nudged', async () => {
+  it("pauses after a step for the step's duration, at most 50 ms, however often it is nudged", async () => {
     const { loop, began } = start([taking(20, true), taking(700, true)])
     await pass(30)
     loop.nudge()
@@ -97,14 +99,14 @@ describe('a worker loop', () => {
     expect(began.map((at) => at / 1_000)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183])
   })
 
-  it('retries up to half sooner, by chance', async () => {
+  it('randomly shortens the retry delay by up to half', async () => {
     vi.mocked(Math.random).mockReturnValue(0)
     const { began } = start([new Error('no'), new Error('no')])
     await pass(5_000)
     expect(began).toEqual([0, 500, 1_500])
   })
 
-  it('logs the first of several failures, the first success after them, and begins again from there', async () => {
+  it('logs the first of several failures and the first success after them, then starts over', async () => {
     const [first, second] = [new Error('first'), new Error('second')]
     const { log, began } = start([first, new Error('again'), taking(10, true), second])
     await pass(60_000)
@@ -119,7 +121,7 @@ describe('a worker loop', () => {
     expect(began).toEqual([0, 1_000, 3_000, 3_020, 4_020])
   })
 
-  it('gives up its claims after a failure and when it stops', async () => {
+  it('releases its claims after a failure and when it stops', async () => {
     const release = vi.fn(async () => {})
     const { loop } = start([new Error('no')], { release })
     await pass(0)
@@ -139,7 +141,7 @@ describe('a worker loop', () => {
     }
   })
 
-  it('stops by aborting the step that runs; what that throws is no failure', async () => {
+  it('stops by aborting the running step, whose error is not logged', async () => {
     const { loop, log } = start([], {
       step: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     })
@@ -148,7 +150,7 @@ describe('a worker loop', () => {
     expect(log.warn).not.toHaveBeenCalled()
   })
 
-  it('does nothing when it is nudged after it has stopped', async () => {
+  it('ignores nudges after it has stopped', async () => {
     const { loop, began } = start([])
     await loop.stop()
     loop.nudge()

@@ -1,4 +1,4 @@
-// Periodic work: at its interval, one run at a time. On fake clocks.
+// Periodic tasks: run at their interval, one run at a time. On fake clocks.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startPeriodic } from '../../../src/domain/job/periodic.ts'
@@ -19,7 +19,7 @@ describe('a periodic task', () => {
     expect(task).toHaveBeenCalledTimes(3)
   })
 
-  it('may run at once too', async () => {
+  it('can also run immediately', async () => {
     const task = vi.fn(async () => {})
     const stop = startPeriodic(100, task, { atOnce: true })
     expect(task).toHaveBeenCalledTimes(1)
@@ -40,7 +40,7 @@ describe('a periodic task', () => {
     await stopped
   })
 
-  it('is stopped once the run under way has ended', async () => {
+  it('stops once the current run has ended', async () => {
     let end = () => {}
     const stop = startPeriodic(100, () => new Promise<void>((resolve) => (end = resolve)))
     await vi.advanceTimersByTimeAsync(100)

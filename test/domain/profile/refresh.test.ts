@@ -1,5 +1,5 @@
-// Profiles: made of what is known of a user for everyone, kept up to date, struck of what does not hold any more, and
-// shown to those alone who see all of it.
+// Profiles: made of the facts about a user that every viewer may see, kept current, cleared of inactive facts, and
+// shown only to viewers who see all of their sources.
 
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
@@ -22,7 +22,7 @@ const said = (text: string, day = 1) => {
 describe.each(backends)('profiles on $name', (backend) => {
   const world = useWorld(backend)
 
-  it('say what holds of a user, and follow what changes', async () => {
+  it('contain the active facts about a user, and follow changes', async () => {
     const { deps } = world
     const viewer = world.tenant().as('ada')
     await recordFacts(deps, viewer, {
@@ -45,7 +45,7 @@ describe.each(backends)('profiles on $name', (backend) => {
     expect(next.updatedAt > first.updatedAt).toBe(true)
   })
 
-  it('keep what is older than the newest facts that are looked at, until it is taken back', async () => {
+  it('keep facts older than the newest ones considered, until they are retracted', async () => {
     const { deps } = world
     const viewer = world.tenant().as('ada')
     const {
@@ -59,7 +59,7 @@ describe.each(backends)('profiles on $name', (backend) => {
     expect(await lines()).toBe('## Preferences\n- likes jazz')
   })
 
-  it('have nothing in them that not everybody sees, and are for those who see it all', async () => {
+  it('contain only facts of public turns, and are shown only to viewers who see all of them', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob')
@@ -84,7 +84,7 @@ describe.each(backends)('profiles on $name', (backend) => {
     })
   })
 
-  it('forget a conversation that is deleted', async () => {
+  it('lose the facts of a deleted conversation', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
@@ -97,7 +97,7 @@ describe.each(backends)('profiles on $name', (backend) => {
     expect((await refreshUserProfile(deps, viewer, { userId: 'ada' })).content).toBe('## Preferences\n- likes tea')
   })
 
-  it('are made once by many at the same time', async () => {
+  it('are written once by concurrent refreshes', async () => {
     const { deps } = world
     const viewer = world.tenant().as('ada')
     await Promise.all(
@@ -110,13 +110,13 @@ describe.each(backends)('profiles on $name', (backend) => {
     expect(content.split('\n').slice(1).sort()).toEqual(Array.from({ length: 8 }, (_, i) => `- likes dish number ${i}`))
   })
 
-  describe('by a model', () => {
+  describe('written by a model', () => {
     const withWriter = (write: (request: ProfileRequest) => Promise<string>): Deps => ({
       ...world.deps,
       factServices: { ...world.deps.factServices, profileWriter: { name: 'test', write, close: async () => {} } },
     })
 
-    it('are given what is new alone, and not at all where nothing is', async () => {
+    it('send it only new facts, and do not call it without any', async () => {
       const viewer = world.tenant().as('ada')
       const asked: ProfileRequest[] = []
       const deps = withWriter(async (request) => {
@@ -137,7 +137,7 @@ describe.each(backends)('profiles on $name', (backend) => {
       ])
     })
 
-    it('stay as they are where it fails', async () => {
+    it('stay unchanged if it fails', async () => {
       const viewer = world.tenant().as('ada')
       await recordFacts(world.deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
       const { content } = await refreshUserProfile(world.deps, viewer, { userId: 'ada' })

@@ -1,4 +1,4 @@
-// BM25 as written down, over turns and their surroundings.
+// BM25 as specified, over turns and their surrounding turns.
 
 import { describe, expect, it } from 'vitest'
 import { averageSurrounded, bm25, coverage, rarities, type Statistics } from '../../../src/domain/recall/bm25.ts'
@@ -8,17 +8,17 @@ const statistics: Statistics = { texts: 100, holding: [2, 60], averageLength: 10
 const rarity = rarities(statistics)
 const score = (counts: [number, number][], length = 10) => bm25(rarity, new Map(counts), length, 10)
 
-describe('rarity', () => {
+describe('the rarity of a term', () => {
   it("is Lucene's inverse document frequency", () => {
     expect(rarity).toEqual([Math.log(1 + 98.5 / 2.5), Math.log(1 + 40.5 / 60.5)])
   })
-  it('is never negative, also where more turns hold a term than were counted', () => {
+  it('is never negative, even if more turns contain a term than were counted', () => {
     expect(rarities({ texts: 5, holding: [5, 9, 0], averageLength: 1 }).every((each) => each >= 0)).toBe(true)
   })
 })
 
 describe('bm25', () => {
-  it("of a term once in a turn of average length is the term's rarity", () => {
+  it('equals the rarity of a term that occurs once in a turn of average length', () => {
     expect(score([[CAT, 1]])).toBeCloseTo(rarity[CAT]!, 10)
   })
   it.each([
@@ -33,20 +33,20 @@ describe('bm25', () => {
       score([[CAT, 1]]),
     ],
     ['a short turn', score([[CAT, 1]], 4), score([[CAT, 1]], 40)],
-  ])('gives more for %s', (_, more, less) => expect(more).toBeGreaterThan(less))
-  it('gives less for each repetition', () => {
+  ])('is greater for %s', (_, more, less) => expect(more).toBeGreaterThan(less))
+  it('grows less with each repetition', () => {
     expect(score([[CAT, 2]])).toBeLessThan(2 * score([[CAT, 1]]))
     expect(score([[CAT, 1000]])).toBeLessThan(2.2 * rarity[CAT]!)
   })
-  it('gives nothing for nothing', () => expect(score([])).toBe(0))
+  it('is 0 without matching terms', () => expect(score([])).toBe(0))
 })
 
-it('a surrounded turn is 1 + 2 (1/2 + 1/3 + 1/4) times as long as a bare one', () => {
+it('a turn with neighbours is 1 + 2 (1/2 + 1/3 + 1/4) times as long as one without', () => {
   expect(averageSurrounded(12)).toBeCloseTo(12 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4)), 10)
 })
 
 describe('coverage', () => {
-  it('is the share of the query, by rarity', () => {
+  it('is the matched share of the query, weighted by rarity', () => {
     expect(coverage(rarity, new Set())).toBe(0)
     expect(coverage(rarity, new Set([CAT, DAY]))).toBe(1)
     expect(coverage(rarity, new Set([CAT]))).toBeCloseTo(rarity[CAT]! / (rarity[CAT]! + rarity[DAY]!), 10)

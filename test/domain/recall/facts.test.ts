@@ -1,5 +1,5 @@
-// Facts and summaries among what is recalled: found by words at once and by meaning soon, beside turns in one order, as
-// far as the viewer sees them.
+// Recall of facts and summaries: found by words at once and by meaning soon after, ranked together with turns, within
+// the viewer's view.
 
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -45,7 +45,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     return (await recordFacts(world.deps, tenant.as('bob'), { conversationId: where, facts })).facts
   }
 
-  it('a plain question finds the fact among 200 others, and as many turns', async () => {
+  it('finds the fact for a plain question among 200 others, and as many turns', async () => {
     const thing = (n: number) => THINGS[n % THINGS.length]!
     const facts: Fact[] = []
     for (let from = 0; from < 200; from += 50) {
@@ -77,7 +77,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(await found('Who plays the violin?', { kinds: ['FACT'], k: 100 })).toHaveLength(100)
   }, 60_000)
 
-  it('by meaning once they have vectors; the nearer of object and sentence counts', async () => {
+  it('finds facts by meaning once they have vectors; the nearer of object and sentence counts', async () => {
     await embeddedFacts(world.deps, await tell(['Ada | owns | a puppy', 'Bob | paid | the invoice']))
     const { hits, plan } = await ask('dog', { kinds: ['FACT'] })
     expect(hits.map(({ memory }) => textOf(memory))).toEqual(['Ada owns a puppy', 'Bob paid the invoice'])
@@ -91,7 +91,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(await found('dog', { kinds: ['FACT'], threshold: least })).toEqual(['Ada owns a puppy'])
   })
 
-  it('by words where the query cannot be embedded', async () => {
+  it('finds facts by words if the query cannot be embedded', async () => {
     await embeddedFacts(world.deps, await tell(['Ada | likes | papayas']))
     const { deps } = world
     const down = { ...deps.embedding.searched(), embed: () => Promise.reject(new CallFailed('down', true)) }
@@ -101,7 +101,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(plan).toEqual({ vectorSearch: 'NONE', candidates: 1 })
   })
 
-  it('only what holds, in the kinds asked for', async () => {
+  it('returns only active facts, in the requested kinds', async () => {
     const [fact] = await tell(['Ada | likes | mangos', 'Bob | likes | mangos'])
     await tenant.say(conversationId, 'ada', 'mangos for all')
     await retractFact(world.deps, tenant.as('ada'), { factId: fact!.id })
@@ -111,7 +111,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect((await ask('mangos', { kinds: ['SUMMARY'] })).plan).toEqual({ vectorSearch: 'NONE', candidates: 0 })
   })
 
-  it('what was observed in time, from turns by whom and of what kind, and what fits', async () => {
+  it('respects the filters of time, actor and role, and the token budget', async () => {
     const said = await tenant.say(conversationId, 'ada', 'fruit', { metadata: { topic: 'food' } })
     const [old] = await tell(['Ada | likes | figs'], { sourceTurnId: said.id, observedAt: day(1) })
     await tell(['Bob | likes | figs'], { observedAt: day(3) })
@@ -128,7 +128,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(await facts({ maxTokens: 1 })).toEqual([])
   })
 
-  it('of a conversation; of an owner, by conversation or by name; of the tenant', async () => {
+  it('covers a conversation, the conversations of an owner by id or name, or the tenant', async () => {
     const viewer = tenant.as('eve')
     const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).id
     const stranger = (
@@ -150,7 +150,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect((await recall(world.deps, world.tenant().as('eve'), { query: 'plums', scope: 'TENANT' })).hits).toEqual([])
   })
 
-  it('what the viewer does not see is not found, and shifts nothing', async () => {
+  it("hides facts outside the viewer's view, which do not affect scores either", async () => {
     const answers = []
     for (const whispering of [false, true]) {
       const each = world.tenant()
@@ -209,7 +209,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(answers.slice(half)).toEqual(answers.slice(0, half))
   })
 
-  it('that are found say when that was for the first time', async () => {
+  it('notes when a fact is recalled for the first time', async () => {
     const [fact, other] = await tell(['Ada | likes | melons', 'Bob | likes | skating'])
     const recalledAt = async (id: string) => (await world.deps.db.fact.findUniqueOrThrow({ where: { id } })).recalledAt
     await found('melons', { k: 1 })
@@ -220,7 +220,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect([await recalledAt(fact!.id), await recalledAt(other!.id)]).toEqual([first, null])
   })
 
-  it('and summaries, by their words, when they are asked for', async () => {
+  it('finds summaries by their words if requested', async () => {
     for (const text of ['The quokkas moved in under the shed.', 'They eat the tulips at night.', 'Good night then.']) {
       await tenant.say(conversationId, 'ada', text)
     }

@@ -1,5 +1,5 @@
-// What is gathered for ranking: the same whether a scope is read whole or through its indexes, and the same whether or
-// not there is something that the viewer does not see.
+// Candidates for ranking: the same whether a scope is read whole or through its indexes, and the same whether or not
+// there are turns that the viewer cannot see.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -24,7 +24,7 @@ const WORDS = `harbour lantern meadow violin glacier pepper saddle thunder walnu
   pillow quarry ribbon shovel temple umbrella valley window yellow zipper bridge cherry dragon eagle forest goblin
   helmet igloo jungle kettle lemon monkey napkin onion parrot quiver rocket spider tunnel uncle`.split(/\s+/)
 
-/** The same numbers for the same seed, from 0 to 1 (Park and Miller's generator). */
+/** Pseudo-random numbers from 0 to 1, the same for the same seed (Park and Miller's generator). */
 function numbers(seed: number): () => number {
   let state = seed
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
@@ -32,7 +32,7 @@ function numbers(seed: number): () => number {
 
 const START = Date.UTC(2024, 0, 1)
 
-describe.each(backends)('gathering, on $name', (backend) => {
+describe.each(backends)('gathering candidates, on $name', (backend) => {
   const world = useWorld(backend)
 
   const asking = async (query: string, filter: SearchRequest['filter'] = {}): Promise<SearchRequest> => {
@@ -46,7 +46,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
     }
   }
 
-  /** What ranking would weigh, without what differs from conversation to conversation: ids and seqs. */
+  /** The input of ranking, without the ids and seqs that differ between conversations. */
   function weighed({ stretches, candidates, statistics, similarity }: GatheredTurns) {
     const search = {
       rarity: rarities(statistics),
@@ -63,9 +63,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
     )
     return { statistics, candidates: [...found].sort(([a], [b]) => (a < b ? -1 : 1)) }
   }
-  /**
-   * The same, but for the last digits of cosines: where many are compared at once, they are summed in another order.
-   */
+  /** Equal up to the last digits of cosines, because batches are summed in another order. */
   const nearly = ({ statistics, candidates }: ReturnType<typeof weighed>) => ({
     statistics,
     candidates: candidates.map(([key, { similarity, beside, ...signals }]) => [
@@ -82,7 +80,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
     return weighed(await gather(world.deps, viewer, conversations, asked, whole))
   }
 
-  /** A tenant with conversations full of turns, some of which bob does not see; `secrets` says whether those are there. */
+  /** A tenant with conversations full of turns, some of which bob cannot see; `secrets` says whether those exist. */
   async function fill(secrets: boolean) {
     const tenant = world.tenant()
     const next = numbers(7)
@@ -107,7 +105,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
         })
         turns.push(...(await appendTurns(world.deps, ada, { conversationId: conversation.id, turns: said })))
         if (!secrets) continue
-        // As many turns as a stretch reaches, in the middle of a sitting, full of what will be asked for.
+        // As many turns as a stretch reaches, in the middle of a sitting, full of the query's words.
         await appendTurns(world.deps, ada, {
           conversationId: conversation.id,
           turns: Array.from({ length: 30 }, (_, i) => ({
@@ -127,7 +125,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
         })
       }
       if (secrets) {
-        // What bob sees of a turn is its newest version: the older one must not count.
+        // Bob sees the newest version of a turn, so the older one must not count.
         const older = turns.at(-1)!
         await supersedeTurn(world.deps, ada, {
           turnId: older.id,
@@ -151,14 +149,14 @@ describe.each(backends)('gathering, on $name', (backend) => {
     return rows[0]!
   }
 
-  /** Queries of words that few turns hold: of a wide scope, the common ones are passed over. */
+  /** Queries of rare words; in a wide scope, common words are skipped. */
   function queriesOf(turns: readonly Turn[]): string[] {
     const holding = (word: string) => turns.filter(({ text }) => text.includes(word)).length
     const rare = WORDS.filter((word) => holding(word) > 0 && holding(word) <= turns.length / 10)
     return [rare.slice(0, 3), rare.slice(3, 8), rare.slice(8, 9)].map((words) => words.join(' '))
   }
 
-  it('gives the same, whether read whole or through the indexes', async () => {
+  it('returns the same, read whole or through the indexes', async () => {
     const { bob, turns } = await fill(true)
     for (const query of queriesOf(turns)) {
       const asked = await asking(query)
@@ -166,7 +164,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
     }
   })
 
-  it('gives the same with filters, which choose hits and leave statistics alone', async () => {
+  it('applies filters to hits only, not to statistics', async () => {
     const { bob, turns } = await fill(true)
     const [query] = queriesOf(turns)
     for (const filter of [{ actors: ['eve'] }, { since: turns[60]!.createdAt, until: turns[90]!.createdAt }]) {
@@ -180,7 +178,7 @@ describe.each(backends)('gathering, on $name', (backend) => {
   it.each([
     ['whole', undefined],
     ['through the indexes', 0],
-  ])('read %s, it is the same whether or not there is something that the viewer does not see', async (_, whole) => {
+  ])('returns the same, read %s, with or without turns that the viewer cannot see', async (_, whole) => {
     const open = await fill(false)
     const closed = await fill(true)
     for (const query of [...queriesOf(open.turns), WORDS.slice(0, 5).join(' ')]) {

@@ -1,4 +1,4 @@
-// What is read from a query, beyond its words.
+// Parsing of a query beyond its words: times, speakers, and the kind of answer it wants.
 
 import { describe, expect, it } from 'vitest'
 import { periods, readQuestion, mayReportOn, type Period } from '../../../src/domain/recall/question.ts'
@@ -11,7 +11,7 @@ const month = (year: number | null, month: number, more: Partial<Period> = {}): 
   ...more,
 })
 
-describe('the times that a query names', () => {
+describe('the time periods in a query', () => {
   it.each<[text: string, expected: Period[]]>([
     ['on 3 May 2023', [month(2023, 4, { day: 3 })]],
     ['on the 3rd of May, 2023', [month(2023, 4, { day: 3 })]],
@@ -56,7 +56,7 @@ describe('the times that a query names', () => {
   })
 })
 
-describe('the speakers that a query names', () => {
+describe('the speakers named in a query', () => {
   const names = ['ann', 'bob', 'mary jane', 'zoë']
   it.each<[query: string, speakers: string[]]>([
     ["What is Ann's plan for Mary Jane?", ['ann', 'mary jane']],
@@ -70,7 +70,7 @@ describe('the speakers that a query names', () => {
   })
 })
 
-describe('what a query asks for', () => {
+describe('the kind of answer that a query wants', () => {
   const [none, time, amount, name] = [{}, { asksTime: true }, { asksAmount: true }, { asksName: true }]
   it.each<[query: string, asks: object]>([
     ['When did it end?', time],

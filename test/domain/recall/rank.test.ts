@@ -1,4 +1,4 @@
-// The sum of signals: what moves a turn up or down, and the breakdown that callers see.
+// The sum of signals: those that move a turn up or down, and the breakdown returned to callers.
 
 import { describe, expect, it } from 'vitest'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
@@ -24,7 +24,7 @@ const first = (query: string, other: Partial<RankCandidate>) =>
     { ...plain, at: plain.at - 1, id: 'other', ...other },
   ])[0]!.candidate.id
 
-describe('of two turns that are equal but for one thing, the better one', () => {
+describe('of two turns that differ in one property, the first is the one that', () => {
   it.each<[string, string, Partial<RankCandidate>, 'plain' | 'other']>([
     ['has more of the words', 'x', { text: 6 }, 'other'],
     ['is nearer in meaning', 'x', { similarity: 0.4 }, 'other'],
@@ -44,7 +44,7 @@ describe('of two turns that are equal but for one thing, the better one', () => 
   ])('%s', (_, query, other, expected) => expect(first(query, other)).toBe(expected))
 })
 
-describe('the breakdown', () => {
+describe('the score breakdown', () => {
   const [best, second, third] = rank(ask('x'), [
     { ...plain, id: 'a', text: 8 },
     { ...plain, id: 'b', text: 2, similarity: null },
@@ -52,10 +52,10 @@ describe('the breakdown', () => {
   ])
   const rest = WEIGHTS.sitting * 0.5 + WEIGHTS.substance * 0.5
 
-  it('has the words relative to the best, and none where no word matches', () => {
+  it('shows the word score relative to the best, and null if no word matches', () => {
     expect([best!.textScore, second!.textScore, third!.textScore]).toEqual([1, 0.25, null])
   })
-  it('has the similarity as it was', () => {
+  it('shows the similarity unchanged', () => {
     expect([best, second, third].map((each) => each!.candidate.similarity)).toEqual([0.2, null, -0.5])
   })
   it('sums up to the score', () => {
@@ -65,4 +65,4 @@ describe('the breakdown', () => {
   })
 })
 
-it('nothing is ranked as nothing', () => expect(rank(ask('x'), [])).toEqual([]))
+it('ranking no candidates returns none', () => expect(rank(ask('x'), [])).toEqual([]))

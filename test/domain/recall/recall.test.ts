@@ -1,5 +1,5 @@
-// Recall as its callers know it: found by words at once and by meaning soon, in the scope and the view asked for, and a
-// plain answer to what cannot be asked.
+// Recall as its callers use it: found by words at once and by meaning soon after, within the requested scope and view,
+// and clear errors for invalid queries.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -31,7 +31,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   const say = (content: string, more: Parameters<Tenant['say']>[3] = {}, actor = 'ann', where = conversationId) =>
     tenant.say(where, actor, content, more)
 
-  /** Days apart, so that each stands alone. */
+  /** Days apart, so that each turn is in a sitting of its own. */
   const day = (number: number) => new Date(Date.UTC(2024, 0, number))
 
   describe('finds', () => {
@@ -54,7 +54,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(plan).toEqual({ vectorSearch: 'EXACT', candidates: 2 })
     })
 
-    it('a turn that was streamed, once it is committed', async () => {
+    it('a streamed turn once it is committed', async () => {
       const open = await openTurn(world.deps, tenant.as('bob'), { conversationId, turn: { role: 'ASSISTANT' } })
       await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'The quokka sm' })
       await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'iled' })
@@ -63,7 +63,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await found('smiling')).toEqual(['The quokka smiled'])
     })
 
-    it('the newest version of an edited turn, and no aborted one', async () => {
+    it('the newest version of an edited turn, and no aborted turn', async () => {
       const first = await say('The code is walrus')
       await supersedeTurn(world.deps, tenant.as('ann'), {
         turnId: first.id,
@@ -73,14 +73,14 @@ describe.each(backends)('recall, on $name', (backend) => {
       await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'walrus narwhal' })
       await abortTurn(world.deps, tenant.as('bob'), { turnId: open.id })
       expect(await found('narwhal')).toEqual(['The code is narwhal'])
-      // Of walruses the newest version may remind somebody, but it does not say so.
+      // The newest version may be similar to walruses in meaning, but does not contain the word.
       expect((await ask('walrus')).hits.map(({ memory, textScore }) => [textOf(memory), textScore])).toEqual(
         expect.not.arrayContaining([['The code is walrus', expect.anything()]]),
       )
       expect((await ask('walrus')).hits.every(({ textScore }) => textScore === null)).toBe(true)
     })
 
-    it('what somebody said when the query names them, by display name too', async () => {
+    it('the turns of a speaker named in the query, by display name too', async () => {
       conversationId = (
         await createConversation(world.deps, tenant.as('ann'), {
           participants: [
@@ -97,7 +97,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await actorOf('Does Alan like the compiler?')).toBe('u2')
     })
 
-    it('k turns where there are k, whatever they say', async () => {
+    it('k turns if there are k, whatever their text', async () => {
       const turns = []
       for (let i = 1; i <= 12; i++) turns.push(await say(`Meeting number ${i}`, { createdAt: day(i) }))
       await embedded(world.deps, turns)
@@ -106,18 +106,18 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await found('elephants in the river', { k: 3 })).toHaveLength(3)
     })
 
-    it('nothing by words that nobody knows, and says that nothing was compared', async () => {
+    it('nothing for unknown words, and reports that no vectors were compared', async () => {
       await say('hello there')
       expect(await ask('xqzzyv qqqqx')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
       expect(await ask('who is it?')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
       expect(await ask('🦑')).toMatchObject({ hits: [] })
     })
 
-    it('nothing in a conversation where nothing was said', async () => expect(await found('anything')).toEqual([]))
+    it('nothing in an empty conversation', async () => expect(await found('anything')).toEqual([]))
   })
 
-  describe('keeps to', () => {
-    it('the actors, roles, times and metadata asked for', async () => {
+  describe('is limited to', () => {
+    it('the requested actors, roles, times and metadata', async () => {
       await say('apple one', { createdAt: day(1) })
       await say('apple two', { createdAt: day(2), role: 'ASSISTANT' }, 'bob')
       await say('apple three', { createdAt: day(3), metadata: { topic: 'fruit', tags: ['a', 'b'] } }, 'bob')
@@ -130,7 +130,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await found('apple', { kinds: [] })).toEqual([])
     })
 
-    it('the least similarity asked for; what has no vector fails it', async () => {
+    it('the requested minimum similarity, which turns without a vector fail', async () => {
       await embedded(world.deps, [
         await say('Our puppy was ill', { createdAt: day(1) }),
         await say('The bank was closed', { createdAt: day(3) }),
@@ -163,7 +163,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect((await recall(world.deps, other.as('ann'), { query: 'plum', scope: 'TENANT' })).hits).toEqual([])
     })
 
-    it("the viewer's view, or that of whom they ask as", async () => {
+    it("the viewer's view, or that of the actor in `as`", async () => {
       await say('the secret is mango', { audience: ['bob'] })
       await say('everybody knows about mango')
       expect((await found('mango', {}, 'bob')).sort()).toEqual(['everybody knows about mango', 'the secret is mango'])
@@ -173,7 +173,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
   })
 
-  describe('shows', () => {
+  describe('returns', () => {
     it('the turns around each hit, oldest first, as the viewer sees them', async () => {
       for (const text of ['one', 'two', 'hidden', 'kiwi', 'four', 'five']) {
         await say(text, text === 'hidden' ? { audience: ['bob'] } : {})
@@ -185,7 +185,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await around(10, 'bob')).toEqual(['one', 'two', 'hidden', 'four', 'five'])
     })
 
-    it('what fits into maxTokens, and passes over what does not', async () => {
+    it('the hits that fit into maxTokens, skipping larger ones', async () => {
       await say(`lychee lychee lychee ${'and so on and so forth '.repeat(30)}`, { createdAt: day(1) })
       const small = await say('lychee', { createdAt: day(3) })
       const other = await say('a lychee', { createdAt: day(5) })
@@ -195,7 +195,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
   })
 
-  it('answers by words when the query cannot be embedded, and says so', async () => {
+  it('falls back to words if the query cannot be embedded, and reports that', async () => {
     await embedded(world.deps, [await say('the papaya is ripe')])
     const { deps } = world
     const down = {
@@ -214,7 +214,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     expect(warnings).toHaveLength(1)
   })
 
-  it('forgets a conversation that is deleted', async () => {
+  it('finds nothing of a deleted conversation', async () => {
     await embedded(world.deps, [await say('a melon')])
     await deleteConversation(world.deps, tenant.as('ann'), conversationId)
     await expect(ask('melon')).rejects.toThrow(NotFound)
@@ -244,7 +244,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       await expect(ask('x', input)).rejects.toThrow(message)
     })
 
-    it("a conversation that is not there, or another tenant's", async () => {
+    it('an unknown conversation, or that of another tenant', async () => {
       const unknown = 'conv_01ARZ3NDEKTSV4RRFFQ69G5FAV'
       await expect(ask('x', { conversationId: unknown })).rejects.toThrow(NotFound)
       await expect(ask('x', { conversationId: unknown, scope: 'OWNER' })).rejects.toThrow(NotFound)

@@ -1,11 +1,11 @@
-// Facts and summaries in the order of turns: what their words are worth.
+// Facts and summaries ranked among turns: their score by words.
 
 import { describe, expect, it } from 'vitest'
 import { rankStandalone, type StandaloneMemory } from '../../../src/domain/recall/standalone.ts'
 import { readQuestion } from '../../../src/domain/recall/question.ts'
 
 const question = readQuestion('ada lives rome', [])
-/** The query's terms are 10, 20 and 30, which 8, 2 and 1 of 10 hold. */
+/** The query's terms are 10, 20 and 30, contained in 8, 2 and 1 of 10 candidates. */
 const asked = new Map([
   [10, 0],
   [20, 1],
@@ -26,26 +26,26 @@ const textScores = (...found: StandaloneMemory[]) =>
     textScore,
   ])
 
-describe('what stands alone', () => {
-  it('is worth 1 by its words where it holds all that is asked for', () => {
+describe('a fact or summary', () => {
+  it('scores 1 by words if it contains all terms of the query', () => {
     const [best, next] = textScores(alone([10, 40]), alone([10, 20, 30]))
     expect(best).toEqual(['10,20,30', expect.closeTo(1)])
     expect(next).toEqual(['10,40', expect.closeTo(0.07, 1)])
   })
 
-  it('is worth the share that it holds where nothing holds more: a name alone answers no question', () => {
+  it('scores its own share if none contains more, so that a name alone answers no question', () => {
     const [[, score]] = textScores(alone([10, 40, 50])) as [[string, number]]
     expect(score).toBeGreaterThan(0)
     expect(score).toBeLessThan(0.1)
   })
 
-  it('has no score by words where it holds none, and stands where its meaning puts it', () => {
+  it('has no score by words if it contains no term, and is ranked by similarity', () => {
     const ranked = rankStandalone(question, asked, statistics, [alone([40], { similarity: 0.9 }), alone([50])])
     expect(ranked.map(({ textScore }) => textScore)).toEqual([null, null])
     expect(ranked[0]!.score - ranked[1]!.score).toBeCloseTo(0.9)
   })
 
-  it('gains by a subject that is named, and of equal ones the newer stands first', () => {
+  it('scores higher if its subject is named, and ranks before an older one of equal score', () => {
     const named = alone([10], { named: true })
     expect(rankStandalone(question, asked, statistics, [alone([10], { at: 5 }), named])[0]!.candidate.named).toBe(true)
     expect(rankStandalone(question, asked, statistics, [alone([10]), alone([10], { at: 5 })])[0]!.candidate.at).toBe(5)

@@ -1,4 +1,4 @@
-// Which waiting deltas become one chunk, where each of them ends, and what of a repeated delta is new.
+// Grouping of waiting deltas into one chunk, the end of each delta, and the new part of a repeated delta.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -41,7 +41,7 @@ const cases: Record<string, { waiting: WaitingDelta[]; count: number; text: stri
   'no second half without its first': { waiting: [delta('a'), delta(SECOND)], count: 1, text: 'a' },
 }
 
-describe('a chunk', () => {
+describe('a chunk of deltas', () => {
   it.each(Object.entries(cases))('has %s', (_, { waiting, count, text, start = null }) => {
     const before = waiting.length
     const merged = mergeDeltas(waiting)
@@ -50,7 +50,7 @@ describe('a chunk', () => {
     expect(waiting).toHaveLength(before)
   })
 
-  it('keeps the halves at its ends apart from its text', () => {
+  it('keeps surrogate halves at its ends apart from its text', () => {
     expect(mergeDeltas([delta(`${SECOND}ab${FIRST}`)]).chunk).toMatchObject({
       second: SECOND.charCodeAt(0),
       text: 'ab',
@@ -65,7 +65,7 @@ describe('a chunk', () => {
   })
 })
 
-describe('of a repeated delta', () => {
+describe('the new part of a repeated delta', () => {
   it.each<[string, number, string, number, string | null]>([
     ['nothing is new when all of it is stored', 2, 'cd', 6, ''],
     ['the text beyond the end is new', 4, 'efgh', 6, 'gh'],
@@ -75,13 +75,13 @@ describe('of a repeated delta', () => {
     expect(unwrittenText({ start, text }, { end, half: null }, 'abcdefgh')).toBe(rest)
   })
 
-  it('the half that the turn ends in is compared as its last unit', () => {
+  it('treats a trailing surrogate half of the turn as its last unit', () => {
     const row = { end: 3, half: FIRST.charCodeAt(0) }
     expect(unwrittenText({ start: 0, text: `ab${FIRST}${SECOND}` }, row, 'ab')).toBe(SECOND)
     expect(unwrittenText({ start: 0, text: 'abc' }, row, 'ab')).toBeNull()
   })
 
-  it('the stored text and the rest join to the text, wherever it starts', () => {
+  it('joins with the stored text to the whole text, wherever it starts', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.nat(), fc.nat(), (whole, a, b) => {
         const end = a % (whole.length + 1)

@@ -1,4 +1,4 @@
-// Scripts of what may happen to a conversation with streaming turns, at random, and playing one on several processes. For
+// Random scripts of a conversation with streaming turns, and their execution on several processes. Used by
 // stream.interleaving.test.ts.
 
 import fc from 'fast-check'
@@ -11,27 +11,27 @@ import { readLastSeq } from '../../../src/store/sql/event/read-journal.ts'
 import { newViewer, type Process } from '../../support/process.ts'
 import { checkWitness, witness, type Stored, type Witness } from './witness.ts'
 
-/** Text, and whether half of a pair follows it. */
+/** Text, and whether a surrogate half follows it. */
 type Piece = { body: string; half: boolean }
 type Ending = 'commit' | 'abort' | 'expire'
 
-/** `by`, `turn`, `reader`: which of those there are, taken modulo their number. */
+/** `by`, `turn`, `reader`: indexes into the existing ones, taken modulo their number. */
 export type Step =
   | { type: 'open'; by: number }
   | { type: 'delta'; by: number; turn: number; piece: Piece; start: 'left out' | 'given' | 'earlier' | 'repeated' }
-  /** Several deltas that do not wait for each other. */
+  /** Several deltas sent without waiting for each other. */
   | { type: 'burst'; by: number; turn: number; pieces: Piece[]; placed: boolean }
   | { type: 'heartbeat'; by: number; turn: number }
   | { type: 'say'; by: number; count: number }
-  /** `after` is a share of the journal. */
+  /** `after` is a fraction of the journal. */
   | { type: 'join'; by: number; after: number | null; bound: number }
   | { type: 'leave' | 'pause' | 'resume'; reader: number }
-  /** The process loses that share of what the bus brings, until `restore`. */
+  /** The process loses that share of its bus messages, until `restore`. */
   | { type: 'lose'; by: number; share: number }
   | { type: 'restore'; by: number }
-  /** In the middle of a burst: its writer does not learn what became of it, and sends it again to another process. */
+  /** A crash during a burst: the writer gets no answer, and sends the burst again to another process. */
   | { type: 'crash'; by: number; turn: number; pieces: Piece[] }
-  /** With a delta that comes at the same time. */
+  /** Concurrent with a delta. */
   | { type: 'end'; by: number; turn: number; how: Ending; meanwhile: Piece | null }
 
 const any = fc.nat(7)
@@ -84,16 +84,16 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
 
 const endsInHalf = (text: string) => /[\ud800-\udbff]$/.test(text)
 const withoutHalf = (text: string) => (endsInHalf(text) ? text.slice(0, -1) : text)
-/** The piece as it can follow what was said: a half that waits is completed first. */
+/** The piece as a valid continuation: a pending surrogate half is completed first. */
 const fit = (said: string, { body, half }: Piece) =>
   (endsInHalf(said) ? '\ude00' : '') + body + (half ? '\ud83d' : '') || 'a'
 
-/** @throws when anything does not hold afterwards that must */
+/** @throws if an invariant is violated afterwards */
 export async function play(processes: readonly Process[], script: readonly Step[]): Promise<void> {
   const first = processes[0]!
   const viewer = newViewer()
   const conversationId = (await createConversation(first.deps, viewer, {})).id
-  /** Those being written, with what their writer has said. */
+  /** The open turns, with the text sent by their writers. */
   let open: { id: string; said: string }[] = []
   const over: typeof open = []
   const readers: Witness[] = []
@@ -105,7 +105,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
     expect(end).toBeLessThanOrEqual(turn.said.length)
   }
 
-  /** Notes what the writer says before it is sent. */
+  /** Records the text before it is sent. */
   function say(turn: Writing, piece: Piece): [text: string, at: number] {
     const at = turn.said.length
     const text = fit(turn.said, piece)
@@ -143,7 +143,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
         },
       )
     await Promise.all([ending(), writing])
-    // The silence is everybody's.
+    // A lease expires for all open turns at once.
     const ended = how === 'expire' ? open : [turn]
     over.push(...ended)
     open = open.filter((each) => !ended.includes(each))

@@ -1,5 +1,5 @@
-// The machine of a streaming turn, spelled out: every state against every event, without a hole. The types see to it
-// that a new status or event does not compile before it has its line here.
+// The state machine of a streaming turn: every state against every event. The types make a new status or event fail to
+// compile until it has its row here.
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -19,7 +19,7 @@ const HALF = 0xd83d
 const NOW = 100_000
 const LEASE = 30_000
 
-/** STREAMING is three states: with nothing, with text, and with text whose last unit waits for its other half. */
+/** STREAMING is three states: empty, with text, and with text whose last unit waits for its other half. */
 type StateName = 'nothing' | 'text' | 'half' | Exclude<TurnStatus, 'STREAMING'>
 
 const open = (end: number, half: number | null): State => ({
@@ -160,7 +160,7 @@ const table: Record<StateName, Record<EventName, Step>> = {
   ERASED: closed('ERASED'),
 }
 
-describe('the machine of a streaming turn', () => {
+describe('the state machine of a streaming turn', () => {
   for (const [state, row] of Object.entries(table) as [StateName, Record<EventName, Step>][]) {
     for (const [event, expected] of Object.entries(row) as [EventName, Step][]) {
       it(`${state} × ${event} → ${expected.outcome}`, () => {
@@ -169,14 +169,14 @@ describe('the machine of a streaming turn', () => {
     }
   }
 
-  it('leaves the state it was given as it was', () => {
+  it('does not modify the given state', () => {
     const before = structuredClone(states)
     for (const state of Object.values(states)) for (const event of Object.values(events)) step(state, event)
     expect(states).toEqual(before)
   })
 })
 
-describe('joining text to where a turn ends', () => {
+describe('joining text at the end of a turn', () => {
   const whole = { end: 7, half: null }
   const waiting = { end: 7, half: HALF }
 
@@ -221,7 +221,7 @@ describe('joining text to where a turn ends', () => {
     expect(joins(text)).toBe(expected)
   })
 
-  it('counts a waiting half as a unit, as the writer does', () => {
+  it('counts a pending half as a unit, as the writer does', () => {
     expect(endOf(whole)).toBe(7)
     expect(endOf(waiting)).toBe(8)
   })

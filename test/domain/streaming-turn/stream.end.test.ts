@@ -1,4 +1,4 @@
-// How a streaming turn ends, on a real database: by commit, by abort, or because its writer fell silent.
+// The end of a streaming turn on a real database: by commit, by abort, or because its writer fell silent.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -38,7 +38,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   const chunks = async () =>
     (await one.deps.pool.query('SELECT count(*) AS n FROM chunk WHERE turn_id = $1', [turnId])).rows[0].n as number
 
-  /** Lets time pass for the writers in the conversation. */
+  /** Moves the clock forward for the writers of the conversation. */
   async function pass(ms: number): Promise<void> {
     const { pool } = one.deps
     const ago = `- make_interval(secs => $2::double precision / 1000)`
@@ -66,13 +66,13 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   })
 
   afterEach(async () => {
-    // Sweeping looks at all conversations: nothing may be left open for the next test.
+    // Sweeping covers all conversations, so no turn may stay open for the next test.
     await pass(LEASE + 1)
     await abortSilentTurns(one.deps)
   })
 
   describe('by commit', () => {
-    it('gives the turn its text, tokens and counters, in one journal entry, and leaves no chunk', async () => {
+    it('gives the turn its text, tokens and counters, in one journal entry, and deletes its chunks', async () => {
       await write('hello ')
       await write('world')
       const before = await head()
@@ -97,14 +97,14 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect(await chunks()).toBe(0)
     })
 
-    it('keeps what was said at the opening unless the commit says otherwise', async () => {
+    it('keeps the fields given on opening unless the commit replaces them', async () => {
       const turn = { role: 'ASSISTANT', model: 'early', metadata: { by: 'opening' } } as const
       turnId = (await openTurn(one.deps, ada, { conversationId, turn })).id
       await write('x')
       expect(await commit()).toMatchObject({ model: 'early', metadata: { by: 'opening' } })
     })
 
-    it('puts the given parts after the text, and knows their tool calls', async () => {
+    it('puts the given parts after the text, and registers their tool calls', async () => {
       await write('let me look')
       const turn = await commit({ parts: [{ toolCall: { callId: 'c1', name: 'look', arguments: { at: 'sky' } } }] })
       expect(turn.text).toBe('let me look')
@@ -122,13 +122,13 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       ).rejects.toThrow(InvalidInput)
     })
 
-    it('may consist of parts alone', async () => {
+    it('can consist of parts alone', async () => {
       const turn = await commit({ parts: [{ toolCall: { callId: 'c1', name: 'look', arguments: {} } }] })
       expect(turn).toMatchObject({ status: 'COMMITTED', text: '' })
       expect(turn.parts).toHaveLength(1)
     })
 
-    it('is InvalidInput with an answer to a call that nobody made, and the turn stays open', async () => {
+    it('is InvalidInput with a result of an unknown tool call, and the turn stays open', async () => {
       await write('x')
       await expect(commit({ parts: [{ toolResult: { callId: 'none', name: 'look', result: 1 } }] })).rejects.toThrow(
         /"none"/,
@@ -149,7 +149,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect(await head()).toBe(before)
     })
 
-    it.each(['', '  \n '])('is InvalidInput when %j is all that was said, and the turn stays open', async (text) => {
+    it.each(['', '  \n '])('is InvalidInput if %j is the whole text, and the turn stays open', async (text) => {
       if (text) await write(text)
       await expect(commit()).rejects.toThrow(InvalidInput)
       expect((await stored()).status).toBe('STREAMING')
@@ -170,7 +170,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   })
 
   describe('by abort', () => {
-    it('keeps the text, and says why', async () => {
+    it('keeps the text, and records the reason', async () => {
       await write('half a thou')
       const turn = await abort('the user said stop')
       expect(turn).toMatchObject({
@@ -190,13 +190,13 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect(await stored()).toMatchObject({ status: 'ABORTED', text })
     })
 
-    it('keeps a text of any length that could be written', async () => {
+    it('keeps a text of any length that can be written', async () => {
       await write('漢'.repeat(333))
       expect((await abort()).text).toBe('漢'.repeat(333))
     })
   })
 
-  it('comes once: every other end is StreamClosed with the status, and changes nothing', async () => {
+  it('happens once: every other end is StreamClosed with the status, and changes nothing', async () => {
     const ends = { commit, abort: () => abort('late'), delta: () => write('late') }
     for (const [first, status] of [
       ['commit', 'COMMITTED'],
@@ -216,7 +216,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     }
   })
 
-  it('is won by one of two who end it at once', async () => {
+  it('succeeds for one of two concurrent calls', async () => {
     for (let round = 0; round < 10; round++) {
       turnId = await open()
       await write('x')
@@ -228,7 +228,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     }
   })
 
-  it('is StreamClosed for a turn that never was open, NotFound for unknown ones and in other tenants', async () => {
+  it('is StreamClosed for a turn that was never open, and NotFound for unknown turns and other tenants', async () => {
     const { id } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
     await expect(abortTurn(one.deps, ada, { turnId: id })).rejects.toThrow(StreamClosed)
     await expect(commitTurn(one.deps, ada, { turnId: `turn_${'0'.repeat(26)}` })).rejects.toThrow(NotFound)
@@ -237,8 +237,8 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     expect((await stored()).status).toBe('STREAMING')
   })
 
-  describe('by silence', () => {
-    it('comes after the lease, by any process, with the text, told to readers', async () => {
+  describe('by an expired lease', () => {
+    it('keeps the text, happens in any process, and notifies readers', async () => {
       const reading = await read(other.deps, ada, { conversationId, after: 0 })
       await write('unfinish')
       expect(await abortSilentTurns(other.deps)).toBe(0)
@@ -252,7 +252,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       await reading.stop()
     })
 
-    it('comes to a turn that never said anything', async () => {
+    it('also closes a turn without text', async () => {
       await pass(LEASE + 1)
       expect(await abortSilentTurns(one.deps)).toBe(1)
       expect(await stored()).toMatchObject({ status: 'ABORTED', text: '' })
@@ -261,7 +261,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     it.each([
       ['text', 'x'],
       ['a heartbeat', ''],
-    ])('does not come to a writer that sends %s in time', async (_, text) => {
+    ])('does not close a turn whose writer sends %s in time', async (_, text) => {
       for (let beats = 0; beats < 4; beats++) {
         await pass(LEASE * 0.6)
         await write(text)
@@ -272,7 +272,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect((await stored()).text).toBe(text.repeat(4))
     })
 
-    it('is a heartbeat, too, to repeat what is there', async () => {
+    it('is prevented by a repeated delta, which counts as a heartbeat', async () => {
       await write('x')
       for (let beats = 0; beats < 3; beats++) {
         await pass(LEASE * 0.6)
@@ -282,7 +282,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       await abort()
     })
 
-    it('comes once, however many look', async () => {
+    it('happens once, however many processes check', async () => {
       const turns = [turnId, await open(), await open(), await open()]
       await pass(LEASE + 1)
       const before = await head()

@@ -1,5 +1,6 @@
-// Random interleavings of deltas, readers early, late and slow, lost messages, crashes, commits, aborts and silence:
-// 1,000 in the long run, 100 in the short. Joined deltas equal the stored text for every reader. FC_SEED=… repeats a run.
+// Random interleavings of deltas, early, late and slow readers, lost messages, crashes, commits, aborts and expired
+// leases: 1,000 in the long run, 100 in the short. For every reader the joined deltas equal the stored text. FC_SEED=…
+// repeats a run.
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
@@ -24,7 +25,7 @@ describe.each(backends.map((backend, n) => ({ ...backend, cases: n === backends.
     })
     afterAll(() => site.close())
 
-    it(`tell every reader the text that is stored (${backend.cases} cases, seed ${seed})`, async () => {
+    it(`deliver the stored text to every reader (${backend.cases} cases, seed ${seed})`, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }), (script) =>
           play(processes, script),

@@ -1,4 +1,4 @@
-// Writing a streaming turn, on a real database: where each delta goes, and what becomes of the ones that do not fit.
+// Writing a streaming turn on a real database: the position of each delta, and the treatment of invalid ones.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -40,14 +40,14 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     turnId = await open()
   })
 
-  it('go to the end of the turn, and answer with the new end in UTF-16 units', async () => {
+  it('are appended to the turn, and return the new end in UTF-16 units', async () => {
     expect(await write('héllo ')).toBe(6)
     expect(await write('漢字')).toBe(8)
     expect(await write('😀', 8)).toBe(10)
     expect(await stored()).toBe('héllo 漢字😀')
   })
 
-  it('are dropped when they repeat what is there', async () => {
+  it('are ignored if they repeat existing text', async () => {
     await write('hello')
     expect(await write('hello', 0)).toBe(5)
     expect(await write('ll', 2)).toBe(5)
@@ -55,7 +55,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     expect(await stored()).toBe('hello')
   })
 
-  it('add what they say beyond what is there', async () => {
+  it('append only their part beyond the existing text', async () => {
     await write('hello')
     expect(await write('lo, world', 3)).toBe(12)
     expect(await stored()).toBe('hello, world')
@@ -72,13 +72,13 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   it.each([
     ['within', 'heLLo', 0],
     ['at the end', 'lO!', 3],
-  ])('are a Conflict when other text is there, %s', async (_, text, start) => {
+  ])('are a Conflict if the existing text differs, %s', async (_, text, start) => {
     await write('hello')
     await expect(write(text, start)).rejects.toThrow(Conflict)
     expect(await stored()).toBe('hello')
   })
 
-  it('may be nothing at all: a sign of life, at the end or wherever that is', async () => {
+  it('can be empty, as a heartbeat, at the end or anywhere before it', async () => {
     expect(await write('')).toBe(0)
     await write('hello')
     expect(await write('')).toBe(5)
@@ -87,15 +87,15 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     expect(await stored()).toBe('hello')
   })
 
-  describe('with a surrogate pair over two of them', () => {
-    it('keep the first half back until the second comes', async () => {
+  describe('with a surrogate pair split over two of them', () => {
+    it('keep the first half back until the second arrives', async () => {
       expect(await write(`a${FIRST}`)).toBe(2)
       expect(await stored()).toBe('a')
       expect(await write(`${SECOND}b`)).toBe(4)
       expect(await stored()).toBe('a😀b')
     })
 
-    it('keep it when each half comes alone', async () => {
+    it('keep it back if each half arrives alone', async () => {
       expect(await write(FIRST)).toBe(1)
       expect(await write(SECOND)).toBe(2)
       expect(await write(FIRST)).toBe(3)
@@ -103,7 +103,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(await stored()).toBe('😀😀')
     })
 
-    it('keep it when they say where they begin', async () => {
+    it('keep it back if they give their offset', async () => {
       expect(await write(FIRST, 0)).toBe(1)
       expect(await write(SECOND, 1)).toBe(2)
       expect(await write(`a${FIRST}`, 2)).toBe(4)
@@ -112,7 +112,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(await stored()).toBe('😀a😀😀b')
     })
 
-    it('may repeat either half, or both', async () => {
+    it('can repeat either half, or both', async () => {
       await write(`a${FIRST}`)
       expect(await write(FIRST, 1)).toBe(2)
       expect(await write(`a${FIRST}`, 0)).toBe(2)
@@ -123,13 +123,13 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(await stored()).toBe('a😀b')
     })
 
-    it('end without it when it is never completed', async () => {
+    it('end without the first half if it is never completed', async () => {
       await write(`a${FIRST}`)
       expect((await commitTurn(one.deps, ada, { turnId })).text).toBe('a')
       expect(await stored()).toBe('a')
     })
 
-    it('are InvalidInput when what follows is no second half, and lose nothing', async () => {
+    it('are InvalidInput if the next unit is no second half, and lose nothing', async () => {
       await write(`a${FIRST}`)
       await expect(write('b')).rejects.toThrow(InvalidInput)
       await expect(write(FIRST)).rejects.toThrow(InvalidInput)
@@ -149,7 +149,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(await stored()).toBe('')
     })
 
-    it('may be sent without waiting for answers', async () => {
+    it('can be sent without waiting for answers', async () => {
       const ends = await Promise.all([write(`a${FIRST}`), write(`${SECOND}b`), write('c')])
       expect(ends).toEqual([2, 4, 5])
       expect(await stored()).toBe('a😀bc')
@@ -174,7 +174,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(ends).toEqual(words.map((_, n) => words.slice(0, n + 1).join('').length))
     })
 
-    it('keep their order when each says where it begins', async () => {
+    it('keep their order when each gives its offset', async () => {
       const words = range(1, 100).map((n) => `${n} `)
       let at = 0
       const ends = await Promise.all(words.map((word) => write(word, (at += word.length) - word.length)))
@@ -182,7 +182,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(ends.at(-1)).toBe(words.join('').length)
     })
 
-    it('are few writes and few deltas to readers', async () => {
+    it('are combined into few writes and few events', async () => {
       const reading = await read(one.deps, ada, { conversationId, after: 0 })
       await Promise.all(range(1, 100).map((n) => write(`${n} `)))
       await reading.until('all text', (each) => textOf(each, turnId).endsWith('100 '))
@@ -190,7 +190,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       await reading.stop()
     })
 
-    it('may all be sent again, as after a lost connection', async () => {
+    it('can all be sent again, as after a lost connection', async () => {
       const words = range(1, 40).map((n) => `${n} `)
       const starts = words.map((_, n) => words.slice(0, n).join('').length)
       for (const n of range(0, 19)) await write(words[n]!, starts[n])
@@ -199,14 +199,14 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(await stored()).toBe(words.join(''))
     })
 
-    it('do not spoil each other: what fits is written before what is too much', async () => {
+    it('do not affect each other: the valid ones are written before the one beyond the limit', async () => {
       const [first, second] = await Promise.allSettled([write('a'.repeat(600)), write('b'.repeat(600))])
       expect([first.status, second.status]).toEqual(['fulfilled', 'rejected'])
       expect(await stored()).toBe('a'.repeat(600))
     })
   })
 
-  it('of two writers who race for the same place: one wins, the other is told', async () => {
+  it('of two writers racing for the same offset: one succeeds, the other gets a Conflict', async () => {
     for (let round = 0; round < 10; round++) {
       turnId = await open()
       await write('base ')
@@ -219,7 +219,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     }
   })
 
-  it('of two writers who say the same at once are written once', async () => {
+  it('of two writers who send the same text at once are written once', async () => {
     for (let round = 0; round < 10; round++) {
       turnId = await open()
       expect(await Promise.all([write('same', 0, one), write('same', 0, other)])).toEqual([4, 4])
@@ -227,7 +227,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     }
   })
 
-  it('are InvalidInput over the limit of bytes, counted as UTF-8, and the turn stays as it was', async () => {
+  it('are InvalidInput over the limit of bytes, counted as UTF-8, and the turn stays unchanged', async () => {
     await write('漢'.repeat(330))
     const error = await write('漢字漢字').catch((error: Error) => error)
     expect(error).toBeInstanceOf(InvalidInput)
@@ -237,7 +237,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     expect((await commitTurn(one.deps, ada, { turnId })).text).toBe(`${'漢'.repeat(330)}0123456789`)
   })
 
-  it('are StreamClosed after the commit, with the status, whatever they say', async () => {
+  it('are StreamClosed after the commit, with the status, whatever their text', async () => {
     await write('hello')
     await commitTurn(one.deps, ada, { turnId })
     for (const [text, start] of [
@@ -253,7 +253,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     expect(await stored()).toBe('hello')
   })
 
-  it('are StreamClosed for a turn that never was open', async () => {
+  it('are StreamClosed for a turn that was never open', async () => {
     const { id } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
     turnId = id
     await expect(write('y')).rejects.toThrow(StreamClosed)
@@ -277,7 +277,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     expect(await stored()).toBe('')
   })
 
-  it('reach readers in every process, only after they are written', async () => {
+  it('reach readers in every process after they are written', async () => {
     const reading = await read(other.deps, ada, { conversationId, after: 0 })
     await write('hello ')
     await write('world')

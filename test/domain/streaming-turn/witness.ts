@@ -1,5 +1,4 @@
-// A reader that takes no more than it was made for, and what must hold of all that it was told. For
-// stream.interleaving.test.ts.
+// A reader with limited demand, and the invariants of the events it received. Used by stream.interleaving.test.ts.
 
 import { expect } from 'vitest'
 import type { ConversationEvent } from '../../../src/domain/event/event.ts'
@@ -11,7 +10,7 @@ export type Witness = {
   readonly process: Process
   /** The entry after which it reads. */
   readonly cursor: number
-  /** Turns of which it must be told all: they were being written when it began to read from then on. */
+  /** Turns whose whole text it must receive: they were open when it began to read live events. */
   readonly open: readonly string[]
   readonly events: ConversationEvent[]
   readonly gone: boolean
@@ -23,10 +22,10 @@ export type Witness = {
 export type Place = {
   conversationId: string
   after: number | null
-  /** The conversation's newest entry. */
+  /** The newest entry of the conversation. */
   last: number
   open: readonly string[]
-  /** Events that it takes while it is paused. */
+  /** Number of events that it takes while it is paused. */
   bound: number
 }
 
@@ -74,7 +73,7 @@ export async function witness(
   }
 }
 
-/** A turn as it was stored in the end, with the entry that ended it. */
+/** A turn as finally stored, with the entry that ended it. */
 export type Stored = { id: string; text: string; ended: number }
 
 export async function checkWitness(reader: Witness, stored: Map<string, Stored>, last: number): Promise<void> {

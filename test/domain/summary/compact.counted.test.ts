@@ -1,4 +1,4 @@
-// Summaries of so many turns at a time, however long these are, beside the policy of the conversation.
+// Summaries of a fixed number of turns of any length, independent of the conversation's policy.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -9,7 +9,7 @@ import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld } from '../../support/world.ts'
 
-describe.each(backends)('counted summaries on $name', (backend) => {
+describe.each(backends)('fixed-size summaries on $name', (backend) => {
   const world = useWorld(backend)
 
   const every = (threadSummaryEvery: number): Deps => ({
@@ -31,7 +31,7 @@ describe.each(backends)('counted summaries on $name', (backend) => {
     return { id, say }
   }
   const many = (count: number, text = 'a turn') => Array.from({ length: count }, (_, n) => `${text} ${n}`)
-  /** Turns that each summary stood for, one after the other; and those that stand. */
+  /** The number of turns in each summary, in order; and the turns that no summary covers. */
   const outcome = async (conversationId: string) => {
     const all = await world.deps.db.summary.findMany({ where: { conversationId, level: 0 }, orderBy: { seq: 'asc' } })
     return {
@@ -40,7 +40,7 @@ describe.each(backends)('counted summaries on $name', (backend) => {
     }
   }
 
-  it('come one by one for exactly so many turns, the newest included, before the policy is asked', async () => {
+  it('each cover the configured number of turns, the newest included, before the policy applies', async () => {
     const { id, say } = await newConversation()
     await say(...many(9))
     expect(await compactDue(every(10), id)).toBe(0)
@@ -49,14 +49,14 @@ describe.each(backends)('counted summaries on $name', (backend) => {
     expect(await outcome(id)).toEqual({ runs: [10, 20, 30, 40, 50, 60], standing: 3 })
   })
 
-  it('are of so many turns however long they are', async () => {
+  it('cover that number of turns however long these are', async () => {
     const { id, say } = await newConversation({ triggerTokens: 10_000_000 })
     await say(...many(10, 'word '.repeat(4_000)))
     expect(await compactDue(every(10), id)).toBe(1)
     expect(await outcome(id)).toEqual({ runs: [10], standing: 0 })
   })
 
-  it('go on to the result of a call, and wait for one that is to come', async () => {
+  it('extend to the result of a tool call, and wait for a pending result', async () => {
     const { id, say } = await newConversation()
     const call = { toolCall: { callId: 'c1', name: 'look', arguments: {} } }
     await say(...many(9), [call])
@@ -66,7 +66,7 @@ describe.each(backends)('counted summaries on $name', (backend) => {
     expect(await outcome(id)).toEqual({ runs: [11], standing: 3 })
   })
 
-  it('leave to the policy what they cannot do, and conversations alone that want none', async () => {
+  it('leave the rest to the policy, and skip conversations that disable summaries', async () => {
     const { id, say } = await newConversation({ triggerTurns: 12 })
     const call = { toolCall: { callId: 'c1', name: 'look', arguments: {} } }
     await say(...many(8), [call], ...many(4))
@@ -77,7 +77,7 @@ describe.each(backends)('counted summaries on $name', (backend) => {
     expect(await compactDue(every(10), quiet.id)).toBe(0)
   })
 
-  it('are made of spans where the policy says hierarchical', async () => {
+  it('consist of spans if the policy is hierarchical', async () => {
     const { id, say } = await newConversation({ strategy: 'HIERARCHICAL' })
     await say(...many(25))
     expect(await compactDue(every(10), id)).toBe(2)

@@ -1,5 +1,5 @@
-// After any number of random operations, several at once, with models that fail: each committed turn without audience
-// is covered by exactly one current summary of its very version, or stands verbatim. On real databases.
+// After any number of random concurrent operations and model failures, each committed turn without audience is covered
+// by exactly one current summary of its current version, or by none. On real databases.
 
 import { describe, expect, it } from 'vitest'
 import { abortTurn, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
@@ -16,9 +16,9 @@ import { useWorld } from '../../support/world.ts'
 const CONVERSATIONS = isLong ? 20 : 5
 /** Fewer on the embedded database, which is slower. */
 const OPERATIONS: Record<string, number> = { postgres: casesOf(10_000), embedded: casesOf(3_000) }
-/** Each kind of result must occur more often than this, or the run shows little. */
+/** Minimum number of each kind of result, for the run to be meaningful. */
 const OCCURRENCES = isLong ? 50 : 0
-/** At once, in one conversation. */
+/** Concurrent operations in one conversation. */
 const TOGETHER = 5
 const CHECKED_EVERY = 20
 
@@ -32,11 +32,11 @@ function randomOf(seed: number): () => number {
   }
 }
 
-describe.each(backends)('thousands of random operations on $name', (backend) => {
+describe.each(backends)('thousands of random concurrent operations on $name', (backend) => {
   const world = useWorld(backend)
   const operations = OPERATIONS[backend.name]!
 
-  it('leave each turn covered once or standing', async () => {
+  it('leave each turn covered by one current summary or by none', async () => {
     const tenant = world.tenant()
     const model = createFakeSummarizer()
     const deps = withSummarizer(world.deps, model)

@@ -1,4 +1,4 @@
-// Compaction on real databases: what is covered, when, by what; and what happens meanwhile.
+// Compaction on real databases: the covered turns, the trigger, the summariser, and concurrent changes.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createConversation, updateConversation } from '../../../src/domain/conversation.ts'
@@ -38,7 +38,7 @@ describe.each(backends)('compaction on $name', (backend) => {
   const covering = (actor = 'ada') => getCoveringSummaries(deps, tenant.as(actor), conversationId)
   const check = () => expectCovering(deps, conversationId)
 
-  it('leaves a conversation alone until it is beyond 50 turns, then covers the oldest half', async () => {
+  it('leaves a conversation unchanged up to 50 turns, then covers the oldest half', async () => {
     await say(50)
     expect(await compactDue(deps, conversationId)).toBe(0)
     await say(1)
@@ -51,14 +51,14 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(model.asked[0]!.turns[0]).toMatchObject({ speaker: 'ada', text: '0 word word word' })
   })
 
-  it('compacts few turns of many tokens', async () => {
+  it('covers few turns if they have many tokens', async () => {
     await say(4, 2_500)
     await compactDue(deps, conversationId)
     const { covered } = await check()
     expect(covered).toHaveLength(2)
   })
 
-  it('lets a rolling summary grow: what was said since goes into the one there is', async () => {
+  it('extends a rolling summary by the turns since', async () => {
     await say(60)
     await compactDue(deps, conversationId)
     await say(40)
@@ -70,7 +70,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(current[0]!.fromSeq).toBe(covered[0]!.rootSeq)
   })
 
-  it('gives the model 8,000 tokens of turns at once, at most, and cuts what is longer', async () => {
+  it('gives the model at most 8,000 tokens of turns at once, and truncates longer turns', async () => {
     await say(30, 1_000)
     await say(1, 9_000)
     await say(3)
@@ -82,7 +82,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect((await check()).standing).toEqual([])
   })
 
-  it('makes summaries of spans, and of summaries, where the policy says hierarchical', async () => {
+  it('makes summaries of spans, and summaries of summaries, with a hierarchical policy', async () => {
     await updateConversation(deps, tenant.as('ada'), {
       id: conversationId,
       compaction: { strategy: 'HIERARCHICAL', triggerTurns: 4 },
@@ -98,7 +98,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(levels.length).toBeLessThan(12)
   })
 
-  it('does nothing by itself where the policy says never, and what is asked for all the same', async () => {
+  it('never runs automatically with the policy NEVER, but runs on request', async () => {
     await updateConversation(deps, tenant.as('ada'), { id: conversationId, compaction: { strategy: 'NEVER' } })
     await say(60)
     expect(await compactDue(deps, conversationId)).toBe(0)
@@ -109,7 +109,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(await compact(deps, tenant.as('ada'), { conversationId })).toMatchObject({ turnsCovered: 30 })
   })
 
-  it('compacts on demand as the policy given says, and reports what that saved', async () => {
+  it('applies the given policy on request, and reports the saved tokens', async () => {
     await say(20, 30)
     const asked = { conversationId, policy: { triggerTurns: 10 } }
     const { summaries, turnsCovered, tokensBefore, tokensAfter } = await compact(deps, tenant.as('ada'), asked)
@@ -117,11 +117,11 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(summaries).toMatchObject([{ content: 'summary 1' }])
     expect(tokensAfter).toBeLessThan(tokensBefore)
     expect(await compact(deps, tenant.as('ada'), asked)).toMatchObject({ summaries: [], turnsCovered: 0 })
-    // Without one, half of what there is.
+    // Without a policy, half of the turns.
     expect(await compact(deps, tenant.as('ada'), { conversationId })).toMatchObject({ turnsCovered: 5 })
   })
 
-  it('summarises through a turn, once', async () => {
+  it('covers the turns up to a given one, once', async () => {
     const turns = await say(10)
     const through = { conversationId, through: turns[3]!.id }
     const summary = await summarize(deps, tenant.as('ada'), through)
@@ -131,7 +131,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     await check()
   })
 
-  it('has nothing to summarise in an empty conversation, and no conversation of other tenants', async () => {
+  it('does nothing in an empty conversation, and finds no conversation of other tenants', async () => {
     await expect(summarize(deps, tenant.as('ada'), { conversationId })).rejects.toThrow(/nothing to summarise/)
     const other = world.tenant().as('ada')
     await expect(summarize(deps, other, { conversationId })).rejects.toThrow(/no conversation/)
@@ -145,7 +145,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     )
   })
 
-  it('keeps a call with its result, and stops where the result has yet to come', async () => {
+  it('keeps a tool call with its result, and stops before a call whose result is pending', async () => {
     const call = (callId: string) => ({
       role: 'ASSISTANT' as const,
       actor: 'bob',
@@ -167,7 +167,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(model.asked.at(-1)!.turns.map(({ text }) => text)).toEqual(['(calls f with {})', 'b', '(f answered 1)', 'c'])
   })
 
-  it('stops at a turn that is being written, and goes on when it is done', async () => {
+  it('stops at a streaming turn, and continues after it is committed', async () => {
     await say(3)
     const open = await openTurn(deps, tenant.as('bob'), { conversationId, turn: { role: 'ASSISTANT' } })
     await say(3)
@@ -178,7 +178,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect((await check()).covered).toHaveLength(7)
   })
 
-  it('never tells the model of private turns, and leaves them standing', async () => {
+  it('never gives private turns to the model, and never covers them', async () => {
     await say(3)
     await tenant.say(conversationId, 'ada', 'the canary sings', { audience: ['bob'] })
     await say(3)
@@ -187,7 +187,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect((await check()).covered).toHaveLength(6)
   })
 
-  it('gives a summary to those alone who see all that it covers', async () => {
+  it('shows a summary only to viewers who see all the turns it covers', async () => {
     await say(3)
     const late = await tenant.say(conversationId, 'cy', 'hello')
     await say(1)
@@ -208,7 +208,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(late.seq).toBeGreaterThan(0)
   })
 
-  it('makes summaries that cover an edited turn stale and unreadable, and those they replaced current again', async () => {
+  it('hides summaries that cover an edited turn, and restores those they replaced', async () => {
     const turns = await say(12)
     const ada = tenant.as('ada')
     const first = await summarize(deps, ada, { conversationId, through: turns[3]!.id })
@@ -230,7 +230,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     await check()
   })
 
-  it('writes nothing of a conversation that was edited while the model thought, and tries again', async () => {
+  it('discards a summary if a turn is edited while the model runs, and tries again', async () => {
     const turns = await say(6)
     let edits = 0
     model.before = async () => {
@@ -243,7 +243,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     await check()
   })
 
-  it('summarises again where an edit makes the summary stale just before it is read', async () => {
+  it('runs again if an edit makes the summary stale just before it is read', async () => {
     const turns = await say(4)
     let edits = 0
     /** Edits a turn before the first statement that reads summaries by id. */
@@ -266,7 +266,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect((await check()).current.map(({ id }) => id)).toEqual([summary.id])
   })
 
-  it('covers each turn once, however many compact at once and append meanwhile', async () => {
+  it('covers each turn once during concurrent compactions and appends', async () => {
     await say(80)
     model.before = () => new Promise((resolve) => setTimeout(resolve, 20))
     await Promise.all([
@@ -280,7 +280,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     await check()
   })
 
-  it('writes nothing where the model fails, and says so', async () => {
+  it('writes nothing if the model fails, and reports the failure', async () => {
     await say(60)
     model.before = () => Promise.reject(new CallFailed('The model is tired.', true))
     const failure: unknown = await compact(deps, tenant.as('ada'), { conversationId }).catch((error: unknown) => error)
@@ -289,7 +289,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect((await check()).current).toEqual([])
   })
 
-  it('has a long imported conversation summarised in passes of 8,000 tokens, into 1,000, without a model', async () => {
+  it('reduces a long imported conversation to 1,000 tokens in passes of 8,000 tokens, without a model', async () => {
     for (let batch = 0; batch < 5; batch++) await say(1_000, 20, batch * 1_000)
     const extractive = world.deps.summarizers.standard
     const passes: number[] = []
@@ -309,7 +309,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(passes.length).toBeGreaterThan(10)
   }, 60_000)
 
-  it('uses the summarizer that the conversation names, no others, and counts summaries when the conversation is deleted', async () => {
+  it('uses only the summarizer that the conversation names, and deletes summaries with the conversation', async () => {
     const named = await createConversation(world.deps, tenant.as('ada'), {
       compaction: { summarizerModel: 'extractive' },
     })

@@ -1,4 +1,5 @@
-// Which turns a summary covers: in order, whole calls, nothing open, as many as are asked for.
+// Selection of the turns that a summary covers: consecutive, with complete tool calls, without streaming turns, up to
+// the requested number.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -21,7 +22,7 @@ const ALL: SpanMeasure = { least: 1, most: Infinity, limit: Infinity, through: I
 const span = (line: string, measure: Partial<SpanMeasure> = {}, later: string[] = [], isWaiting = true) =>
   spanOf(turns(line, isWaiting), new Set(later), { ...ALL, ...measure })
 
-describe('a span', () => {
+describe('the span of a summary', () => {
   it.each<[string, string, Partial<SpanMeasure>, number]>([
     ['is all there is', 'a a a', {}, 3],
     ['has as many turns as asked for', 'a a a a', { most: 2 }, 2],
@@ -46,13 +47,13 @@ describe('a span', () => {
     expect(span(line, measure)).toBe(length)
   })
 
-  it('goes past a call that nobody answers any more, but not where the answer comes later', () => {
+  it('passes a call without a result, unless the result comes later', () => {
     expect(span('a 1 a a', {}, [], false)).toBe(4)
     expect(span('a 1 a a', {}, ['1'], false)).toBe(1)
     expect(unanswered(turns('a 1 2 -1'))).toEqual(['2'])
   })
 
-  it('never parts a call from its result, nor passes an open turn, whatever is asked for', () => {
+  it('never separates a call from its result, nor passes an open turn, for any request', () => {
     const word = fc.constantFrom('a', 'a', 'o', '1', '2', '3', '-1', '-2', '-3')
     fc.assert(
       fc.property(
@@ -79,8 +80,8 @@ describe('a span', () => {
   })
 })
 
-describe('passes', () => {
-  it('are as long as allowed, in order; what is longer goes alone', () => {
+describe('the passes of a summary', () => {
+  it('are as long as allowed, in order; a longer turn is a pass of its own', () => {
     const of = (...tokens: number[]) => tokens.map((tokenCount) => ({ tokenCount }))
     const lengths = (...tokens: number[]) =>
       passes(of(...tokens), 10).map((pass) => pass.map((turn) => turn.tokenCount))

@@ -1,4 +1,5 @@
-// What two writers may not both do: each writes on the conversation as it read it, and only if that is how it still is.
+// Concurrent writes of summaries: each writer bases its step on the conversation as it read it, and the step is written
+// only if nothing relevant has changed since.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Deps } from '../../../src/domain/deps.ts'
@@ -11,7 +12,7 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 
 const ALL = { least: 1, most: Infinity, limit: Infinity, through: Infinity, tokens: 8_000 }
 
-describe.each(backends)('a step on $name', (backend) => {
+describe.each(backends)('a compaction step on $name', (backend) => {
   const world = useWorld(backend)
   const model = createFakeSummarizer()
   let deps: Deps
@@ -29,7 +30,7 @@ describe.each(backends)('a step on $name', (backend) => {
     return coverSpan(deps, seen, strategy, model, await findSpan(deps, seen, ALL))
   }
 
-  it('is written by one of two that cover the same turns', async () => {
+  it('is written by only one of two writers that cover the same turns', async () => {
     await tenant.say(conversationId, 'ada', 'one')
     const seen = standing()
     const written = await Promise.all([cover('ROLLING', seen), cover('ROLLING', seen), cover('HIERARCHICAL', seen)])
@@ -37,7 +38,7 @@ describe.each(backends)('a step on $name', (backend) => {
     await expectCovering(deps, conversationId)
   })
 
-  it('is written by one of two that sum up the same summaries, or by who makes one of all', async () => {
+  it('is written by only one of two writers that replace the same summaries', async () => {
     for (let n = 0; n < FAN; n++) {
       await tenant.say(conversationId, 'ada', `turn ${n}`)
       await cover('HIERARCHICAL')
@@ -54,7 +55,7 @@ describe.each(backends)('a step on $name', (backend) => {
     await expectCovering(deps, conversationId)
   })
 
-  it('keeps what was replaced, for who has its id', async () => {
+  it('keeps replaced summaries readable by id', async () => {
     await tenant.say(conversationId, 'ada', 'one')
     const first = (await cover('ROLLING'))!
     await tenant.say(conversationId, 'ada', 'two')
@@ -64,7 +65,7 @@ describe.each(backends)('a step on $name', (backend) => {
     expect((await getSummaries(deps, world.tenant().as('ada'), [first])).size).toBe(0)
   })
 
-  it('writes nothing for another tenant, nor in a conversation that is gone', async () => {
+  it('writes nothing for another tenant or in a deleted conversation', async () => {
     const summary = {
       tenant: 'nobody',
       conversationId,

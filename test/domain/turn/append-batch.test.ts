@@ -1,4 +1,5 @@
-// Which waiting appends share the next statement: in order, within its limits, and none beside a call that excludes it.
+// Selection of the waiting appends for the next statement: in order, within the limits, and none beside a call that
+// excludes it.
 
 import { describe, expect, it } from 'vitest'
 import { chooseBatch, rowsByCall, type WaitingAppend } from '../../../src/domain/turn/append-batch.ts'
@@ -17,7 +18,7 @@ const turn = (more: Partial<AppendedTurn> = {}): AppendedTurn => ({
   ...more,
 })
 
-/** A waiting call by its name, the number of its turns and the length of its text. */
+/** A waiting call with its name, the number of its turns and the length of its text. */
 function append(name: string, turns = 1, text = 1, more: Partial<AppendCall> = {}): Named {
   const call = { conversationId: 'any', tenant: 't', turns: Array.from({ length: turns }, () => turn()), ...more }
   return { name, call, text }
@@ -80,19 +81,19 @@ const cases: Record<string, Case> = {
   },
 }
 
-describe('the next batch', () => {
+describe('the next batch of appends', () => {
   it.each(Object.entries(cases))('has %s', (_, { waiting, busy = [], chosen }) => {
     const batch = chooseBatch(new Map(Object.entries(waiting)), new Set(busy), LIMITS)
     expect(batch.map(({ name }) => name).join(' ')).toBe(chosen)
   })
 
-  it('leaves the waiting calls as they are', () => {
+  it('does not modify the waiting calls', () => {
     const waiting = new Map([['a', [append('a1'), append('a2')]]])
     chooseBatch(waiting, new Set())
     expect(waiting.get('a')).toHaveLength(2)
   })
 
-  it('has at most 512 turns, or 4 MiB of text', () => {
+  it('has at most 512 turns and 4 MiB of text', () => {
     const many = Array.from({ length: 600 }, (_, n) => append(`${n}`))
     expect(chooseBatch(new Map([['a', many]]), new Set())).toHaveLength(512)
     const long = Array.from({ length: 6 }, (_, n) => append(`${n}`, 1, 1024 * 1024))

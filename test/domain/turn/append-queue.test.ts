@@ -1,5 +1,5 @@
-// Appends that wait leave together. What that must not change: each conversation's order, and that nobody pays for another's
-// fault or lock.
+// Waiting appends are written together. Each conversation keeps its order, and no caller is affected by the error or
+// lock of another.
 
 import pg from 'pg'
 import { describe, expect, it, vi } from 'vitest'
@@ -22,7 +22,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
   const seqsOf = async (tenant: Tenant, conversationId: string) =>
     (await readJournal(world.deps.pool, tenant.name, conversationId, 0, 10_000)).map(({ seq }) => seq)
 
-  /** A call as the domain queues it, past the domain's checks. */
+  /** A call as the domain queues it, bypassing the domain's checks. */
   const call = (tenant: Tenant, conversationId: string, text: string, odd: Partial<AppendedTurn> = {}): AppendCall => ({
     conversationId,
     tenant: tenant.name,
@@ -30,10 +30,10 @@ describe.each(backends)('the append queue on $name', (backend) => {
       { id: newId('turn'), actor: 'ann', kind: 'HUMAN', role: 'USER', status: 'COMMITTED', text, tokens: 1, ...odd },
     ],
   })
-  /** What Postgres refuses, and with it the whole statement. */
+  /** Text that Postgres refuses, together with the whole statement. */
   const POISON = { role: 'KING' }
 
-  it('gives 64 concurrent appends to one conversation dense numbers in the order they came', async () => {
+  it('gives 64 concurrent appends to one conversation consecutive numbers in the order of their arrival', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob')
     const said = await Promise.all(upTo(64).map((n) => tenant.say(conversationId, n % 2 ? 'ann' : 'bob', `${n}`)))
@@ -45,7 +45,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
   it("keeps every caller's order over 64 conversations at once", async () => {
     const tenant = world.tenant()
     const conversationIds = await Promise.all(upTo(64).map(() => tenant.newConversation('ann', 'bob')))
-    // Two callers a conversation: one sends without waiting, one after each answer.
+    // Two callers per conversation: one sends without waiting, one after each answer.
     await Promise.all(
       conversationIds.flatMap((conversationId) => [
         Promise.all(upTo(4).map((n) => tenant.say(conversationId, 'ann', `ann ${n}`))),
@@ -63,7 +63,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
     }
   })
 
-  it('takes more than one statement holds', async () => {
+  it('splits more turns than fit into one statement', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const answers = await Promise.all(
@@ -72,7 +72,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
     expect(answers.map(([row]) => row!.seq)).toEqual(upTo(1_201).slice(1))
   })
 
-  it('does not let one call that the database refuses fail the others', async () => {
+  it('fails only the call that the database refuses', async () => {
     const tenant = world.tenant()
     const conversationIds = await Promise.all(upTo(4).map(() => tenant.newConversation('ann')))
     const calls = upTo(64).map((n) => call(tenant, conversationIds[n % 4]!, `${n}`, n === 30 ? POISON : {}))
@@ -85,7 +85,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
     }
   })
 
-  it('keeps the order of a conversation also while a refused statement is tried again call by call', async () => {
+  it('keeps the order of a conversation while a refused statement is retried call by call', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const { appends } = world.deps
@@ -94,14 +94,14 @@ describe.each(backends)('the append queue on $name', (backend) => {
       appends.append(call(tenant, conversationId, '-', POISON)),
     ]
     for (const n of upTo(20)) sent.push(appends.append(call(tenant, conversationId, `${n}`)))
-    // What comes once the first is answered comes after all that was sent before it.
+    // A call sent after the first answer is written after all earlier calls.
     sent.push(sent[0]!.then(() => appends.append(call(tenant, conversationId, 'last'))))
     const statuses = (await Promise.allSettled(sent)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 'rejected')).toHaveLength(1)
     expect(await textsOf(tenant, conversationId)).toEqual(['first', ...upTo(20).map(String), 'last'])
   })
 
-  it('does not mix up tenants and unknown conversations that wait together', async () => {
+  it('keeps tenants and unknown conversations apart that wait together', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation('ann')
     const answers = await Promise.all([
@@ -116,8 +116,8 @@ describe.each(backends)('the append queue on $name', (backend) => {
 
   // The embedded database has no other clients.
   if (backend.name === 'postgres')
-    describe('while somebody else has conversations locked', () => {
-      /** Does the work while another client holds the journal rows of the conversations, then lets go. */
+    describe('while another client has locked conversations', () => {
+      /** Runs `work` while another client has locked the journal rows of the conversations, then releases them. */
       async function whileLocked(conversationIds: string[], work: (client: pg.Client) => Promise<void>): Promise<void> {
         const client = new pg.Client(world.url)
         await client.connect()
@@ -131,28 +131,31 @@ describe.each(backends)('the append queue on $name', (backend) => {
         }
       }
 
-      // Two statements may wait for locked conversations: one conversation, and more conversations than that.
-      it.each([1, 5])('lets other conversations go on, and those %d go through when they are let go', async (count) => {
-        const tenant = world.tenant()
-        const [locked, open] = [[] as string[], [] as string[]]
-        for (let i = 0; i < count; i++) locked.push(await tenant.newConversation('ann'))
-        for (let i = 0; i < 8; i++) open.push(await tenant.newConversation('ann'))
-        let waiting: Promise<unknown> = Promise.resolve()
-        let through = false
-        await whileLocked(locked, async () => {
-          waiting = Promise.all(
-            upTo(3).flatMap((n) => locked.map((conversationId) => tenant.say(conversationId, 'ann', `${n}`))),
-          ).then(() => (through = true))
-          for (const n of upTo(5))
-            await Promise.all(open.map((conversationId) => tenant.say(conversationId, 'ann', `${n}`)))
-          expect(through).toBe(false)
-        })
-        await waiting
-        for (const conversationId of locked) expect(await textsOf(tenant, conversationId)).toEqual(['1', '2', '3'])
-        for (const conversationId of open) expect(await textsOf(tenant, conversationId)).toEqual(upTo(5).map(String))
-      })
+      // Two statements may wait for locked conversations: tests with one locked conversation and with more than two.
+      it.each([1, 5])(
+        'writes to other conversations, and to the %d locked ones once they are released',
+        async (count) => {
+          const tenant = world.tenant()
+          const [locked, open] = [[] as string[], [] as string[]]
+          for (let i = 0; i < count; i++) locked.push(await tenant.newConversation('ann'))
+          for (let i = 0; i < 8; i++) open.push(await tenant.newConversation('ann'))
+          let waiting: Promise<unknown> = Promise.resolve()
+          let through = false
+          await whileLocked(locked, async () => {
+            waiting = Promise.all(
+              upTo(3).flatMap((n) => locked.map((conversationId) => tenant.say(conversationId, 'ann', `${n}`))),
+            ).then(() => (through = true))
+            for (const n of upTo(5))
+              await Promise.all(open.map((conversationId) => tenant.say(conversationId, 'ann', `${n}`)))
+            expect(through).toBe(false)
+          })
+          await waiting
+          for (const conversationId of locked) expect(await textsOf(tenant, conversationId)).toEqual(['1', '2', '3'])
+          for (const conversationId of open) expect(await textsOf(tenant, conversationId)).toEqual(upTo(5).map(String))
+        },
+      )
 
-      it('does not let conversations that stay locked hold up one that was locked for a moment', async () => {
+      it('is not delayed by conversations that stay locked when one is released quickly', async () => {
         const tenant = world.tenant()
         const [stuck, brief] = [[] as string[], await tenant.newConversation('ann')]
         for (let i = 0; i < 3; i++) stuck.push(await tenant.newConversation('ann'))
@@ -170,7 +173,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
         }).finally(() => waiting)
       })
 
-      it('does not ask the database over and over for conversations that stay locked', async () => {
+      it('does not poll the database for conversations that stay locked', async () => {
         const tenant = world.tenant()
         const locked = await Promise.all(upTo(5).map(() => tenant.newConversation('ann')))
         let waiting: Promise<unknown> = Promise.resolve()
@@ -184,7 +187,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
         }).finally(() => waiting)
       })
 
-      it('keeps the order of a locked conversation, what is sent meanwhile included', async () => {
+      it('keeps the order of a locked conversation, including calls that arrive meanwhile', async () => {
         const tenant = world.tenant()
         const conversationId = await tenant.newConversation('ann')
         const sent: Promise<unknown>[] = []

@@ -1,4 +1,4 @@
-// What appending refuses: a typed error that names the place, the reason and the limit, and nothing is written.
+// Input that appending rejects: a typed error that names the path, the reason and the limit; nothing is written.
 
 import { describe, expect, it } from 'vitest'
 import { appendTurn, appendTurns, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'
@@ -7,10 +7,10 @@ import { backends } from '../../support/backend.ts'
 import { LIMITS, useWorld } from '../../support/world.ts'
 
 const lone = '\ud83d'
-/** As JSON.parse would give it: nested that deep. */
+/** A value as JSON.parse returns it, nested to the given depth. */
 const nested = (depth: number): unknown => Array.from({ length: depth }).reduce((inner) => [inner], 0)
 
-/** What is wrong, with what the answer must say about it; `at` is the path within the turn. */
+/** Invalid inputs and the required error; `at` is the path within the turn. */
 const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegExp][] = [
   ['no content', {}, 'content', /must not be empty/],
   ['empty content', { content: '' }, 'content', /must not be empty/],
@@ -74,9 +74,9 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
   ['a time before what is stored', { content: 'a', createdAt: new Date(-8.64e15) }, 'createdAt', /./],
 ]
 
-describe.each(backends)('bad input to appending on $name', (backend) => {
+describe.each(backends)('input validation of appending on $name', (backend) => {
   const world = useWorld(backend)
-  // One conversation serves all: nothing should ever be written to it.
+  // One conversation serves all tests, because nothing should be written to it.
   const tenant = world.tenant()
   let made: Promise<string> | undefined
   const newConversation = () => (made ??= tenant.newConversation('ann'))
@@ -94,7 +94,7 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
     return error
   }
 
-  it.each(BAD)('refuses %s, naming the place', async (_, turn, at, says) => {
+  it.each(BAD)('rejects %s, naming the path', async (_, turn, at, says) => {
     const conversationId = await newConversation()
     const bad = { role: 'USER', ...turn } as TurnInput
     const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: bad }))
@@ -102,7 +102,7 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
     expect(fault.issues[0]!.path.join('.')).toBe(`turn.${at}`)
   })
 
-  it.each(BAD)('refuses a batch for %s, naming the turn, and writes none of it', async (_, turn, at, says) => {
+  it.each(BAD)('rejects a batch for %s, naming the turn, and writes none of it', async (_, turn, at, says) => {
     const conversationId = await newConversation()
     const good: TurnInput = { role: 'USER', content: 'good' }
     const turns = [good, { role: 'USER', ...turn } as TurnInput, good]
@@ -111,7 +111,7 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
     expect(fault.issues[0]!.path.join('.')).toBe(`turns.1.${at}`)
   })
 
-  it('either takes JSON of any depth, or says that it cannot', async () => {
+  it('either accepts deep JSON or rejects it with a validation error', async () => {
     const other = await tenant.newConversation()
     for (const depth of [1_000, 3_000, 4_000, 5_000, 8_000, 64_000]) {
       const data = { role: 'USER' as const, parts: [{ data: nested(depth) }] }
@@ -134,7 +134,7 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
     'turn_01ARZ3NDEKTSV4RRFFQ69G5FAV',
     'conv_\0',
     'x'.repeat(99),
-  ])('refuses the conversation id %j', async (conversationId) => {
+  ])('rejects the conversation id %j', async (conversationId) => {
     const turn: TurnInput = { role: 'USER', content: 'a' }
     for (const refused of [
       () => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
@@ -145,7 +145,7 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
     }
   })
 
-  it('refuses a batch of none, and one of 10,000', async () => {
+  it('rejects an empty batch, and one of 10,000 turns', async () => {
     const conversationId = await newConversation()
     const batch = (length: number) => () =>
       appendTurns(world.deps, tenant.as('ann'), {
@@ -163,7 +163,7 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
     expect(fault.issues).toEqual([{ path: ['turns', '1', 'clientId'], message: 'occurs twice in the batch' }])
   })
 
-  it.each([-1, 1.5, 2 ** 31, NaN])('refuses expectedLastSeq %d', async (expectedLastSeq) => {
+  it.each([-1, 1.5, 2 ** 31, NaN])('rejects expectedLastSeq %d', async (expectedLastSeq) => {
     const input = {
       conversationId: await newConversation(),
       expectedLastSeq,
@@ -173,14 +173,14 @@ describe.each(backends)('bad input to appending on $name', (backend) => {
     expect(fault.issues[0]!.path).toEqual(['expectedLastSeq'])
   })
 
-  it('says everything that is wrong at once', async () => {
+  it('lists every problem in one error', async () => {
     const turn = { role: 'KING', actor: '', clientId: 'a\0' } as unknown as TurnInput
     const conversationId = await newConversation()
     const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn }))
     expect(fault.issues.map(({ path }) => path.at(-1)).sort()).toEqual(['actor', 'clientId', 'role'])
   })
 
-  it('takes what only just fits', async () => {
+  it('accepts values exactly at the limits', async () => {
     const other = await tenant.newConversation('ann')
     const fits: Partial<TurnInput>[] = [
       { content: 'x'.repeat(LIMITS.turnBytes) },

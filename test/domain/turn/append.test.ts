@@ -1,4 +1,4 @@
-// Appending turns: their order, their idempotency, who joins by it, and what comes back.
+// Appending turns: order, idempotency, automatic joining, and the returned turns.
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ describe.each(backends)('appending on $name', (backend) => {
       .get(conversationId)!
       .items.map(({ text }) => text)
 
-  describe('order', () => {
+  describe('keeps order, and', () => {
     it('numbers the entries 1, 2, 3 …, the joining of a new speaker before their turn', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
@@ -41,7 +41,7 @@ describe.each(backends)('appending on $name', (backend) => {
       ])
     })
 
-    it('takes a batch in its order, each new speaker joining before their first turn', async () => {
+    it('writes a batch in its order, each new speaker joining before their first turn', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       const turns = await appendTurns(world.deps, tenant.as('ann'), {
@@ -56,7 +56,7 @@ describe.each(backends)('appending on $name', (backend) => {
       ])
     })
 
-    it('answers with the turn as later reads show it', async () => {
+    it('returns the turn as later reads return it', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       const everything: TurnInput = {
@@ -92,7 +92,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(said[0]).toMatchObject({ text: 'see this', audience: ['ann', 'bob'], promptTokens: 3, pinned: true })
     })
 
-    it('keeps the time that an import gives, whatever the order of the times', async () => {
+    it('keeps the times of an import, whatever their order', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       const times = ['2023-05-08T13:56:00.000Z', '1970-01-01T00:00:00.000Z', '2023-05-08T13:55:59.999Z']
@@ -106,8 +106,8 @@ describe.each(backends)('appending on $name', (backend) => {
     })
   })
 
-  describe('joining', () => {
-    it('makes a speaker a participant, of a kind that goes with the role', async () => {
+  describe('joins actors, and', () => {
+    it('makes a new speaker a participant, of the kind that matches the role', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       for (const role of ['USER', 'ASSISTANT', 'TOOL', 'SYSTEM'] as const)
@@ -121,7 +121,7 @@ describe.each(backends)('appending on $name', (backend) => {
       ])
     })
 
-    it('takes somebody who has left back in when they speak, with their history as it was meant', async () => {
+    it('readmits a former participant who speaks, with their earlier history setting', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'new', history: 'SINCE_JOINED' })
       for (const actor of ['ann', 'new']) {
@@ -134,7 +134,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(await textsOf(tenant, conversationId, 'new')).toEqual(['back too'])
     })
 
-    it('lets sixteen new speakers join at once, each by one entry', async () => {
+    it('lets sixteen new speakers join concurrently, each by one entry', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       await Promise.all(Array.from({ length: 48 }, (_, i) => tenant.say(conversationId, `a${i % 16}`, `t${i}`)))
@@ -145,8 +145,8 @@ describe.each(backends)('appending on $name', (backend) => {
     })
   })
 
-  describe('idempotency', () => {
-    it('answers the same clientId and content with the turn it wrote before', async () => {
+  describe('is idempotent, and', () => {
+    it('returns the existing turn for the same clientId and content', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const first = await tenant.say(conversationId, 'ann', 'once', { clientId: 'c', metadata: { a: 1, b: 2 } })
@@ -160,7 +160,7 @@ describe.each(backends)('appending on $name', (backend) => {
       ['role', { role: 'SYSTEM' as const }],
       ['audience', { audience: ['bob'] }],
       ['metadata', { metadata: { a: 1 } }],
-    ])('refuses the same clientId for other %s', async (_, change) => {
+    ])('rejects the same clientId with other %s', async (_, change) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       await tenant.say(conversationId, 'ann', 'once', { clientId: 'c-1' })
@@ -169,7 +169,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(3)
     })
 
-    it('keeps the clientIds of actors and of conversations apart', async () => {
+    it('keeps the clientIds of different actors and conversations apart', async () => {
       const tenant = world.tenant()
       const [conversationId, other] = [await tenant.newConversation('ann', 'bob'), await tenant.newConversation('ann')]
       const said = await Promise.all([
@@ -180,7 +180,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(new Set(said.map(({ id }) => id)).size).toBe(3)
     })
 
-    it('makes one turn of 32 simultaneous twins, between other turns', async () => {
+    it('writes one turn for 32 concurrent duplicates, between other turns', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const said = await Promise.all(
@@ -193,7 +193,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(1 + 32 + 1)
     })
 
-    it('repeats a batch as a whole, and writes what is new in it', async () => {
+    it('replays a repeated batch, and writes only its new turns', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const turns: TurnInput[] = [1, 2].map((n) => ({ role: 'USER', content: `t${n}`, clientId: `c${n}` }))
@@ -209,8 +209,8 @@ describe.each(backends)('appending on $name', (backend) => {
     })
   })
 
-  describe('expectedLastSeq', () => {
-    it('lets exactly one of two racing agents win, and tells the other where the journal is', async () => {
+  describe('checks expectedLastSeq, and', () => {
+    it('lets exactly one of two racing agents succeed, and gives the other the current seq', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('a', 'b')
       for (let round = 0; round < 10; round++) {
@@ -248,7 +248,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(await textsOf(tenant, conversationId)).toEqual(['first', 'last'])
     })
 
-    it('answers a retry with the first turn, though the journal has moved on since', async () => {
+    it('answers a retry with the existing turn even after the journal has moved on', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('a')
       const input = { conversationId, expectedLastSeq: 1, turn: { role: 'USER' as const, content: 'x', clientId: 'c' } }
@@ -258,13 +258,13 @@ describe.each(backends)('appending on $name', (backend) => {
     })
   })
 
-  describe('tokens', () => {
+  describe('counts tokens, and', () => {
     it.each([
       ['words', 'The quick brown fox jumps over the lazy dog.'],
       ['many scripts', 'Ünïcödé — 日本語のテキスト, русский, עברית 👩‍👩‍👧 🎉'],
       ['code', 'export const f = (x: number) => x ** 2 // <|endoftext|>\n\n\t'],
       ['a text that is counted in the worker', 'Conversations are kept, in order. '.repeat(800)],
-    ])('are counted as o200k counts %s', async (_, text) => {
+    ])('counts %s like o200k', async (_, text) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       const { tokenCount } = await tenant.say(conversationId, 'ann', text)
@@ -272,7 +272,7 @@ describe.each(backends)('appending on $name', (backend) => {
     })
   })
 
-  it('stirs the inboxes by what it wrote, not by what was there before', async () => {
+  it('notifies inboxes of the turns it wrote, not of existing ones', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob')
     const inbox = await readInbox(world.deps, tenant.as('bob'), {})
@@ -287,7 +287,7 @@ describe.each(backends)('appending on $name', (backend) => {
     expect(heard).toEqual(['TURN'])
   })
 
-  it('does not know conversations that are not there, nor those of another tenant', async () => {
+  it('fails for unknown conversations and those of other tenants', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation('ann')
     for (const missing of [newId('conversation'), conversationId]) {
@@ -297,7 +297,7 @@ describe.each(backends)('appending on $name', (backend) => {
     expect(await tenant.lastSeq(conversationId)).toBe(1)
   })
 
-  it('shows a whisper to those it is for, and always to its author', async () => {
+  it('shows a private turn to its audience and its author', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
     const whisper = await tenant.say(conversationId, 'ann', 'psst', { audience: ['bob'] })

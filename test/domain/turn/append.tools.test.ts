@@ -1,4 +1,4 @@
-// Tool calls and their answers, and that a batch is whole or not at all.
+// Tool calls and their results, and the atomicity of batches.
 
 import { describe, expect, it } from 'vitest'
 import type { PartInput } from '../../../src/domain/turn/content.ts'
@@ -29,8 +29,8 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     return { tenant, conversationId, say, batch, expectNothingNew }
   }
 
-  describe('an answer', () => {
-    it('needs a call, and says which one it misses', async () => {
+  describe('a tool result', () => {
+    it('needs a call, and the error names the missing one', async () => {
       const { say, batch, expectNothingNew } = await conversationOf('agent', 'tool')
       await expect(say('tool', [result('k1')])).rejects.toThrow(InvalidInput)
       await expect(say('tool', [result('k1')])).rejects.toThrow(
@@ -49,27 +49,27 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       await say('agent', [call('k4'), result('k4')])
     })
 
-    it('does not find a call that comes later', async () => {
+    it('does not match a call that comes later', async () => {
       const { say, batch, expectNothingNew } = await conversationOf('agent', 'tool')
       await expect(say('agent', [result('k'), call('k')])).rejects.toThrow('"k"')
       await expect(batch(['tool', [result('k')]], ['agent', [call('k')]])).rejects.toThrow('"k"')
       await expectNothingNew()
     })
 
-    it('does not find a call in another conversation', async () => {
+    it('does not match a call in another conversation', async () => {
       const [one, other] = [await conversationOf('agent'), await conversationOf('agent')]
       await one.say('agent', [call('k')])
       await expect(other.say('agent', [result('k')])).rejects.toThrow(InvalidInput)
     })
 
-    it('to a private call is for those who see the call: to an outsider there is none', async () => {
+    it('to a private call needs a viewer of the call; for others the call does not exist', async () => {
       const { say } = await conversationOf('agent', 'tool', 'eve')
       await say('agent', [call('secret')], { audience: ['tool'] })
       await expect(say('eve', [result('secret')])).rejects.toThrow('answers tool call "secret"')
       await say('tool', [result('secret')], { audience: ['agent'] })
     })
 
-    it("to a private call earlier in the batch is no outsider's either", async () => {
+    it('to a private call earlier in the batch needs a viewer of the call, too', async () => {
       const { batch, expectNothingNew } = await conversationOf('agent', 'tool', 'eve')
       await expect(
         batch(['agent', [call('secret')], { audience: ['tool'] }], ['eve', [result('secret')]]),
@@ -77,14 +77,14 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       await expectNothingNew()
     })
 
-    it('finds a public call where there is a private one of the same id', async () => {
+    it('matches a public call if there is a private one of the same id', async () => {
       const { say } = await conversationOf('agent', 'tool', 'eve')
       await say('agent', [call('k')], { audience: ['tool'] })
       await say('agent', [call('k')])
       await say('eve', [result('k')])
     })
 
-    it('may be repeated by its clientId', async () => {
+    it('can be repeated with its clientId', async () => {
       const { say } = await conversationOf('agent', 'tool')
       await say('agent', [call('k')])
       const first = await say('tool', [result('k')], { clientId: 'c' })
@@ -95,7 +95,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
   describe('a batch', () => {
     const text = (content: string): PartInput[] => [{ text: content }]
 
-    it('is written whole or not at all, whatever refuses it', async () => {
+    it('is written whole or not at all, whatever the error', async () => {
       const { tenant, conversationId, batch } = await conversationOf('agent', 'bob')
       await tenant.say(conversationId, 'agent', 'first', { clientId: 'used' })
       const last = await tenant.lastSeq(conversationId)
@@ -115,14 +115,14 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       expect(seen.items.map(({ text }) => text)).toEqual(['first'])
     })
 
-    it('names the turn whose audience is a stranger', async () => {
+    it('names the turn whose audience includes a non-participant', async () => {
       const { batch } = await conversationOf('agent', 'bob')
       await expect(batch(['agent', text('a')], ['agent', text('b'), { audience: ['mallory'] }])).rejects.toThrow(
         'turns.1.audience: "mallory" is not a participant',
       )
     })
 
-    it('may whisper to somebody who joins by it', async () => {
+    it('can address an actor who joins by it', async () => {
       const { tenant, conversationId, batch } = await conversationOf('agent')
       await batch(['newcomer', text('hello')], ['agent', text('psst'), { audience: ['newcomer'] }])
       const seen = (await pageOfTurns(world.deps, tenant.as('newcomer'), [conversationId], { first: 10 })).get(
@@ -131,7 +131,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       expect(seen.items.map(({ text }) => text)).toEqual(['hello', 'psst'])
     })
 
-    it('that is refused does not hold up what was sent with it', async () => {
+    it('does not delay other calls if it is refused', async () => {
       const { tenant, conversationId, batch } = await conversationOf('agent')
       const sent = await Promise.allSettled([
         tenant.say(conversationId, 'agent', 'before'),

@@ -1,4 +1,4 @@
-// What a turn says: how parts are read and stored, what is derived from them, and what stands for "the same content".
+// The content of a turn: parsing and storing of parts, derived values, and equality of content.
 
 import { describe, expect, it } from 'vitest'
 import { parse } from '../../../src/domain/input.ts'
@@ -14,7 +14,7 @@ import {
 } from '../../../src/domain/turn/content.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 
-/** Counts characters, so that what is counted can be seen. */
+/** Counts characters, so that tests can verify the counted text. */
 const deps = { limits: { turnBytes: 100 }, tokens: { count: (text: string) => text.length, close: async () => {} } }
 const read = (...inputs: PartInput[]) => toParts(parse(parts, inputs))
 const call = (callId: string): PartInput => ({ toolCall: { callId, name: 'look', arguments: { a: 1 } } })
@@ -69,19 +69,19 @@ describe('a part', () => {
     [{ data: ['\ud83d'] }, /data: must not contain/],
     ['a', /./],
     [null, /./],
-  ])('%j is refused', (input, says) => {
+  ])('%j is rejected', (input, says) => {
     expect(() => parse(partInput, input)).toThrow(says)
   })
 
-  it('is one of 1 to 1,000', () => {
+  it('belongs to a list of 1 to 1,000 parts', () => {
     expect(() => read()).toThrow('must not be empty')
     expect(() => read(...Array<PartInput>(1001).fill({ text: 'a' }))).toThrow('at most 1000 parts')
     expect(read(...Array<PartInput>(1000).fill({ text: 'a' }))).toHaveLength(1000)
   })
 })
 
-describe('content', () => {
-  it('that is one text is stored as that text alone', async () => {
+describe('the content of a turn', () => {
+  it('is stored as text alone if it is a single text part', async () => {
     expect(await contentOf(read({ text: ' hello ' }), deps)).toEqual({
       text: ' hello ',
       parts: null,
@@ -91,14 +91,14 @@ describe('content', () => {
     })
   })
 
-  it('of parts keeps them, and joins their texts', async () => {
+  it('keeps its parts, and joins their texts', async () => {
     const all = read({ text: 'see ' }, { data: 1 }, { text: 'this' })
     expect(await contentOf(all, deps)).toMatchObject({ text: 'see this', parts: all })
     expect(await contentOf(read({ text: 'a' }, { text: 'b' }), deps)).toMatchObject({ text: 'ab', parts: [{}, {}] })
     expect((await contentOf(read({ file: { mediaType: 'a', url: 'b' } }), deps)).text).toBe('')
   })
 
-  it('is counted as a model would be shown it', async () => {
+  it('is counted as a model receives it', async () => {
     const shown = ['a', 'hm', 'look {"a":1}', 'look [true]', 'image/png u', '{"b":2}'].join('\n')
     const all = read(
       { text: 'a' },
@@ -111,7 +111,7 @@ describe('content', () => {
     expect((await contentOf(all, { ...deps, limits: { turnBytes: 1000 } })).tokens).toBe(shown.length)
   })
 
-  it('takes counts that come later', async () => {
+  it('accepts token counts that are computed later', async () => {
     const slow = { ...deps, tokens: { ...deps.tokens, count: async () => 42 } }
     expect((await contentOf(read({ text: 'a' }), slow)).tokens).toBe(42)
   })
@@ -123,12 +123,12 @@ describe('content', () => {
     [[call('a'), result('a')], ['a'], []],
     [[result('a'), call('a')], ['a'], ['a']],
     [[call('a'), result('a'), result('b')], ['a'], ['b']],
-  ])('%j makes the calls %j and answers %j', async (inputs, calls, answers) => {
+  ])('%j has the calls %j and the results %j', async (inputs, calls, answers) => {
     expect(await contentOf(read(...inputs), { ...deps, limits: { turnBytes: 1000 } })).toMatchObject({ calls, answers })
   })
 
   it.each<[PartInput[]]>([[[{ text: '' }]], [[{ text: ' \n\t\u00a0' }]], [[{ text: '' }, { text: ' ' }]]])(
-    'of %j says nothing',
+    '%j is empty',
     async (inputs) => {
       await expect(contentOf(read(...inputs), deps, 'turn.parts')).rejects.toThrow('turn.parts: must not be empty')
     },
@@ -147,7 +147,7 @@ describe('content', () => {
     )
   })
 
-  it('comes back as parts, whatever way it is stored', async () => {
+  it('is read back as parts, however it is stored', async () => {
     for (const all of [read({ text: 'a' }), read({ text: 'a' }, { data: 1 }), read({ data: 1 })]) {
       expect(partsOf(await contentOf(all, deps))).toEqual(all)
     }
@@ -155,7 +155,7 @@ describe('content', () => {
   })
 })
 
-describe('the digest', () => {
+describe('the content digest', () => {
   it.each<[unknown, unknown]>([
     [
       { a: 1, b: { c: 2, d: [3] } },
@@ -177,7 +177,7 @@ describe('the digest', () => {
     [{ a: '' }, {}],
     [{ at: new Date(5) }, { at: new Date(6) }],
     [{ a: [null] }, { a: [] }],
-  ])('tells %j from %j', (a, b) => {
+  ])('distinguishes %j from %j', (a, b) => {
     expect(digest(a)).not.toBe(digest(b))
   })
 })

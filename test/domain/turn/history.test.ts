@@ -1,5 +1,5 @@
-// Reading a transcript: pages both ways, equal to slices of a plain array whatever is written between them; filters;
-// and history(limit, before).
+// Reading a transcript: pages in both directions, equal to slices of a plain array whatever is written between them;
+// filters; and history(limit, before).
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     (await pageOfTurns(world.deps, tenant.as(actor), [conversationId], args)).get(conversationId)!
   const textsOf = async (tenant: Tenant, conversationId: string, args: TurnsArgs, actor = 'ann') =>
     (await pageOf(tenant, conversationId, args, actor)).items.map(({ text }) => text)
-  /** A conversation whose turns say 1, 2, 3 … */
+  /** A conversation whose turns have the texts 1, 2, 3 … */
   async function conversationOf(count: number): Promise<[Tenant, string]> {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
@@ -60,7 +60,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
               const older = newest()[step.supersede % all.length]
               if (older) all.push(await supersede(tenant, older.id, 'edited'))
             } else {
-              // Cursors of any version, also of those that are no longer shown.
+              // Cursors of any version, including superseded ones.
               const [after, before] = [step.after, step.before].map((pick) =>
                 pick === null || all.length === 0 ? null : all[pick % all.length]!,
               )
@@ -74,7 +74,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
               const between = list.filter((turn) =>
                 step.includeSuperseded
                   ? (!after || inPlace(turn, after) > 0) && (!before || inPlace(turn, before) < 0)
-                  : // Without old versions, a place is shown once: its cursor stands for every version.
+                  : // Without old versions, each position is shown once, and its cursor is the same for every version.
                     (!after || turn.rootSeq > after.rootSeq) && (!before || turn.rootSeq < before.rootSeq),
               )
               const expected = step.backwards
@@ -93,29 +93,35 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       )
     }, 60_000)
 
-    it.each(['first', 'last'] as const)('read on with %s show a place once while it is written to', async (way) => {
-      const [tenant, conversationId] = await conversationOf(40)
-      const seen: number[] = []
-      let cursor: string | null = null
-      for (;;) {
-        const page = await pageOf(tenant, conversationId, { [way]: 7, [way === 'first' ? 'after' : 'before']: cursor })
-        seen.push(...page.items.map(({ rootSeq }) => rootSeq))
-        if (!(way === 'first' ? page.hasNextPage : page.hasPreviousPage) || seen.length > 100) break
-        const edge = page.items.at(way === 'first' ? -1 : 0)!
-        cursor = turnCursor(edge)
-        // What is said and edited meanwhile: also the very turn that the cursor stands at, and the next.
-        if (seen.length < 60) await tenant.say(conversationId, 'ann', 'more')
-        await supersede(tenant, edge.id, 'edited')
-      }
-      expect(new Set(seen).size).toBe(seen.length)
-      expect(
-        upTo(41)
-          .slice(1)
-          .every((seq) => seen.includes(seq)),
-      ).toBe(true)
-    })
+    it.each(['first', 'last'] as const)(
+      'read on with %s show each position once during concurrent writes',
+      async (way) => {
+        const [tenant, conversationId] = await conversationOf(40)
+        const seen: number[] = []
+        let cursor: string | null = null
+        for (;;) {
+          const page = await pageOf(tenant, conversationId, {
+            [way]: 7,
+            [way === 'first' ? 'after' : 'before']: cursor,
+          })
+          seen.push(...page.items.map(({ rootSeq }) => rootSeq))
+          if (!(way === 'first' ? page.hasNextPage : page.hasPreviousPage) || seen.length > 100) break
+          const edge = page.items.at(way === 'first' ? -1 : 0)!
+          cursor = turnCursor(edge)
+          // Turns appended and edited meanwhile, including the turn at the cursor and the next one.
+          if (seen.length < 60) await tenant.say(conversationId, 'ann', 'more')
+          await supersede(tenant, edge.id, 'edited')
+        }
+        expect(new Set(seen).size).toBe(seen.length)
+        expect(
+          upTo(41)
+            .slice(1)
+            .every((seq) => seen.includes(seq)),
+        ).toBe(true)
+      },
+    )
 
-    it('are of 50 turns unless asked, and may be empty', async () => {
+    it('have 50 turns by default, and may be empty', async () => {
       const [tenant, conversationId] = await conversationOf(60)
       expect(await textsOf(tenant, conversationId, {})).toEqual(upTo(50).map(String))
       const none = await pageOf(tenant, conversationId, { first: 0 })
@@ -127,7 +133,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       })
     })
 
-    it('of many conversations come in one statement, each conversation its own', async () => {
+    it('of many conversations are read in one statement', async () => {
       const tenant = world.tenant()
       const conversationIds = await Promise.all(upTo(5).map(() => tenant.newConversation('ann')))
       for (const [index, conversationId] of conversationIds.entries()) {
@@ -176,7 +182,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     })
   })
 
-  describe('a filter', () => {
+  describe('a filter of the transcript', () => {
     const at = (day: number) => new Date(Date.UTC(2024, 0, day))
     async function mixed(): Promise<[Tenant, string]> {
       const tenant = world.tenant()
@@ -212,10 +218,10 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       [{ sinceSeq: 2 ** 31 - 1 }, ''],
       [{ actors: ['ann'], roles: ['USER'], after: at(2) }, '5'],
       [{ actors: ['nobody'] }, ''],
-    ])('of %j finds %s', async (filter, found) => {
+    ])('with %j finds %s', async (filter, found) => {
       const [tenant, conversationId] = await mixed()
       expect((await textsOf(tenant, conversationId, { filter })).join('')).toBe(found)
-      // In pages of one, both ways, it is the same.
+      // Pages of one turn, in both directions, have the same result.
       const walked: string[] = []
       let after: string | null = null
       for (;;) {
@@ -228,14 +234,14 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       expect((await textsOf(tenant, conversationId, { last: 2, filter })).join('')).toBe(found.slice(-2))
     })
 
-    it('by sinceSeq finds what was edited since, at its old place', async () => {
+    it('with sinceSeq finds later edits at their old position', async () => {
       const [tenant, conversationId] = await mixed()
       const first = (await pageOf(tenant, conversationId, { first: 1 })).items[0]!
       await supersede(tenant, first.id, '1 edited')
       expect(await textsOf(tenant, conversationId, { filter: { sinceSeq: 6 } })).toEqual(['1 edited', '5'])
     })
 
-    it('takes any time, or says that it does not', async () => {
+    it('accepts any valid time, and rejects invalid ones', async () => {
       const [tenant, conversationId] = await mixed()
       for (const time of [new Date(8.64e15), new Date(-8.64e15), new Date('0000-06-01T00:00:00Z')]) {
         const found = await textsOf(tenant, conversationId, { filter: { before: time } }).catch((error) => error)
@@ -243,7 +249,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       }
     })
 
-    it('passes over a superseded version even where only that one matches', async () => {
+    it('skips a superseded version even if only that one matches', async () => {
       const [tenant, conversationId] = await mixed()
       const first = (await pageOf(tenant, conversationId, { first: 1 })).items[0]!
       await supersedeTurn(world.deps, tenant.as('ann'), { turnId: first.id, turn: { role: 'SYSTEM', content: 'now' } })
@@ -261,16 +267,16 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     const readHistory = async (tenant: Tenant, conversationId: string, args: Parameters<typeof history>[3]) =>
       (await history(world.deps, tenant.as('ann'), [conversationId], args)).get(conversationId)!.map(({ text }) => text)
 
-    it('is the newest turns, oldest first, at most 50 unless asked', async () => {
+    it('returns the newest turns, oldest first, 50 by default', async () => {
       const [tenant, conversationId] = await conversationOf(60)
       expect(await readHistory(tenant, conversationId, {})).toEqual(upTo(60).slice(10).map(String))
       expect(await readHistory(tenant, conversationId, { limit: 2 })).toEqual(['59', '60'])
       expect(await readHistory(tenant, await tenant.newConversation(), {})).toEqual([])
     })
 
-    it('before a seq ends at the place before it, an edited turn counting where it was first said', async () => {
+    it('before a seq ends at the position before it; an edited turn counts at its original position', async () => {
       const [tenant, conversationId] = await conversationOf(5)
-      // Seq 1 is the joining, turn n has seq n + 1.
+      // Joining has seq 1, turn n has seq n + 1.
       expect(await readHistory(tenant, conversationId, { before: 4 })).toEqual(['1', '2'])
       expect(await readHistory(tenant, conversationId, { before: 4, limit: 1 })).toEqual(['2'])
       for (const before of [0, 1, 2]) expect(await readHistory(tenant, conversationId, { before })).toEqual([])
@@ -285,7 +291,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       [{ limit: 201 }, 'limit: is 201; it must be 1 to 200'],
       [{ limit: -1 }, 'limit: must not be negative'],
       [{ before: -1 }, 'before: must not be negative'],
-    ])('refuses %j', async (args, message) => {
+    ])('rejects %j', async (args, message) => {
       const [tenant, conversationId] = await conversationOf(0)
       await expect(readHistory(tenant, conversationId, args)).rejects.toThrow(
         new InvalidInput([{ path: [message.split(':')[0]!], message: message.slice(message.indexOf(' ') + 1) }]),

@@ -1,4 +1,4 @@
-// Which edits are refused, with which error, as a table over the version to supersede and the request.
+// Refused edits and their errors, as a table over the superseded version and the request.
 
 import { describe, expect, it } from 'vitest'
 import { refusalOf, type OlderVersion, type RequestedEdit } from '../../../src/domain/turn/supersede-check.ts'
@@ -39,7 +39,7 @@ describe('an edit is refused', () => {
     expect(refusal!.message).toContain(says)
   })
 
-  it('with NotFound before any other error, where the actor does not see the turn', () => {
+  it('with NotFound before any other error, if the actor cannot see the turn', () => {
     const turn = { ...older, audience: PRIVATE, status: 'ERASED', supersededBy: 'turn_2' } as const
     expect(refusalOf(turn, { actor: 'eve', isPresent: false, audience: ['eve'] })).toBeInstanceOf(NotFound)
   })

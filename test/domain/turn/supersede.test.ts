@@ -1,4 +1,4 @@
-// Edits: one newer version in the place of the newest older one, by its author, for the same eyes.
+// Edits: a new version at the position of the old one, by the same author, for the same audience.
 
 import { describe, expect, it } from 'vitest'
 import { getConversations } from '../../../src/domain/conversation.ts'
@@ -14,7 +14,7 @@ import { readJournal } from '../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../support/backend.ts'
 import { LIMITS, useWorld, type Tenant } from '../../support/world.ts'
 
-describe.each(backends)('superseding on $name', (backend) => {
+describe.each(backends)('superseding a turn on $name', (backend) => {
   const world = useWorld(backend)
 
   const edit = (tenant: Tenant, actor: string, turnId: string, content: string, more: Partial<TurnInput> = {}) =>
@@ -24,7 +24,7 @@ describe.each(backends)('superseding on $name', (backend) => {
       .get(conversationId)!
       .items.map(({ text }) => text)
 
-  it('puts the newest version at the place of the first, and keeps them all', async () => {
+  it('shows the newest version at the position of the first, and keeps all versions', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const first = await tenant.say(conversationId, 'ann', 'v1', { pinned: true })
@@ -60,7 +60,7 @@ describe.each(backends)('superseding on $name', (backend) => {
     )
   })
 
-  it('is one entry, and counts the newer version instead of the older', async () => {
+  it('is one entry, and counts the new version instead of the old one', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const first = await tenant.say(conversationId, 'ann', 'one two three')
@@ -74,7 +74,7 @@ describe.each(backends)('superseding on $name', (backend) => {
     expect(found.counts).toEqual(counted)
   })
 
-  it('makes an aborted turn whole again, and counts it then', async () => {
+  it('restores an aborted turn, and counts it from then on', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const open = await openTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'ASSISTANT' } })
@@ -88,7 +88,7 @@ describe.each(backends)('superseding on $name', (backend) => {
     })
   })
 
-  it('lets exactly one of several simultaneous edits win', async () => {
+  it('lets exactly one of several concurrent edits succeed', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const { id } = await tenant.say(conversationId, 'ann', 'v1')
@@ -101,8 +101,8 @@ describe.each(backends)('superseding on $name', (backend) => {
     expect(await tenant.lastSeq(conversationId)).toBe(3)
   })
 
-  describe('the audience', () => {
-    it('is that of the first version, and may be given again in any order', async () => {
+  describe('keeps the audience, which', () => {
+    it('is that of the first version, and can be given again in any order', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'cyd', 'eve')
       const { id } = await tenant.say(conversationId, 'ann', 'v1', { audience: ['bob', 'cyd'] })
@@ -113,7 +113,7 @@ describe.each(backends)('superseding on $name', (backend) => {
       expect(await textsOf(tenant, conversationId, 'eve', true)).toEqual([])
     })
 
-    it('stays everybody, and is no other', async () => {
+    it('stays public, and cannot change', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
       const open = await tenant.say(conversationId, 'ann', 'v1')
@@ -129,7 +129,7 @@ describe.each(backends)('superseding on $name', (backend) => {
     })
   })
 
-  it('shows those who left before it the version they knew', async () => {
+  it('shows participants who left before the edit the version they knew', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob')
     const { id } = await tenant.say(conversationId, 'ann', 'v1')
@@ -144,7 +144,7 @@ describe.each(backends)('superseding on $name', (backend) => {
   })
 
   describe('with a clientId', () => {
-    it('may be sent again, also after a later edit', async () => {
+    it('can be repeated, also after a later edit', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const { id } = await tenant.say(conversationId, 'ann', 'v1')
@@ -155,12 +155,12 @@ describe.each(backends)('superseding on $name', (backend) => {
       expect(await textsOf(tenant, conversationId, 'ann', true)).toEqual(['v1', 'v2', 'v3'])
     })
 
-    it('conflicts where it was used for anything else', async () => {
+    it('conflicts if it was used for anything else', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const first = await tenant.say(conversationId, 'ann', 'v1', { clientId: 'c' })
       const other = await tenant.say(conversationId, 'ann', 'other')
-      // The same words, but said as a turn of their own, or about another turn.
+      // The same text as a turn of its own, or as an edit of another turn.
       await expect(edit(tenant, 'ann', other.id, 'v1', { clientId: 'c' })).rejects.toThrow(Conflict)
       await edit(tenant, 'ann', first.id, 'v2', { clientId: 'd' })
       await expect(edit(tenant, 'ann', other.id, 'v2', { clientId: 'd' })).rejects.toThrow('"d"')
@@ -169,7 +169,7 @@ describe.each(backends)('superseding on $name', (backend) => {
     })
   })
 
-  it('answers a tool call that the author sees, and no other', async () => {
+  it('can contain the result of a tool call that the author sees, and of no other', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
     const call = (callId: string) => ({
@@ -190,13 +190,13 @@ describe.each(backends)('superseding on $name', (backend) => {
     await expect(answer('eve', 'k')).rejects.toThrow('answers tool call "k"')
     await expect(answer('bob', 'k2')).rejects.toThrow(InvalidInput)
     expect((await answer('bob', 'k')).parts).toHaveLength(1)
-    // A call that an edit makes can be answered, too.
+    // A call in an edit can be answered, too.
     await supersedeTurn(world.deps, tenant.as('eve'), { turnId: said.eve.id, turn: call('k3') })
     await appendTurn(world.deps, tenant.as('bob'), { conversationId, turn: { role: 'TOOL', parts: parts('k3') } })
   })
 
-  describe('is refused, and nothing is written,', () => {
-    it('to anybody but the author', async () => {
+  describe('is rejected, and nothing is written,', () => {
+    it('for anybody but the author', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
       const open = await tenant.say(conversationId, 'ann', 'v1')
@@ -211,7 +211,7 @@ describe.each(backends)('superseding on $name', (backend) => {
       expect((await edit(tenant, 'bob', open.id, 'v2', { actor: 'ann' })).text).toBe('v2')
     })
 
-    it('to an author who has left', async () => {
+    it('for an author who has left', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       const { id } = await tenant.say(conversationId, 'ann', 'v1')
@@ -222,7 +222,7 @@ describe.each(backends)('superseding on $name', (backend) => {
         () => 'refused',
       )
       const after = { last: await tenant.lastSeq(conversationId), texts: await textsOf(tenant, conversationId, 'bob') }
-      // Either is good, as long as the answer says what was done.
+      // Either outcome is valid if the answer matches it.
       if (outcome === 'refused') expect(after).toEqual({ last, texts: ['v1'] })
       else expect(after.texts).toEqual(['v2'])
     })
