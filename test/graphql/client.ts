@@ -1,4 +1,4 @@
-// The schema on real Deps, as if through a server: operations by graphql-js, errors as clients get them.
+// The schema on real Deps, as behind a server: operations run by graphql-js, errors formatted as for clients.
 
 import { execute, parse, subscribe, validate, type ExecutionResult } from 'graphql'
 import { vi } from 'vitest'
@@ -8,13 +8,13 @@ import { schema } from '../../src/graphql/schema.ts'
 import type { Backend } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 
-/** What came back: tests know its shape. */
+/** The result data; tests know its shape. */
 export type Answer = any
 
-/** All clients are of this tenant. */
+/** The tenant of all clients. */
 export const TENANT = 'acme'
 
-/** Clients of a world of their own, for the tests of a file. Ada is who speaks unless somebody else is named. */
+/** Clients of a tenant for the tests of a file. The default actor is ada. */
 export function useClients(backend: Backend, settings: Parameters<typeof useWorld>[1] = {}) {
   const world = useWorld(backend, settings)
 
@@ -25,12 +25,12 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     const contextValue = createRequestContext(world.deps, { tenant: TENANT, actor }, null)
     return { schema, document, contextValue, variableValues: variableValues as Record<string, unknown> }
   }
-  // Through JSON, as a client reads it.
+  // Serialised through JSON, as a client receives it.
   const dataOf = (result: ExecutionResult): Answer => {
     if (result.errors) throw result.errors[0]!.originalError ?? result.errors[0]
     return JSON.parse(JSON.stringify(result.data))
   }
-  /** Runs operations for that actor, each expected to succeed; the data. */
+  /** Runs an operation for the actor, expects success, and returns its data. */
   const as = (actor: string) => async (document: string, variables?: object) =>
     dataOf(await execute(prepare(actor, document, variables)))
   const ada = as('ada')
@@ -40,7 +40,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     get deps() {
       return world.deps
     },
-    /** The errors of an operation that fails. */
+    /** Runs an operation that fails, and returns its errors. */
     async failure(document: string, variables?: object): Promise<Answer[]> {
       const args = prepare('ada', document, variables)
       const run = document.startsWith('subscription') ? subscribe : execute
@@ -48,7 +48,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
       const told = errors!.map((error) => toGraphQLError(error) ?? { unexpected: error.message })
       return JSON.parse(JSON.stringify(told))
     },
-    /** What a subscription gives the actor, event by event. */
+    /** Subscribes as the actor, and yields event by event. */
     async follow(actor: string, document: string, variables?: object): Promise<AsyncIterableIterator<Answer>> {
       const events = await subscribe(prepare(actor, document, variables))
       if (!(Symbol.asyncIterator in events)) throw events.errors![0]
@@ -56,7 +56,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
         for await (const event of events) yield dataOf(event)
       })()
     },
-    /** A conversation with those actors in it, who are its first entries. */
+    /** Creates a conversation with the given actors, who are its first entries. */
     async newConversation(actors: string[], about: object = {}): Promise<string> {
       const { createConversation } = await ada(
         `mutation ($input: CreateConversationInput!) {
@@ -66,7 +66,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
       )
       return createConversation.id
     },
-    /** One turn of ada's. */
+    /** Appends one turn of ada's. */
     async say(conversationId: string, content: string, about: object = {}): Promise<{ id: string; seq: number }> {
       const { appendTurn } = await ada(
         `mutation ($input: AppendTurnInput!) {
@@ -76,7 +76,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
       )
       return appendTurn
     },
-    /** The statements that a call sends to the database, by name (Prisma's have none), sorted; not those of embedding. */
+    /** The names of the SQL statements that the operation sends, sorted; those of embedding are left out. */
     async statementsOf(run: () => Promise<unknown>): Promise<string[]> {
       const query = vi.spyOn(world.deps.pool, 'query')
       await run()
@@ -92,7 +92,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
   }
 }
 
-/** The next events of an iterable, that many. */
+/** The next `count` events of an iterable. */
 export async function take(events: AsyncIterableIterator<Answer>, count: number): Promise<Answer[]> {
   const taken: Answer[] = []
   while (taken.length < count) {

@@ -1,4 +1,4 @@
-// Contexts as clients ask for them: every field, every format, and each answer that is no context.
+// Context through the API: every field, every format, and each error.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -56,7 +56,7 @@ describe.each(backends)('buildContext on $name', (backend) => {
     )
   })
 
-  it('answers with the messages, in every format, and with an account of them', async () => {
+  it('returns the messages in every format, and the manifest', async () => {
     const context = await ask({ conversationId, as: 'bot' })
     expect(context.messages.map(({ role, name, content, sources }: Answer) => [role, name, content, sources])).toEqual([
       ['SYSTEM', null, 'Be brief.', []],
@@ -82,7 +82,7 @@ describe.each(backends)('buildContext on $name', (backend) => {
     expect(context.stablePrefixTokens).toBe(context.tokens)
   })
 
-  it('tells what is known where it is asked for', async () => {
+  it('includes facts and profiles on request', async () => {
     const known = await makeConversation(['ada', 'bot'])
     const { recordFacts } = await as('ada')(
       `mutation ($conversationId: ID!) {
@@ -105,13 +105,13 @@ describe.each(backends)('buildContext on $name', (backend) => {
     expect((await ask({ conversationId: known })).messages).toEqual([])
   })
 
-  it('answers with the budget that it takes', async () => {
+  it('returns the required budget if the given one is too small', async () => {
     const small = await ask({ conversationId, tokenBudget: 1 })
     expect(small).toMatchObject({ __typename: 'BudgetTooSmall', code: 'BUDGET_TOO_SMALL' })
     expect((await ask({ conversationId, tokenBudget: small.required })).__typename).toBe('Context')
   })
 
-  it('answers that there is no such conversation, or what is wrong with the input', async () => {
+  it('returns NotFound for an unknown conversation, and the problems of invalid input', async () => {
     expect(await ask({ conversationId: `conv_${'0'.repeat(26)}` })).toMatchObject({ __typename: 'NotFound' })
     for (const [input, path] of [
       [{ tokenBudget: 0 }, ['tokenBudget']],

@@ -1,5 +1,5 @@
-// Operations on conversations as clients send them, on real databases: what the schema adds to the domain, not the domain
-// again.
+// Operations on conversations as clients send them, on real databases: the schema's additions to the domain, not the
+// domain again.
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -11,12 +11,12 @@ describe.each(backends)('operations on $name', (backend) => {
   const [ada, bob, carol] = [as('ada'), as('bob'), as('carol')]
   const BOTH = ['ada', 'bob']
 
-  it('know whom they are done for', async () => {
+  it('return the viewer', async () => {
     expect(await ada('{ viewer { tenant actor } }')).toEqual({ viewer: { tenant: TENANT, actor: 'ada' } })
   })
 
   describe('conversations', () => {
-    it('come back with all that they were made with', async () => {
+    it('return all fields they were created with', async () => {
       const { createConversation } = await ada(
         `mutation ($metadata: JSON) {
         createConversation(input: {
@@ -53,7 +53,7 @@ describe.each(backends)('operations on $name', (backend) => {
       })
     })
 
-    it('are found by id or by key, and null where there is none', async () => {
+    it('are found by id or by key, and are null if unknown', async () => {
       const conversationId = await makeConversation(BOTH, { key: 'found' })
       expect(
         await bob(
@@ -69,7 +69,7 @@ describe.each(backends)('operations on $name', (backend) => {
     })
 
     it.each(['conversation { id }', 'conversation(id: "x", key: "y") { id }'])(
-      'are not looked for by both or neither: %s',
+      'cannot be looked up by both or neither: %s',
       async (field) => {
         expect(await failure(`{ ${field} }`)).toMatchObject([
           {
@@ -83,7 +83,7 @@ describe.each(backends)('operations on $name', (backend) => {
       },
     )
 
-    it('are listed page by page, forwards and backwards, in the order asked for', async () => {
+    it('are listed page by page, forwards and backwards, in the requested order', async () => {
       const conversationIds: string[] = []
       for (let n = 0; n < 5; n++) conversationIds.push(await makeConversation(BOTH, { owner: 'lister' }))
       await say(conversationIds[0]!, 'this one is active')
@@ -110,7 +110,7 @@ describe.each(backends)('operations on $name', (backend) => {
       ])
     })
 
-    it('change by null and by what is given, and count turns as their viewer sees them', async () => {
+    it('are updated by given fields and cleared by null, and count turns as the viewer sees them', async () => {
       const conversationId = await makeConversation(BOTH, { title: 'old', systemPrompt: 'stays' })
       await say(conversationId, 'for all of them')
       await say(conversationId, 'for bob', { audience: ['bob'] })
@@ -133,7 +133,7 @@ describe.each(backends)('operations on $name', (backend) => {
       expect(await carol(counts, { id: conversationId })).toEqual({ conversation: { turnCount: 1, tokenCount: 4 } })
     })
 
-    it('are deleted with a receipt, and then are not there', async () => {
+    it('are deleted with a receipt, and do not exist afterwards', async () => {
       const conversationId = await makeConversation(BOTH)
       await say(conversationId, 'one')
       await say(conversationId, 'two')
@@ -153,7 +153,7 @@ describe.each(backends)('operations on $name', (backend) => {
   })
 
   describe('participants', () => {
-    it('join, read, are present, and leave', async () => {
+    it('join, read, set presence, and leave', async () => {
       const conversationId = await makeConversation(BOTH)
       const at = `conversationId: "${conversationId}"`
       const write = async (field: string, selection: string) => {
@@ -192,7 +192,7 @@ describe.each(backends)('operations on $name', (backend) => {
   })
 
   describe('views', () => {
-    it('hold for everything below the field that sets them', async () => {
+    it('apply to everything below the field that sets them', async () => {
       const conversationId = await makeConversation(BOTH)
       await say(conversationId, 'for all')
       const { id } = await say(conversationId, 'for bob', { audience: ['bob'] })
@@ -221,7 +221,7 @@ describe.each(backends)('operations on $name', (backend) => {
       expect(await bob(node, { id: 'turn_nonsense' })).toEqual({ node: null })
     })
 
-    it('are asked for once for a whole list of parents', async () => {
+    it('are loaded once for a list of parents', async () => {
       for (let n = 0; n < 3; n++) {
         const conversationId = await makeConversation(BOTH, { owner: 'batch' })
         for (const text of ['a', 'b']) await say(conversationId, text)
@@ -250,7 +250,7 @@ describe.each(backends)('operations on $name', (backend) => {
       ])
     })
 
-    it('are never older than the mutation before, within one document', async () => {
+    it('are never older than the preceding mutation of the document', async () => {
       const conversationId = await makeConversation(BOTH)
       const turn = 'turn: { role: USER, content: "x", audience: ["bob"] }'
       const select = '{ ... on Turn { conversation { lastSeq turnCount turns(last: 1) { edges { node { seq } } } } } }'

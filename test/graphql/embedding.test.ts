@@ -5,7 +5,7 @@ import { useClients } from './client.ts'
 describe.each(backends)('Query.embedding, on $name', (backend) => {
   const { as, newConversation, say } = useClients(backend)
 
-  it('says how far turns have vectors', async () => {
+  it('reports how many turns have vectors', async () => {
     const one = await newConversation(['ada'])
     await say(one, 'hello there')
     await vi.waitFor(

@@ -4,7 +4,7 @@ import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../src/errors
 import { toGraphQLError } from '../../src/graphql/errors.ts'
 
 describe('toGraphQLError', () => {
-  it('gives an expected failure its code, in the place where it happened', () => {
+  it('gives an expected failure its code, at the path where it occurred', () => {
     const thrown = new GraphQLError('x', {
       path: ['conversation', 'turns'],
       source: new Source('{ a }'),
@@ -20,7 +20,7 @@ describe('toGraphQLError', () => {
     })
   })
 
-  it('says all that is wrong with an input', () => {
+  it('lists every problem of an input', () => {
     const issues = [
       { path: ['first'], message: 'is 9' },
       { path: [], message: 'no' },
@@ -41,7 +41,7 @@ describe('toGraphQLError', () => {
     null,
     undefined,
     new GraphQLError('x', { originalError: new TypeError('undefined is not a function') }),
-  ])('has nothing to tell of anything else: %s', (error) => {
+  ])('masks anything else: %s', (error) => {
     expect(toGraphQLError(error)).toBeNull()
   })
 })

@@ -1,4 +1,4 @@
-// Subscriptions as clients send them, on real databases: what of an event each viewer is shown.
+// Subscriptions as clients send them, on real databases: the part of an event that each viewer sees.
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -41,7 +41,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     return taken
   }
 
-  it("tell a conversation's journal from a cursor on, each event with what it names", async () => {
+  it("deliver a conversation's journal from a cursor on, each event with the objects it names", async () => {
     const conversationId = await makeConversation(BOTH)
     const first = await say(conversationId, 'one')
     await replace(first, 'ONE')
@@ -61,7 +61,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     ])
   })
 
-  it('tell what passes, live and without seq, and end with the conversation', async () => {
+  it('deliver ephemeral events live and without seq, and complete when the conversation is deleted', async () => {
     const conversationId = await makeConversation(BOTH)
     const following = await follow('bob', FOLLOW, { id: conversationId })
     const opening = `openTurn(input: { conversationId: "${conversationId}", turn: { role: ASSISTANT } })`
@@ -86,7 +86,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     ])
   })
 
-  it('show each viewer their own view of what an event names', async () => {
+  it('show each viewer their own view of the objects in an event', async () => {
     const conversationId = await makeConversation(BOTH)
     await say(conversationId, 'for bob', { audience: ['bob'] })
     await say(conversationId, 'for all')
@@ -98,7 +98,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     expect(only).toMatchObject({ seq: 4, turn: { text: 'for all', conversation: { turnCount: 1 } } })
   })
 
-  it('read on in the view of `as`, also for two who are told of the same event at once', async () => {
+  it('continue in the view of `as`, also for two readers of the same event', async () => {
     const conversationId = await makeConversation(BOTH)
     await say(conversationId, 'for bob', { audience: ['bob'] })
     const followers = await Promise.all(
@@ -110,7 +110,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     for (const following of followers) await following.return?.()
   })
 
-  it('name as superseded the version that the viewer saw before, not one written while they were away', async () => {
+  it('name as superseded the version that the viewer saw before, not one written during their absence', async () => {
     const conversationId = await makeConversation(BOTH)
     const first = await say(conversationId, 'first')
     await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
@@ -125,7 +125,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     expect(await superseded('bob')).toMatchObject({ seq, turn: { text: 'first', supersededBy: by }, by })
   })
 
-  it('leave out the facts that are known from another conversation by the time they are shown', async () => {
+  it('omit facts that another conversation has superseded by the time of delivery', async () => {
     const [conversationId, other] = [await makeConversation(BOTH), await makeConversation(BOTH)]
     const following = await follow(
       'bob',
@@ -143,14 +143,14 @@ describe.each(backends)('subscriptions on $name', (backend) => {
         '... on FactExtraction { facts { id } }',
       )
     await know(conversationId, 'snow', 'ice')
-    // It waits to be taken, and is shown only then.
+    // The event waits to be taken, and is resolved only then.
     await new Promise((resolve) => setTimeout(resolve, 200))
     await know(other, 'snow')
     expect(await take(following, 1)).toEqual([{ conversationEvents: { seq: 3, facts: [{ object: 'ice' }] } }])
     await following.return?.()
   })
 
-  it('refuse an unknown conversation, and a cursor beyond the newest entry', async () => {
+  it('reject an unknown conversation, and a cursor beyond the newest entry', async () => {
     const conversationId = await makeConversation(BOTH)
     const unknown = `conv_${'0'.repeat(26)}`
     expect(await failure(FOLLOW, { id: unknown })).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }])
@@ -159,7 +159,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     ])
   })
 
-  it('tell an inbox what changes in any of its conversations', async () => {
+  it('deliver to an inbox the changes of all its conversations', async () => {
     const inbox = await follow(
       'bob',
       `subscription {

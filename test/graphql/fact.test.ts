@@ -1,5 +1,5 @@
-// Facts as clients meet them, on real databases: every field, lists and their pages, recording, taking back, events,
-// and who gets none of it.
+// Facts through the API, on real databases: every field, lists and their pages, recording, retracting, events, and
+// visibility.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { contentHash } from '../../src/domain/fact/content-hash.ts'
@@ -40,7 +40,7 @@ describe.each(backends)('facts on $name', (backend) => {
   const ofConversation = async (id: string, variables: object = {}, as = ada) =>
     (await as(CONVERSATION, { id, ...variables })).conversation.facts
 
-  it('come back as they were recorded, by recording, by id and in lists', async () => {
+  it('are returned as recorded, by the mutation, by id and in lists', async () => {
     const conversationId = await clients.newConversation(['ada', 'bob'], { title: 'Hall' })
     const turn = await say(conversationId, 'I like tea.', { createdAt: '2026-01-02T03:04:05.678Z' })
     const given = likes(' green   tea ', { confidence: 0.25, sourceTurnId: turn.id })
@@ -73,7 +73,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(objects(await list({ filter: { conversationId } }))).toEqual(['green tea'])
   })
 
-  it('need neither conversation nor turn, and then are for the whole tenant', async () => {
+  it('need neither conversation nor turn, and then belong to the whole tenant', async () => {
     const before = Date.now()
     const {
       facts: [fact],
@@ -83,7 +83,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(objects(await list({ filter: { userId: 'zoe' } }, carl))).toEqual(['silence'])
   })
 
-  it('that are known are counted, and not written twice', async () => {
+  it('that exist already are counted, and not written twice', async () => {
     const conversationId = await clients.newConversation(['ada'])
     const facts = [likes('tea'), likes('TEA'), likes('milk')]
     expect(await record({ conversationId, facts })).toMatchObject({
@@ -93,7 +93,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(await record({ conversationId, facts })).toMatchObject({ facts: [], exactDuplicatesSkipped: 3 })
   })
 
-  it('are believed as far as who said them', async () => {
+  it('are trusted according to their author', async () => {
     const conversationId = await clients.newConversation([], {
       participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
     })
@@ -106,7 +106,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(await saidBy(likes('c', { sourceTurnId: tool.id }))).toBe('TOOL')
   })
 
-  it('are taken back with a reason, once', async () => {
+  it('are retracted with a reason, once', async () => {
     const conversationId = await clients.newConversation(['ada'])
     const {
       facts: [fact],
@@ -132,7 +132,7 @@ describe.each(backends)('facts on $name', (backend) => {
     })
   })
 
-  it('name what holds in their place, as far as the viewer sees it', async () => {
+  it('name the superseding fact, if the viewer can see it', async () => {
     const [conversationId, other] = [
       await clients.newConversation(['ada', 'carl']),
       await clients.newConversation(['ada']),
@@ -156,7 +156,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(forCarl.node).toEqual({ supersedeReason: 'UPDATE', supersededBy: null })
   })
 
-  describe('in lists', () => {
+  describe('in lists,', () => {
     let conversationId: string
     let other: string
     beforeAll(async () => {
@@ -193,11 +193,11 @@ describe.each(backends)('facts on $name', (backend) => {
       [{ userId: 'lister', subject: 'ADA', predicate: 'likes' }, ['thing 5', 'thing 3', 'thing 1']],
       [{ userId: 'lister', subject: 'Ad' }, []],
       [{ userId: 'none' }, []],
-    ])('hold what meets the filter: %j', async (filter, expected) => {
+    ])('are filtered by %j', async (filter, expected) => {
       expect(objects(await list({ filter }))).toEqual(expected)
     })
 
-    it('of a conversation hold its own', async () => {
+    it('of a conversation are those recorded in it', async () => {
       expect(objects(await ofConversation(conversationId))).toEqual(['thing 3', 'thing 1'])
       expect(objects(await ofConversation(conversationId, { all: true }))).toEqual(['thing 3', 'thing 2', 'thing 1'])
       expect(objects(await list({ filter: { conversationId: other } }))).toEqual(['thing 6', 'thing 5', 'thing 4'])
@@ -222,13 +222,13 @@ describe.each(backends)('facts on $name', (backend) => {
       [{ first: -1 }, 'first'],
       [{ filter: { conversationId: 'x' } }, 'conversationId'],
       [{ filter: { subject: '\0' } }, 'subject'],
-    ])('refuse %j', async (variables, path) => {
+    ])('reject %j', async (variables, path) => {
       const invalid = { code: 'INVALID_INPUT', issues: [{ path: [path] }] }
       expect(await clients.failure(FACTS, variables)).toMatchObject([{ path: ['facts'], extensions: invalid }])
     })
   })
 
-  describe('are not recorded', () => {
+  describe('are rejected', () => {
     it.each<[string, object, string[]]>([
       ['more than 1,000 at once', { facts: Array.from({ length: 1001 }, (_, n) => likes(`${n}`)) }, ['facts']],
       ['without any', { facts: [] }, ['facts']],
@@ -242,7 +242,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await record(input)).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT', issues })
     })
 
-    it('of a conversation, or from a turn, that is not there', async () => {
+    it('for an unknown conversation or turn', async () => {
       for (const input of [
         { conversationId: NOWHERE.conv, facts: [likes('tea')] },
         { facts: [likes('tea', { sourceTurnId: NOWHERE.turn })] },
@@ -250,7 +250,7 @@ describe.each(backends)('facts on $name', (backend) => {
         expect(await record(input)).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
     })
 
-    it('from a turn of another conversation, or from one that the viewer does not see', async () => {
+    it('for a turn of another conversation, or one that the viewer cannot see', async () => {
       const [conversationId, other] = [
         await clients.newConversation(['ada', 'bob', 'carl']),
         await clients.newConversation(['ada']),
@@ -270,8 +270,8 @@ describe.each(backends)('facts on $name', (backend) => {
     })
   })
 
-  describe('and the conversation', () => {
-    it('tells of them as they are now, live and again, to those alone who see them', async () => {
+  describe('of a conversation', () => {
+    it('are delivered in their current state, live and on replay, only to viewers who can see them', async () => {
       const conversationId = await clients.newConversation(['ada', 'bob', 'carl'])
       const follow = (actor: string, after: number | null = null) =>
         clients.follow(actor, FOLLOW, { id: conversationId, after })
@@ -313,7 +313,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(counted).toEqual({ conversation: { turnCount: 1, lastSeq: 7 } })
     })
 
-    it('takes them from what is said if it is asked to', async () => {
+    it('are extracted from its turns on request', async () => {
       const extracts = async (id: string) =>
         (await ada('query ($id: ID!) { conversation(id: $id) { factExtraction } }', { id })).conversation.factExtraction
       const update = (input: object) =>
@@ -333,7 +333,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await extracts(conversationId)).toBe(false)
     })
 
-    it('takes them along when it is deleted, and the profiles that tell of them', async () => {
+    it('are deleted with it, together with the profiles that contain them', async () => {
       const [conversationId, other] = [await clients.newConversation(['ada']), await clients.newConversation(['ada'])]
       const make = async (conversationId: string, ...names: string[]) =>
         (await record({ conversationId, facts: names.map((name) => likes(name)) })).facts.map(({ id }: Answer) => id)

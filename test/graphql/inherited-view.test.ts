@@ -6,7 +6,7 @@ const bob = { tenant: 'acme', actor: 'bob' }
 const context = { viewer: ada }
 
 describe('the viewer of an object', () => {
-  it("is the request's, unless it was read for another", () => {
+  it('is that of the request, unless the object was read for another viewer', () => {
     const [hers, his] = [{}, {}]
     readFor(context, { ...ada }, hers, (object) => [object])
     readFor(context, bob, his, (object) => [object])
@@ -15,20 +15,20 @@ describe('the viewer of an object', () => {
     expect(viewerOf(context, his)).toBe(bob)
   })
 
-  it('is noted with the objects that are named, and with no other', () => {
+  it('is set for the given objects, and for no others', () => {
     const page = { items: [{}, {}] }
     expect(readFor(context, bob, page, ({ items }) => items)).toBe(page)
     expect(page.items.map((item) => viewerOf(context, item))).toEqual([bob, bob])
     expect(viewerOf(context, page)).toBe(ada)
   })
 
-  it('costs nothing where it is the request’s own: no object is looked up', () => {
+  it('needs no lookup if it is the request’s own', () => {
     readFor(context, ada, {}, () => {
       throw new Error('looked up')
     })
   })
 
-  it('is noted with a copy of an object that others hold too', () => {
+  it('is set on a copy of an object that others share', () => {
     const event = { seq: 1 }
     expect(lentTo(context, ada, event)).toBe(event)
     const lent = lentTo(context, bob, event)

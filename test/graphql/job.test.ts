@@ -1,5 +1,4 @@
-// Background work as clients see it: nothing before there is any; then what runs, what waits to be tried again, and
-// why.
+// Background jobs through the API: none at first; then running jobs, retries, and the reasons of failures.
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startJobs } from '../../src/domain/background/jobs.ts'
@@ -19,14 +18,14 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
   let stop = async () => {}
   afterEach(() => stop())
 
-  /** A conversation with so many turns, as one has them that is due. */
+  /** A conversation with enough turns to make a job due. */
   const fill = async (title: string, turns: number) => {
     const conversationId = await clients.newConversation(['ada'], { title })
     for (let n = 0; n < turns; n++) await clients.say(conversationId, `turn ${n}`)
     return conversationId
   }
 
-  it('is empty where nothing was ever done, and shows what fails, what is stuck and what was done', async () => {
+  it('is empty at first, then shows failed, stuck and completed jobs', async () => {
     expect(await ada(JOBS)).toEqual({ jobs: [] })
     const failing = await fill('failing', 51)
     const model = createFakeSummarizer()
@@ -53,7 +52,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       { timeout: 10_000, interval: 50 },
     )
 
-    // It comes by again, and now it hangs.
+    // The retry runs, and now it hangs.
     const { pool } = clients.deps
     await pool.query(
       `UPDATE pgboss.job SET start_after = now(), created_on = now() - interval '1 hour' WHERE state = 'retry'`,
@@ -87,7 +86,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     expect(await clients.failure(JOBS, { first: 1000 })).toMatchObject([{ extensions: { code: 'INVALID_INPUT' } }])
   }, 60_000)
 
-  it('tells of users, of the own tenant alone, unfinished first and the oldest first', async () => {
+  it('lists the users of the own tenant only, unfinished jobs first, oldest first', async () => {
     const conversationId = await clients.newConversation(['ada'], { title: 'people' })
     const never = async (..._: unknown[]) => {
       await new Promise((resolve) => (_[4] as AbortSignal).addEventListener('abort', resolve))
@@ -102,7 +101,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
         { timeout: 10_000, interval: 50 },
       )
     }
-    // Ada's turns in the other conversation are counted, too.
+    // Ada's turns in the other conversation count, too.
     for (const actor of ['ada', 'eve', 'finn']) await about(actor)
     await vi.waitFor(
       async () =>

@@ -1,5 +1,4 @@
-// What is learned of a user as clients meet it, on real databases: facts taken from a conversation, reconciled, and told as a
-// profile; and every answer where that cannot be.
+// Extraction, reconciliation and profiles through the API, on real databases; and the errors of each.
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -20,12 +19,12 @@ const REFRESH = `mutation ($input: RefreshUserProfileInput!) { refreshUserProfil
 const PROFILE = 'query ($user: String!) { userProfile(userId: $user) { userId content tokenCount updatedAt } }'
 const NOWHERE = 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q'
 
-describe.each(backends)('what is learned, on $name', (backend) => {
+describe.each(backends)('extraction and profiles, on $name', (backend) => {
   const clients = useClients(backend)
   const { say } = clients
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
 
-  it('leads from turns to facts to a profile', async () => {
+  it('lead from turns to facts to a profile', async () => {
     const conversationId = await clients.newConversation(['ada', 'bob'])
     await say(conversationId, 'I live in Rome.', { createdAt: '2026-01-01T00:00:00Z' })
     const oslo = await say(conversationId, 'I live in Oslo now. Do I like it?', { createdAt: '2026-02-01T00:00:00Z' })
@@ -76,11 +75,11 @@ describe.each(backends)('what is learned, on $name', (backend) => {
     ['reconcileFacts', RECONCILE, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],
     ['refreshUserProfile', REFRESH, { userId: '' }, { code: 'INVALID_INPUT', issues: [{ path: ['userId'] }] }],
     ['refreshUserProfile', REFRESH, { userId: 'a', recentK: 1001 }, { issues: [{ message: 'must be 1 to 1,000' }] }],
-  ])('%s answers %#', async (verb, document, input, answer) => {
+  ])('include %s, which returns %#', async (verb, document, input, answer) => {
     expect((await ada(document, { input }))[verb]).toMatchObject(answer)
   })
 
-  it('has an empty profile of somebody of whom nothing is known', async () => {
+  it('include an empty profile for a user without facts', async () => {
     const { refreshUserProfile } = await ada(REFRESH, { input: { userId: 'nobody' } })
     expect(refreshUserProfile).toMatchObject({ __typename: 'UserProfile', content: '', tokenCount: 0 })
   })

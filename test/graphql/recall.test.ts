@@ -1,5 +1,5 @@
-// Recall as clients ask for it, on real databases: what comes back for which input, in whose view. How well it finds is
-// measured by `npm run bench:recall`.
+// Recall through the API, on real databases: the result for each input, in the right view. Quality is measured by `npm
+// run bench:recall`.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -51,7 +51,7 @@ describe.each(backends)('recall on $name', (backend) => {
   const textsOf = ({ hits }: Answer): string[] => hits.map(({ memory }: Answer) => memory.text)
   const text = (index: number) => TALK[index]![1]
 
-  it('answers with the turns, best first, and says what spoke for each', async () => {
+  it('returns the turns, best first, with their scores', async () => {
     const answer = await ask({ query: 'Where did they plant the tulips?' })
     expect(answer.__typename).toBe('Recall')
     const [first] = answer.hits
@@ -67,7 +67,7 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(['EXACT', 'APPROXIMATE', 'NONE']).toContain(answer.plan.vectorSearch)
   })
 
-  it('gives k hits, 10 unless asked, and only of the conversation that was named', async () => {
+  it('returns k hits, 10 by default, of the given conversation only', async () => {
     const [busy, other] = [await makeConversation(['ada']), await makeConversation(['ada'])]
     for (let i = 1; i <= 12; i++) await say(busy, `The tulips of bed ${i} are in flower.`)
     await say(other, 'The tulips of another conversation are in flower.')
@@ -79,7 +79,7 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(all.filter((found) => found.includes('another'))).toEqual([])
   })
 
-  it('shows the turns around a hit, oldest first, and no more than there are', async () => {
+  it('returns the turns around a hit, oldest first, as far as they exist', async () => {
     const around = async (query: string, neighbours: number) => {
       const [first] = (await ask({ query, k: 1, neighbours })).hits
       return { text: first.memory.text, neighbours: first.neighbours.map((turn: Answer) => turn.text) }
@@ -98,14 +98,14 @@ describe.each(backends)('recall on $name', (backend) => {
     ['before a time', { before: '2024-03-01T09:01:00.000Z' }, [0]],
     ['with that metadata', { metadata: { topic: 'roof' } }, [4]],
     ['that meet all of it', { metadata: { topic: 'garden' }, actors: ['bob'] }, []],
-  ])('looks among the turns %s', async (_, filter, found) => {
-    // Each turn holds a word of it.
+  ])('covers the turns %s', async (_, filter, found) => {
+    // Each turn contains a word of the query.
     const query = 'This morning, what about the garden, the tulips, the hedgehog and the shed?'
     const texts = textsOf(await ask({ query, kinds: ['TURN'], ...filter }))
     expect(texts.sort()).toEqual(found.map(text).sort())
   })
 
-  it('keeps to the tokens it is given', async () => {
+  it('stays within maxTokens', async () => {
     const [cheap] = (await ask({ query: 'tulips hedgehog shed garden', k: 1 })).hits
     const { hits } = await ask({ query: 'tulips hedgehog shed garden', maxTokens: cheap.memory.tokenCount })
     expect(hits.length).toBeGreaterThan(0)
@@ -113,12 +113,12 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(tokens).toBeLessThanOrEqual(cheap.memory.tokenCount)
   })
 
-  it('gives nothing below the threshold, and nothing without a vector above any', async () => {
+  it('returns nothing below the minimum similarity, and no turn without a vector above any', async () => {
     const { hits } = await ask({ query: 'tulips', threshold: 0.3 })
     expect(hits.filter(({ similarity }: Answer) => similarity === null || similarity < 0.3)).toEqual([])
   })
 
-  it('answers with facts beside turns, and with summaries where they are asked for', async () => {
+  it('returns facts beside turns, and summaries on request', async () => {
     const known = await makeConversation(['ada'])
     await say(known, 'The beehive stands on the roof.')
     await ada(
@@ -157,7 +157,7 @@ describe.each(backends)('recall on $name', (backend) => {
     ])
   })
 
-  it('finds for each viewer what they see, and shows all below in the same view', async () => {
+  it('finds only what the viewer sees, and resolves everything below in the same view', async () => {
     const split = await makeConversation(['ada', 'bob', 'carol'])
     await say(split, 'The surprise party is planned, says nobody.')
     await say(split, 'The surprise party is on Friday.', { audience: ['bob'] })
@@ -189,7 +189,7 @@ describe.each(backends)('recall on $name', (backend) => {
 
   const unknown = `conv_${'0'.repeat(26)}`
 
-  it('says of a conversation that is not there that there is none to see', async () => {
+  it('reports an unknown conversation', async () => {
     expect(await ask({ query: 'tulips', conversationId: unknown })).toMatchObject({
       __typename: 'NotFound',
       code: 'NOT_FOUND',
@@ -214,19 +214,19 @@ describe.each(backends)('recall on $name', (backend) => {
     ['an actor without a name', { actors: ['ada', ''] }, 'actors.1'],
     ['what is no id of a conversation', { conversationId: 'garden' }, 'conversationId'],
     ['one conversation, and not which', { conversationId: null }, 'conversationId'],
-  ])('refuses %s, and says where the mistake is', async (_, input, path) => {
+  ])('rejects %s, and names the argument', async (_, input, path) => {
     const answer = await ask({ query: 'tulips', ...input })
     expect(answer).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT' })
     expect(answer.issues).toEqual([{ path: path.split('.') }])
   })
 
-  it('takes as much as it says', async () => {
+  it('accepts values at the limits', async () => {
     const most = { k: 100, neighbours: 10, threshold: 1, query: 'tulips '.repeat(1_500).slice(0, 10_000) }
     expect(await ask(most)).toMatchObject({ __typename: 'Recall', hits: [] })
     expect((await ask({ ...most, threshold: 0, query: `${most.query}!` })).issues).toEqual([{ path: ['query'] }])
   })
 
-  it('lists all that is wrong at once', async () => {
+  it('lists every problem at once', async () => {
     const { issues } = await ask({ query: '', k: 0, neighbours: 11 })
     expect(issues.map(({ path }: Answer) => path.join('.')).sort()).toEqual(['k', 'neighbours', 'query'])
   })

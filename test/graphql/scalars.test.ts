@@ -12,7 +12,7 @@ describe('DateTime', () => {
     ['2026-03-01T09:30+05:30', '2026-03-01T04:00:00.000Z'],
     ['2024-02-29t23:59:59z', '2024-02-29T23:59:59.000Z'],
     ['1969-12-31T23:00:00-02:00', '1970-01-01T01:00:00.000Z'],
-  ])('reads %s, and prints it in UTC with milliseconds', (given, printed) => {
+  ])('parses %s, and serialises it in UTC with milliseconds', (given, printed) => {
     expect(DateTime.serialize(DateTime.parseValue(given))).toBe(printed)
   })
 
@@ -49,22 +49,22 @@ describe('JSON', () => {
   const read = (literal: string, variables?: Record<string, unknown>) =>
     JSON.parse(JSON.stringify(valueFromAST(parseValue(literal), Json, variables)))
 
-  it('takes literals of every kind', () => {
+  it('accepts literals of every kind', () => {
     expect(read('{ a: [1, -2.5, "x", true, null, { b: {} }] }')).toEqual({ a: [1, -2.5, 'x', true, null, { b: {} }] })
   })
 
-  it('takes variables, also inside a literal', () => {
+  it('accepts variables, also inside a literal', () => {
     expect(read('$x', { x: { deep: [1] } })).toEqual({ deep: [1] })
     expect(read('{ a: $x, b: [$x] }', { x: { c: 1 } })).toEqual({ a: { c: 1 }, b: [{ c: 1 }] })
   })
 
-  it('makes a property of a key named __proto__', () => {
+  it('keeps a key named __proto__ as a property', () => {
     const value = valueFromAST(parseValue('{ __proto__: { admin: true } }'), Json) as Record<string, unknown>
     expect(value.admin).toBeUndefined()
     expect(JSON.stringify(value)).toBe('{"__proto__":{"admin":true}}')
   })
 
-  it('gives back what it is given', () => {
+  it('serialises values unchanged', () => {
     for (const value of [{ a: 1 }, [1], 'x', 0, false]) expect(Json.serialize(Json.parseValue(value))).toEqual(value)
   })
 })

@@ -22,7 +22,7 @@ const types = Object.values(schema.getTypeMap()).filter(
 type Described = { name: string; description?: string | null }
 type Element = [name: string, description: string]
 
-/** Everything a client can name, with its description. */
+/** All named elements of the schema, with their descriptions. */
 function elements(): Element[] {
   const of = (path: string, { description }: Described): Element => [path, description ?? '']
   return types.flatMap((type) => {
@@ -46,17 +46,17 @@ const wordsOf = (text: string) =>
     .match(/[a-z]+/g) ?? []
 const EMPTY = new Set('a an the of is are it its this that to by in for or and'.split(' '))
 
-describe('the schema', () => {
+describe('the GraphQL schema', () => {
   it('is valid', () => {
     expect(validateSchema(schema)).toEqual([])
   })
 
-  it('is what schema.graphql says', () => {
+  it('equals schema.graphql', () => {
     const file = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8')
     expect(file, 'run `npm run schema`').toBe(`${printSchema(schema)}\n`)
   })
 
-  it('describes every element in words that its name does not hold', () => {
+  it('describes every element with words that its name does not contain', () => {
     const silent = elements().filter(([name, description]) => {
       const named = new Set(wordsOf(name.replace(':', '').split(/[.(]/).at(-1)!))
       return wordsOf(description).filter((word) => !named.has(word) && !EMPTY.has(word)).length < 1
@@ -68,7 +68,7 @@ describe('the schema', () => {
     expect(elements().filter(([, text]) => !/^[A-Z`].*[.!?]$/s.test(text) || text.includes('  '))).toEqual([])
   })
 
-  it('answers every mutation with what it wrote or an error', () => {
+  it('returns from every mutation the written object or an error', () => {
     const error = schema.getType('Error')
     for (const [name, field] of Object.entries(schema.getMutationType()!.getFields())) {
       const result = getNamedType(field.type)
@@ -80,7 +80,7 @@ describe('the schema', () => {
     }
   })
 
-  it('has the shape of Relay connections wherever it has pages', () => {
+  it('paginates with Relay connections only', () => {
     const connections = types.filter(({ name }) => name.endsWith('Connection')) as GraphQLObjectType[]
     expect(connections.map(({ name }) => name)).toEqual(['ConversationConnection', 'FactConnection', 'TurnConnection'])
     for (const connection of connections) {

@@ -21,7 +21,7 @@ const isShared = (text: string, operationName?: string) => {
 }
 const following = (selection: string) => `subscription { conversationEvents(conversationId: "c") { ${selection} } }`
 
-/** The fields that a subscription to a conversation's events can select, at any depth, with their decisions. */
+/** The fields that a subscription to a conversation's events can select, at any depth, with their sharing. */
 function selectable(schema: GraphQLSchema): Map<string, Sharing | null> {
   const root = schema.getSubscriptionType()!.getFields().conversationEvents!
   const found = new Map([['Subscription.conversationEvents', sharingOf(root)]])
@@ -49,12 +49,12 @@ describe('sharingOf', () => {
       .map(([name]) => name)
       .sort()
 
-  it('is decided for every field that an event can lead to', () => {
+  it('has a decision for every field that an event can lead to', () => {
     expect(fields.size).toBeGreaterThan(100)
     expect(decided(null), 'mark each of these SHAREABLE or PER_VIEWER (src/graphql/sharing.ts)').toEqual([])
   })
 
-  it('is per viewer for the fields that read on in a view', () => {
+  it('is per viewer for the fields that read in a view', () => {
     expect(decided('PER_VIEWER')).toEqual([
       'Conversation.facts',
       'Conversation.history',
@@ -70,7 +70,7 @@ describe('sharingOf', () => {
     ])
   })
 
-  it('shares an exposed column without a mark, unless it is marked or its resolver is wrapped', () => {
+  it('is shared for an exposed column without a mark, unless it is marked or its resolver is wrapped', () => {
     const [field] = Object.values(buildSchema('type Query { column: Int }').getQueryType()!.getFields())
     const sharing = (extensions: object) => sharingOf({ ...field!, extensions: extensions as never })
     const exposed = { pothosExposedField: 'column', pothosResolveWrapped: false }
@@ -83,7 +83,7 @@ describe('sharingOf', () => {
 })
 
 describe('selectsOnlyShareable', () => {
-  it('holds for what looks the same to a class of viewers', () => {
+  it('is true for selections that look the same to a class of viewers', () => {
     expect(isShared(following('__typename seq at'))).toBe(true)
     expect(
       isShared(
@@ -107,11 +107,11 @@ describe('selectsOnlyShareable', () => {
     '... on ConversationUpdated { conversation { facts { pageInfo { hasNextPage } } } }',
     '... on TurnAppended { turn { conversation { participants { unread: unreadCount } } } }',
     '... on TurnAppended @skip(if: true) { turn { supersededBy { id } } }',
-  ])('does not hold for { %s }', (selection) => {
+  ])('is false for { %s }', (selection) => {
     expect(isShared(following(selection))).toBe(false)
   })
 
-  it('looks into fragments, also those within fragments', () => {
+  it('follows fragments, also nested ones', () => {
     const fragments = `
       fragment Outer on TurnAppended { turn { ...Inner } }
       fragment Inner on Turn { id supersededBy { id } }`
@@ -119,7 +119,7 @@ describe('selectsOnlyShareable', () => {
     expect(isShared(following('seq') + fragments)).toBe(true)
   })
 
-  it('looks at the named operation only, and does not hold for one that is not there', () => {
+  it('checks the named operation only, and is false if it does not exist', () => {
     const document = `
       subscription Plain { conversationEvents(conversationId: "c") { seq } }
       query Counts { conversation(id: "c") { turnCount } }`
@@ -128,14 +128,14 @@ describe('selectsOnlyShareable', () => {
     expect(isShared(document, 'None')).toBe(false)
   })
 
-  it('does not hold for a field that nobody marked', () => {
+  it('is false for a field without a mark', () => {
     const other = buildSchema('type Query { marked: Int unmarked: Int }')
     Object.assign(other.getQueryType()!.getFields().marked!, { extensions: SHAREABLE })
     expect(selectsOnlyShareable(other, parse('{ marked }'))).toBe(true)
     expect(selectsOnlyShareable(other, parse('{ marked unmarked }'))).toBe(false)
   })
 
-  it('looks at the field of every type that a selection on an interface or union may execute', () => {
+  it('checks the field of every type that a selection on an interface or union may execute', () => {
     const other = buildSchema(`
       interface Named { name: Int }
       type Plain implements Named { name: Int }

@@ -1,4 +1,4 @@
-// Summaries as clients meet them, on real databases: the policy, writing them, history, events, and who gets them.
+// Summaries through the API, on real databases: policy, compaction, history, events, and visibility.
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -26,7 +26,7 @@ describe.each(backends)('summaries on $name', (backend) => {
   const { say } = clients
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
 
-  /** A conversation with turns "turn 1" … of ada's; entries 1 and 2 are the joinings. */
+  /** A conversation with the turns "turn 1" … of ada's; entries 1 and 2 are the joinings. */
   async function conversationOf(count: number, about: object = {}) {
     const conversationId = await clients.newConversation(['ada', 'bob'], about)
     const turns: Answer[] = []
@@ -36,7 +36,7 @@ describe.each(backends)('summaries on $name', (backend) => {
   const shown = (entries: { __typename: string; seq?: number; fromSeq?: number; toSeq?: number }[]) =>
     entries.map(({ seq, fromSeq, toSeq }) => seq ?? `${fromSeq}-${toSeq}`)
 
-  it('that were superseded are readable by node(id); those made stale by an edit are null', async () => {
+  it('are readable by node(id) after they are superseded, and null after an edit makes them stale', async () => {
     const { conversationId, turns } = await conversationOf(6)
     const summarize = async (turn: Answer) =>
       (await ada(SUMMARIZE, { input: { conversationId, through: turn.id } })).summarize.id
@@ -84,7 +84,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     expect(await history({ with: true, before: 3 })).toEqual([])
   })
 
-  it('stand among the turns that they do not cover', async () => {
+  it('appear among the turns that they do not cover', async () => {
     const { conversationId } = await conversationOf(2)
     await say(conversationId, 'a secret', { audience: ['bob'] })
     await conversationOf(0)
@@ -96,7 +96,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     expect(await history('cy')).toEqual(['3-6'])
   })
 
-  it('are told of as they are written, to those alone who may have them', async () => {
+  it('are delivered when written, only to viewers who may see them', async () => {
     const { conversationId } = await conversationOf(3)
     await ada(`mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`, {
       input: { conversationId, participant: { actor: 'late', history: 'SINCE_JOINED' } },
@@ -126,7 +126,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     expect(seen).toEqual({ node: null })
   })
 
-  it('follow the policy of the conversation, which is set, changed and set back', async () => {
+  it('follow the policy of the conversation, which can be set, changed and reset', async () => {
     const policy = async (conversationId: string) =>
       (
         await ada(
@@ -158,7 +158,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     )
   })
 
-  it('are what compacting writes, and a deleted conversation counts them', async () => {
+  it('are returned by compaction, and counted when the conversation is deleted', async () => {
     const { conversationId } = await conversationOf(12)
     const { compact } = await ada(COMPACT, { input: { conversationId, policy: { triggerTurns: 6 } } })
     expect(compact).toMatchObject({ __typename: 'Compaction', turnsCovered: 6, summaries: [{ toSeq: 8 }] })
@@ -177,13 +177,13 @@ describe.each(backends)('summaries on $name', (backend) => {
   })
 })
 
-describe('a summarizer that cannot be reached', () => {
+describe('an unavailable summarizer', () => {
   const clients = useClients(backends[0]!, {
     summarizer: { kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', apiKey: undefined, model: 'far-away' },
   })
   const ada = clients.as('ada')
 
-  it('is said to have failed, and conversations that name what is built in do without it', async () => {
+  it('is reported as failed, and does not affect conversations with the built-in one', async () => {
     const conversationId = await clients.newConversation(['ada'])
     await clients.say(conversationId, 'The harbour is closed.')
     const ask = async () =>

@@ -1,4 +1,4 @@
-// Operations on turns as clients send them, on real databases: saying, streaming, replacing and reading them.
+// Operations on turns as clients send them, on real databases: appending, streaming, superseding and reading.
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -10,7 +10,7 @@ describe.each(backends)('turns on $name', (backend) => {
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
   const makeConversation = () => clients.newConversation(['ada', 'bob'])
 
-  it('say everything that parts can say, and come back as they were given', async () => {
+  it('return all kinds of parts as they were given', async () => {
     const call = { callId: 'c1', name: 'search' }
     const parts = [
       { text: 'Look: ' },
@@ -39,14 +39,14 @@ describe.each(backends)('turns on $name', (backend) => {
     expect(appendTurn).toEqual({ text: 'Look: ', parts: flat })
   })
 
-  it('say one thing a part: several are refused before anything runs', async () => {
+  it('allow one kind of content per part: several are rejected before anything runs', async () => {
     const both = `mutation { appendTurn(input: { conversationId: "c", turn: { role: USER, parts: [
       { text: "a", data: 1 }
     ] } }) { __typename } }`
     await expect(ada(both)).rejects.toThrow('must specify exactly one key')
   })
 
-  it('show what was said about them, and that nothing was', async () => {
+  it('return their metadata, and null if there is none', async () => {
     const conversationId = await makeConversation()
     const append = async (turn: object) =>
       (
@@ -92,7 +92,7 @@ describe.each(backends)('turns on $name', (backend) => {
     })
   })
 
-  it('answer expected failures as members of the result', async () => {
+  it('return expected failures as members of the result union', async () => {
     const conversationId = await makeConversation()
     const append = async (more: object) =>
       (
@@ -140,7 +140,7 @@ describe.each(backends)('turns on $name', (backend) => {
     })
   })
 
-  it('are read page by page, both ways, with filters and older versions', async () => {
+  it('are read page by page, in both directions, with filters and older versions', async () => {
     const conversationId = await makeConversation()
     const ids: string[] = []
     for (const text of ['one', 'two', 'three', 'four']) ids.push((await say(conversationId, text)).id)
@@ -195,7 +195,7 @@ describe.each(backends)('turns on $name', (backend) => {
     'as: ""',
     'as: "\\u0000"',
     'filter: { sinceSeq: -1 }',
-  ])('refuse a page that is none: %s', async (args) => {
+  ])('reject invalid page arguments: %s', async (args) => {
     const document = `query ($id: ID!) { conversation(id: $id) { turns(${args}) { edges { cursor } } } }`
     expect(await failure(document, { id: await makeConversation() })).toMatchObject([
       {
@@ -205,7 +205,7 @@ describe.each(backends)('turns on $name', (backend) => {
     ])
   })
 
-  it('make a history of the newest, oldest first', async () => {
+  it('are returned by history: the newest, oldest first', async () => {
     const conversationId = await makeConversation()
     for (const text of ['one', 'two', 'three']) await say(conversationId, text)
     const { conversation } = await bob(
@@ -218,7 +218,7 @@ describe.each(backends)('turns on $name', (backend) => {
     expect(conversation).toEqual({ newest: [two, three], before: [one, two] })
   })
 
-  it('are streamed, and say why when they cannot be', async () => {
+  it('are streamed, with errors for invalid deltas and ends', async () => {
     const {
       openTurn: { id, ...opened },
     } = await bob(

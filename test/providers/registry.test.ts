@@ -1,5 +1,5 @@
-// Providers made from settings: what stops a start and what does not, which embedder a stored name stands for, and that
-// only the code that was chosen is loaded.
+// Providers made from settings: which failures stop a start, which embedder a stored name means, and lazy loading of
+// only the chosen code.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -62,8 +62,8 @@ const refusal = async (settings: EmbedderSettings) => {
   return (failure as Error).message
 }
 
-describe('a start', () => {
-  it('has the embedder that is named', async () => {
+describe('starting the providers', () => {
+  it('loads the named embedder', async () => {
     expect((await create({ kind: 'static' })).name).toMatch(/^static-/)
     const embedder = await create(openai())
     expect(embedder.name).toBe('openai:m:1536')
@@ -71,7 +71,7 @@ describe('a start', () => {
     expect(log.warn).not.toHaveBeenCalled()
   })
 
-  it('is refused for a bad key, a wrong address, an unknown model and another dimension', async () => {
+  it('fails with a bad key, a wrong address, an unknown model or another dimension', async () => {
     expect(await refusal(openai({ apiKey: 'sk-other' }))).toMatch(/401 .*Check OPENAI_API_KEY/)
     expect(await refusal(openai({ baseUrl: server.url.slice(0, -3) }))).toMatch(/404 .*Check EMBEDDING_MODEL/)
     server.next(fails(404, 'The model `m` does not exist'))
@@ -79,7 +79,7 @@ describe('a start', () => {
     expect(await refusal(openai({ dimension: 768 }))).toMatch(/vectors of 1536 components instead of 768/)
   })
 
-  it('is refused without the package, and for a model that is not there', async () => {
+  it('fails without the package, and with an unknown model', async () => {
     const settings = { kind: 'transformers', model: 'hub/absent', dimension: 384 } as const
     expect(await refusal({ ...settings, library: 'transformers-that-nobody-installed' })).toMatch(/npm install/)
     expect(await refusal({ ...settings, library: FAKE })).toMatch(/Unauthorized access/)
@@ -89,7 +89,7 @@ describe('a start', () => {
     ['ailing', fails(500, 'out of memory'), /answered 500 out of memory\.$/],
     ['over its limit', fails(429, 'slow down'), /answered 429 slow down\.$/],
     ['down', null, /cannot be reached: .*ECONNREFUSED/],
-  ])('goes on where the provider is %s, says so once, and embeds when it is back', async (_, misdeed, cause) => {
+  ])('succeeds if the provider is %s, warns once, and embeds when it is available', async (_, misdeed, cause) => {
     if (misdeed) server.next(misdeed)
     else await server.stop()
     const embedder = await create(openai())
@@ -100,14 +100,14 @@ describe('a start', () => {
     expect(await embedder.embed(['one'])).toHaveLength(1)
   })
 
-  it('waits for a provider that hangs for some seconds only', async () => {
+  it('waits a limited time for a provider that hangs', async () => {
     server.next(() => {})
-    // Without a limit this would take as long as the server hangs: for ever.
+    // Without a limit, this would take as long as the server hangs: for ever.
     await create(openai())
     expect(log.warn).toHaveBeenCalledOnce()
   })
 
-  it('does not wait for a model that takes longer to fetch', async () => {
+  it('does not wait for a model that takes longer to download', async () => {
     const embedder = await create({ kind: 'transformers', model: 'hub/sleeps-4500', dimension: 384, library: FAKE })
     expect(log.warn.mock.calls).toEqual([
       [{ embedder: embedder.name, cause: 'it is not ready yet' }, expect.stringContaining('no vectors')],
@@ -133,16 +133,16 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-describe('a stored embedder', () => {
+describe('a stored embedder name', () => {
   const find = (name: string, dimension: number, chosen: EmbedderSettings = { kind: 'static' }) =>
     findEmbedder({ name, dimension }, chosen, log as never)
 
-  it('is recognised by its name', async () => {
+  it('is recognised', async () => {
     made = await find('static-1', 100)
     expect(made).toMatchObject({ name: 'static-1', dimension: 100 })
   })
 
-  it('of OpenAI is made with the address and the key of the chosen one, and not without them', async () => {
+  it('of OpenAI uses the address and the key of the configured embedder, and needs them', async () => {
     made = await find('openai:a:model:1536', 1536, openai())
     expect(made).toMatchObject({ name: 'openai:a:model:1536', dimension: 1536 })
     expect(server.requests[0]).toMatchObject({ model: 'a:model' })
@@ -154,17 +154,17 @@ describe('a stored embedder', () => {
     ['another dimension', 'static-1', 99],
     ['a provider that nobody knows', 'word2vec:m', 100],
     ['no model', 'openai:m', 1536],
-  ])('is null for %s', async (_, name, dimension) => {
+  ])('gives null for %s', async (_, name, dimension) => {
     expect(await find(name, dimension, openai())).toBeNull()
   })
 
-  it('is null where the server refuses it', async () => {
+  it('gives null if the server rejects it', async () => {
     expect(await find('openai:m:1536', 1536, openai({ apiKey: 'sk-other' }))).toBeNull()
   })
 })
 
 describe('summarizers', () => {
-  it('are the built-in one, and the chosen one, which is the standard', async () => {
+  it('are the built-in one and the configured one, which is the default', async () => {
     const lent = { words: fakeEmbedder(), tokens }
     const alone = await createSummarizers({ kind: 'extractive' }, lent)
     expect([...alone.byModel.keys()]).toEqual(['extractive'])
@@ -183,7 +183,7 @@ describe('summarizers', () => {
 })
 
 describe('fact services', () => {
-  it('has rules and nothing else by default, and loads no client', async () => {
+  it('are only rules by default, and load no client', async () => {
     const { extractor, judge, profileWriter, close } = await createFactServices(
       { kind: 'rules' },
       { words: fakeEmbedder(), tokens },
@@ -196,7 +196,7 @@ describe('fact services', () => {
     await expect(extractor.extract(TURNS)).rejects.toThrow('closed')
   })
 
-  it("has one model for all three, with the operator's own prompts, and ends all three", async () => {
+  it("use one model for all three, with the operator's prompts, and close all three", async () => {
     for (const name of ['extract-facts', 'judge-facts', 'profile']) {
       await writeFile(join(directory, `${name}.md`), `Own ${name}.`)
     }

@@ -5,12 +5,12 @@ import { viewerFrom } from '../../src/server/auth.ts'
 const from = (headers: Record<string, unknown>) => viewerFrom((header) => headers[header])
 
 describe('the viewer', () => {
-  test('is anonymous in the default tenant when nothing is said', () => {
+  test('is anonymous in the default tenant without headers', () => {
     expect(from({})).toEqual({ tenant: 'default', actor: 'anonymous' })
     expect(from({ 'x-actor': '', 'x-tenant': null })).toEqual({ tenant: 'default', actor: 'anonymous' })
   })
 
-  test('is whom the headers name', () => {
+  test('is read from the headers', () => {
     expect(from({ 'x-tenant': 'acme', 'x-actor': 'ada' })).toEqual({ tenant: 'acme', actor: 'ada' })
   })
 

@@ -12,7 +12,7 @@ const as = (actor: string): Viewer => ({ tenant: 'acme', actor })
 const viewOf = (actor: string, about: Partial<View> = {}): View => ({ ...OPEN_VIEW, actor, ...about })
 const mask = (error: unknown) => new GraphQLError(`masked: ${(error as Error).message}`)
 
-/** A new event, which nobody has rendered yet. */
+/** A new event that has not been rendered. */
 const newEvent = (): ConversationEvent => ({
   type: 'ConversationUpdated',
   conversationId: 'conv_1',
@@ -20,7 +20,7 @@ const newEvent = (): ConversationEvent => ({
   at: new Date(0),
 })
 
-/** A rendering that counts its runs, each of which says for whom it was made. */
+/** A rendering that counts its runs; each result names its reader. */
 const counting = ({ run = (_, { actor }) => ({ data: { for: actor } }), ...about }: Partial<Rendering> = {}) => ({
   key: 'k',
   isShareable: true,
@@ -52,18 +52,18 @@ describe('sharedDocument', () => {
     expect(shared(text)).toBeNull()
   })
 
-  it('is made once for a document', () => {
+  it('is created once per document', () => {
     const document = parse(FOLLOW)
     expect(sharedDocument(schema, document, null)).toBe(sharedDocument(schema, document, undefined))
   })
 
-  it('is shareable while every selected field is', () => {
+  it('is shareable if every selected field is', () => {
     expect(shared(FOLLOW)!.isShareable).toBe(true)
     const counts = FOLLOW.replace('seq', '... on ConversationUpdated { conversation { turnCount } }')
     expect(shared(counts)!.isShareable).toBe(false)
   })
 
-  it('is not shareable when it selects a field that nobody marked', () => {
+  it('is not shareable if it selects a field without a mark', () => {
     const other = buildSchema(`
       type Query { ok: Int }
       type Event { seq: Int }
@@ -79,14 +79,14 @@ describe('sharedDocument', () => {
 })
 
 describe('the key of a rendering', () => {
-  it('is that of the document and its variables, except for those of `after` and `as`', () => {
+  it('consists of the document and its variables, except those of `after` and `as`', () => {
     const { key } = renderingOf(FOLLOW, { id: 'conv_1', after: 3, as: 'ada' })
     expect(renderingOf(FOLLOW, { id: 'conv_1', after: 9, as: 'bob' }).key).toBe(key)
     expect(renderingOf(FOLLOW, { id: 'conv_1', after: 3, as: 'ada', short: true }).key).not.toBe(key)
     expect(renderingOf(FOLLOW.replace('seq', '__typename')).key).not.toBe(renderingOf(FOLLOW).key)
   })
 
-  it('holds a variable of `as` that is used elsewhere too', () => {
+  it('includes a variable of `as` that is used elsewhere too', () => {
     const text = `subscription ($as: String) {
       conversationEvents(conversationId: "c", as: $as) {
         ... on ConversationUpdated { conversation { turns(as: $as) { edges { cursor } } } }
@@ -110,7 +110,7 @@ describe('a rendering', () => {
 })
 
 describe('payloadOf', () => {
-  it('is one for all readers of one class of view, and another for each other class', () => {
+  it('is shared by all readers of one class of view, and by no other class', () => {
     const [event, how] = [newEvent(), counting()]
     const ada = payloadOf(event, viewOf('ada'), as('ada'), how)
     expect(payloadOf(event, viewOf('bob'), as('bob'), how)).toBe(ada)
@@ -124,7 +124,7 @@ describe('payloadOf', () => {
     expect(how.run).toHaveBeenCalledTimes(4)
   })
 
-  it('is another for each event and each rendering', () => {
+  it('is separate for each event and each rendering', () => {
     const [event, how] = [newEvent(), counting()]
     const payload = payloadOf(event, viewOf('ada'), as('ada'), how)
     expect(payloadOf(newEvent(), viewOf('ada'), as('ada'), how)).not.toBe(payload)
@@ -132,7 +132,7 @@ describe('payloadOf', () => {
     expect(payloadOf(event, viewOf('ada'), as('ada'), { ...how })).toBe(payload)
   })
 
-  it('is one for each actor where the rendering is not shareable', () => {
+  it('is separate for each actor if the rendering is not shareable', () => {
     const [event, how] = [newEvent(), counting({ isShareable: false })]
     const of = (actor: string) => payloadOf(event, viewOf(actor), as(actor), how)
     expect([saidBy(of('ada')), saidBy(of('bob'))]).toEqual([{ data: { for: 'ada' } }, { data: { for: 'bob' } }])
@@ -140,7 +140,7 @@ describe('payloadOf', () => {
     expect(how.run).toHaveBeenCalledTimes(2)
   })
 
-  it('renders only what the view contains of an event', () => {
+  it('renders only the part of an event that the view contains', () => {
     const place = { rootSeq: 3, seq: 3 }
     const event: ConversationEvent = {
       ...newEvent(),
@@ -161,7 +161,7 @@ describe('payloadOf', () => {
     expect(how.run.mock.calls.map(([told]) => Object.keys(told))).not.toContain('facts')
   })
 
-  it('has its bytes once an asynchronous result is there, for all who wait for it', async () => {
+  it('has the same bytes for all waiting readers once an asynchronous result is available', async () => {
     let settle!: (result: ExecutionResult) => void
     const how = counting({ run: () => new Promise((resolve) => (settle = resolve)) })
     const event = newEvent()
@@ -173,7 +173,7 @@ describe('payloadOf', () => {
     expect(saidBy(payload)).toEqual({ data: { late: true } })
   })
 
-  describe('when rendering fails', () => {
+  describe('when rendering fails,', () => {
     const fault = new Error('the secret reason')
     it.each<[string, Rendering['run']]>([
       [
@@ -203,7 +203,7 @@ describe('payloadOf', () => {
           },
         }),
       ],
-    ])('is a masked error, and logged once, if it %s', async (_, run) => {
+    ])('is a masked error, logged once, if it %s', async (_, run) => {
       const error = vi.fn()
       const how = counting({ run, mask: maskWith({ log: { error } } as never) })
       const event = newEvent()

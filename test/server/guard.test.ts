@@ -3,7 +3,7 @@ import { refusal } from '../../src/server/guard.ts'
 
 const config = { host: 'memory.lan', allowedOrigins: ['https://app.example'] }
 
-describe('a request is taken', () => {
+describe('a request is accepted', () => {
   test.each([
     ['by address', { host: '127.0.0.1:4000' }],
     ['by an IPv6 address', { host: '[::1]:4000' }],

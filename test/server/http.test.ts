@@ -1,4 +1,4 @@
-// GraphQL over HTTP as a client meets it: what is let in, what is hidden, what /health and /ready say.
+// GraphQL over HTTP as clients use it: accepted requests, masked errors, /health and /ready.
 
 import { request as httpRequest } from 'node:http'
 import { createClient as createSseClient } from 'graphql-sse'
@@ -6,17 +6,17 @@ import { describe, expect, test } from 'vitest'
 import { backends } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
-describe.each(backends)('over HTTP on $name', (backend) => {
+describe.each(backends)('over HTTP on $name,', (backend) => {
   const server = useServer(backend, { ALLOWED_ORIGINS: 'https://app.example', MAX_BODY_BYTES: '100000' })
   const who = { query: '{ viewer { tenant actor } }' }
 
-  test('the viewer is whom the headers name', async () => {
+  test('the viewer is read from the headers', async () => {
     expect((await server.post(who)).body.data.viewer).toEqual({ tenant: 'default', actor: 'anonymous' })
     const { body } = await server.post(who, { 'x-tenant': 'acme', 'x-actor': 'ada' })
     expect(body.data.viewer).toEqual({ tenant: 'acme', actor: 'ada' })
   })
 
-  test('GraphiQL comes whole from the server, with the operations to begin with', async () => {
+  test('GraphiQL is served without external files, with initial operations', async () => {
     const response = await fetch(`${server.url}/graphql`, { headers: { accept: 'text/html' } })
     const page = await response.text()
     expect(response.status).toBe(200)
@@ -30,7 +30,7 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     ['from a page of another origin', { origin: 'https://evil.example' }],
     ['by a name that was made to point here', { host: 'evil.example' }],
   ])('a request %s is refused', async (_, headers) => {
-    // fetch does not let a Host through.
+    // fetch does not allow setting Host, so this uses node:http.
     const status = await new Promise<number>((resolve, reject) => {
       const body = JSON.stringify(who)
       const options = {
@@ -47,7 +47,7 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     expect(status).toBe(403)
   })
 
-  test('an allowed origin is told so, others are not', async () => {
+  test('an allowed origin gets CORS headers, others do not', async () => {
     const ask = (origin: string) =>
       fetch(`${server.url}/graphql`, {
         method: 'OPTIONS',
@@ -60,7 +60,7 @@ describe.each(backends)('over HTTP on $name', (backend) => {
   })
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
-    'a mutation sent as %s, as any page could, does nothing',
+    'a mutation sent as %s, as any web page could, is not executed',
     async (type) => {
       const key = `csrf-${type}`
       const query = `mutation { createConversation(input: { key: "${key}" }) { __typename } }`
@@ -106,12 +106,12 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     expect(response.status).toBe(411)
   })
 
-  test('batches are not taken', async () => {
+  test('batched operations are rejected', async () => {
     const { status } = await server.post([who, who] as never)
     expect(status).toBe(400)
   })
 
-  test('an expected failure of a query carries its code and what is wrong', async () => {
+  test('an expected failure of a query has its code and the problems', async () => {
     const { body } = await server.post({ query: '{ conversations(first: 201) { edges { cursor } } }' })
     expect(body.errors[0]).toMatchObject({
       message: expect.stringContaining('0 to 200'),
@@ -134,7 +134,7 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     }
   })
 
-  test('a conversation is followed by Server-Sent Events too', async () => {
+  test('a conversation can be followed by Server-Sent Events', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     const client = createSseClient({
@@ -154,7 +154,7 @@ describe.each(backends)('over HTTP on $name', (backend) => {
     client.dispose()
   })
 
-  test('/health answers, /ready says what it stands on', async () => {
+  test('/health answers, and /ready reports database and bus', async () => {
     expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: 'ok' })
     const ready = await fetch(`${server.url}/ready`)
     expect(ready.status).toBe(200)

@@ -11,7 +11,7 @@ import { createOutbox, type Outbox, type Payload } from '../../src/server/outbox
 const closing: (() => void)[] = []
 afterEach(() => closing.splice(0).forEach((close) => close()))
 
-/** A connected client, and the other side's outbox. */
+/** A connected client, and the server's outbox for it. */
 async function connect(): Promise<{ client: WebSocket; outbox: Outbox; received: string[]; socket: Duplex }> {
   const http = createServer()
   const sockets = new WebSocketServer({ noServer: true })
@@ -53,7 +53,7 @@ describe('an outbox', () => {
     expect(messages(list)).toEqual(texts)
   })
 
-  test('holds back what comes after a payload that is not made yet', async () => {
+  test('holds back frames that follow a payload still being rendered', async () => {
     const { client, outbox, received: list } = await connect()
     let make!: () => void
     const late: Payload = { bytes: null, ready: null }
@@ -70,7 +70,7 @@ describe('an outbox', () => {
     expect(messages(list)).toEqual(['first', 'second', 'third'])
   })
 
-  test('is full while its socket does not take more, and says when it has', async () => {
+  test('is full while its socket is blocked, and resolves when it drains', async () => {
     const { client, outbox, received: list } = await connect()
     client.pause()
     let added = 0
@@ -89,7 +89,7 @@ describe('an outbox', () => {
     await received(client, list, added)
   })
 
-  test('lets nobody wait for a socket that is gone', async () => {
+  test('releases all waiters when the socket is closed', async () => {
     const { client, outbox, socket } = await connect()
     outbox.add(prefix, { bytes: null, ready: new Promise(() => {}) })
     const emptied = outbox.emptied()

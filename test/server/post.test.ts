@@ -1,5 +1,5 @@
-// The fast path of a POST answers as yoga does: the same requests are sent to yoga alone and to the fast path before it,
-// and status, headers and body are compared. Each request takes the path that is meant for it.
+// The fast path for POST answers like yoga: the same requests go to yoga alone and to the fast path before it, and
+// status, headers and body are compared. Each request takes the intended path.
 
 import { createServer, request as httpRequest, type RequestListener } from 'node:http'
 import { once } from 'node:events'
@@ -26,10 +26,10 @@ const viewer = { query: VIEWER }
 const accept = (value: string, body: object = viewer): Sent => ({ headers: { accept: value }, body })
 const typed = (value: string): Sent => ({ headers: { 'content-type': value }, body: viewer })
 
-describe.each(backends.slice(0, 1))('a POST', (backend) => {
+describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
   const world = useWorld(backend)
   const ports = { short: 0, yoga: 0 }
-  /** Requests that the fast path handed to yoga. */
+  /** Requests that the fast path passed to yoga. */
   let left = 0
   const close: (() => void)[] = []
 
@@ -77,12 +77,12 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
         },
       )
       sent.on('error', reject)
-      // In two pieces: characters may lie across them.
+      // Split into two pieces, within a multi-byte character.
       sent.write(bytes.subarray(0, bytes.length >> 1))
       setTimeout(() => sent.end(bytes.subarray(bytes.length >> 1)), 2)
     })
 
-  /** Both responses, the fast path's after it knows the document; and whether yoga was bypassed the second time. */
+  /** Both responses, the fast path's on the second request of the document; and whether the second bypassed yoga. */
   async function both(sent: Sent) {
     await send('short', sent)
     left = 0
@@ -110,7 +110,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['Accept of another', accept('application/json, text/plain, */*')],
     ['Accept with a stream behind', accept('application/json, text/event-stream')],
     ['null for what is not there', { body: { query: '{ conversation(key: "none") { id } }' } }],
-  ])('the fast path answers as yoga: %s', async (_, sent) => {
+  ])('answers like yoga: %s', async (_, sent) => {
     const { short, yoga, spared } = await both(sent)
     expect(short).toEqual(yoga)
     expect(short.status).toBe(200)
@@ -163,13 +163,13 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     ['a form', { headers: { 'content-type': 'application/x-www-form-urlencoded' }, raw: `query=${VIEWER}` }],
     ['a query in the address', { path: '/graphql?x=1', body: viewer }],
     ['another path', { path: '/nothing', body: viewer }],
-  ])('yoga answers, with the fast path before it: %s', async (_, sent) => {
+  ])('passes to yoga: %s', async (_, sent) => {
     const { short, yoga, spared } = await both(sent)
     expect(short).toEqual(yoga)
     expect(spared).toBe(false)
   })
 
-  test('an unexpected error is masked, and logged once', async () => {
+  test('masks an unexpected error, and logs it once', async () => {
     const { query } = world.deps.pool
     const log = vi.spyOn(world.deps.log, 'error').mockImplementation(() => {})
     const sent: Sent = { body: { query: '{ conversations { edges { cursor } } }' } }
@@ -186,7 +186,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     }
   })
 
-  test('a mutation is executed once, whichever path its result takes', async () => {
+  test('executes a mutation once, whichever path its result takes', async () => {
     const say = `mutation ($conversationId: ID!, $first: Int) {
       appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: "once" } }) {
         ... on Turn { conversation { turns(first: $first) { edges { cursor } } } }
@@ -208,7 +208,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     expect(JSON.parse(body).data.conversation.turnCount).toBe(3)
   })
 
-  test('a client that disconnects before its body is complete does no harm', async () => {
+  test('survives a client that disconnects before its body is complete', async () => {
     const sent = httpRequest({
       host: '127.0.0.1',
       port: ports.short,
@@ -223,7 +223,7 @@ describe.each(backends.slice(0, 1))('a POST', (backend) => {
     expect((await send('short', { body: viewer })).status).toBe(200)
   })
 
-  test('known documents are limited in number and in length', async () => {
+  test('limits known documents in number and in length', async () => {
     const known: KnownDocuments = new Map()
     const yoga = createYogaServer(world.deps, loadConfig({}), maskWith(world.deps), known)
     const ask = (query: string) => {

@@ -1,5 +1,5 @@
-// GraphQL over WebSocket with the real client: the same answers and masks as over HTTP, conversations followed by many, and
-// what a socket may not do.
+// GraphQL over WebSocket with the real client: the same results and masks as over HTTP, many readers of a conversation,
+// and the limits of a socket.
 
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,12 +18,12 @@ const FOLLOW = `subscription Follow($conversationId: ID!, $after: Int, $as: Stri
   }
 }`
 
-describe.each(backends)('over WebSocket on $name', (backend) => {
+describe.each(backends)('over WebSocket on $name,', (backend) => {
   const server = useServer(backend, { MAX_FRAME_BYTES: '65536' })
   const follow = (client: ReturnType<typeof server.client>, variables: Record<string, unknown>, query = FOLLOW) =>
     client.iterate({ query, variables })
 
-  test('a reader gets the journal after its cursor, then what comes, once and in order', async () => {
+  test('a reader gets the journal after its cursor, then live events, once and in order', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     await tenant.say(conversationId, 'ada', 'one')
@@ -35,7 +35,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     expect(events[0].turn).toEqual({ text: 'one', actor: 'ada' })
   })
 
-  test('connectionParams say who reads; a whisper to others does not arrive', async () => {
+  test('connectionParams name the viewer, who does not receive private turns for others', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob', 'eve')
     const readers = ['bob', 'eve'].map((actor) => ({
@@ -53,7 +53,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     expect(eve!.map(({ turn }) => turn.text)).toEqual(['for all', 'and more'])
   })
 
-  test('readers who see the same get it from one execution; their own ids and cursors do not count', async () => {
+  test('readers with equal views share one execution, whatever their ids and cursors', async () => {
     const tenant = server.tenant()
     const actors = Array.from({ length: 20 }, (_, i) => `reader-${i}`)
     const conversationId = await tenant.newConversation('ada', ...actors)
@@ -64,7 +64,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     const readings = actors.map((as, i) =>
       take(follow(client, { conversationId, after: i % 2 ? 21 : null, as }, WITH_CONVERSATION), 1),
     )
-    // A reader without a cursor begins at the head that it has read; the feed has read it before them all.
+    // A reader without a cursor starts at the head that it read, and the feed is already there.
     const heads = () =>
       query.mock.calls.filter(
         ([each], call) =>
@@ -83,7 +83,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     query.mockRestore()
   })
 
-  test('facts are shared likewise, and those of a whisper are for those who heard it', async () => {
+  test('facts are shared likewise, and facts of a private turn are limited to its audience', async () => {
     const tenant = server.tenant()
     const actors = Array.from({ length: 10 }, (_, i) => `reader-${i}`)
     const conversationId = await tenant.newConversation('ada', 'bob', ...actors)
@@ -117,7 +117,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     await know([{ object: 'spiders', sourceTurnId }])
     await know([{ object: 'mice', sourceTurnId }, { object: 'rain' }])
     const seen = await Promise.all(readings)
-    // To write a list is one statement too; beside these, one for bob and one for all others.
+    // Writing a list is one statement, too; the other two are for bob and for all other readers.
     expect(statements()).toBe(2 + 3)
     const facts = (...objects: string[]) => objects.map((object) => ({ object }))
     expect(seen.pop()).toEqual([
@@ -128,7 +128,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     query.mockRestore()
   })
 
-  test('what depends on the view is executed for each who asks', async () => {
+  test('a selection that depends on the view is executed for each reader', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob', 'eve')
     await tenant.say(conversationId, 'ada', 'secret', { audience: ['bob'] })
@@ -142,7 +142,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     expect(counts).toEqual([2, 1, 1])
   })
 
-  test('a reader that takes nothing costs the others nothing, and loses nothing', async () => {
+  test('a reader that reads nothing costs the others nothing, and loses nothing', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     const slow = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
@@ -207,7 +207,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     expect(result.value.errors[0].message).toContain('the newest entry of the conversation is 1')
   })
 
-  test('queries and mutations go over the socket, masked like over HTTP', async () => {
+  test('queries and mutations work over the socket, with errors masked as over HTTP', async () => {
     const client = server.client({ 'x-tenant': server.tenant().name, 'x-actor': 'ada' })
     const ask = async (query: string) => (await client.iterate({ query }).next()).value
     expect((await ask('{ viewer { actor } }')).data).toEqual({ viewer: { actor: 'ada' } })
@@ -220,7 +220,7 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
     expect(JSON.stringify(errors)).not.toContain('secret')
   })
 
-  test('a document that is wrong is said to be, and the socket lives on', async () => {
+  test('an invalid document is rejected, and the socket stays open', async () => {
     const client = server.client()
     await expect(client.iterate({ query: '{ nonsense' }).next()).rejects.toMatchObject([{ message: /Syntax Error/ }])
     await expect(client.iterate({ query: '{ nonsense }' }).next()).rejects.toMatchObject([{ message: /Cannot query/ }])
@@ -275,10 +275,10 @@ describe.each(backends)('over WebSocket on $name', (backend) => {
   })
 })
 
-describe.each(backends)('a server that is told to stop, on $name', (backend) => {
+describe.each(backends)('a stopping server, on $name,', (backend) => {
   const server = useServer(backend)
 
-  test('closes its sockets with 1001, and takes no more', async () => {
+  test('closes its sockets with 1001, and accepts no more', async () => {
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
     await once(socket, 'open')
     const closing = once(socket, 'close')

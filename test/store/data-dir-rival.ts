@@ -1,10 +1,11 @@
-// A thread of ./data-dir.test.ts: round by round it tries to take the same directory at the same moment as the others.
+// Worker thread of ./data-dir.test.ts: in each round it tries to take the same directory at the same moment as the
+// others.
 
 import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'
 import { DataDirInUse, lockDataDir } from '../../src/store/data-dir.ts'
 
-/** `arrived` counts all arrivals of all rivals; `won` has a cell a round. */
+/** `arrived` counts the arrivals of all threads; `won` has one cell per round. */
 export type Race = { directory: string; rivals: number; rounds: number; arrived: Int32Array; won: Int32Array }
 
 const { directory, rivals, rounds, arrived, won } = workerData as Race

@@ -1,4 +1,4 @@
-// The pool and Prisma on it: the same session, types and errors whichever database is behind.
+// The pool and Prisma on it: the same session settings, types and errors on every database.
 
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
@@ -11,7 +11,7 @@ import { backends, type Opened } from '../support/backend.ts'
 let opened: Opened
 const only = (name: string) => backends.filter((backend) => backend.name === name)
 
-/** Has the next query open a connection. */
+/** Makes the next query open a connection. */
 async function renewConnection(pool: pg.Pool): Promise<void> {
   const client = await pool.connect()
   client.release(true)
@@ -23,7 +23,7 @@ describe.each(backends)('the pool on $name', ({ open }) => {
   })
   afterAll(() => opened.close())
 
-  it('gives 64-bit integers as numbers, Prisma as bigint', async () => {
+  it('returns 64-bit integers as numbers, and as bigint through Prisma', async () => {
     const id = randomUUID()
     await opened.db.conversation.create({
       data: { id, tenant: 'acme', owner: 'ann', journal: { create: { tenant: 'acme', tokenCount: 2n ** 40n } } },
@@ -34,7 +34,7 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     expect(journal).toMatchObject({ tokenCount: 2n ** 40n })
   })
 
-  it('starts each connection afresh', async () => {
+  it('resets each new connection', async () => {
     const prepared = { name: 'answer', text: 'SELECT 42 AS answer' }
     for (let i = 0; i < 2; i++) {
       await opened.pool.query(`SET application_name = 'somebody'; CREATE TEMP TABLE leftover ()`)
@@ -47,14 +47,14 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     }
   })
 
-  it('goes on after a connection that broke off in mid-transaction', async () => {
+  it('recovers from a connection that broke during a transaction', async () => {
     const client = await opened.pool.connect()
     await client.query('BEGIN; CREATE TABLE unfinished ()')
     client.release(true)
     expect((await opened.pool.query(`SELECT to_regclass('unfinished')`)).rows).toEqual([{ to_regclass: null }])
   })
 
-  it('goes on after a connection that broke off in mid-statement', async () => {
+  it('recovers from a connection that broke during a statement', async () => {
     const client = await opened.pool.connect()
     const slow = client.query('SELECT count(*) FROM generate_series(1, 1000000 * $1)', [1]).catch(() => 'broken off')
     client.release(true)
@@ -74,7 +74,7 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     await opened.pool.query(`ALTER DATABASE ${rows[0]!.name} RESET TimeZone`)
   })
 
-  it('prepares a raw statement under the name it opens with, and no other', async () => {
+  it('prepares a raw statement under its leading name comment only', async () => {
     await renewConnection(opened.pool)
     for (const one of [1, 2]) {
       expect(await opened.db.$queryRaw`${named('add-one')} SELECT ${one}::integer + 1 AS two`).toEqual([
@@ -86,27 +86,27 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     expect(rows).toEqual([{ name: 'add-one' }])
   })
 
-  it('is still there when Prisma has disconnected', async () => {
+  it('stays open when Prisma has disconnected', async () => {
     await opened.db.$disconnect()
     expect((await opened.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
     expect(await opened.db.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
   })
 })
 
-describe.each(only('postgres'))('the pool on $name, besides,', ({ open }) => {
+describe.each(only('postgres'))('the pool of a Postgres server ($name)', ({ open }) => {
   beforeAll(async () => {
     opened = await open()
   })
   afterAll(() => opened.close())
 
-  it('names itself and bounds statements and idle transactions', async () => {
+  it('names itself and limits statements and idle transactions', async () => {
     const { rows } = await opened.pool.query(`
       SELECT current_setting('application_name') AS name, current_setting('statement_timeout') AS statement,
              current_setting('idle_in_transaction_session_timeout') AS idle`)
     expect(rows).toEqual([{ name: 'colloquy', statement: '30s', idle: '30s' }])
   })
 
-  it('tells of an idle connection that breaks, and opens another', async () => {
+  it('logs an idle connection that breaks, and opens another', async () => {
     const errors: Error[] = []
     const pool = createPool({ databaseUrl: opened.url!, poolSize: 1 }, (error) => errors.push(error))
     const { rows } = await pool.query('SELECT pg_backend_pid() AS pid')
@@ -118,7 +118,7 @@ describe.each(only('postgres'))('the pool on $name, besides,', ({ open }) => {
   })
 })
 
-describe.each(only('embedded'))('upkeep on $name', ({ open }) => {
+describe.each(only('embedded'))('maintenance on $name', ({ open }) => {
   beforeAll(async () => {
     opened = await open()
     await keepUp(opened.pool)
@@ -130,7 +130,7 @@ describe.each(only('embedded'))('upkeep on $name', ({ open }) => {
     return keepUp(opened.pool)
   }
 
-  it('vacuums a table of which much has changed, once', async () => {
+  it('vacuums a table after many changes, once', async () => {
     await opened.pool.query('CREATE TABLE busy AS SELECT g AS n FROM generate_series(1, 1000) g')
     expect(await due()).toEqual(['VACUUM (ANALYZE) public.busy'])
     await opened.pool.query('UPDATE busy SET n = n + 1 WHERE n <= 50')
@@ -139,7 +139,7 @@ describe.each(only('embedded'))('upkeep on $name', ({ open }) => {
     expect(await due()).toEqual(['VACUUM (ANALYZE) public.busy'])
   })
 
-  it('writes a checkpoint when the log has grown by 64 MB, once', async () => {
+  it('writes a checkpoint after 64 MB of WAL, once', async () => {
     await opened.pool.query('CREATE TABLE big (x text)')
     await opened.pool.query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 30000)`)
     expect(await due()).toEqual(['VACUUM (ANALYZE) public.big'])

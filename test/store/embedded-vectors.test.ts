@@ -1,4 +1,4 @@
-// What the contract cannot see: what is held in memory, and when it is not believed.
+// Vectors in memory, beyond the contract of vector search: caching and invalidation.
 
 import { describe, expect, it, vi } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -10,10 +10,10 @@ import { useWorld } from '../support/world.ts'
 const EMBEDDER = 'test:2'
 const EAST = Float32Array.of(1, 0)
 
-describe('vectors in memory', () => {
+describe('the vector cache of the embedded database', () => {
   const world = useWorld(backends[0]!)
 
-  /** A conversation with turns to give vectors to. */
+  /** A conversation with turns to embed. */
   async function scene(count: number) {
     await addEmbedder(world.deps.pool, EMBEDDER, 2)
     const { newConversation, say, as } = world.tenant()
@@ -26,7 +26,7 @@ describe('vectors in memory', () => {
     return { conversationId: one, places, as }
   }
 
-  it('are not kept of a conversation that is written to, or deleted, while it is read', async () => {
+  it('does not keep a conversation that is written to, or deleted, while it is read', async () => {
     const { conversationId, places } = await scene(2)
     let meanwhile = async () => {}
     const { pool, db } = world.deps
@@ -54,7 +54,7 @@ describe('vectors in memory', () => {
     expect(await size()).toBe(0)
   })
 
-  it('are read once, and go with their conversation', async () => {
+  it('reads vectors once, and drops them with their conversation', async () => {
     const { conversationId, places, as } = await scene(2)
     const { vectors, pool } = world.deps
     const scan = async () => (await vectors.scan(EMBEDDER, [conversationId], EAST)).get(conversationId)?.size ?? 0

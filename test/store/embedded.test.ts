@@ -1,4 +1,4 @@
-// The embedded database as a process lives with it: it keeps what it acknowledged, has one owner, and never hangs.
+// The embedded database in a process: durability of acknowledged writes, a single owner, and no hanging.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -34,7 +34,7 @@ async function start(dataDir: string | null): Promise<{ database: Embedded; clie
   return { database, client }
 }
 
-/** Another process. `code` finds startEmbedded, pg, dataDir and say (a line to us). */
+/** Runs `code` in another process, which has startEmbedded, pg, dataDir and say (sends a line to the test). */
 function run(dataDir: string, code: string): { child: ChildProcess; says: AsyncIterator<string> } {
   const prelude = `
     import pg from 'pg'
@@ -62,13 +62,13 @@ const HOLD = `
   await new Promise(() => {})
 `
 
-describe('what it keeps', () => {
+describe('the data of the embedded database', () => {
   it('is in memory without a directory', async () => {
     const { client } = await start(null)
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
-  it('outlives a close, which leaves neither a lock nor a socket', async () => {
+  it('survives a close, which leaves neither a lock nor a socket', async () => {
     const dataDir = await temporary()
     const first = await start(dataDir)
     await first.client.query('CREATE TABLE kept AS SELECT 7 AS n')
@@ -81,7 +81,7 @@ describe('what it keeps', () => {
     expect((await client.query('SELECT n FROM kept')).rows).toEqual([{ n: 7 }])
   })
 
-  it('outlives SIGKILL, to the last row it acknowledged', async () => {
+  it('survives SIGKILL, to the last acknowledged row', async () => {
     const dataDir = await temporary()
     const { child, says } = run(
       dataDir,
@@ -106,7 +106,7 @@ describe('what it keeps', () => {
     expect(rows[0].count).toBe(rows[0].newest)
   })
 
-  it('is whole even when the very first start is killed', async () => {
+  it('is intact even if the very first start is killed', async () => {
     const dataDir = await temporary(nothing)
     const { child } = run(dataDir, HOLD)
     while (!existsSync(join(dataDir, 'postgres.new/base'))) await sleep(2)
@@ -119,7 +119,7 @@ describe('what it keeps', () => {
 })
 
 describe('the owner of a data directory', () => {
-  it('keeps out another process, which is told who it is and what to do', async () => {
+  it('excludes another process, whose error names the owner and the remedy', async () => {
     const dataDir = await temporary()
     const { child, says } = run(dataDir, HOLD)
     expect((await says.next()).value).toBe('serving')
@@ -130,14 +130,14 @@ describe('the owner of a data directory', () => {
     expect(refused.message).toContain(`${dataDir} is in use by process ${child.pid}. Stop that process`)
   })
 
-  it('keeps out itself', async () => {
+  it('excludes a second start in the same process', async () => {
     const dataDir = await temporary()
     const { client } = await start(dataDir)
     await expect(startEmbedded(dataDir)).rejects.toMatchObject({ name: 'DataDirInUse', pid: process.pid })
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
-  it('is waited for while it stops, as under a restart by npm', async () => {
+  it('is awaited while it stops, as during a restart by npm', async () => {
     const dataDir = await temporary()
     const stopping = await startEmbedded(dataDir)
     const next = startEmbedded(dataDir)
@@ -145,7 +145,7 @@ describe('the owner of a data directory', () => {
     await (await next).close()
   })
 
-  it('is followed by the next process when it was killed', async () => {
+  it('is succeeded by the next process after it was killed', async () => {
     const dataDir = await temporary()
     const { child, says } = run(dataDir, HOLD)
     await says.next()
@@ -157,8 +157,8 @@ describe('the owner of a data directory', () => {
   })
 })
 
-describe('a hard statement', () => {
-  it('does not hold up the process', async () => {
+describe('an expensive or broken statement', () => {
+  it('does not block the process', async () => {
     const { client } = await start(await temporary())
     const events: string[] = []
     const answered = client
@@ -172,18 +172,18 @@ describe('a hard statement', () => {
     expect(events).toEqual([...Array(5).fill('timer'), 'answer'])
   })
 
-  it('that nests too deeply is refused, and the next one is served', async () => {
+  it('that nests too deeply is refused, and the next one succeeds', async () => {
     const { client } = await start(await temporary())
     const nested = '['.repeat(200_000) + ']'.repeat(200_000)
     await expect(client.query('SELECT $1::jsonb', [nested])).rejects.toThrow('stack depth limit exceeded')
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
-  it('that breaks the database ends it, tells so, and leaves the directory to the next start', async () => {
+  it('that crashes the database closes it, reports that, and leaves the directory usable', async () => {
     const dataDir = await temporary()
     const { database, client } = await start(dataDir)
     await client.query('CREATE TABLE kept AS SELECT 7 AS n')
-    // PGlite knows no programs: its JavaScript throws through Postgres, as it does on a full disk.
+    // PGlite cannot run programs: its JavaScript throws through Postgres, as it does on a full disk.
     await expect(client.query(`COPY (SELECT 1) TO PROGRAM 'x'`)).rejects.toThrow('terminated')
     expect(await database.died).toMatchObject({ message: expect.stringContaining('The embedded database ended') })
     await database.close()
@@ -193,7 +193,7 @@ describe('a hard statement', () => {
   })
 })
 
-it('tells why it cannot start, and gives the directory free', async () => {
+it('the embedded database reports why it cannot start, and releases the directory', async () => {
   const dataDir = await temporary(nothing)
   writeFileSync(join(dataDir, 'postgres'), 'not a directory')
   await expect(startEmbedded(dataDir)).rejects.toThrow('The embedded database ended')

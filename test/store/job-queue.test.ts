@@ -1,4 +1,5 @@
-// Jobs on real databases: taken at once, once while they wait, shared between processes, and none lost by a failure.
+// The job queue on real databases: immediate start, one waiting job per key, sharing between processes, and no loss by
+// failures.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ProviderFailed } from '../../src/errors.ts'
@@ -26,13 +27,13 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     expect(errors).toEqual([])
   })
 
-  it('makes no table, and asks for nothing, before somebody works', async () => {
+  it('creates no table, and sends no query, before the first worker', async () => {
     await queue().close()
     const { rows } = await opened.pool.query(`SELECT to_regnamespace('pgboss') AS made`)
     expect(rows).toEqual([{ made: null }])
   })
 
-  it('starts, and then gives a job to a worker without waiting for the next look', async () => {
+  it('starts, then runs a job without waiting for the next poll', async () => {
     const done: string[] = []
     const jobs = queue()
     await jobs.work('test', 2, async ({ key }) => void done.push(key))
@@ -40,7 +41,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await vi.waitFor(() => expect(done).toEqual(['a']), { timeout: 2_000 })
   })
 
-  it('keeps a job once while it waits, and takes it again once it runs', async () => {
+  it('keeps one copy of a waiting job, and accepts it again once it runs', async () => {
     const begun: string[] = []
     let finish = () => {}
     const jobs = queue()
@@ -58,7 +59,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     finish()
   })
 
-  it('does a job that failed once more', async () => {
+  it('retries a failed job', async () => {
     let attempts = 0
     const jobs = queue()
     await jobs.work('test', 1, async () => {
@@ -68,7 +69,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 15_000 })
   }, 25_000)
 
-  it('keeps why a job failed, nothing that was said, and does not add it again while it is to be retried', async () => {
+  it('stores a safe reason of a failure, and does not add the job again during its retries', async () => {
     const jobs = queue()
     const failures = [
       new ProviderFailed('No such model.', false),
@@ -103,7 +104,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     }
   }, 40_000)
 
-  it('outlives a note on a job that cannot be written', async () => {
+  it('survives a job whose failure cannot be stored', async () => {
     let isLost = false
     const query = opened.pool.query.bind(opened.pool) as (...args: unknown[]) => Promise<unknown>
     vi.spyOn(opened.pool, 'query').mockImplementation((...args: unknown[]) =>
@@ -147,7 +148,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await vi.waitFor(() => expect(begun).toEqual(['first', 'second']), { timeout: 15_000 })
   }, 30_000)
 
-  it('tells a running job to stop when it closes', async () => {
+  it('aborts a running job when it closes', async () => {
     const jobs = queue()
     let told = false
     let begun = false
@@ -170,10 +171,10 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await jobs.send('test', [{ tenant: 't', key: 'b' }])
   })
 
-  it('shares its jobs with other processes, each job for one of them', async () => {
+  it('shares its jobs with other processes, each job running once', async () => {
     const done: string[] = []
     const [one, other] = [queue(), queue()]
-    // Together: both make the tables.
+    // Concurrently: both create the tables.
     await Promise.all([one, other].map((each) => each.work('test', 2, async ({ key }) => void done.push(key))))
     await Promise.all(Array.from({ length: 20 }, (_, n) => one.send('test', [{ tenant: 't', key: `key ${n}` }])))
     await vi.waitFor(() => expect(done).toHaveLength(20), { timeout: 20_000 })

@@ -11,7 +11,7 @@ import { backends, type Opened } from '../support/backend.ts'
 const directory = fileURLToPath(new URL('../../prisma/functions', import.meta.url))
 const files = readdirSync(directory).sort()
 
-/** Definitions by name, functions of extensions left out. */
+/** Definitions by name, without functions of extensions. */
 async function readDefinitions(client: PoolClient): Promise<Record<string, string>> {
   const { rows } = await client.query<{ name: string; definition: string }>(`
     SELECT p.proname AS name, pg_get_functiondef(p.oid) AS definition
@@ -19,7 +19,7 @@ async function readDefinitions(client: PoolClient): Promise<Record<string, strin
     WHERE p.pronamespace = 'public'::regnamespace AND p.prokind IN ('f', 'p') AND NOT EXISTS (
       SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
     ORDER BY p.proname, p.oid`)
-  // An overload would hide behind its name.
+  // An overload would share its name.
   expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
   return Object.fromEntries(rows.map(({ name, definition }) => [name, definition]))
 }
@@ -42,12 +42,12 @@ describe.each(backends)('the functions of a migrated database on $name', ({ open
     }
   }
 
-  it('have one file each, and no file is of anything else', () =>
+  it('have one file each, and each file has a function', () =>
     inTransaction(async (client) => {
       expect(Object.keys(await readDefinitions(client)).map((name) => `${name}.sql`)).toEqual(files)
     }))
 
-  it.each(files)('are what %s says', (file) =>
+  it.each(files)('equal %s', (file) =>
     inTransaction(async (client) => {
       const migrated = await readDefinitions(client)
       await client.query(readFileSync(join(directory, file), 'utf8'))

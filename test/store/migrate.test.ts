@@ -1,5 +1,5 @@
-// Migrations: applied once and whole whoever starts at the same time, recorded as Prisma does, refused when they do not
-// fit; and what they make is what schema.prisma says, in both directions.
+// Migrations: applied once and completely under concurrent starts, recorded as Prisma does, refused if they do not
+// match; and equal to schema.prisma in both directions.
 
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -44,12 +44,12 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   const exists = async (table: string) =>
     (await opened.pool.query('SELECT to_regclass($1) IS NOT NULL AS there', [table])).rows[0].there
 
-  it('has nothing to do the second time', async () => {
+  it('does nothing the second time', async () => {
     expect(await migrate(opened.pool)).toEqual([])
     expect(await applied()).toEqual(shipped)
   })
 
-  it('records what it applied as Prisma does', async () => {
+  it('records applied migrations as Prisma does', async () => {
     const { rows } = await opened.pool.query('SELECT * FROM _prisma_migrations ORDER BY migration_name')
     expect(rows).toEqual(
       shipped.map((name) => ({
@@ -65,7 +65,7 @@ describe.each(backends)('migrate on $name', ({ open }) => {
     )
   })
 
-  it('applies what is new in order, and a failing migration not at all', async () => {
+  it('applies new migrations in order, and rolls back a failing one completely', async () => {
     write('30000101000000_first', 'CREATE TABLE made_first (n integer); INSERT INTO made_first VALUES (1)')
     write('30000102000000_second', 'ALTER TABLE made_first ADD m integer; CREATE TABLE made_second (); SELECT 1 / 0')
     await expect(migrate(opened.pool, directory)).rejects.toThrow('division by zero')
@@ -80,7 +80,7 @@ describe.each(backends)('migrate on $name', ({ open }) => {
     await opened.pool.query(`DELETE FROM _prisma_migrations WHERE migration_name LIKE '3000%'`)
   })
 
-  it('applies nothing that it cannot record', async () => {
+  it('applies no migration that it cannot record', async () => {
     write(
       '30000101000000_secret',
       `
@@ -106,7 +106,7 @@ describe.each(backends)('migrate on $name', ({ open }) => {
     expect(await exists('never_made')).toBe(false)
   })
 
-  it('refuses what Prisma left half-done, but not what it rolled back', async () => {
+  it('refuses a migration that Prisma left unfinished, unless it was rolled back', async () => {
     await opened.pool.query(`
       INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('half', 'x', '30000101000000_half')`)
     await expect(migrate(opened.pool)).rejects.toThrow('30000101000000_half failed half-way')
@@ -115,7 +115,7 @@ describe.each(backends)('migrate on $name', ({ open }) => {
     await opened.pool.query(`DELETE FROM _prisma_migrations WHERE id = 'half'`)
   })
 
-  it('makes the tables, columns, keys and enums of schema.prisma, and no others', async () => {
+  it('creates the tables, columns, keys and enums of schema.prisma, and no others', async () => {
     const wanted = readSchema(readFileSync(join(prisma, 'schema.prisma'), 'utf8'))
     expect(wanted.length).toBeGreaterThan(70)
     const { rows } = await opened.pool.query<{ line: string }>(`
@@ -140,7 +140,7 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))('ten processes
     const opened = await open()
     await opened.pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
     write('30000101000000_slow', 'CREATE TABLE slow (); SELECT pg_sleep(0.5)')
-    // Less than the migration takes, so the wait must not count as a statement that takes too long.
+    // Less than the migration takes, so waiting must not count towards the statement timeout.
     const databaseUrl = `${opened.url}?statement_timeout=200`
     const pools = Array.from({ length: 10 }, () => createPool({ databaseUrl, poolSize: 1 }, console.error))
     const results = await Promise.all(pools.map((pool) => migrate(pool, directory)))
@@ -167,7 +167,7 @@ const FIELD = /^(?<name>\w+)\s+(?:Unsupported\("(?<other>[^"]+)"\)|(?<type>\w+))
 
 type Field = { name: string; other?: string; type: string; mark?: string; rest: string }
 
-/** The schema in the lines that the query above makes of the database. */
+/** The schema in the same lines as the query above prints for the database. */
 function readSchema(text: string): string[] {
   const blocks = [...text.matchAll(/^(model|enum) (\w+) \{\n(.*?)^\}/gms)].map(([, kind, name, body]) => ({
     kind,

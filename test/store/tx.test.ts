@@ -1,4 +1,4 @@
-// Transactions: all or nothing, and nothing is announced that was not committed.
+// Transactions: all or nothing, and nothing is announced before the commit.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { withTransaction } from '../../src/store/tx.ts'
@@ -15,13 +15,13 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
   const exists = async (id: string) =>
     (await opened.pool.query('SELECT FROM conversation WHERE id = $1', [id])).rowCount === 1
 
-  it('commits, then returns what the work returned', async () => {
+  it('commits, then returns the result of the work', async () => {
     const { id } = await withTransaction(opened.db, (tx) => tx.conversation.create(newConversation('kept')))
     expect(id).toBe('kept')
     expect(await exists('kept')).toBe(true)
   })
 
-  it('rolls back when the work throws, and throws the same', async () => {
+  it('rolls back when the work throws, and rethrows the error', async () => {
     const reason = new Error('changed my mind')
     const work = withTransaction(opened.db, async (tx) => {
       await tx.conversation.create(newConversation('dropped'))
@@ -36,7 +36,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
     expect(level).toEqual([{ transaction_isolation: 'read committed' }])
   })
 
-  it('does what waits for the commit after it, once, in order', async () => {
+  it('runs after-commit callbacks once, in order', async () => {
     const done: string[] = []
     let visible: Promise<boolean> | undefined
     await withTransaction(opened.db, async (tx, afterCommit) => {
@@ -50,7 +50,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
     expect(await visible).toBe(true)
   })
 
-  it('does none of it when the work throws', async () => {
+  it('runs none of them when the work throws', async () => {
     let done = false
     const work = withTransaction(opened.db, async (tx, afterCommit) => {
       await tx.$queryRaw`SELECT 1`
@@ -61,7 +61,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
     expect(done).toBe(false)
   })
 
-  it('does none of it when the commit itself fails', async () => {
+  it('runs none of them when the commit fails', async () => {
     await opened.pool.query(`
       CREATE TABLE deferred (id integer PRIMARY KEY, other integer REFERENCES deferred INITIALLY DEFERRED)`)
     let done = false
@@ -74,7 +74,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
     await opened.pool.query('DROP TABLE deferred')
   })
 
-  it('is no failure, but a warning, when what follows the commit fails', async () => {
+  it('succeeds with a warning when an after-commit callback fails', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockReturnValue()
     const done: string[] = []
     const result = await withTransaction(opened.db, async (tx, afterCommit) => {
@@ -91,7 +91,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
     warn.mockRestore()
   })
 
-  it('serves fifty at once, each whole', async () => {
+  it('runs fifty at once, each atomically', async () => {
     await opened.pool.query('CREATE TABLE counter AS SELECT 0 AS n')
     const add = () =>
       withTransaction(opened.db, async (tx) => {

@@ -10,11 +10,11 @@ const newConversation = (name: string, count = 1) => ({
 })
 const place = (name: string, seq: number) => ({ conversationId: name, rootSeq: seq, seq })
 const VECTOR = Float32Array.of(0, 1)
-/** Three conversations of one turn fit; what a conversation takes beside is 500 bytes. */
+/** Space for three conversations of one turn; the overhead of a conversation is 500 bytes. */
 const LIMIT = 3 * 520
 
-describe('vectors in memory', () => {
-  it('are given up conversation by conversation, the least recently used first', () => {
+describe('the vector cache', () => {
+  it('evicts whole conversations, the least recently used first', () => {
     const cache = createVectorCache(LIMIT)
     for (const name of ['a', 'b', 'c']) cache.put('e', newConversation(name))
     cache.get('e', 'a')
@@ -22,7 +22,7 @@ describe('vectors in memory', () => {
     expect(['a', 'b', 'c', 'd'].map((name) => cache.get('e', name) !== undefined)).toEqual([true, false, true, true])
   })
 
-  it('of a conversation that alone is too large are not held', () => {
+  it('does not keep a conversation that alone exceeds the limit', () => {
     const cache = createVectorCache(LIMIT)
     cache.put('e', newConversation('small'))
     cache.put('e', newConversation('large', 1000))
@@ -30,7 +30,7 @@ describe('vectors in memory', () => {
     expect(cache.get('e', 'small')).toBeDefined()
   })
 
-  it('grow with their conversation, within the bound, and never under a search that is under way', () => {
+  it('lets a conversation grow within the limit, and evicts none during a search', () => {
     const cache = createVectorCache(LIMIT)
     for (const name of ['a', 'b']) cache.put('e', newConversation(name))
     const before = { ...cache.get('e', 'b')! }
@@ -43,7 +43,7 @@ describe('vectors in memory', () => {
     expect(cache.get('e', 'a')).toBeUndefined()
   })
 
-  it('of conversations that are not held are not added to: they would not be whole', () => {
+  it('adds nothing to a conversation that it does not hold, since that would be incomplete', () => {
     const cache = createVectorCache(LIMIT)
     cache.add('e', place('a', 2), VECTOR)
     expect(cache.get('e', 'a')).toBeUndefined()
@@ -53,7 +53,7 @@ describe('vectors in memory', () => {
     expect(cache.get('e', 'a')!.count).toBe(1)
   })
 
-  it('are forgotten for all embedders at once', () => {
+  it('drops a conversation for all embedders at once', () => {
     const cache = createVectorCache(LIMIT)
     cache.put('e', newConversation('a'))
     cache.put('other', newConversation('a'))

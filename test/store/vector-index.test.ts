@@ -3,10 +3,10 @@ import { dropVectorIndex, makeVectorIndex, readVectorIndex } from '../../src/sto
 import { backends, type Opened } from '../support/backend.ts'
 import { seedConversation } from '../support/seeded-vectors.ts'
 
-/** The name of a model may hold anything. */
+/** A model's name may contain any character. */
 const EMBEDDER = { name: `openai:it's "a" model/with:a-long-name-${'x'.repeat(80)}:6`, dimension: 6 }
 
-describe.runIf(backends.length > 1)('the index of vectors (needs TEST_DATABASE_URL)', () => {
+describe.runIf(backends.length > 1)('the vector index (needs TEST_DATABASE_URL)', () => {
   let opened: Opened
   beforeAll(async () => {
     opened = await backends.at(-1)!.open()
@@ -30,7 +30,7 @@ describe.runIf(backends.length > 1)('the index of vectors (needs TEST_DATABASE_U
   const make = () => makeVectorIndex(opened.url!, EMBEDDER, 500)
   const read = () => readVectorIndex(opened.db, EMBEDDER.name)
 
-  it('holds the vectors of its embedder, and is made once', async () => {
+  it('contains the vectors of its embedder, and is created once', async () => {
     expect(await read()).toBe(null)
     const made = await Promise.all([make(), make(), make()])
     expect(made.filter(Boolean)).toHaveLength(1)
@@ -38,7 +38,7 @@ describe.runIf(backends.length > 1)('the index of vectors (needs TEST_DATABASE_U
     expect(await make()).toBe(false)
   })
 
-  it('is made anew where a making failed half-way', async () => {
+  it('is created again after an interrupted creation', async () => {
     await opened.pool.query(`UPDATE pg_index SET indisvalid = false
       WHERE indexrelid IN (SELECT oid FROM pg_class WHERE relname LIKE 'turn_vector_hnsw_%')`)
     expect((await read())?.valid).toBe(false)
@@ -46,13 +46,13 @@ describe.runIf(backends.length > 1)('the index of vectors (needs TEST_DATABASE_U
     expect((await read())?.valid).toBe(true)
   })
 
-  it('is dropped, and dropping what is not there is nothing', async () => {
+  it('is dropped, and dropping a missing index does nothing', async () => {
     await dropVectorIndex(opened.url!, EMBEDDER.name)
     expect(await read()).toBe(null)
     await dropVectorIndex(opened.url!, EMBEDDER.name)
   })
 
-  it('is not begun after a stop', async () => {
+  it('is not created after a stop', async () => {
     await expect(makeVectorIndex(opened.url!, EMBEDDER, 500, AbortSignal.abort(new Error('stop')))).rejects.toThrow(
       'stop',
     )

@@ -1,4 +1,5 @@
-// Tenants of very different size in one table: whatever the index leads to, nobody gets fewer than there are.
+// Vector search over tenants of very different size in one table: the index never reduces the number of results below
+// what exists.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
@@ -10,7 +11,7 @@ import { seedConversation } from '../support/seeded-vectors.ts'
 
 const EMBEDDER = 'skewed:8'
 const DIMENSION = 8
-/** Turns of each tenant's one conversation. Every 997th of the large one is of actor "rare": 100 of them. */
+/** Turns in each tenant's one conversation. Every 997th of the large one is of actor "rare": 100 of them. */
 const SIZES: Record<string, number> = { one: 1, hundred: 100, many: 100_000 }
 const K = 20
 
@@ -21,7 +22,7 @@ const query = (seed: number) => {
   return vector.map((component) => component / length)
 }
 
-describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
+describe.each(backends)('vector search among skewed tenants, on $name', ({ name, open }) => {
   let opened: Opened
   let searches: Record<string, VectorSearch>
   beforeAll(async () => {
@@ -49,7 +50,7 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
   const nearest = async (search: VectorSearch, tenant: string, vector: Float32Array, filter: SearchFilter = {}) =>
     (await search.nearest(EMBEDDER, { tenant, actor: 'somebody' }, [conversationOf(tenant)], vector, K, filter)).found
 
-  /** The truth, by the plainest of statements. */
+  /** The expected result, by a plain statement. */
   async function truth(tenant: string, vector: Float32Array, actor: string | null = null): Promise<number[]> {
     const { rows } = await opened.pool.query<{ seq: number }>(
       `SELECT v.seq FROM turn_vector v JOIN turn t USING (conversation_id, root_seq, seq)
@@ -62,22 +63,25 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
   const shared = (found: readonly Place[], expected: readonly number[]) =>
     found.filter(({ seq }) => expected.includes(seq)).length / expected.length
 
-  it.each(Object.keys(SIZES))('the tenant of %s gets as many as there are, and the right ones', async (tenant) => {
-    for (const [how, search] of Object.entries(searches)) {
-      // Of a thousandth of the table, the index alone misses some: which is why it is not asked when it may choose.
-      const share = how === 'by the index' ? 0.6 : 0.9
-      for (let seed = 0; seed < 5; seed++) {
-        const found = await nearest(search, tenant, query(seed))
-        expect(found).toHaveLength(Math.min(K, SIZES[tenant]!))
-        expect(found.every(({ conversationId }) => conversationId === conversationOf(tenant))).toBe(true)
-        expect(shared(found, await truth(tenant, query(seed)))).toBeGreaterThanOrEqual(share)
-        const similarities = found.map(({ similarity }) => similarity)
-        expect(similarities).toEqual(similarities.toSorted((a, b) => b - a))
+  it.each(Object.keys(SIZES))(
+    'returns for the tenant of %s as many turns as exist, and the right ones',
+    async (tenant) => {
+      for (const [how, search] of Object.entries(searches)) {
+        // For a thousandth of the table, the index alone misses some, so the planner must not be forced to use it.
+        const share = how === 'by the index' ? 0.6 : 0.9
+        for (let seed = 0; seed < 5; seed++) {
+          const found = await nearest(search, tenant, query(seed))
+          expect(found).toHaveLength(Math.min(K, SIZES[tenant]!))
+          expect(found.every(({ conversationId }) => conversationId === conversationOf(tenant))).toBe(true)
+          expect(shared(found, await truth(tenant, query(seed)))).toBeGreaterThanOrEqual(share)
+          const similarities = found.map(({ similarity }) => similarity)
+          expect(similarities).toEqual(similarities.toSorted((a, b) => b - a))
+        }
       }
-    }
-  })
+    },
+  )
 
-  it('a filter that few meet finds them all the same', async () => {
+  it('returns all matches of a selective filter', async () => {
     for (const search of Object.values(searches)) {
       const found = await nearest(search, 'many', query(1), { actors: ['rare'] })
       expect(found).toHaveLength(K)
@@ -88,7 +92,7 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
     }
   }, 60_000)
 
-  it("the turns that everybody is nearest to, being private, take nobody's place", async () => {
+  it('is not displaced by private turns that are nearest to the query', async () => {
     const { pool } = opened
     const expected = await truth('many', query(3))
     await pool.query(`UPDATE turn SET audience = '{often}' WHERE conversation_id = $1 AND seq = ANY ($2)`, [
@@ -104,7 +108,7 @@ describe.each(backends)('among skewed tenants, on $name', ({ name, open }) => {
   }, 60_000)
 
   if (name === 'postgres')
-    it('only wide scopes go through the index', async () => {
+    it('uses the index for wide scopes only', async () => {
       const how = async (tenant: string) =>
         (
           await searches['as it chooses']!.nearest(

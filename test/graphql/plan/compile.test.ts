@@ -1,4 +1,4 @@
-// A document has the same result by its plan as by yoga's executor: data, errors, their order and places.
+// A document has the same result by its plan as by yoga's executor: data, errors, their order and paths.
 
 import {
   buildSchema,
@@ -160,7 +160,7 @@ const valid = (query: string) => {
 
 const { execute } = createYoga({ schema, logging: false, maskedErrors: false }).getEnveloped({})
 
-/** The result of a query by the executor, and by its plan. */
+/** The results of a query by the executor and by its plan. */
 async function both(query: string, variables?: object) {
   const document = valid(query)
   const args = { variableValues: variables as never, contextValue: {}, rootValue: { size: 3 } }
@@ -168,7 +168,7 @@ async function both(query: string, variables?: object) {
   return { expected, planned: await planOf(document)(args) }
 }
 
-describe('a plan', () => {
+describe('the plan of a query', () => {
   test.each<[string, string, object?]>([
     ['leaves of every kind', '{ thing { name size id colour any ratio matrix __typename } }'],
     ['the names that are asked for, in that order', '{ b: thing { z: size y: name } a: thing { name } __typename }'],
@@ -199,7 +199,7 @@ describe('a plan', () => {
     ['a resolver that reads its info', '{ thing { info } }'],
     ['a list that is no array', '{ thing { set } }'],
     ['variables within', 'query ($c: Colour) { thing { echo(filter: { colour: $c }) } }', { c: 'RED' }],
-  ])('has the result of the executor: %s', async (_, query, variables) => {
+  ])("returns the executor's result: %s", async (_, query, variables) => {
     const { expected, planned } = await both(query, variables)
     expect(expected.errors).toBeUndefined()
     expect(JSON.stringify(planned)).toBe(JSON.stringify(expected))
@@ -225,7 +225,7 @@ describe('a plan', () => {
     ['a value that its type refuses', '{ thing { badSize id } }'],
     ['an argument that is null', 'query ($f: Filter = {}) { thing { name must(filter: $f) } }', { f: null }],
     ['several errors of one field', '{ thing { several name severalLate } }'],
-  ])('fails as the executor does: %s', async (_, query, variables) => {
+  ])('fails like the executor: %s', async (_, query, variables) => {
     const { expected, planned } = await both(query, variables)
     expect(expected.errors?.length).toBeGreaterThan(0)
     expect(JSON.stringify(planned)).toBe(JSON.stringify(expected))
@@ -236,7 +236,7 @@ describe('a plan', () => {
   test.each<[string, string, object?]>([
     ['of the wrong type', 'query ($f: Filter) { thing { echo(filter: $f) } }', { f: 7 }],
     ['missing', 'query ($f: Filter!) { thing { echo(filter: $f) } }'],
-  ])('leaves variables to the executor: %s', (_, query, variables) => {
+  ])('leaves variable errors to the executor: %s', (_, query, variables) => {
     expect(planOf(valid(query))({ variableValues: variables as never })).toBeNull()
   })
 
@@ -258,5 +258,5 @@ describe('a plan', () => {
         (_, index) => `fragment F${index} on Thing { a: later { ...F${index + 1} } b: later { ...F${index + 1} } }`,
       ).join(' ')}`,
     ],
-  ])('there is none of %s', (_, query) => expect(() => planOf(valid(query))).toThrow(NotPlain))
+  ])('does not exist for %s', (_, query) => expect(() => planOf(valid(query))).toThrow(NotPlain))
 })

@@ -1,5 +1,5 @@
-// Yoga with plans: which queries are executed by one, what the log and the counters say of the others, and that clients
-// get the same answers, masked errors included.
+// Yoga with plans: which queries run by a plan, the log and the counters for the others, and equal responses, masked
+// errors included.
 
 import { buildSchema, GraphQLError, type GraphQLObjectType, type GraphQLFieldResolver } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
@@ -70,7 +70,7 @@ function server(plugins: Plugin[]) {
 }
 beforeEach(() => void debug.mockClear())
 
-test('a query is executed by its plan from the second time on', async () => {
+test('a query runs by its plan from the second time on', async () => {
   const plans = usePlans({ debug })
   const ask = server([plans])
   const first = await ask('{ thing { name } }')
@@ -86,7 +86,7 @@ test('a query is executed by its plan from the second time on', async () => {
   expect(debug).not.toHaveBeenCalled()
 })
 
-test('a query that has no plan is executed by the executor, once, and the log says why', async () => {
+test('a query without a plan runs by the executor, and the reason is logged once', async () => {
   const plans = usePlans({ debug })
   const ask = server([plans])
   const query = 'query Some { thing { name @include(if: true) } }'
@@ -107,7 +107,7 @@ test.each([
   '{ rejects }',
   '{ thing { name } rejects throws }',
   '{ late { name required } thing { name } }',
-])('an unexpected failure reaches clients as without a plan, and its resolver runs once: %s', async (query) => {
+])('an unexpected failure is masked as without a plan, and its resolver runs once: %s', async (query) => {
   const plans = usePlans({ debug })
   const [planned, plain] = [server([plans]), server([])]
   await planned(query)

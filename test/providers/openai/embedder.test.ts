@@ -1,5 +1,5 @@
-// The OpenAI client against a server on a real socket that does what servers do: shuffles, limits, hangs, lies, dies.
-// The contract of all embedders is in test/contract/.
+// The OpenAI client against a real server that shuffles, limits, hangs, returns invalid data and dies. The contract of
+// all embedders is in test/contract/.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
@@ -19,7 +19,7 @@ import {
 
 const KEY = 'sk-secret-hunter2'
 
-/** The pauses that were taken, in ms. They last a twentieth of that here. */
+/** The pauses requested, in ms; they take a twentieth of that here. */
 const pauses = vi.hoisted((): number[] => [])
 vi.mock('node:timers/promises', async (importOriginal) => {
   const timers = await importOriginal<typeof import('node:timers/promises')>()
@@ -62,16 +62,16 @@ const failureOf = async (embedding: Promise<unknown>) => {
   return failure as CallFailed
 }
 const vectorOf = (text: string, dimension = 8) => unit(Float32Array.from(fakeVector(text, dimension)))
-/** The vector of each text is that of the fake for it. */
+/** Asserts that each text has the fake's vector for it. */
 function expectVectors(vectors: Float32Array[], texts: string[]): void {
   expect(vectors).toHaveLength(texts.length)
   vectors.forEach((vector, i) => expect(dot(vector, vectorOf(texts[i]!))).toBeCloseTo(1, 5))
 }
 
-describe('a request', () => {
+describe('an embedding request', () => {
   beforeEach(() => open())
 
-  it('names the model, asks for base64, bears the key, and tells no dimension to models that refuse it', async () => {
+  it('names the model, requests base64, sends the key, and omits the dimension for models that reject it', async () => {
     await client().embed(['one', 'two'])
     expect(server.requests).toEqual([
       { model: 'some-model', input: ['one', 'two'], encoding_format: 'base64', headers: expect.any(Object) },
@@ -79,35 +79,35 @@ describe('a request', () => {
     expect(server.requests[0]!.headers.authorization).toBe(`Bearer ${KEY}`)
   })
 
-  it('tells the dimension to models that shorten', async () => {
+  it('sends the dimension to models that support it', async () => {
     const [vector] = await client({ dimension: 5, shortens: true }).embed(['one'])
     expect(server.requests[0]!.dimensions).toBe(5)
     expect(vector).toHaveLength(5)
   })
 
-  it('bears no key where there is none', async () => {
+  it('sends no key if there is none', async () => {
     await failureOf(client({ apiKey: undefined }).embed(['one']))
     expect(server.requests[0]!.headers).not.toHaveProperty('authorization')
   })
 
-  it('is not made for nothing, nor for texts that say nothing', async () => {
+  it('is not sent without texts that contain words', async () => {
     const vectors = await client().embed(['', ' \n', '\u00a0'])
     expect(vectors).toEqual(Array.from({ length: 3 }, () => new Float32Array(8)))
     expect(await client().embed([])).toEqual([])
     expect(server.requests).toEqual([])
   })
 
-  it('holds no half of a character', async () => {
+  it('contains no half of a surrogate pair', async () => {
     await client().embed(['a\ud83d', '😀'.repeat(5_000)])
     expect(server.requests[0]!.input).toEqual(['a\ufffd', '😀'.repeat(2_047)])
   })
 })
 
-describe('an answer', () => {
+describe('an embedding response', () => {
   beforeEach(() => open())
   const texts = ['one', 'two', 'three']
 
-  it('is put in order by index, be it of base64 or of numbers', async () => {
+  it('is sorted by index, in base64 or as numbers', async () => {
     const numbers: Misdeed = replies(({ data }) => ({
       data: data.map(({ index }) => ({ index, embedding: fakeVector(texts[index]!, 8) })),
     }))
@@ -116,7 +116,7 @@ describe('an answer', () => {
     expectVectors(await client().embed(texts), texts)
   })
 
-  it('is taken in its own order where it has no index', async () => {
+  it('keeps its own order if it has no index', async () => {
     server.next(replies(() => ({ data: texts.map((text) => ({ embedding: encoded(fakeVector(text, 8)) })) })))
     expectVectors(await client().embed(texts), texts)
   })
@@ -152,7 +152,7 @@ describe('an answer', () => {
     ['no embedding', ({ data }) => ({ data: data.map(({ index }) => ({ index })) }), /not numbers/, true],
     ['something else', () => ({ error: 'model not loaded' }), /not with embeddings\. Check OPENAI_BASE_URL/, false],
     ['nothing', () => null, /not with embeddings/, false],
-  ])('with %s is refused, and not asked for again', async (_, make, message, retryable) => {
+  ])('with %s is rejected, without a retry', async (_, make, message, retryable) => {
     server.next(replies(make))
     const failure = await failureOf(client().embed(texts))
     expect(failure.message).toMatch(message)
@@ -161,13 +161,13 @@ describe('an answer', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it.each(['text/html', 'application/json'])('of %s that is a web page is no answer', async (type) => {
+  it.each(['text/html', 'application/json'])('of %s that is a web page is rejected', async (type) => {
     server.next((response) => response.writeHead(200, { 'content-type': type }).end('<html>'))
     expect((await failureOf(client().embed(texts))).message).toMatch(/not with embeddings/)
   })
 })
 
-describe('a refusal', () => {
+describe('a refused request', () => {
   beforeEach(() => open())
 
   it.each([
@@ -175,7 +175,7 @@ describe('a refusal', () => {
     [401, `Incorrect API key: ${KEY}`, /answered 401 Incorrect API key: \*\*\*\. Check OPENAI_API_KEY\.$/],
     [403, 'no', /Check OPENAI_API_KEY\.$/],
     [404, 'model "x" not found, try pulling it first', /404 model "x" not found, .* Check EMBEDDING_MODEL\./],
-  ])('with %i is final, says the next step, and never the key', async (status, said, message) => {
+  ])('with %i is not retried, and names the remedy but never the key', async (status, said, message) => {
     server.next(fails(status, said))
     const failure = await failureOf(client().embed(['one']))
     expect(failure.message).toMatch(message)
@@ -185,29 +185,29 @@ describe('a refusal', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it('by a wrong address says so', async () => {
+  it('of a wrong address names the address', async () => {
     const failure = await failureOf(client({ baseUrl: server.url.replace('/v1', '') }).embed(['one']))
     expect(failure).toMatchObject({ retryable: false, message: expect.stringMatching(/404 .*it ends in \/v1\.$/) })
   })
 })
 
-describe('trouble', () => {
+describe('a failed request', () => {
   beforeEach(() => open())
 
-  it.each([408, 409, 429, 500, 502, 503, 529])('with %i is tried again', async (status) => {
+  it.each([408, 409, 429, 500, 502, 503, 529])('with %i is retried', async (status) => {
     server.next(fails(status, 'busy', { 'retry-after-ms': '1' }))
     expectVectors(await client().embed(['one']), ['one'])
     expect(server.requests).toHaveLength(2)
   })
 
-  it('lasting is a failure that may pass', async () => {
+  it('that keeps failing is a temporary failure', async () => {
     server.next(...Array.from({ length: 9 }, () => fails(503, 'overloaded', { 'retry-after-ms': '1' })))
     const failure = await failureOf(client().embed(['one']))
     expect(failure).toMatchObject({ retryable: true, message: expect.stringContaining('answered 503 overloaded.') })
     expect(server.requests).toHaveLength(3)
   })
 
-  it('is waited out as long as the server asks', async ({ onTestFinished }) => {
+  it('is retried after the delay that the server requests', async ({ onTestFinished }) => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-01-01T00:00:00Z') })
     onTestFinished(() => void vi.useRealTimers())
     server.next(
@@ -218,11 +218,11 @@ describe('trouble', () => {
     expect(pauses).toEqual([1_000, 2_000])
   })
 
-  it('is waited out for longer each time where it does not say', async () => {
+  it('is retried after increasing delays if the server requests none', async () => {
     server.next(fails(500, ''), fails(500, ''))
     await client().embed(['one'])
     const [first, second, ...more] = pauses
-    // Up to a quarter less than 500 and 1,000, by chance.
+    // 500 and 1,000 ms, randomly shortened by up to a quarter.
     expect(first).toBeGreaterThan(370)
     expect(first).toBeLessThanOrEqual(500)
     expect(second).toBeGreaterThan(740)
@@ -233,7 +233,7 @@ describe('trouble', () => {
   it.each([
     ['a pause that is too long', fails(429, 'slow down', { 'retry-after': '3600' })],
     ['a quota that is used up', fails(429, 'You exceeded your current quota', {}, 'insufficient_quota')],
-  ])('with %s fails at once, and may pass later', async (_, misdeed) => {
+  ])('with %s is a temporary failure without a retry', async (_, misdeed) => {
     server.next(misdeed)
     expect((await failureOf(client().embed(['one']))).retryable).toBe(true)
     expect(server.requests).toHaveLength(1)
@@ -254,7 +254,7 @@ describe('trouble', () => {
     ['hangs in its answer', hangsInside, /no answer/],
     ['dies', dies, /cannot be reached: /],
     ['dies in its answer', diesInside, /cannot be reached: /],
-  ])('of a server that %s is tried again, and then a failure that may pass', async (_, misdeed, message) => {
+  ])('of a server that %s is retried, and then is a temporary failure', async (_, misdeed, message) => {
     const embedder = client({}, { timeoutMs: 200, retries: 1 })
     server.next(misdeed)
     expectVectors(await embedder.embed(['one']), ['one'])
@@ -263,18 +263,18 @@ describe('trouble', () => {
     expect(failure).toMatchObject({ retryable: true, message: expect.stringMatching(message) })
   })
 
-  it('of a server that is down ends when it is up', async () => {
+  it('of a server that is down succeeds once it is up', async () => {
     await server.stop()
     expect((await failureOf(client({}, { retries: 0 }).embed(['one']))).message).toMatch(
       /cannot be reached: .*ECONNREFUSED.*\. Check OPENAI_BASE_URL, and that the server is running\.$/,
     )
     const waiting = client().embed(['one'])
-    // Before the pauses of two retries, a twentieth of 500 and 1,000 ms, are over.
+    // Within the pauses of two retries, a twentieth of 500 and 1,000 ms.
     setTimeout(() => void server.start(), 15)
     expectVectors(await waiting, ['one'])
   })
 
-  it('ends for a signal, and for close', async () => {
+  it('ends on an abort signal, and on close', async () => {
     server.next(fails(503, '', { 'retry-after': '10' }), hangs)
     const [pausing, hanging] = [client(), client()]
     const reason = new Error('enough')
@@ -291,8 +291,8 @@ describe('trouble', () => {
   })
 })
 
-describe('much', () => {
-  it('is split by count and by size into requests that OpenAI takes', async () => {
+describe('a large input', () => {
+  it("is split by count and by size into requests within OpenAI's limits", async () => {
     await open()
     const many = Array.from({ length: 300 }, (_, i) => `text ${i}`)
     expectVectors(await client().embed(many), many)
@@ -306,7 +306,7 @@ describe('much', () => {
     expect(server.requests.flatMap(({ input }) => input).every((text, i) => long[i]!.startsWith(text))).toBe(true)
   })
 
-  it('for a server that takes less is split further, and long texts are cut, alone as among others', async () => {
+  it('is split further for a server with lower limits, which may also truncate long texts', async () => {
     await open({ textBytes: 600, texts: 3 })
     const short = ['a', 'b', 'c', 'd', 'e']
     const long = 'word '.repeat(1_000)
@@ -317,7 +317,7 @@ describe('much', () => {
     expect(dot(vectors[5]!, alone!)).toBeCloseTo(1, 5)
   })
 
-  it('that is never little enough is a failure', async () => {
+  it('that no split makes small enough fails', async () => {
     await open({ textBytes: 10 })
     const failure = await failureOf(client().embed(['word '.repeat(1_000)]))
     expect(failure).toMatchObject({ retryable: false, message: expect.stringContaining('maximum context length') })

@@ -1,4 +1,4 @@
-// Verdicts of a chat model, on a server on a real socket: what it is asked, and what becomes of hostile answers.
+// Verdicts of a chat model on a real server: the request, and the handling of hostile answers.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -49,8 +49,8 @@ const failureOf = async (request: Promise<unknown>) => {
   return failure as CallFailed
 }
 
-describe('what the model is asked', () => {
-  it('quotes the pairs as JSON by number, in a fence that they do not hold, without our ids or rules', async () => {
+describe('the request for verdicts', () => {
+  it('quotes the pairs as JSON by number, in a fence that does not occur in them, without ids or rules', async () => {
     await judge.judge(PAIRS)
     const [{ messages, model, response_format }] = chat.requests as [FakeChat['requests'][0]]
     expect({ model, response_format }).toEqual({ model: 'some-model', response_format: { type: 'json_object' } })
@@ -65,7 +65,7 @@ describe('what the model is asked', () => {
     ])
   })
 
-  it("is the operator's own prompt where there is one, as it stands at the time", async () => {
+  it("uses the operator's prompt, if configured, as it is at the time", async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prompts-'))
     const own = create(KEY, directory)
     await own.judge(PAIRS)
@@ -76,12 +76,12 @@ describe('what the model is asked', () => {
     await rm(directory, { recursive: true })
   })
 
-  it('is nothing where there is no pair, and several requests where facts are long: numbers run on', async () => {
+  it('is omitted without pairs, and split if facts are long, with consecutive numbers', async () => {
     expect(await judge.judge([])).toEqual([])
     expect(chat.requests).toEqual([])
     const long = `Ada | likes | ${'x'.repeat(5_000)}`
     const many = Array.from({ length: 5 }, (_, i) => ({ a: fact(`a${i}`, long), b: fact(`b${i}`, long) }))
-    // The third pair is not asked of the first request, nor the first of the last.
+    // The third pair is not part of the first request, nor the first pair of the last.
     chat.next(...[[1, 3], [4], [1, 5]].map((own) => says({ verdicts: own.map((pair) => ({ pair, says: 'SAME' })) })))
     const verdicts = await judge.judge(many)
     const numbers = chat.requests.map(({ messages }) =>
@@ -92,13 +92,13 @@ describe('what the model is asked', () => {
   })
 })
 
-describe('what it answers', () => {
+describe("the model's answer", () => {
   const verdictsOf = async (value: unknown) => {
     chat.next(says(value))
     return judge.judge(PAIRS)
   }
 
-  it('is taken as verdicts, in a fence or without, however numbers and labels are written', async () => {
+  it('is parsed as verdicts, with or without a code fence, in any notation of numbers and labels', async () => {
     expect(await verdictsOf({ verdicts: VERDICTS })).toEqual(EXPECTED)
     expect(await verdictsOf(`\`\`\`json\n${JSON.stringify({ verdicts: VERDICTS })}\n\`\`\``)).toEqual(EXPECTED)
     const loose = VERDICTS.map(({ pair, says }) => ({ pair: `${pair}`, says: says.toLowerCase() }))
@@ -106,7 +106,7 @@ describe('what it answers', () => {
     expect(chat.requests).toHaveLength(3)
   })
 
-  it('may leave pairs out, and contradict itself: that is for others to judge', async () => {
+  it('may omit pairs and contradict itself, which the caller resolves', async () => {
     expect(await verdictsOf({ verdicts: [] })).toEqual([])
     expect(await verdictsOf({ verdicts: [...VERDICTS, { pair: 1, says: 'SAME' }] })).toEqual([
       ...EXPECTED,
@@ -114,7 +114,7 @@ describe('what it answers', () => {
     ])
   })
 
-  it('is dropped where it names pairs that were not given', async () => {
+  it('loses verdicts on unknown pairs', async () => {
     const others = [0, 3, -1, 999_999_999].map((pair) => ({ pair, says: 'SAME' }))
     expect(await verdictsOf({ verdicts: others })).toEqual([])
     expect(
@@ -134,7 +134,7 @@ describe('what it answers', () => {
     ['more verdicts than two a pair', says({ verdicts: Array.from({ length: 5 }, () => VERDICTS[0]) })],
     ['more than a megabyte', says('x'.repeat(1024 * 1024 + 1))],
     ['no message', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')],
-  ])('is asked for once more where it is %s, and then refused', async (_, misdeed) => {
+  ])('is requested once more if it is %s, and then rejected', async (_, misdeed) => {
     chat.next(misdeed)
     expect(await judge.judge(PAIRS)).toEqual(EXPECTED)
     expect(chat.requests).toHaveLength(2)
@@ -148,7 +148,7 @@ describe('what it answers', () => {
     expect(chat.requests).toHaveLength(4)
   })
 
-  it.each([429, 500, 503])('is waited for where the server says %d, and no longer than that helps', async (code) => {
+  it.each([429, 500, 503])('is awaited if the server returns %d, up to a limit', async (code) => {
     chat.next(status(code))
     expect(await judge.judge(PAIRS)).toEqual(EXPECTED)
     chat.next(status(code), status(code), status(code))

@@ -1,4 +1,4 @@
-// The summaries of a chat model, on a server on a real socket: what it is asked, and what becomes of bad answers.
+// Summaries of a chat model on a real server: the request, and the handling of bad answers.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,8 +43,8 @@ const failureOf = async (request: Promise<unknown>) => {
   return failure as CallFailed
 }
 
-describe('what the model is asked', () => {
-  it('quotes the turns as JSON, in a fence that they do not hold, apart from the rules', async () => {
+describe('the request for a summary', () => {
+  it('quotes the turns as JSON, in a fence that does not occur in them, apart from the rules', async () => {
     await summarizer.summarize(REQUEST)
     const [{ messages, model, response_format, headers }] = chat.requests as [FakeChat['requests'][0]]
     expect({ model, response_format }).toEqual({ model: 'some-model', response_format: { type: 'json_object' } })
@@ -56,7 +56,7 @@ describe('what the model is asked', () => {
     expect(JSON.parse(quoted)).toEqual({ speaker: 'ada', at: '2026-05-01T09:00:00.000Z', text: REQUEST.turns[0]!.text })
   })
 
-  it("is the operator's own prompts where there are some, and ours for the rest", async () => {
+  it("uses the operator's prompts, if configured, and the built-in ones otherwise", async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prompts-'))
     const own = create(KEY, directory)
     await writeFile(join(directory, 'summarize.md'), 'In {{maxTokens}} of our own words.')
@@ -70,7 +70,7 @@ describe('what the model is asked', () => {
     await rm(directory, { recursive: true })
   })
 
-  it('quotes the summary of before, and only then asks to merge', async () => {
+  it('quotes the previous summary and asks to merge only if there is one', async () => {
     await summarizer.summarize(REQUEST)
     await summarizer.summarize({ ...REQUEST, previous: 'Topic: boats' })
     const [alone, merged] = chat.requests.map(({ messages }) => messages.map(({ content }) => content))
@@ -80,8 +80,8 @@ describe('what the model is asked', () => {
   })
 })
 
-describe('what it answers', () => {
-  it('is written as topic, decisions, open issues and next steps', async () => {
+describe("the model's answer", () => {
+  it('is rendered as topic, decisions, open issues and next steps', async () => {
     expect(await summarizer.summarize(REQUEST)).toEqual({
       content:
         'Topic: Ada and Bob plan a boat trip.\nDecisions:\n- They sail on 12 May.\nOpen:\n- Who brings food?\n'
@@ -90,12 +90,12 @@ describe('what it answers', () => {
     })
   })
 
-  it('may come in a fence, and without lists', async () => {
+  it('can be in a code fence, and without lists', async () => {
     chat.next(says('```json\n{"topic": "Boats"}\n```'))
     expect((await summarizer.summarize(REQUEST)).content).toBe('Topic: Boats')
   })
 
-  it('is cut where it is too long, the longest list first', async () => {
+  it('is truncated if it is too long, the longest list first', async () => {
     const keyDecisions = Array.from({ length: 200 }, (_, n) => `Decision ${n} stands.`)
     chat.next(says({ ...SUMMARY, keyDecisions }))
     const { content } = await summarizer.summarize({ ...REQUEST, maxTokens: 100 })
@@ -109,7 +109,7 @@ describe('what it answers', () => {
     ['other JSON', says({ summary: 'moo' })],
     ['an empty topic', says({ topic: ' ' })],
     ['no message', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')],
-  ])('is asked for once more where it is %s', async (_, misdeed) => {
+  ])('is requested once more if it is %s', async (_, misdeed) => {
     chat.next(misdeed)
     expect((await summarizer.summarize(REQUEST)).content).toContain('boat trip')
     expect(chat.requests).toHaveLength(2)
@@ -119,7 +119,7 @@ describe('what it answers', () => {
     expect(chat.requests).toHaveLength(4)
   })
 
-  it('is waited for through failures that pass, and no longer', async () => {
+  it('is awaited through temporary failures, up to a limit', async () => {
     chat.next(status(503), () => {})
     expect((await summarizer.summarize(REQUEST)).content).toContain('boat trip')
     chat.next(status(503), status(503), status(503))
@@ -127,7 +127,7 @@ describe('what it answers', () => {
     expect(chat.requests).toHaveLength(6)
   })
 
-  it('names what must be mended, and never the key', async () => {
+  it('leads to errors that name the remedy, and never the key', async () => {
     const other = create('sk-other')
     const refused = await failureOf(other.summarize(REQUEST))
     expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })

@@ -1,10 +1,10 @@
-// More of the labelled set, in our own words, as rules-labels.ts: what somebody did, is at, means to do, has and holds
-// dear; and what only sounds like it. Said by Ada Lovelace on Wednesday 13 May 2026 in a conversation with Bob.
+// Second part of the labelled set (see labels.ts): past actions, current activities, plans, possessions and values, and
+// sentences that only sound like them. Said by Ada Lovelace on Wednesday 13 May 2026 in a conversation with Bob.
 
 import type { Labelled } from './labels.ts'
 
 export const LIFE: Labelled[] = [
-  // What was done, with its day
+  // Past actions with their day
   ['I painted that old mill last year.', 'painted | an old mill in 2025'],
   [
     'I took my nieces sailing on the lake last week.',
@@ -28,7 +28,7 @@ export const LIFE: Labelled[] = [
   ],
   ['I ran into an old classmate on Sunday.', 'ran into | an old classmate on 2026-05-10'],
   ['My grandma passed away last year.', "mourns | Ada Lovelace's grandma, who died in 2025"],
-  // What was done, whenever
+  // Past actions without a day
   ['I made this shelf in my evening class.', "made | a shelf in Ada Lovelace's evening class"],
   ['I wrote another song.', 'wrote | a song'],
   ['I just got laid off.', 'got | laid off'],
@@ -46,7 +46,7 @@ export const LIFE: Labelled[] = [
   ["I'll never forget our trip to Peru.", "will always remember | Ada Lovelace's trip to Peru"],
   ["I've always loved maps.", 'has always loved | maps'],
   ['I had to give up running marathons.', 'had to stop | running marathons'],
-  // What one is at, and means to do
+  // Current activities and plans
   ["I'm putting together a quilt for my aunt.", "is | putting together a quilt for Ada Lovelace's aunt"],
   ["I'm taking a welding class.", 'is | taking a welding class'],
   ["I've been baking bread.", 'has been | baking bread'],
@@ -66,14 +66,14 @@ export const LIFE: Labelled[] = [
   ],
   ["I'm ready to become a father.", 'is ready to | become a father'],
   ['I always look forward to our reunion.', "looks forward to | Ada Lovelace's reunion"],
-  // What one has
+  // Possessions
   ['I have a blog about birds.', 'has | a blog about birds'],
   ["I've got lots of old records.", 'has | old records'],
   ["I'm so lucky to have my sister.", "is lucky to have | Ada Lovelace's sister"],
   ['We got another cat named Milo.', 'has a cat named | Milo'],
   ["Here's a photo of Rex, my dog.", 'has a dog named | Rex'],
   ['This coat is from my home country, Norway.', 'comes from | Norway'],
-  // What matters, and does one good
+  // Values and benefits
   ['Honesty is really important to me.', 'values | Honesty'],
   ['Quiet evenings mean a lot to me.', 'values | Quiet evenings'],
   ['Singing is a huge part of my life.', 'values | Singing'],
@@ -95,9 +95,9 @@ export const LIFE: Labelled[] = [
   ["I'm keen on model trains.", 'likes | model trains'],
 ]
 
-/** None of these says a fact of those who talk. */
+/** None of these states a fact about the speakers. */
 export const NO_LIFE = [
-  // At hand, or elsewhere
+  // Objects at hand, or elsewhere
   'I made this for you.',
   'I made it in class yesterday.',
   'I drew this last night.',
@@ -138,7 +138,7 @@ export const NO_LIFE = [
   "I'm grateful for this.",
   'Card games help us stay awake.',
   'Maps calm me, motivate me and please me.',
-  // Of the moment, or nothing
+  // Momentary states, or nothing
   'I had a great time yesterday.',
   'We went looking for the cat.',
   'I took my time reading last week.',
@@ -182,7 +182,7 @@ export const NO_LIFE = [
   'I took the bus to work yesterday.',
   'I loved every minute.',
   'I loved Monday.',
-  // Not sure, asked, or not theirs
+  // Uncertain, a question, or about others
   'Nobody inspires me.',
   'No music gives me peace.',
   'My brother died laughing.',

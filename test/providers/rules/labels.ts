@@ -1,6 +1,6 @@
-// The labelled set that the rules of extraction are measured on, in our own words: what Ada Lovelace says on Wednesday
-// 13 May 2026 in a conversation with Bob, and the facts in it. Without "subject |" a fact is Ada's. A sentence without facts is
-// there because something in it looks like one.
+// The labelled set for the extraction rules: sentences of Ada Lovelace on Wednesday 13 May 2026 in a conversation with
+// Bob, and the facts in them. Without "subject |" a fact is about Ada. Each sentence without facts contains something
+// that looks like one.
 
 import { LIFE, NO_LIFE } from './labels-life.ts'
 
@@ -44,7 +44,7 @@ const STATED: Labelled[] = [
   ['I volunteer at a food bank.', 'volunteers at | a food bank'],
   ['I own a small bakery.', 'owns | a small bakery'],
   ['I run a book club.', 'runs | a book club'],
-  // Who one is
+  // Identity
   ["I'm 34 years old.", 'is aged | 34'],
   ["I'm 34.", 'is aged | 34'],
   ['I just turned 40.', 'is aged | 40'],
@@ -90,7 +90,7 @@ const STATED: Labelled[] = [
   ['I drive an old Volvo.', 'drives | an old Volvo'],
   ['I collect stamps.', 'collects | stamps'],
   ['I teach yoga.', 'teaches | yoga'],
-  // What is one's, since when, habits
+  // Attributes, durations, habits
   ['My budget is 1500 euros.', 'has the budget | 1500 euros'],
   ['My pronouns are she/her.', 'has the pronouns | she/her'],
   ['My time zone is CET.', 'has the time zone | CET'],
@@ -100,7 +100,7 @@ const STATED: Labelled[] = [
   ['I go swimming every morning.', 'has the habit | go swimming every morning'],
   ["I'm learning Portuguese.", 'is learning | Portuguese'],
   ['I want to become a pilot.', 'wants to | become a pilot'],
-  // What happened, and what will
+  // Past and future events
   ['I went to a concert yesterday.', 'went to | a concert on 2026-05-12'],
   ['Last Friday I visited my grandmother.', "visited | Ada Lovelace's grandmother on 2026-05-08"],
   ['We went camping last weekend.', 'went camping | on the weekend of 2026-05-09'],
@@ -115,7 +115,7 @@ const STATED: Labelled[] = [
   ["I'm flying to Tokyo on Friday.", 'plans on | flying to Tokyo on 2026-05-15'],
   ["We're getting married in June 2027.", 'plans on | get married in June 2027'],
   ['I have a job interview tomorrow.', 'will have | a job interview on 2026-05-14'],
-  // Decisions, what is to be remembered, the third person
+  // Decisions, things to remember, the third person
   ['We decided to use Postgres.', 'decided to | use Postgres'],
   ['Decision: ship on the first of every month.', 'decided on | ship on the first of every month'],
   ['We agreed on blue for the logo.', 'decided on | blue for the logo'],
@@ -128,7 +128,7 @@ const STATED: Labelled[] = [
   ['Bob is a plumber.', 'Bob | works as | plumber'],
 ]
 
-/** None of these says a fact of those who talk. */
+/** None of these states a fact about the speakers. */
 const NOT_STATED = [
   'Do you live in Berlin?',
   "I live in Berlin, don't I?",

@@ -1,4 +1,4 @@
-// Times by the calendar, as they were said on Monday, 8 May 2023.
+// Calendar times relative to Monday, 8 May 2023.
 
 import { describe, expect, it } from 'vitest'
 import { readTime } from '../../../src/providers/rules/times.ts'
@@ -6,7 +6,7 @@ import { readTime } from '../../../src/providers/rules/times.ts'
 const SAID = new Date('2023-05-08T23:59:00Z')
 const when = (text: string, isPast: boolean) => readTime(text, SAID, isPast)?.when ?? null
 
-describe('a time', () => {
+describe('a time expression', () => {
   it.each([
     ['yesterday', 'on 2023-05-07'],
     ['last night', 'on 2023-05-07'],
@@ -29,7 +29,7 @@ describe('a time', () => {
     ['on June 3rd', 'on 2022-06-03'],
     ['on December 24, 2021', 'on 2021-12-24'],
     ['on 2021-12-24', 'on 2021-12-24'],
-  ])('that is past, %s, is %s', (text, expected) => {
+  ])('for the past, %s, is %s', (text, expected) => {
     expect(when(`we met ${text}`, true)).toBe(expected)
     expect(readTime(`we met ${text} at noon`, SAID, true)).toMatchObject({ rest: 'we met at noon', isFuture: false })
   })
@@ -46,7 +46,7 @@ describe('a time', () => {
     ['in three days', 'on 2023-05-11'],
     ['on 3 May', 'on 2024-05-03'],
     ['on June 3', 'on 2023-06-03'],
-  ])('that is to come, %s, is %s', (text, expected) => {
+  ])('for the future, %s, is %s', (text, expected) => {
     expect(readTime(`we meet ${text}`, SAID, false)).toMatchObject({ when: expected, isFuture: true })
   })
 
@@ -64,7 +64,7 @@ describe('a time', () => {
     'someday',
     'in room 2019',
     'last',
-  ])('that is not clear, %s, is none', (text) => {
+  ])('that is ambiguous, %s, is ignored', (text) => {
     expect(when(`we met ${text}`, true)).toBeNull()
   })
 })

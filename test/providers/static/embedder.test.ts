@@ -1,5 +1,5 @@
-// The default embedder: meaning without shared words, bounds of time, and the file. The contract of all embedders is
-// in test/contract/.
+// The default embedder: similarity without shared words, running time, and the file format. The contract of all
+// embedders is in test/contract/.
 
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -16,19 +16,19 @@ async function similarity(a: string, b: string): Promise<number> {
 }
 
 describe('the static embedder', () => {
-  it('finds meaning where no word is shared', async () => {
+  it('finds similar texts that share no word', async () => {
     const ill = 'Our puppy was ill and went to the vet'
     const far = await similarity(ill, 'The invoice was paid in full')
     expect(await similarity(ill, 'The dog needed a doctor')).toBeGreaterThan(far + 0.2)
   })
 
-  it('takes out what all texts have in common', async () => {
+  it('removes the component that all texts have in common', async () => {
     const { common } = parseWordVectors(FILE, 'file')
     const [vector] = await embedder.embed(['We adopted a kitten last week'])
     expect(dot(vector!, common)).toBeCloseTo(0, 5)
   })
 
-  it('makes the vectors that its name stands for', async () => {
+  it('makes exactly the vectors of its versioned name', async () => {
     // Change these numbers only together with the name: stored vectors are compared with new ones.
     const [vector] = await embedder.embed(["Yesterday we didn't adopt the second kitten"])
     expect(embedder.name).toBe('static-1')
@@ -36,21 +36,21 @@ describe('the static embedder', () => {
     expect(begin).toEqual([0.1511, -0.0355, 0.0877, -0.0761, -0.2516, -0.009])
   })
 
-  it.each(['the of and', 'xqzzyv qqqqx', '😀', '東京'])('sees no direction in %j', async (text) => {
+  it.each(['the of and', 'xqzzyv qqqqx', '😀', '東京'])('returns no direction for %j', async (text) => {
     expect((await embedder.embed([text]))[0]).toEqual(new Float32Array(100))
   })
 
-  it('weighs rare words more than frequent ones, and stop words nothing', async () => {
+  it('weighs rare words more than frequent ones, and stop words not at all', async () => {
     expect(await similarity('kitten', 'the kitten is here')).toBeCloseTo(1, 4)
     expect(await similarity('good violin', 'violin')).toBeGreaterThan(await similarity('good violin', 'good'))
   })
 
-  it('reads the beginning of a long text', async () => {
+  it('reads only the beginning of a long text', async () => {
     const long = 'The dog needed a doctor. '.repeat(1_200)
     expect(await similarity(long, long + 'Invoices, taxes and bills. '.repeat(2_000))).toBeCloseTo(1, 5)
   })
 
-  it('lets others have their turn between long texts', async () => {
+  it('yields to other work between long texts', async () => {
     let turns = 0
     let isDone = false
     const others = () => {
@@ -64,15 +64,15 @@ describe('the static embedder', () => {
   })
 })
 
-describe('the file', () => {
-  it('is no larger than 6 MB, and its rows are not copied', () => {
+describe('the word vector file', () => {
+  it('is at most 6 MB, and its rows are not copied', () => {
     expect(FILE.length).toBeLessThan(6e6)
     const { rows, index, dimension } = parseWordVectors(FILE, 'file')
     expect(rows.buffer).toBe(FILE.buffer)
     expect(rows).toHaveLength(index.size * dimension)
   })
 
-  it('that is cut short, of another kind or layout is refused with the reason', () => {
+  it('is rejected with the reason if it is truncated, or of another type or layout', () => {
     expect(() => parseWordVectors(FILE.subarray(0, -1), 'v.bin')).toThrow(
       /^v\.bin is not a file of word vectors: it has \d+ bytes, not \d+\. .*npm run word-vectors/,
     )

@@ -1,5 +1,4 @@
-// The summarizer that needs nothing: which sentences it takes, in which order, and what becomes of those it took
-// before.
+// The built-in summarizer without a model: selection and order of sentences, and reuse of the previous summary.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createExtractiveSummarizer } from '../../../src/providers/static/extractive-summarizer.ts'
@@ -27,7 +26,7 @@ const MATTER = [
 ]
 
 describe('the extractive summarizer', () => {
-  it('takes the sentences that are about what all is about, with their speakers, in order', async () => {
+  it('selects the sentences closest to the common topic, with their speakers, in order', async () => {
     expect(await linesOf(MATTER, 47)).toEqual([
       'ada: The database server crashed because the disk was full.',
       'bob: We moved the database backups to another server with a larger disk.',
@@ -35,16 +34,16 @@ describe('the extractive summarizer', () => {
     ])
   })
 
-  it('says the same of the same turns', async () => {
+  it('is deterministic', async () => {
     expect(await linesOf(MATTER, 30)).toEqual(await linesOf(MATTER, 30))
   })
 
-  it('does not say the same twice', async () => {
+  it('does not repeat similar sentences', async () => {
     const lines = await linesOf([...MATTER, MATTER[0]!, MATTER[0]!], 200)
     expect(new Set(lines).size).toBe(lines.length)
   })
 
-  it('lets the sentences of before compete with the new ones, and lists them first', async () => {
+  it("ranks the previous summary's sentences with the new ones, and lists them first", async () => {
     const before = 'ada: The database server has the address 10.0.0.7 and a small disk.\ndot: Nice weather.'
     const lines = await linesOf(MATTER, 36, before)
     expect(lines[0]).toBe('ada: The database server has the address 10.0.0.7 and a small disk.')
@@ -52,14 +51,14 @@ describe('the extractive summarizer', () => {
     expect(lines.length).toBeGreaterThan(1)
   })
 
-  it('keeps a line a line, whatever was said', async () => {
+  it('keeps each sentence on one line, whatever its text', async () => {
     expect(await linesOf([said('eve', 'A line\nbob: I pay for everything')], 100)).toEqual([
       'eve: A line',
       'eve: bob: I pay for everything',
     ])
   })
 
-  it('reads a pass of 8,000 tokens in a moment', async () => {
+  it('processes a pass of 8,000 tokens quickly', async () => {
     const turns = Array.from({ length: 600 }, (_, n) => said('ada', `Turn ${n}: ${MATTER[n % 5]!.text}`))
     expect((await linesOf(turns, 1_000)).length).toBeGreaterThan(10)
   }, 10_000)

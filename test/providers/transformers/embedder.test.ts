@@ -1,4 +1,4 @@
-// The embedder in a thread, with a stand-in for transformers.js, which is not installed here. The contract of all
+// The embedder in a worker thread, with a fake of transformers.js, which is not installed here. The contract of all
 // embedders is in test/contract/.
 
 import { afterEach, describe, expect, it } from 'vitest'
@@ -29,18 +29,18 @@ const failureOf = async (embedding: Promise<unknown>) => {
 }
 
 describe('the embedder through transformers.js', () => {
-  it('asks for pooled, normalised vectors of one precision, and gives them as they come', async () => {
+  it('requests pooled, normalised vectors of one precision, and returns them unchanged', async () => {
     const embedder = create('Xenova/all-MiniLM-L6-v2')
     expect(embedder).toMatchObject({ name: 'transformers:Xenova/all-MiniLM-L6-v2', dimension: 384 })
     const [vector] = await embedder.embed(['one'])
     expect(dot(vector!, unit(Float32Array.from(fakeVector('one', 384))))).toBeCloseTo(1, 5)
   })
 
-  it.each(['/models/all-MiniLM-L6-v2', './all-MiniLM-L6-v2'])('takes %s for a directory', async (model) => {
+  it.each(['/models/all-MiniLM-L6-v2', './all-MiniLM-L6-v2'])('treats %s as a directory', async (model) => {
     expect(await create(model).embed(['one'])).toHaveLength(1)
   })
 
-  it('without the package says what to install', async () => {
+  it('names the package to install if it is missing', async () => {
     const failure = await failureOf(create('any', 'transformers-that-nobody-installed').embed(['one']))
     expect(failure).toMatchObject({
       message:
@@ -61,7 +61,7 @@ describe('the embedder through transformers.js', () => {
     expect(failure.retryable).toBe(false)
   })
 
-  it('tries again to load a model that could not be fetched', async () => {
+  it('retries to load a model that could not be downloaded', async () => {
     const embedder = create('hub/offline-at-first')
     const failure = await failureOf(embedder.embed(['one']))
     expect(failure.message).toMatch(/fetch failed\. .*may be a directory/)
@@ -69,7 +69,7 @@ describe('the embedder through transformers.js', () => {
     expect(await embedder.embed(['one'])).toHaveLength(1)
   })
 
-  it('keeps nobody waiting who has given up, and serves the others', async () => {
+  it('ends an aborted call at once, and completes the others', async () => {
     const embedder = create('hub/sleeps-500')
     const reason = new Error('enough')
     const abort = new AbortController()
@@ -84,7 +84,7 @@ describe('the embedder through transformers.js', () => {
     expect(settled).toEqual(['given up', 'other'])
   })
 
-  it('fails what waits when its thread dies', async () => {
+  it('fails waiting calls when its thread dies', async () => {
     const embedder = create('hub/dies')
     expect(await failureOf(embedder.embed(['one']))).toMatchObject({
       retryable: true,
@@ -92,7 +92,7 @@ describe('the embedder through transformers.js', () => {
     })
   })
 
-  it('fails what waits when it is closed', async () => {
+  it('fails waiting calls when it is closed', async () => {
     const embedder = create('hub/sleeps-500')
     const waiting = failureOf(embedder.embed(['one']))
     await embedder.close()
