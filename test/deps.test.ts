@@ -1,4 +1,4 @@
-// What the settings become in the domain's world, and that it ends with it.
+// The domain's dependencies made from a Config, and their disposal.
 
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ const open = (settings: Partial<DepsConfig>) =>
   createDeps({ ...loadConfig({}), dataDir: null, ...settings }, pino({ level: 'silent' }))
 
 describe('createDeps', () => {
-  it('takes a Config as it is: rules, nothing redacted, and no facts by themselves', async () => {
+  it('accepts a Config without models: rules, no redaction, and no automatic extraction', async () => {
     const {
       deps: { factServices, redactFacts, detectors, automatic },
       close,
@@ -32,7 +32,7 @@ describe('createDeps', () => {
     await expect(factServices.extractor.extract([])).rejects.toThrow('closed')
   })
 
-  it('carries a model, redaction and its own detectors, and closes what it made', async () => {
+  it('uses a model, redaction and custom detectors, and closes what it created', async () => {
     const detectors = [{ kind: 'badge', pattern: /B-\d{4}/ }]
     const automatic = { threadSummaryEvery: 1, factExtractionEvery: 2, userSummaryEvery: 3, dedupEvery: 4 }
     const { deps, close } = await open({

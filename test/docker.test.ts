@@ -1,4 +1,4 @@
-// What Docker users get, as far as files tell: no engine runs here, so the containers themselves are not tried.
+// The Docker files, checked as text: no engine runs here, so no container is started.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -37,14 +37,14 @@ describe('docker-compose.yml', () => {
     expect(server.build).toBe('.')
   })
 
-  it('publishes on the loopback of the host only', () => {
+  it("publishes ports on the host's loopback only", () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? [])
     expect(ports).toHaveLength(3)
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/)
     expect(server.ports).toEqual(['127.0.0.1:4000:4000'])
   })
 
-  it('starts the server once both services say they are healthy', () => {
+  it('starts the server once both services are healthy', () => {
     expect(server.depends_on).toEqual({
       postgres: { condition: 'service_healthy' },
       redis: { condition: 'service_healthy' },
@@ -57,25 +57,25 @@ describe('docker-compose.yml', () => {
     expect(redis.healthcheck!.test).toEqual(['CMD', 'redis-cli', 'ping'])
   })
 
-  it('gives the server settings that it knows, and can use as they are', () => {
+  it('gives the server known settings with valid values', () => {
     const known = new Set(variables.map(({ name }) => name))
     expect(Object.keys(server.environment!).filter((name) => !known.has(name))).toEqual([])
     // A value that YAML reads as a number or a boolean would reach the container as something else.
     expect(Object.values(server.environment!).every((value) => typeof value === 'string')).toBe(true)
     const config = loadConfig(server.environment)
     expect(config).toMatchObject({ host: '0.0.0.0', port: 4000, allowUnauthenticated: true })
-    // Longer than the server takes at most: its own time, and the 2 s after which main.ts forces the exit.
+    // More than the server's own limit plus the 2 s after which main.ts forces the exit.
     expect(parseInt(server.stop_grace_period!)).toBeGreaterThan(config.shutdownMs / 1000 + 2)
   })
 
-  it('names the services as they are in the URLs', () => {
+  it("uses the services' names in the URLs", () => {
     const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = postgres.environment!
     const { DATABASE_URL, REDIS_URL } = server.environment!
     expect(DATABASE_URL).toBe(`postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@postgres:5432/${POSTGRES_DB}`)
     expect(REDIS_URL).toBe('redis://redis:6379')
   })
 
-  it('keeps the data in volumes that it declares', () => {
+  it('stores data in declared volumes', () => {
     const mounted = Object.values(services).flatMap((service) => service.volumes ?? [])
     expect(mounted.map((volume) => volume.split(':')[0]).sort()).toEqual(Object.keys(volumes).sort())
     expect(postgres.volumes).toEqual(['postgres:/var/lib/postgresql/data'])
@@ -104,7 +104,7 @@ describe('Dockerfile', () => {
     expect(JSON.parse(read('package.json')).engines.node).toBe('>=20.19')
   })
 
-  it('builds the package from the lockfile, and installs it packed, without development dependencies', () => {
+  it('builds from the lockfile, and installs the packed package without development dependencies', () => {
     const build = place('RUN', 'npm ci')
     expect(build).toBeGreaterThan(place('COPY', 'package-lock.json prisma.config.ts'))
     expect(build).toBeGreaterThan(place('COPY', 'prisma ./prisma'))
@@ -126,23 +126,23 @@ describe('Dockerfile', () => {
         expect(allowed).toContain(source)
       }
     }
-    // What npm ci generated in the image must not be overwritten by what lies on the host.
+    // Files on the host must not overwrite what npm ci generated in the image.
     expect(read('.dockerignore')).toMatch(/^src\/store\/generated$/m)
   })
 
-  it('runs as nobody special, with a directory of its own for data', () => {
+  it('runs as an unprivileged user, with a directory of its own for data', () => {
     expect(all('USER')).toEqual(['node'])
     expect(place('USER', 'node')).toBeLessThan(place('CMD', ''))
     expect(place('RUN', 'chown node:node /data')).toBeLessThan(place('USER', 'node'))
     expect(all('VOLUME')).toEqual([env.DATA_DIR])
   })
 
-  it('needs to be told that nobody authenticates: the image alone opens no door', () => {
+  it('does not allow unauthenticated clients by default', () => {
     expect(() => loadConfig(env)).toThrow('ALLOW_UNAUTHENTICATED=1')
     expect(loadConfig({ ...env, ALLOW_UNAUTHENTICATED: '1' })).toMatchObject({ host: '0.0.0.0', port: 4000 })
   })
 
-  it('runs the command of the package with the options of npm start, as the process that gets the signals', () => {
+  it("runs the package's command with the options of npm start, as the process that receives signals", () => {
     const { bin, scripts } = JSON.parse(read('package.json'))
     expect(JSON.parse(all('CMD')[0]!)).toEqual([
       'node',
@@ -156,7 +156,7 @@ describe('Dockerfile', () => {
   it.each([
     [200, 0],
     [503, 1],
-  ])('asks /health how it is: %i ends with %i', async (status, code) => {
+  ])('checks its health with /health: %i exits with %i', async (status, code) => {
     const [healthcheck] = all('HEALTHCHECK')
     const [command, ...args] = JSON.parse(healthcheck!.slice(healthcheck!.indexOf('['))) as string[]
     const asked: (string | undefined)[] = []

@@ -1,4 +1,4 @@
-// The documents' examples, run on a server as it starts by itself: the commands of README.md print the answers below
+// Runs the documents' examples on a server with default settings: the commands of README.md print the answers below
 // them, the recall example returns its hit, the client misses no event, and the library example runs.
 
 import { spawn } from 'node:child_process'
@@ -40,7 +40,7 @@ const append = (conversationId: string, actor: string, content: string) =>
     input: { conversationId, turn: { actor, role: 'USER', content } },
   })
 
-/** Beside the packages that the code imports. */
+/** In addition to the packages that the code imports. */
 async function writeModule(name: string, code: string): Promise<string> {
   const directory = join(root, 'node_modules/.cache')
   const file = join(directory, `${process.pid}-${name}`)
@@ -50,7 +50,7 @@ async function writeModule(name: string, code: string): Promise<string> {
 }
 
 describe('the commands of README.md', () => {
-  it('print the answers below them when run as they stand', async () => {
+  it('print the answers below them when run unchanged', async () => {
     const shown = blocks(readDocument('README.md'), 'sh', 'json', 'text')
     const steps = shown.flatMap(({ language, text }, index) =>
       language === 'sh' && /\bcurl\b/.test(text) ? [{ command: text, answer: shown[index + 1]! }] : [],
@@ -61,7 +61,7 @@ describe('the commands of README.md', () => {
     const commands = steps.map(({ command }) => command).join("printf '\\n'\n")
     const script = commands.replace(/^URL=.*$/m, `URL=${server.url}`)
 
-    // In a process group of its own, so that the subscription in the background can be ended with it.
+    // In a process group of its own, so that the background subscription can be ended with it.
     const shell = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
     let out = ''
     shell.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
@@ -76,7 +76,7 @@ describe('the commands of README.md', () => {
           const events = printed.filter((line) => line.includes('conversationEvents'))
           const others = printed.filter((line) => !line.includes('conversationEvents'))
           expect(others.map((line) => JSON.parse(line))).toEqual(answers.map((text) => JSON.parse(text)))
-          // The turn that is appended next follows the events that the page shows.
+          // The next appended turn follows the events that the page shows.
           expect(events.slice(0, -1).map((line) => `data: ${line}`)).toEqual(streamed)
           expect(JSON.parse(events.at(-1)!).data.conversationEvents.turn.actor).toBe('helper')
         },
@@ -139,7 +139,7 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
         await proxy.cut()
         await append(conversation, 'ada', 'appended while the client is away')
         turn += 1
-        // As long as a server takes to start again: new connections are refused meanwhile.
+        // The time a server takes to restart, during which new connections are refused.
         await new Promise((resolve) => setTimeout(resolve, 1_200))
         await proxy.mend()
       }
@@ -160,7 +160,7 @@ describe('the examples of docs/library.md', () => {
   const examples = blocks(readDocument('docs/library.md'), 'ts').map(({ text }) => text)
   const door = pathToFileURL(join(root, 'src/index.ts')).href
 
-  /** Runs an example on a database of its own; what it prints. */
+  /** Runs an example on a database of its own, and returns its output. */
   async function runExample(name: string, code: string): Promise<string> {
     expect(code).toContain("from 'colloquy'")
     const file = await writeModule(name, code.replace("'colloquy'", `'${door}'`))

@@ -1,5 +1,5 @@
-// The documents agree with the repository: settings, scripts, errors, operations, links and paths. What they show in
-// action is run by docs-examples.test.ts.
+// The documents agree with the repository: settings, scripts, errors, operations, links and paths. Their examples are
+// run by docs-examples.test.ts.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -88,13 +88,13 @@ describe('docs/operations.md', () => {
 })
 
 describe('docs/architecture.md', () => {
-  it('shows the layout as it is, with every folder and file of src', () => {
+  it('shows the actual layout, with every folder and file of src', () => {
     const layout = blocks(document('docs/architecture.md'), 'text').find(({ text }) => text.startsWith('prisma/'))!.text
     const rows = layout.split('\n').filter((row) => row !== 'src/' && row !== '')
     const shown = rows.flatMap((row) => {
       const names = [...row.matchAll(/(?<=^| )[\w-]+(?:\/|\.(?:ts|prisma)\b)/g)].map(([name]) => name)
       const parent = row.startsWith(' ') ? 'src/' : ''
-      // A row shows one folder and folders inside it, or a few files.
+      // A row shows one folder with its subfolders, or a few files.
       return names.map((name, index) =>
         index > 0 && names[0]!.endsWith('/') ? parent + names[0] + name : parent + name,
       )
@@ -149,7 +149,7 @@ describe('CONTRIBUTING.md', () => {
 })
 
 describe.each(documents)('$path', (page) => {
-  it('links to what exists, headings included', () => {
+  it('links to existing targets, headings included', () => {
     const broken = linksOf(page).filter(({ to, anchor }) => {
       if (!existsSync(join(root, to))) return true
       return anchor !== undefined && to.endsWith('.md') && !anchors(readDocument(to)).includes(anchor)
@@ -157,7 +157,7 @@ describe.each(documents)('$path', (page) => {
     expect(broken).toEqual([])
   })
 
-  it('names paths that exist', () => {
+  it('names existing paths', () => {
     const folders = /^(src|test|docs|prisma|scripts|\.github|\.ci)\//
     const paths = [...page.prose.matchAll(/`([^`\s]+)`/g)]
       .map(([, path]) => path!)
@@ -165,28 +165,28 @@ describe.each(documents)('$path', (page) => {
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 
-  it('names npm scripts that exist', () => {
+  it('names existing npm scripts', () => {
     const named = [...page.text.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b(?!:))/g)].map(
       ([, run, own]) => run ?? own!,
     )
     expect(named.filter((name) => !scripts[name])).toEqual([])
   })
 
-  it('names settings that exist', () => {
+  it('names existing settings', () => {
     const known = new Set(variables.map(({ name }) => name))
     const outside = /^(NODE_ENV|TEST_DATABASE_URL|TEST_REDIS_URL)$/
     const named = [...page.text.matchAll(/(?<![\w.])([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)=/g)].map(([, name]) => name!)
     expect(named.filter((name) => !known.has(name) && !outside.test(name))).toEqual([])
   })
 
-  it('shows operations that the schema has', () => {
+  it('shows operations of the schema', () => {
     const schema = buildSchema(readFileSync(join(root, 'schema.graphql'), 'utf8'))
     for (const { text, line } of blocks(page, 'graphql')) {
       expect(validate(schema, parse(text)), `line ${line}`).toEqual([])
     }
   })
 
-  it('calls a conversation a conversation', () => {
+  it('uses the term conversation, not its synonyms', () => {
     const rooms = page.text.match(/\brooms?\b/gi) ?? []
     // The one definition: a conversation is a room that several agents and people share.
     const definitions = page.text.match(/is a room that/g) ?? []

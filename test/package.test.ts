@@ -1,5 +1,5 @@
 // The package as its users get it: packed, installed into an empty project, used as a library and as a command. Takes a
-// minute and the package registry, so it belongs to the long run.
+// minute and uses the package registry, so it runs only with LONG=1.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,10 +15,10 @@ import { isLong } from './support/long.ts'
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** MiB of node_modules at most. */
+/** Maximum size of node_modules, in MiB. */
 const MOST_MIB = 250
 
-/** What the installed package must do; compiled as it stands, then run. */
+/** A program that uses the package; compiled unchanged, then run. */
 const PROGRAM = `
 import {
   appendDelta, appendTurn, buildContext, commitTurn, createConversation, createDeps, createServer, loadConfig, openTurn,
@@ -85,7 +85,7 @@ const isThread = (name: string) => /(^|[/-])worker\.js$/.test(name)
 
 describe.runIf(isLong)('the package (needs LONG=1)', () => {
   let project: string
-  /** Runs a program in the project; what it prints. */
+  /** Runs a program in the project, and returns its output. */
   const inProject = async (program: string, ...args: string[]) =>
     (await run(program, args, { cwd: project, maxBuffer: 64 * 1024 * 1024 })).stdout
 
@@ -108,7 +108,7 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
     expect(kib / 1024).toBeLessThanOrEqual(MOST_MIB)
   })
 
-  it('holds what its files read at run time, and no module that require() could not load', async () => {
+  it('contains the files it reads at run time, and no module that require() could not load', async () => {
     const dist = join(project, 'node_modules/colloquy/dist')
     await stat(join(dist, 'providers/static/word-vectors.bin'))
     await stat(join(dist, 'providers/openai/prompts/summarize.md'))
@@ -132,7 +132,7 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
       await writeFile(join(own, 'package.json'), JSON.stringify({ type }))
       await writeFile(join(own, 'program.ts'), PROGRAM)
       await writeFile(join(own, 'tsconfig.json'), JSON.stringify(TSCONFIG))
-      // The consumer's compiler and its types of Node: this repository's, beside the program.
+      // The consumer's compiler and Node types: those of this repository, beside the program.
       await mkdir(join(own, 'node_modules/@types'), { recursive: true })
       for (const name of ['@types/node', 'undici-types']) {
         await cp(join(root, 'node_modules', name), join(own, 'node_modules', name), { recursive: true })

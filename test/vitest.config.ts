@@ -1,5 +1,5 @@
-// How the tests run: two files at once. Most share a process and its loaded modules with the files before them, which
-// takes half the time; files that mock or count modules, or that test threads, signals and processes, get their own.
+// Two files at once. Most files share a process and its loaded modules, which takes half the time; files that mock or
+// count modules, or that test threads, signals or processes, get a process of their own.
 
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -17,13 +17,13 @@ const OWN_PROCESS = [
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
-  // The build of graphql that Node takes, as its users in node_modules do: of two builds, nothing is an instance.
+  // Uses the build of graphql that Node loads for packages in node_modules; with two builds, instanceof fails.
   resolve: { alias: [{ find: /^graphql$/, replacement: createRequire(import.meta.url).resolve('graphql') }] },
   test: {
     pool: 'forks',
-    // Much of their time is waiting, for leases, looks and processes: two at once, also where there are two cores.
+    // Two files at once even on two cores, because tests mostly wait for leases, polls and processes.
     maxWorkers: 2,
-    // PGlite's WebAssembly stays as compiled on load: optimising it costs each process 3 s that few files earn back.
+    // Disables optimisation of PGlite's WebAssembly, which would cost each process 3 s that few files earn back.
     execArgv: ['--liftoff-only'],
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -1,10 +1,10 @@
-// Long loops let the process do other work, as often as they should and no more. On a clock of the test's own.
+// Long loops yield to other work, as often as they should and no more. On a fake clock.
 
 import { describe, expect, it } from 'vitest'
 import { createYield, yieldToEventLoop } from '../src/yield.ts'
 
 describe('yielding to the event loop', () => {
-  it('lets callbacks run that were waiting', async () => {
+  it('runs waiting callbacks', async () => {
     let ran = false
     setImmediate(() => (ran = true))
     await yieldToEventLoop()
@@ -23,7 +23,7 @@ describe('yielding to the event loop', () => {
     expect(yielded).toEqual([106, 112, 118])
   })
 
-  it('counts from the moment that the loop goes on, not from that at which it yielded', async () => {
+  it('measures from the moment the loop resumes, not from when it yielded', async () => {
     let now = 0
     const yieldIfDue = createYield(() => now)
     now = 5

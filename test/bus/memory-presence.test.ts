@@ -1,4 +1,4 @@
-// Presence in memory: the contract, by a clock of our own.
+// Presence in memory: the contract, on a fake clock.
 
 import { createMemoryPresence } from '../../src/bus/memory-presence.ts'
 import { presenceContract } from '../contract/presence.ts'

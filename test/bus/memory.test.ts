@@ -1,4 +1,4 @@
-// The bus in memory: the contract, and what only one process can promise.
+// The bus in memory: the contract, and the guarantees that only a single process can give.
 
 import { expect, test, vi } from 'vitest'
 import { createMemoryBus } from '../../src/bus/memory.ts'
@@ -9,7 +9,7 @@ busContract('the bus in memory', async () => {
   return { speaker: bus, listener: bus }
 })
 
-test('failures of receivers are told to whoever made the bus', async () => {
+test('failures of receivers are reported to the creator of the bus', async () => {
   const onFailure = vi.fn()
   const bus = createMemoryBus(onFailure)
   await bus.subscribe('topic', () => {
@@ -19,7 +19,7 @@ test('failures of receivers are told to whoever made the bus', async () => {
   await vi.waitFor(() => expect(onFailure).toHaveBeenCalledWith(new Error('thrown by a test')))
 })
 
-test('who subscribes after a message was published does not get it', async () => {
+test('a subscriber does not receive messages published before it subscribed', async () => {
   const bus = createMemoryBus()
   const [early, late] = [vi.fn(), vi.fn()]
   await bus.subscribe('topic', early)

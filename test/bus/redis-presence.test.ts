@@ -1,4 +1,4 @@
-// Presence on Redis: the contract between two processes, and what becomes of it when either side dies.
+// Presence on Redis: the contract between two processes, and behaviour when either side dies.
 
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -8,7 +8,7 @@ import { presenceContract } from '../contract/presence.ts'
 import { createProxy } from '../support/proxy.ts'
 
 const server = process.env.TEST_REDIS_URL ?? ''
-// takeExpired takes anybody's marks: a database of our own, so that servers under test on this Redis do not meet us.
+// takeExpired takes the marks of all processes, so this uses a Redis database without servers under test.
 const url = server && Object.assign(new URL(server), { pathname: `/${1 + (process.pid % 15)}` }).href
 const quiet = { info() {}, warn() {}, error() {} }
 const mark = { conversationId: 'conversation', actor: 'ada', holder: 'socket' }
@@ -24,9 +24,7 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
     return { store, other, elapse: (ms) => new Promise((resolve) => setTimeout(resolve, ms + 10)) }
   })
 
-  test('every key goes by itself in the end, but not before the last mark has had its time', async ({
-    onTestFinished,
-  }) => {
+  test('every key expires eventually, but not before the last mark has expired', async ({ onTestFinished }) => {
     await admin.flushDb()
     const store = await createRedisPresence(url, quiet)
     onTestFinished(() => store.close())
@@ -44,9 +42,7 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
     expect(await admin.keys('*')).toEqual([])
   })
 
-  test('without Redis, or while it is silent, calls reject soon, and all works once it is back', async ({
-    onTestFinished,
-  }) => {
+  test('calls reject soon while Redis is down or silent, and succeed once it is back', async ({ onTestFinished }) => {
     await admin.flushDb()
     const proxy = await createProxy(url)
     const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }

@@ -1,4 +1,4 @@
-// The bus on Redis: the contract within and between processes, and outages, played by a proxy before a real Redis.
+// The bus on Redis: the contract within and between processes, and outages simulated by a proxy before a real Redis.
 
 import { randomUUID } from 'node:crypto'
 import { createClient } from 'redis'
@@ -24,10 +24,10 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
   const admin = createClient({ url })
   beforeAll(async () => void (await admin.connect()))
   afterAll(() => admin.destroy())
-  /** How many connections listen to the topic. */
+  /** Number of connections subscribed to the topic. */
   const held = async (topic: string) => Object.values(await admin.pubSubNumSub([`colloquy:${topic}`]))[0]
 
-  /** A bus behind a proxy of its own, with a subscription. Another bus, on the direct way, is the other process. */
+  /** A bus behind a proxy of its own, with a subscription; and a directly connected bus as the other process. */
   async function outage({ onTestFinished }: TestContext) {
     const proxy = await createProxy(url)
     const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
@@ -43,7 +43,9 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
     return { proxy, log, bus, other, receive, restored, topic, end }
   }
 
-  test('Redis holds a topic once, from the first subscriber here to the last', async ({ onTestFinished }) => {
+  test('Redis has one subscription per topic and process, from the first subscriber to the last', async ({
+    onTestFinished,
+  }) => {
     const bus = await createRedisBus(url, quiet)
     onTestFinished(() => bus.close())
     const topic = `test-${randomUUID()}`
@@ -57,7 +59,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
     expect(await held(topic)).toBe(1)
   })
 
-  test('what Redis refuses is said: to who subscribes, and once in the log for all who publish', async () => {
+  test('errors from Redis reach the subscriber, and are logged once for all publishers', async () => {
     const username = `test-${randomUUID()}`
     await admin.sendCommand(['ACL', 'SETUSER', username, 'on', '>secret', '+@all', 'resetchannels'])
     const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
@@ -82,7 +84,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
   })
 
   describe.concurrent('in an outage', () => {
-    test('a killed pub/sub connection comes back with its subscriptions, and tells of it', async (context) => {
+    test('a killed pub/sub connection is replaced with its subscriptions, and reports the gap', async (context) => {
       const { proxy, log, other, receive, restored, topic } = await outage(context)
       const clients = (await admin.sendCommand(['CLIENT', 'LIST', 'TYPE', 'pubsub'])) as unknown as string
       const ours = clients.split('\n').filter((line) => proxy.addresses().some((at) => line.includes(` addr=${at} `)))
@@ -95,7 +97,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       expect(log.info).toHaveBeenCalledOnce()
     })
 
-    test('without Redis nothing throws, ping rejects, and all works once it is back', async (context) => {
+    test('without Redis nothing throws, ping rejects, and everything works once it is back', async (context) => {
       const { proxy, log, bus, other, receive, restored, topic } = await outage(context)
       await proxy.cut()
       await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), GENEROUS)
@@ -121,7 +123,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await vi.waitFor(() => expect(log.warn).toHaveBeenCalledTimes(2), GENEROUS)
     })
 
-    test('the news reaches everybody who still wants it, though a callback throws', async (context) => {
+    test('the gap is reported to every remaining subscriber, even if a callback throws', async (context) => {
       const { proxy, log, bus, restored } = await outage(context)
       const gone = vi.fn()
       bus.onRestored(gone)()
@@ -137,7 +139,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       expect(log.error).toHaveBeenCalledOnce()
     })
 
-    test('who comes and goes without Redis is known to it when it is back, before the news', async (context) => {
+    test('subscriptions that change during the outage reach Redis on reconnection, before the gap is reported', async (context) => {
       const { proxy, bus, other, restored, topic, end } = await outage(context)
       const [late, gone] = [`${topic}-late`, `${topic}-gone`]
       await proxy.cut()
@@ -154,7 +156,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       expect(await Promise.all([topic, gone, late].map(held))).toEqual([0, 0, 1])
     })
 
-    test('what the answer was lost to is put right: a subscription half made, and one half ended', async (context) => {
+    test('a subscribe or unsubscribe whose answer was lost is repeated', async (context) => {
       const { proxy, bus, other, restored, topic, end } = await outage(context)
       const receive = vi.fn()
       proxy.silence()
@@ -176,19 +178,19 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await expect(bus.ping()).rejects.toThrow('did not answer')
       await vi.waitFor(
         () => {
-          // Goes into the socket, which therefore looks busy to the operating system and to node.
+          // Written to the socket, which therefore looks busy to the operating system and to node.
           bus.publish(topic, 'lost')
           expect(restored).toHaveBeenCalled()
         },
         { timeout: 20_000, interval: 50 },
       )
-      // Each connection is watched for itself; this wants both.
+      // Each connection has its own watchdog; the test needs both to act.
       await vi.waitFor(() => bus.ping(), GENEROUS)
       other.publish(topic, 'hello again')
       await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith('hello again'), GENEROUS)
     })
 
-    test('messages beyond what a silent Redis may still take are dropped, not hoarded', async (context) => {
+    test('messages beyond the limit for a silent Redis are dropped, not buffered', async (context) => {
       const { proxy, bus, other, topic } = await outage(context)
       const [large, small] = [vi.fn(), vi.fn()]
       await other.subscribe(topic, (message) => (message === 'last' ? small() : large()))
@@ -225,12 +227,12 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), GENEROUS)
     })
 
-    test('closing leaves no connection behind, though Redis is silent', async (context) => {
+    test('closing leaves no connection behind, even if Redis is silent', async (context) => {
       const { proxy, bus, log } = await outage(context)
       proxy.silence('new connections')
       bus.publish('any', 'unanswered')
       await bus.close()
-      // Sooner than the limit for idle sockets would see to it.
+      // Sooner than the timeout for idle sockets.
       await vi.waitFor(() => expect(proxy.connections()).toBe(0), { timeout: 3_000 })
       expect(log.warn).not.toHaveBeenCalled()
     })
@@ -249,7 +251,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
 
     test('closing in the middle of an attempt to reconnect leaves no connection behind', async (context) => {
       const { proxy, bus, log, restored } = await outage(context)
-      // A moment after the loss is noticed the next attempt is on its way, and not yet through.
+      // The next attempt has started, and is not yet connected.
       const attempting = new Promise<void>((resolve) => log.warn.mockImplementation(() => queueMicrotask(resolve)))
       proxy.drop()
       await attempting
@@ -259,7 +261,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       expect(restored).not.toHaveBeenCalled()
     })
 
-    test('an outage during closing is not worth a word', async (context) => {
+    test('an outage during closing is not logged', async (context) => {
       const { proxy, bus, log } = await outage(context)
       proxy.silence()
       bus.publish('any', 'unanswered')

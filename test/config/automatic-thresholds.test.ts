@@ -1,13 +1,13 @@
-// After how many turns something happens that nobody asked for.
+// Settings for the number of turns after which automatic jobs run.
 
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { problemsOf } from '../support/environment.ts'
 
-describe('what happens by itself', () => {
+describe('the thresholds of automatic jobs', () => {
   const NAMES = ['THREAD_SUMMARY_EVERY_N', 'FACT_EXTRACTION_EVERY_N', 'USER_SUMMARY_EVERY_N', 'DEDUP_EVERY_N']
 
-  it.each(NAMES)('%s is a whole number from 0 to 100000', (name) => {
+  it.each(NAMES)('include %s, a whole number from 0 to 100000', (name) => {
     for (const value of ['0', '1', '100000']) {
       expect(Object.values(loadConfig({ [name]: value }).automatic)).toContain(Number(value))
     }

@@ -1,4 +1,4 @@
-// The environment as the server reads it: what is accepted, what is refused, and in which words.
+// Parsing of the server's environment: accepted and rejected values, and the error messages.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,11 +36,11 @@ describe('loadConfig', () => {
     expect(loadConfig({})).toEqual(defaults)
   })
 
-  it('takes an empty variable for an unset one', () => {
+  it('treats an empty variable as unset', () => {
     expect(loadConfig(Object.fromEntries(variables.map(({ name }) => [name, ''])))).toEqual(defaults)
   })
 
-  it('ignores variables that are not its own', () => {
+  it('ignores unknown variables', () => {
     expect(loadConfig({ PATH: '/bin', port: 'x' })).toEqual(defaults)
   })
 
@@ -113,14 +113,14 @@ describe('loadConfig', () => {
     })
   })
 
-  it('cannot be changed afterwards', () => {
+  it('is frozen', () => {
     const config = loadConfig({})
     const { limits, allowedOrigins, embedder, summarizer, extractor, automatic } = config
     const parts = [config, limits, allowedOrigins, embedder, summarizer, extractor, automatic]
     expect(parts.every(Object.isFrozen)).toBe(true)
   })
 
-  it('names every bad variable at once, with its value and what is allowed', () => {
+  it('reports every bad variable at once, with its value and what is allowed', () => {
     expect(
       problemsOf({
         PORT: '65536',
@@ -140,22 +140,22 @@ describe('loadConfig', () => {
     ])
   })
 
-  it.each(['DATABASE_URL', 'REDIS_URL'])('never repeats a bad %s, which may hold a password', (name) => {
+  it.each(['DATABASE_URL', 'REDIS_URL'])('never repeats a bad %s, which may contain a password', (name) => {
     const [problem, ...others] = problemsOf({ [name]: 'http://user:hunter2@host' })
     expect(problem).toMatch(/_URL: must be a URL that begins with (postgres|redis):\/\//)
     expect(problem).not.toContain('hunter2')
     expect(others).toEqual([])
   })
 
-  it.each(['true', '1'])('takes ALLOW_UNAUTHENTICATED=%s for yes', (value) => {
+  it.each(['true', '1'])('reads ALLOW_UNAUTHENTICATED=%s as true', (value) => {
     expect(loadConfig({ ALLOW_UNAUTHENTICATED: value }).allowUnauthenticated).toBe(true)
   })
 
-  it.each(['false', '0'])('takes ALLOW_UNAUTHENTICATED=%s for no', (value) => {
+  it.each(['false', '0'])('reads ALLOW_UNAUTHENTICATED=%s as false', (value) => {
     expect(loadConfig({ ALLOW_UNAUTHENTICATED: value }).allowUnauthenticated).toBe(false)
   })
 
-  it.each(['yes', 'TRUE', 'constructor'])('refuses ALLOW_UNAUTHENTICATED=%s', (value) => {
+  it.each(['yes', 'TRUE', 'constructor'])('rejects ALLOW_UNAUTHENTICATED=%s', (value) => {
     expect(problemsOf({ ALLOW_UNAUTHENTICATED: value })).toHaveLength(1)
   })
 })
@@ -184,11 +184,11 @@ describe('EMBEDDER', () => {
     ['openai', 'text-embedding-ada-002', 1536],
     ['openai', 'openai/text-embedding-3-small', 1536],
     ['transformers', '/models/all-MiniLM-L6-v2/', 384],
-  ])('%s knows the dimension of %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
+  ])('%s has the known dimension of %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
     expect(loadConfig({ EMBEDDER, EMBEDDING_MODEL, ...KEY }).embedder).toMatchObject({ dimension })
   })
 
-  it('may shorten what can be shortened', () => {
+  it('accepts a smaller dimension for models that support it', () => {
     const config = loadConfig({ EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '256', ...KEY })
     expect(config.embedder).toMatchObject({ dimension: 256, shortens: true })
   })
@@ -251,11 +251,11 @@ describe('EMBEDDER', () => {
         'EMBEDDING_DIMENSIONS: set it to the dimension of the vectors of "m"',
       ],
     ],
-  ])('refuses %s', (_, env, expected) => {
+  ])('rejects %s', (_, env, expected) => {
     expect(problemsOf(env)).toEqual(expected)
   })
 
-  it('may do without a key where the server is your own', () => {
+  it('needs no key for a custom base URL', () => {
     const { embedder } = loadConfig({ EMBEDDER: 'openai', OPENAI_BASE_URL: 'http://localhost:8000/v1' })
     expect(embedder).toMatchObject({ apiKey: undefined })
   })
@@ -280,7 +280,7 @@ describe('EMBEDDER', () => {
 describe('PROMPTS_DIR', () => {
   const problem = 'must be a directory that exists and can be read'
 
-  it('is a directory that exists', () => {
+  it('must be an existing directory', () => {
     const directory = mkdtempSync(join(tmpdir(), 'prompts-'))
     const file = join(directory, 'profile.md')
     writeFileSync(file, '')
@@ -292,19 +292,19 @@ describe('PROMPTS_DIR', () => {
 })
 
 describe('HOST', () => {
-  it.each(['localhost', '127.0.0.1', '127.8.9.1', '::1', '0:0:0:0:0:0:0:1'])('may be %s without more ado', (host) => {
+  it.each(['localhost', '127.0.0.1', '127.8.9.1', '::1', '0:0:0:0:0:0:0:1'])('can always be %s', (host) => {
     expect(loadConfig({ HOST: host }).host).toBe(host)
   })
 
   it.each(['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', 'db.example', '127.0.0.1.example'])(
-    'may be %s only where callers without credentials are allowed',
+    'can be %s only if unauthenticated clients are allowed',
     (host) => {
       expect(problemsOf({ HOST: host })[0]).toContain('ALLOW_UNAUTHENTICATED=1')
       expect(loadConfig({ HOST: host, ALLOW_UNAUTHENTICATED: '1' }).host).toBe(host)
     },
   )
 
-  it.each(['[::1]', 'localhost:4000', 'a b'])('may not be %s', (host) => {
+  it.each(['[::1]', 'localhost:4000', 'a b'])('cannot be %s', (host) => {
     expect(problemsOf({ HOST: host })).toEqual([`HOST is "${host}": must be an IP address or a host name`])
   })
 })
@@ -320,15 +320,15 @@ describe('ALLOWED_ORIGINS', () => {
   })
 
   it.each(['*', 'null', 'app.example', 'https://app.example/', 'https://a@b.example', 'https://', 'https://a:x'])(
-    'may not hold %s',
+    'cannot contain %s',
     (value) => {
       expect(problemsOf({ ALLOWED_ORIGINS: `https://good.example,${value}` })).toHaveLength(1)
     },
   )
 })
 
-describe('variables', () => {
-  it('tell each default as one would write it, and a meaning', () => {
+describe('documented variables', () => {
+  it('have a default as one would write it, and a description', () => {
     expect(variables.filter(({ name }) => ['PORT', 'HOST', 'REDIS_URL', 'ALLOWED_ORIGINS'].includes(name))).toEqual([
       { name: 'PORT', default: '4000', meaning: expect.stringMatching(/.\.$/) },
       { name: 'HOST', default: '127.0.0.1', meaning: expect.stringMatching(/.\.$/) },
@@ -338,7 +338,7 @@ describe('variables', () => {
     expect(variables.every(({ meaning }) => meaning.length > 20)).toBe(true)
   })
 
-  it('have defaults that are valid values', () => {
+  it('have valid defaults', () => {
     const env = Object.fromEntries(variables.map((variable) => [variable.name, variable.default]))
     expect(loadConfig(env)).toEqual(defaults)
   })

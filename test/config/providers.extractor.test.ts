@@ -1,4 +1,4 @@
-// EXTRACTOR and its model: what they make of each other, and of the API they share.
+// EXTRACTOR and EXTRACTOR_MODEL: their combinations, and the API settings they share.
 
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
@@ -8,7 +8,7 @@ describe('EXTRACTOR', () => {
   const LOCAL = { OPENAI_BASE_URL: 'http://localhost:11434/v1' }
   const WANTED = 'OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL'
 
-  it('has a model by default, and shares the API', () => {
+  it('has a default model, and shares the API settings', () => {
     expect(loadConfig({ EXTRACTOR: 'openai', ...LOCAL }).extractor).toEqual({
       kind: 'openai',
       baseUrl: 'http://localhost:11434/v1',
@@ -44,7 +44,7 @@ describe('EXTRACTOR', () => {
         'EXTRACTOR_MODEL is "m ": must be one line without leading or trailing spaces',
       ],
     ],
-  ])('refuses %s', (_, env, expected) => {
+  ])('rejects %s', (_, env, expected) => {
     expect(problemsOf(env)).toEqual(expected)
   })
 })

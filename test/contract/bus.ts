@@ -1,4 +1,4 @@
-// What every bus promises. It runs with a speaker and a listener: the same bus twice, or two processes' worth of them.
+// The contract of every bus. It runs with a speaker and a listener: the same bus twice, or the buses of two processes.
 
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -19,7 +19,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       await Promise.all([speaker.close(), listener.close()])
     })
 
-    /** Resolves when all that was published before has arrived wherever it will. */
+    /** Resolves when all earlier messages have arrived at their subscribers. */
     const settled = async () => {
       const arrived = vi.fn()
       const end = await listener.subscribe(`${topic}-last`, arrived)
@@ -40,14 +40,14 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       expect(other).not.toHaveBeenCalled()
     })
 
-    test('the speaker hears itself', async () => {
+    test('the speaker receives its own messages', async () => {
       const receive = vi.fn()
       await speaker.subscribe(topic, receive)
       speaker.publish(topic, 'hello')
       await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), GENEROUS)
     })
 
-    test('publish returns before anybody is called', async () => {
+    test('publish returns before any subscriber is called', async () => {
       const receive = vi.fn()
       await speaker.subscribe(topic, receive)
       speaker.publish(topic, 'hello')
@@ -80,7 +80,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       expect(receive.mock.calls).toEqual([['one'], ['two']])
     })
 
-    test('one function subscribed twice is called twice, and ends once at a time', async () => {
+    test('one function subscribed twice is called twice, and unsubscribes once at a time', async () => {
       const receive = vi.fn()
       const end = await listener.subscribe(topic, receive)
       await listener.subscribe(topic, receive)
@@ -94,7 +94,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       expect(receive).toHaveBeenCalledTimes(3)
     })
 
-    test('a subscription that has ended hears nothing more, not even what was on its way', async () => {
+    test('an ended subscription receives nothing more, not even messages already sent', async () => {
       const receive = vi.fn()
       const end = await listener.subscribe(topic, receive)
       speaker.publish(topic, 'on its way')
@@ -105,7 +105,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       expect(receive).not.toHaveBeenCalled()
     })
 
-    test('who stays goes on hearing while others come and go', async () => {
+    test('a subscription keeps receiving while others come and go', async () => {
       const receive = vi.fn()
       const visit = async () => (await listener.subscribe(topic, () => {}))()
       for (let i = 0; i < 20; i++) {
@@ -119,7 +119,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       expect(receive).toHaveBeenCalledTimes(20)
     })
 
-    test('who comes just when the last one goes hears all the same', async () => {
+    test('a subscriber receives messages even if the previous last one leaves at the same time', async () => {
       const receive = vi.fn()
       const turns: (() => Promise<unknown> | void)[] = [
         () => {},
@@ -149,7 +149,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       expect(receive.mock.calls[1]).toEqual([''])
     })
 
-    test('it answers a ping', async () => {
+    test('ping resolves', async () => {
       await speaker.ping()
     })
 
@@ -169,7 +169,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
   })
 }
 
-/** Like settled, of a bus that speaks to itself. */
+/** Like `settled`, for a bus that is its own listener. */
 async function settledBy(bus: Bus, topic: string): Promise<void> {
   const arrived = vi.fn()
   await bus.subscribe(`${topic}-last`, arrived)

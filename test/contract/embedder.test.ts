@@ -1,4 +1,4 @@
-// One suite on every embedder: what works with one works with all.
+// Runs the embedder contract on every embedder.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiEmbedder } from '../../src/providers/openai/embedder.ts'

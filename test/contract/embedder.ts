@@ -1,11 +1,11 @@
-// What every embedder promises. Runs on the static one, on the OpenAI client with a server of its own, and on
-// transformers.js in its thread with a model of its own.
+// The contract of every embedder. Runs on the static one, on the OpenAI client with a fake server, and on
+// transformers.js in its thread with a fake model.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { dot, MOST_DIMENSIONS, type Embedder } from '../../src/providers/ports/embedder.ts'
 
-/** Texts that any embedder tells apart. */
+/** Texts that any embedder distinguishes. */
 const TEXTS = [
   'We adopted a kitten last week',
   'The invoice was paid in full',
@@ -24,17 +24,17 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
     })
     afterAll(() => embedder.close())
 
-    /** One vector at a time. */
+    /** Embeds one text per call. */
     const alone = async (text: string) => (await embedder.embed([text]))[0]!
 
-    it('says its name, its dimension and how many texts it likes', () => {
+    it('states its name, its dimension and its preferred batch size', () => {
       expect(embedder.name).toMatch(/^[a-z]+[-:]\S+$/)
       expect(embedder.dimension).toBeGreaterThan(0)
       expect(embedder.dimension).toBeLessThanOrEqual(MOST_DIMENSIONS)
       expect(embedder.batch).toBeGreaterThan(0)
     })
 
-    it('makes unit vectors of that dimension, each an array of its own', async () => {
+    it('makes unit vectors of that dimension, each a separate array', async () => {
       const vectors = await embedder.embed(TEXTS)
       expect(vectors).toHaveLength(TEXTS.length)
       for (const vector of vectors) {
@@ -49,7 +49,7 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       expect(await alone(TEXTS[0]!)).not.toEqual(vectors[0])
     })
 
-    it('gives them in the order of the texts, the same ones for the same text', async () => {
+    it('returns vectors in the order of the texts, and the same vector for the same text', async () => {
       const single = await Promise.all(TEXTS.map(alone))
       const order = [3, 0, 4, 4, 2, 1, 0]
       const together = await embedder.embed(order.map((i) => TEXTS[i]!))
@@ -62,7 +62,7 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       })
     })
 
-    it('takes more texts than it likes', async () => {
+    it('accepts more texts than its preferred batch size', async () => {
       const texts = Array.from({ length: 2 * embedder.batch + 1 }, (_, i) => TEXTS[i % TEXTS.length]!)
       const vectors = await embedder.embed(texts)
       expect(vectors).toHaveLength(texts.length)
@@ -70,14 +70,14 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       expect(dot(vectors.at(-1)!, last)).toBeCloseTo(1, 4)
     })
 
-    it('makes nothing of nothing', async () => {
+    it('returns no vectors for no texts', async () => {
       expect(await embedder.embed([])).toEqual([])
     })
 
     it.each([
       ['an empty text', ''],
       ['spaces', ' \n\t '],
-    ])('gives all zeros for %s', async (_, text) => {
+    ])('returns all zeros for %s', async (_, text) => {
       const [before, vector, after] = await embedder.embed([TEXTS[0]!, text, TEXTS[1]!])
       expect(vector).toEqual(new Float32Array(embedder.dimension))
       expect(dot(before!, await alone(TEXTS[0]!))).toBeCloseTo(1, 4)
@@ -90,13 +90,13 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       ['emoji', '😀'],
       ['ideographs', '語'],
       ['control tokens', '<|endoftext|>'],
-    ])('takes 256 KB of %s, which are a vector like any other', async (_, part) => {
+    ])('accepts 256 KB of %s, which give a unit vector', async (_, part) => {
       const vector = await alone(part.repeat(Math.ceil(262_144 / part.length)))
       expect(vector).toHaveLength(embedder.dimension)
       expect([0, 1]).toContain(Math.round(lengthOf(vector) * 1e4) / 1e4)
     })
 
-    it('stops for a signal, with its reason', async () => {
+    it('stops for an abort signal, with its reason', async () => {
       const reason = new Error('nobody waits any more')
       await expect(embedder.embed(TEXTS, AbortSignal.abort(reason))).rejects.toBe(reason)
       const abort = new AbortController()
@@ -109,7 +109,7 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       expect(await alone(TEXTS[0]!)).toHaveLength(embedder.dimension)
     })
 
-    it('serves many who ask at once, each with their own', async () => {
+    it('serves concurrent calls, each with its own vectors', async () => {
       const asked = Array.from({ length: 20 }, (_, i) => [TEXTS[i % 5]!, TEXTS[(i + 1) % 5]!])
       const single = await Promise.all(TEXTS.map(alone))
       const answers = await Promise.all(asked.map((texts) => embedder.embed(texts)))
@@ -119,7 +119,7 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       })
     })
 
-    it('after close, and not before, rejects', async () => {
+    it('rejects after close, and not before', async () => {
       const closing = await create()
       await closing.embed([TEXTS[0]!])
       await closing.close()

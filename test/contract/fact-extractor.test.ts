@@ -1,5 +1,5 @@
-// One suite on every extractor: what works with one works with all. Behind the OpenAI client stands a model that knows
-// the two sentences of the suite.
+// Runs the extractor contract on every extractor. The fake model of the OpenAI client knows the two sentences of the
+// suite.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiExtractor } from '../../src/providers/openai/fact-extractor.ts'
@@ -9,7 +9,7 @@ import { factExtractorContract } from './fact-extractor.ts'
 
 type Told = { turnId: string; speaker: string; text: string }
 
-/** As a model might: every statement of the turns it was sent. */
+/** Answers like a model: every statement of the turns it received. */
 function answer(content: string): unknown {
   const [, , quoted = ''] = /(`{3,})json\n(.*)\n\1$/s.exec(content) ?? []
   const facts = quoted

@@ -1,4 +1,4 @@
-// What every extractor of facts promises. Runs on the rules, and on the OpenAI client with a server of its own.
+// The contract of every fact extractor. Runs on the rules, and on the OpenAI client with a fake server.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
@@ -19,7 +19,7 @@ const turn = (id: string, text: string, more: Partial<ToldTurn> = {}): ToldTurn 
   ...more,
 })
 
-/** What any extractor finds: plain statements in the first person. */
+/** Facts that any extractor finds: plain statements in the first person. */
 const TOLD = [
   turn('turn_1', 'I live in Berlin.'),
   turn('turn_2', 'I work at Initech.', { actor: 'bob', displayName: 'Bob' }),
@@ -33,11 +33,11 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
     })
     afterAll(() => extractor.close())
 
-    it('says its name', () => {
+    it('states its name', () => {
       expect(extractor.name).toMatch(/^[a-z]+[-:]\S+$/)
     })
 
-    it('finds what is said plainly, of whoever says it, in the order of the turns', async () => {
+    it('finds plain statements of any speaker, in the order of the turns', async () => {
       const { facts } = await extractor.extract(TOLD)
       expect(facts.map(({ confidence, ...rest }) => rest)).toEqual([
         { subject: 'Ada', predicate: 'lives in', object: 'Berlin', turnId: 'turn_1' },
@@ -49,16 +49,16 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       }
     })
 
-    it('says the same of the same turns', async () => {
+    it('is deterministic', async () => {
       expect(await extractor.extract(TOLD)).toEqual(await extractor.extract(TOLD))
     })
 
-    it('makes nothing of nothing', async () => {
+    it('returns no facts for no turns', async () => {
       expect(await extractor.extract([])).toEqual({ facts: [] })
       expect(await extractor.extract([turn('turn_1', ''), turn('turn_2', ' \n\t ')])).toEqual({ facts: [] })
     })
 
-    it('makes nothing of what a tool returns', async () => {
+    it('returns no facts for tool results', async () => {
       expect(await extractor.extract([turn('turn_1', 'I live in Berlin.', { kind: 'TOOL' })])).toEqual({ facts: [] })
     })
 
@@ -69,7 +69,7 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       ['quotes', '"\'`'],
       ['ideographs', '語'],
       ['control characters', '\u0007\u001b'],
-    ])('takes 256 KB of %s: few facts of it, each on one line, and none too long', async (_, part) => {
+    ])('accepts 256 KB of %s, and returns few facts, each on one line and within the limits', async (_, part) => {
       const { facts } = await extractor.extract([turn('turn_1', part.repeat(Math.ceil(262_144 / part.length)))])
       expect(facts.length).toBeLessThanOrEqual(MOST_FACTS)
       for (const { subject, predicate, object } of facts) {
@@ -80,13 +80,13 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       }
     })
 
-    it('takes hundreds of turns, and names only turns it was given', async () => {
+    it('accepts hundreds of turns, and names only given turns', async () => {
       const turns = Array.from({ length: 300 }, (_, i) => turn(`turn_${i}`, i % 3 ? 'Well.' : 'I live in Berlin.'))
       const { facts } = await extractor.extract(turns)
       expect(facts.map(({ turnId }) => turnId)).toEqual(turns.filter((_, i) => i % 3 === 0).map(({ id }) => id))
     })
 
-    it('stops for a signal, with its reason', async () => {
+    it('stops for an abort signal, with its reason', async () => {
       const reason = new Error('nobody waits any more')
       await expect(extractor.extract(TOLD, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
       const abort = new AbortController()
@@ -97,7 +97,7 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       expect((await extractor.extract(TOLD)).facts).toHaveLength(2)
     })
 
-    it('after close, and not before, rejects', async () => {
+    it('rejects after close, and not before', async () => {
       const closing = await create()
       await closing.extract(TOLD)
       await closing.close()

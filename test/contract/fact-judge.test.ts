@@ -1,5 +1,4 @@
-// One suite on every judge: what works with one works with all. Behind the OpenAI client stands a model that knows the
-// pairs of the suite.
+// Runs the judge contract on every judge. The fake model of the OpenAI client knows the pairs of the suite.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiJudge } from '../../src/providers/openai/fact-judge.ts'
@@ -10,7 +9,7 @@ type Asked = { pair: number; a: { predicate: string } }
 
 const KNOWN: Record<string, string> = { 'works at': 'SAME', 'is a': 'CONTRADICTORY' }
 
-/** As a model might: a verdict on each pair it was sent. */
+/** Answers like a model: a verdict on each pair it received. */
 const answer = (content: string) => ({
   verdicts: (quotedIn(content)[0] as Asked[]).map(({ pair, a }) => ({ pair, says: KNOWN[a.predicate] ?? 'BOTH_HOLD' })),
 })

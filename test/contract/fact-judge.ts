@@ -1,4 +1,4 @@
-// What every judge of facts promises. Runs on the OpenAI client with a server of its own.
+// The contract of every fact judge. Runs on the OpenAI client with a fake server.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
@@ -11,7 +11,7 @@ export function fact(id: string, text: string): JudgedFact {
 }
 const pair = (id: string, a: string, b: string): FactPair => ({ a: fact(`${id}-a`, a), b: fact(`${id}-b`, b) })
 
-/** What any judge knows. */
+/** Verdicts that any judge returns. */
 const PAIRS = [
   pair('one', 'Ada | works at | Initech', 'Ada | is an employee of | Initech'),
   pair('two', 'Ada | is a | vegetarian', 'Ada | loves | steak'),
@@ -26,11 +26,11 @@ export function factJudgeContract(name: string, create: () => Promise<FactJudge>
     })
     afterAll(() => judge.close())
 
-    it('says its name', () => {
+    it('states its name', () => {
       expect(judge.name).toMatch(/^[a-z]+[-:]\S+$/)
     })
 
-    it('says of each pair what it is, by the ids of its facts', async () => {
+    it('returns a verdict on each pair, by the ids of its facts', async () => {
       expect(await judge.judge(PAIRS)).toEqual([
         { a: 'one-a', b: 'one-b', says: 'SAME' },
         { a: 'two-a', b: 'two-b', says: 'CONTRADICTORY' },
@@ -38,11 +38,11 @@ export function factJudgeContract(name: string, create: () => Promise<FactJudge>
       ])
     })
 
-    it('has nothing to say of nothing', async () => {
+    it('returns no verdicts for no pairs', async () => {
       expect(await judge.judge([])).toEqual([])
     })
 
-    it('takes as many pairs as it says, of the longest facts, and no more', async () => {
+    it('accepts as many pairs as it states, of the longest facts, and no more', async () => {
       const long = (id: string) => fact(id, ['s'.repeat(200), 'p'.repeat(200), '"`😀'.repeat(500)].join(' | '))
       const pairs = Array.from({ length: MOST_PAIRS }, (_, i) => ({ a: long(`a${i}`), b: long(`b${i}`) }))
       const known = new Set(pairs.map(({ a, b }) => `${a.id} ${b.id}`))
@@ -50,7 +50,7 @@ export function factJudgeContract(name: string, create: () => Promise<FactJudge>
       await expect(judge.judge([...pairs, PAIRS[0]!])).rejects.toMatchObject({ name: 'CallFailed', retryable: false })
     })
 
-    it('stops for a signal, with its reason', async () => {
+    it('stops for an abort signal, with its reason', async () => {
       const reason = new Error('nobody waits any more')
       await expect(judge.judge(PAIRS, AbortSignal.abort(reason))).rejects.toBe(reason)
       const abort = new AbortController()
@@ -60,7 +60,7 @@ export function factJudgeContract(name: string, create: () => Promise<FactJudge>
       expect(await judge.judge(PAIRS)).toHaveLength(3)
     })
 
-    it('after close, and not before, rejects', async () => {
+    it('rejects after close, and not before', async () => {
       const closing = await create()
       await closing.judge(PAIRS)
       await closing.close()

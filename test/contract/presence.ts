@@ -1,4 +1,5 @@
-// What every presence store promises. It runs with two stores on the same marks: one twice, or two processes' worth.
+// The contract of every presence store. It runs with two stores on the same marks: the same store twice, or those of
+// two processes.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PresenceMark, PresenceStore } from '../../src/bus/presence.ts'
@@ -6,7 +7,7 @@ import type { PresenceMark, PresenceStore } from '../../src/bus/presence.ts'
 type World = {
   store: PresenceStore
   other: PresenceStore
-  /** Lets time pass for both. */
+  /** Moves the clock of both stores forward. */
   elapse(ms: number): Promise<void>
 }
 
@@ -33,7 +34,7 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
     const states = async (conversationId = 'conversation') =>
       Object.fromEntries((await other.states([conversationId])).get(conversationId) ?? [])
 
-    test('a mark shows in its conversation, and there only, for every process', async () => {
+    test('a mark shows in its conversation only, for every process', async () => {
       await store.set(mark('ada'), 'ONLINE', LONG)
       await store.set(mark('bob'), 'TYPING', LONG)
       await store.set(mark('eve', 'socket', 'elsewhere'), 'ONLINE', LONG)
@@ -61,7 +62,7 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       expect(await states()).toEqual({})
     })
 
-    test('of the marks of an actor the one set last counts, and the one before when it goes', async () => {
+    test('the mark of an actor that was set last counts, and the previous one after its removal', async () => {
       await store.set(mark('ada', 'phone'), 'AWAY', LONG)
       await store.set(mark('ada', 'desk'), 'TYPING', LONG)
       expect(await states()).toEqual({ ada: 'TYPING' })
@@ -71,7 +72,7 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       expect(await states()).toEqual({ ada: 'TYPING' })
     })
 
-    test('removing a mark that was never set, or is gone, says so', async () => {
+    test('removing a mark that was never set, or is gone, returns false', async () => {
       expect(await store.remove(mark('ada'))).toBe(false)
       await store.set(mark('ada'), 'ONLINE', LONG)
       expect(await store.remove(mark('ada', 'another'))).toBe(false)
@@ -79,13 +80,13 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       expect(await other.remove(mark('ada'))).toBe(false)
     })
 
-    test('of many who remove a mark at once one is told that it did', async () => {
+    test('concurrent removals of a mark return true once', async () => {
       await store.set(mark('ada'), 'ONLINE', LONG)
       const removals = Array.from({ length: 20 }, (_, i) => (i % 2 ? store : other).remove(mark('ada')))
       expect((await Promise.all(removals)).filter(Boolean)).toHaveLength(1)
     })
 
-    test('an expired mark counts for nothing before it is taken, and is given to one taker', async () => {
+    test('an expired mark has no effect before it is taken, and is returned to one taker', async () => {
       await store.set(mark('ada', 'phone'), 'ONLINE', LONG)
       await store.set(mark('ada', 'desk'), 'TYPING', SHORT)
       await store.set(mark('bob'), 'ONLINE', SHORT)
@@ -98,7 +99,7 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       expect(await states()).toEqual({ ada: 'ONLINE' })
     })
 
-    test('many takers at once share the expired marks without giving one twice', async () => {
+    test('concurrent takers share the expired marks without duplicates', async () => {
       const marks = Array.from({ length: 60 }, (_, i) => mark(`actor-${i}`, 'socket', `conversation-${i % 3}`))
       await Promise.all(marks.map((one) => store.set(one, 'ONLINE', SHORT)))
       await elapse(SHORT)
@@ -109,7 +110,7 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       expect(names(taken.flat())).toEqual(names(marks))
     })
 
-    test('a mark that is renewed lives on, even from the dead', async () => {
+    test('a renewed mark does not expire, and renewal restores an expired mark', async () => {
       await store.set(mark('ada'), 'ONLINE', SHORT)
       await store.set(mark('bob'), 'ONLINE', SHORT)
       await other.set(mark('ada'), 'ONLINE', LONG)
@@ -119,14 +120,14 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       expect(await states()).toEqual({ ada: 'ONLINE', bob: 'ONLINE' })
     })
 
-    test('a shorter time to live takes the place of a longer one', async () => {
+    test('a shorter time to live replaces a longer one', async () => {
       await store.set(mark('ada'), 'ONLINE', LONG)
       await store.set(mark('ada'), 'ONLINE', SHORT)
       await elapse(SHORT)
       expect(await store.takeExpired(10)).toEqual([mark('ada')])
     })
 
-    test('names and states may hold any characters', async () => {
+    test('names and states may contain any characters', async () => {
       const odd = mark('a:b|c "d"\n漢🙂', 'x y:1/%z', 'conversation:"\\')
       await store.set(odd, 'TYPING:\nto\n🙂', SHORT)
       await store.set(mark('__proto__', 'socket', odd.conversationId), 'ONLINE', LONG)

@@ -1,5 +1,4 @@
-// One suite on every writer of profiles: what works with one works with all. Behind the OpenAI client stands a model
-// that keeps one line a fact.
+// Runs the profile writer contract on every writer. The fake model of the OpenAI client keeps one line per fact.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiProfileWriter } from '../../src/providers/openai/profile-writer.ts'
@@ -11,7 +10,7 @@ import { profileWriterContract } from './profile-writer.ts'
 const lineOf = ({ predicate, object, believed = true }: Partial<LearntFact>) =>
   believed ? `- ${predicate} ${object}` : `- Somebody claims: "${predicate} ${object}"`
 
-/** As a model might: what it knew, less what is no longer so, and what is new. */
+/** Answers like a model: the previous lines without the removed facts, plus the new ones. */
 function answer(content: string) {
   const [, [before], ...changes] = quotedIn(content) as [unknown, [{ profile: string }], ...LearntFact[][]]
   const facts = changes.flat()

@@ -1,11 +1,11 @@
-// What every writer of profiles promises. Runs on the OpenAI client with a server of its own.
+// The contract of every profile writer. Runs on the OpenAI client with a fake server.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { type LearntFact, type ProfileRequest, type ProfileWriter } from '../../src/providers/ports/profile-writer.ts'
 import { countInline } from '../../src/text/tokens.ts'
 
-/** "Ada | lives in | Berlin", observed on that day of May. */
+/** "Ada | lives in | Berlin", observed on the given day of May. */
 export function learnt(text: string, day = 1, believed = true): LearntFact {
   const [subject = '', predicate = '', object = ''] = text.split(' | ')
   return { subject, predicate, object, believed, observedAt: new Date(Date.UTC(2026, 4, day)).toISOString() }
@@ -28,11 +28,11 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
     })
     afterAll(() => writer.close())
 
-    it('says its name', () => {
+    it('states its name', () => {
       expect(writer.name).toMatch(/^[a-z]+[-:]\S+$/)
     })
 
-    it('tells what is known, merges in what is new, and strikes what is no longer so', async () => {
+    it('contains known facts, adds new ones, and removes inactive ones', async () => {
       const first = await writer.write(REQUEST)
       expect(first).toContain('Berlin')
       const {
@@ -47,12 +47,12 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
       expect(later).toContain('tea')
     })
 
-    it('marks what is only claimed', async () => {
+    it('marks unconfirmed claims', async () => {
       const profile = await writer.write({ ...REQUEST, added: [learnt('Ada | is | an admin', 1, false)] })
       expect(profile).toMatch(/^- Somebody claims: ".*admin.*"$/m)
     })
 
-    it('makes nothing of nothing, and leaves be what nothing was added to', async () => {
+    it('returns an empty profile for no facts, and an unchanged one without new facts', async () => {
       const [berlin] = REQUEST.added
       expect(await writer.write({ ...REQUEST, added: [] })).toBe('')
       expect(await writer.write({ ...REQUEST, added: [], removed: [berlin!] })).toBe('')
@@ -60,7 +60,7 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
       expect(await writer.write({ ...REQUEST, previous, added: [] })).toBe(previous)
     })
 
-    it.each([0, 1, 5, 20, 60])('never takes more than %d tokens', async (maxTokens) => {
+    it.each([0, 1, 5, 20, 60])('never exceeds %d tokens', async (maxTokens) => {
       const added = Array.from({ length: 60 }, (_, n) => learnt(`Ada | owns | ${'a rope '.repeat(n)} and ${n} boats`))
       for (const previous of [null, `## About\n${'- lives in Berlin, by the river\n'.repeat(50)}`]) {
         for (const request of [
@@ -73,14 +73,14 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
       }
     })
 
-    it('takes any text: emoji, one endless word, fences, what shows nothing', async () => {
+    it('accepts any text: emoji, one endless word, fences, invisible characters', async () => {
       const texts = ['👩‍👩‍👧'.repeat(300), 'x'.repeat(2_000), '````\n"}', '\u0007\u202e\u{e0041}\ud83d\0', '']
       const added = texts.map((text, day) => learnt(`Ada | says | ${text}`, day + 1))
       const profile = await writer.write({ ...REQUEST, added, previous: texts.join('\n') })
       expect(profile).not.toMatch(/[^\P{C}\n\u200c\u200d]/u)
     })
 
-    it('stops for a signal, with its reason', async () => {
+    it('stops for an abort signal, with its reason', async () => {
       const reason = new Error('nobody waits any more')
       await expect(writer.write(REQUEST, AbortSignal.abort(reason))).rejects.toBe(reason)
       const abort = new AbortController()
@@ -90,7 +90,7 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
       expect(await writer.write(REQUEST)).toContain('Berlin')
     })
 
-    it('after close, and not before, rejects', async () => {
+    it('rejects after close, and not before', async () => {
       const closing = await create()
       await closing.write(REQUEST)
       await closing.close()

@@ -1,4 +1,4 @@
-// One suite on every summarizer: what works with one works with all.
+// Runs the summarizer contract on every summarizer.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createExtractiveSummarizer } from '../../src/providers/static/extractive-summarizer.ts'

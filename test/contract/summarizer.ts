@@ -1,4 +1,4 @@
-// What every summarizer does, whatever it is made of.
+// The contract of every summarizer.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Said, Summarizer } from '../../src/providers/ports/summarizer.ts'
@@ -22,13 +22,13 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
     })
     afterAll(() => summarizer.close())
 
-    it('writes something in the place of turns, and says what wrote it', async () => {
+    it('returns a summary of the turns, and states its name', async () => {
       const { content, model } = await summarizer.summarize({ previous: null, turns: TURNS, maxTokens: 200 })
       expect(content).not.toBe('')
       expect(model).toBe(summarizer.model)
     })
 
-    it.each([1, 5, 20, 60])('never takes more than %d tokens', async (maxTokens) => {
+    it.each([1, 5, 20, 60])('never exceeds %d tokens', async (maxTokens) => {
       const long = Array.from({ length: 40 }, (_, n) =>
         said('cy', `Item ${n} of the boat's list is ${'a rope '.repeat(n)}.`),
       )
@@ -38,7 +38,7 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
       }
     })
 
-    it('takes any text: emoji, one endless word, nothing', async () => {
+    it('accepts any text: emoji, one endless word, an empty text', async () => {
       const turns = [
         said('ada', '👩‍👩‍👧'.repeat(500)),
         said('bob', 'x'.repeat(50_000)),
@@ -50,17 +50,17 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
       expect(countInline(content)).toBeLessThanOrEqual(50)
     })
 
-    it('makes nothing of nothing', async () => {
+    it('returns an empty summary for no turns', async () => {
       expect((await summarizer.summarize({ previous: null, turns: [], maxTokens: 50 })).content).toBe('')
     })
 
-    it('stops when it is told to', async () => {
+    it('stops for an abort signal', async () => {
       const stopped = AbortSignal.abort(new Error('enough'))
       const asked = summarizer.summarize({ previous: null, turns: TURNS, maxTokens: 50 }, stopped)
       await expect(asked).rejects.toThrow('enough')
     })
 
-    it('does nothing once it is closed', async () => {
+    it('rejects after close', async () => {
       const other = await create()
       await other.close()
       await other.close()

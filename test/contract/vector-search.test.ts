@@ -1,4 +1,4 @@
-// One suite on every vector search: what works with one works with all.
+// Runs the vector search contract on every implementation.
 
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
 import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'

@@ -1,4 +1,4 @@
-// What every vector search promises. Runs on the one in memory with PGlite, and on Postgres both by comparing all and
+// The contract of every vector search. Runs on the in-memory one of PGlite, and on Postgres by full comparison and
 // through an HNSW index.
 
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -13,11 +13,11 @@ import type { Backend } from '../support/backend.ts'
 import { addEmbedder } from '../support/seeded-vectors.ts'
 import { useWorld, type TestWorld } from '../support/world.ts'
 
-/** Of the suite's own: the world's makes vectors by itself. */
+/** An embedder of the suite's own, because the world's embeds automatically. */
 const EMBEDDER = 'test:4'
 const OTHER = 'other:4'
 
-/** A unit vector at so many degrees from EAST, in a plane. */
+/** A unit vector at the given degrees from EAST, in a plane. */
 const at = (degrees: number) =>
   Float32Array.of(Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180), 0, 0)
 const EAST = at(0)
@@ -42,12 +42,12 @@ export function vectorSearchContract(
     const keep = (turn: Turn, degrees: number, embedder = EMBEDDER) =>
       vectors.write(embedder, [{ ...placeOf(turn), vector: at(degrees) }])
 
-    /** A tenant with what speaks and searches in it. */
+    /** A tenant with functions to append turns and to search. */
     function scene() {
       const tenant = world.tenant()
       return {
         ...tenant,
-        /** A turn with a vector at that many degrees. */
+        /** A turn with a vector at the given degrees. */
         async tell(
           conversationId: string,
           degrees: number,
@@ -65,7 +65,7 @@ export function vectorSearchContract(
       }
     }
 
-    it('scans the vectors of those conversations, and of no other conversation or embedder', async () => {
+    it('scans the vectors of the given conversations, and of no other conversation or embedder', async () => {
       const { newConversation, tell, say } = scene()
       const [one, two, elsewhere, empty] = [
         await newConversation(),
@@ -86,7 +86,7 @@ export function vectorSearchContract(
       expect((await vectors.scan(OTHER, [one], EAST)).get(one)!.size).toBe(1)
     })
 
-    it('compares just those turns that are asked for', async () => {
+    it('compares just the requested turns', async () => {
       const { newConversation, tell, say } = scene()
       const [one, two] = [await newConversation(), await newConversation()]
       const turns = [await tell(one, 0), await tell(two, 60), await tell(one, 180)]
@@ -98,7 +98,7 @@ export function vectorSearchContract(
       expect((await vectors.of(EMBEDDER, [], EAST)).size).toBe(0)
     })
 
-    it('finds the nearest first, and no more than asked for', async () => {
+    it('returns the nearest first, and at most the requested number', async () => {
       const { newConversation, tell, nearest } = scene()
       const [one, two, elsewhere] = [await newConversation(), await newConversation(), await newConversation()]
       const turns = [await tell(one, 40), await tell(two, 10), await tell(one, 30), await tell(two, 170)]
@@ -110,7 +110,7 @@ export function vectorSearchContract(
       expect(await nearest([])).toEqual([])
     })
 
-    it('says how similar they are', async () => {
+    it('returns their similarities', async () => {
       const { newConversation, tell, as } = scene()
       const one = await newConversation()
       await tell(one, 20)
@@ -118,7 +118,7 @@ export function vectorSearchContract(
       expect(found[0]!.similarity).toBeCloseTo(cosine(20), 5)
     })
 
-    it('keeps the first vector of a turn, and finds what was written after a search', async () => {
+    it('keeps the first vector of a turn, and finds turns written after a search', async () => {
       const { newConversation, tell, nearest } = scene()
       const one = await newConversation()
       const first = await tell(one, 50)
@@ -131,7 +131,7 @@ export function vectorSearchContract(
       expect(await nearest([one])).toEqual([placeOf(second), placeOf(first)])
     })
 
-    it('misses nothing that is written while it searches', async () => {
+    it('misses no turn that is written during a search', async () => {
       const { newConversation, say, nearest } = scene()
       const one = await newConversation()
       const turns: Turn[] = []
@@ -141,7 +141,7 @@ export function vectorSearchContract(
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(30)
     })
 
-    it('passes over conversations, turns and embedders that are gone, and keeps the rest', async () => {
+    it('skips deleted conversations, turns and embedders, and keeps the rest', async () => {
       const { newConversation, say, as, nearest } = scene()
       const [one, gone] = [await newConversation(), await newConversation()]
       const [stays, lost] = [await say(one, 'ada', 'stays'), await say(gone, 'ada', 'goes')]
@@ -159,7 +159,7 @@ export function vectorSearchContract(
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(1)
     })
 
-    it('finds nothing of a conversation that was deleted, once it is forgotten', async () => {
+    it('finds nothing of a deleted conversation, once it is dropped from the cache', async () => {
       const { newConversation, tell, as, nearest } = scene()
       const one = await newConversation()
       await tell(one, 10)
@@ -170,7 +170,7 @@ export function vectorSearchContract(
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)).toBeUndefined()
     })
 
-    it('finds for no one what is not in their view, nor fewer for it', async () => {
+    it("hides turns outside the viewer's view, and returns no fewer hits because of them", async () => {
       const { newConversation, tell, nearest } = scene()
       const one = await newConversation('ada', 'bob', 'eve')
       const open = [await tell(one, 50), await tell(one, 60)]
@@ -196,7 +196,7 @@ export function vectorSearchContract(
       expect(await nearest([one], 5, 'ada')).toEqual([before, after].map(placeOf))
     })
 
-    it('finds of several versions the newest that the viewer sees', async () => {
+    it('finds the newest version that the viewer sees', async () => {
       const { newConversation, tell, nearest, as } = scene()
       const one = await newConversation('ada')
       const old = await tell(one, 0)
@@ -209,7 +209,7 @@ export function vectorSearchContract(
       expect(await nearest([one])).toEqual([placeOf(newer)])
     })
 
-    it('finds no turn that is not committed', async () => {
+    it('finds committed turns only', async () => {
       const { newConversation, nearest, as } = scene()
       const one = await newConversation('ada')
       const turn = await openTurn(world.deps, as('ada'), { conversationId: one, turn: { role: 'USER' } })
@@ -225,7 +225,7 @@ export function vectorSearchContract(
       expect(await mine.nearest([conversationId])).toEqual([])
     })
 
-    it('narrows by actor, role, time and metadata', async () => {
+    it('filters by actor, role, time and metadata', async () => {
       const { newConversation, tell, nearest } = scene()
       const one = await newConversation()
       const said = (day: number) => ({ createdAt: new Date(Date.UTC(2025, 0, day)) })

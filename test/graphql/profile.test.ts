@@ -75,7 +75,7 @@ describe.each(backends)('extraction and profiles, on $name', (backend) => {
     ['reconcileFacts', RECONCILE, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],
     ['refreshUserProfile', REFRESH, { userId: '' }, { code: 'INVALID_INPUT', issues: [{ path: ['userId'] }] }],
     ['refreshUserProfile', REFRESH, { userId: 'a', recentK: 1001 }, { issues: [{ message: 'must be 1 to 1,000' }] }],
-  ])('include %s, which returns %#', async (verb, document, input, answer) => {
+  ])('include errors: %s, case %#', async (verb, document, input, answer) => {
     expect((await ada(document, { input }))[verb]).toMatchObject(answer)
   })
 

@@ -1,5 +1,5 @@
-// A process that appends turns and does the work that follows them, as a server does, without its transport. Told by
-// lines of JSON on stdin what to append; says on stdout how far it is. For automatic.test.ts, which kills some of them.
+// A process that appends turns and runs the automatic jobs like a server, without its transport. Reads the turns as
+// JSON lines on stdin; reports its progress on stdout. Used by automatic.test.ts, which kills some of these processes.
 
 import { createInterface } from 'node:readline'
 import { pino } from 'pino'
@@ -14,14 +14,14 @@ export type Settings = {
   databaseUrl: string
   redisUrl: string
   automatic: AutomaticThresholds
-  /** Whether it never comes to an end of reading a conversation for facts. */
+  /** Whether its extractor hangs for ever. */
   hangs: boolean
 }
 
-/** Turns that one process is to append. */
+/** Turns for one process to append. */
 export type Errand = { tenant: string; turns: { conversationId: string; actor: string; clientId: string }[] }
 
-/** What it says: that it works, that so many turns are acknowledged, that it has begun to read a conversation. */
+/** Messages: ready, the number of acknowledged turns, and the start of an extraction. */
 export type Word = { is: 'ready' } | { is: 'appended'; count: number } | { is: 'reading' }
 
 const { hangs, automatic, ...place } = JSON.parse(process.argv[2]!) as Settings

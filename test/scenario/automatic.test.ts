@@ -1,5 +1,5 @@
-// What is promised of work that happens by itself, between real processes on one Postgres: each run stands for exactly
-// so many turns, however many processes append and work, and whichever of them are killed meanwhile.
+// Automatic jobs between real processes on one Postgres: each run covers exactly the configured number of turns,
+// however many processes append and work, and whichever of them are killed.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ const EVERY: AutomaticThresholds = {
 }
 
 type Worker = {
-  /** Settles when it has said so. */
+  /** Resolves when the process has sent that message. */
   heard(wanted: (word: Word) => boolean): Promise<void>
   append(errand: Errand): void
   kill(): Promise<void>
@@ -60,148 +60,142 @@ function startWorker(settings: Settings): Worker {
   }
 }
 
-/** The real Postgres, where there is one: with its address, for other processes. */
+/** The real Postgres, if available, with its URL for other processes. */
 const backend = backends.at(-1)!
 
-describe.runIf(backend.name === 'postgres')(
-  'work that happens by itself, in processes (needs TEST_DATABASE_URL)',
-  () => {
-    let site: Site
-    let deps: Deps
-    let place: Pick<Settings, 'databaseUrl' | 'redisUrl'>
-    let viewer: Viewer
-    let stop = async () => {}
+describe.runIf(backend.name === 'postgres')('automatic jobs in several processes (needs TEST_DATABASE_URL)', () => {
+  let site: Site
+  let deps: Deps
+  let place: Pick<Settings, 'databaseUrl' | 'redisUrl'>
+  let viewer: Viewer
+  let stop = async () => {}
 
-    beforeEach(async () => {
-      let opened: Opened | null = null
-      site = await openSite({ ...backend, open: async () => (opened = await backend.open()) })
-      deps = { ...(await site.start()).deps, automatic: EVERY }
-      place = { databaseUrl: opened!.url!, redisUrl: opened!.redisUrl! }
-      viewer = newViewer()
-      stop = async () => {}
+  beforeEach(async () => {
+    let opened: Opened | null = null
+    site = await openSite({ ...backend, open: async () => (opened = await backend.open()) })
+    deps = { ...(await site.start()).deps, automatic: EVERY }
+    place = { databaseUrl: opened!.url!, redisUrl: opened!.redisUrl! }
+    viewer = newViewer()
+    stop = async () => {}
+  })
+  afterEach(async () => {
+    for (const child of running.splice(0)) {
+      child.kill('SIGKILL')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    }
+    await stop()
+    await site.close()
+  }, 60_000)
+
+  const newConversation = async () => {
+    const { id } = await createConversation(deps, viewer, {})
+    await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
+    return id
+  }
+  const append = async ({ turns }: Errand) => {
+    for (const { conversationId, actor, clientId } of turns) {
+      await appendTurn(
+        deps,
+        { ...viewer, actor },
+        { conversationId, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId } },
+      )
+    }
+  }
+
+  test('16 processes, two of them killed, append 1,600 turns: every job runs exactly as often as due', async () => {
+    const conversationIds: string[] = []
+    while (conversationIds.length < CONVERSATIONS) conversationIds.push(await newConversation())
+    const workers = upTo(PROCESSES).map(() => startWorker({ ...place, automatic: EVERY, hangs: false }))
+    await Promise.all(workers.map(({ heard }) => heard(({ is }) => is === 'ready')))
+
+    const share = TURNS / PROCESSES
+    const errands = workers.map((_, p): Errand => ({
+      tenant: viewer.tenant,
+      turns: upTo(share)
+        .map((n) => p * share + n)
+        .map((i) => ({
+          conversationId: conversationIds[i % CONVERSATIONS]!,
+          actor: `person-${Math.floor(i / CONVERSATIONS) % PEOPLE}`,
+          clientId: `turn-${i}`,
+        })),
+    }))
+    workers.forEach((worker, p) => worker.append(errands[p]!))
+    const victims = [0, 1]
+    await Promise.all(
+      victims.map(async (p) => {
+        await workers[p]!.heard((word) => word.is === 'appended' && word.count >= 30)
+        await workers[p]!.kill()
+      }),
+    )
+    const survivors = workers.filter((_, p) => !victims.includes(p))
+    await Promise.all(survivors.map(({ heard }) => heard((word) => word.is === 'appended' && word.count === share)))
+    // Unacknowledged turns of killed processes are sent again to a new process, which also sweeps all conversations.
+    for (const p of victims) await append(errands[p]!)
+    stop = await startJobs(deps)
+
+    const perConversation = TURNS / CONVERSATIONS
+    const perPerson = TURNS / PEOPLE
+    const expected = {
+      conversationIds: Object.fromEntries(
+        conversationIds.map((conversationId) => [
+          conversationId,
+          { summaries: summariesOf(perConversation, 10), extractions: perConversation / 10 },
+        ]),
+      ),
+      users: Object.fromEntries(
+        upTo(PEOPLE).map((n) => [
+          `person-${n}`,
+          { turns: perPerson, profilings: perPerson / 10, reconciliations: perPerson / 5 },
+        ]),
+      ),
+    }
+    await vi.waitFor(async () => expect(await readRuns(deps, viewer.tenant)).toEqual(expected), {
+      timeout: 120_000,
+      interval: 500,
     })
-    afterEach(async () => {
-      for (const child of running.splice(0)) {
-        child.kill('SIGKILL')
-        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-      }
-      await stop()
-      await site.close()
-    }, 60_000)
+    const { conversationIds: done, users } = await readRuns(deps, viewer.tenant)
+    const sum = (counts: number[]) => counts.reduce((a, b) => a + b)
+    expect([
+      sum(Object.values(done).map(({ summaries }) => summaries.length)),
+      sum(Object.values(done).map(({ extractions }) => extractions)),
+      sum(Object.values(users).map(({ profilings }) => profilings)),
+      sum(Object.values(users).map(({ reconciliations }) => reconciliations)),
+    ]).toEqual([160, 160, 160, 320])
+    // A further sweep finds no work.
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    expect(await readRuns(deps, viewer.tenant)).toEqual(expected)
+  }, 300_000)
 
-    const newConversation = async () => {
-      const { id } = await createConversation(deps, viewer, {})
-      await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
-      return id
-    }
-    const append = async ({ turns }: Errand) => {
-      for (const { conversationId, actor, clientId } of turns) {
-        await appendTurn(
-          deps,
-          { ...viewer, actor },
-          { conversationId, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId } },
-        )
-      }
-    }
+  test('after a process is killed during a job, another runs the job once, and the interrupted run is visible', async () => {
+    const conversationId = await newConversation()
+    const turns = (from: number, count: number): Errand => ({
+      tenant: viewer.tenant,
+      turns: upTo(count).map((n) => ({ conversationId, actor: 'ada', clientId: `turn-${from + n}` })),
+    })
+    const dying = startWorker({ ...place, automatic: EVERY, hangs: true })
+    await dying.heard(({ is }) => is === 'ready')
+    dying.append(turns(0, 10))
+    await dying.heard(({ is }) => is === 'reading')
+    await dying.kill()
+    const extractions = async () => (await readRuns(deps, viewer.tenant)).conversationIds[conversationId]!.extractions
+    expect(await extractions()).toBe(0)
 
-    test('16 processes, two of them killed, append 1,600 turns: all was done exactly as often as due', async () => {
-      const conversationIds: string[] = []
-      while (conversationIds.length < CONVERSATIONS) conversationIds.push(await newConversation())
-      const workers = upTo(PROCESSES).map(() => startWorker({ ...place, automatic: EVERY, hangs: false }))
-      await Promise.all(workers.map(({ heard }) => heard(({ is }) => is === 'ready')))
-
-      const share = TURNS / PROCESSES
-      const errands = workers.map((_, p): Errand => ({
-        tenant: viewer.tenant,
-        turns: upTo(share)
-          .map((n) => p * share + n)
-          .map((i) => ({
-            conversationId: conversationIds[i % CONVERSATIONS]!,
-            actor: `person-${Math.floor(i / CONVERSATIONS) % PEOPLE}`,
-            clientId: `turn-${i}`,
-          })),
-      }))
-      workers.forEach((worker, p) => worker.append(errands[p]!))
-      const victims = [0, 1]
-      await Promise.all(
-        victims.map(async (p) => {
-          await workers[p]!.heard((word) => word.is === 'appended' && word.count >= 30)
-          await workers[p]!.kill()
+    const heir = startWorker({ ...place, automatic: EVERY, hangs: false })
+    await heir.heard(({ is }) => is === 'ready')
+    await vi.waitFor(async () => expect(await extractions()).toBe(1), { timeout: 30_000, interval: 100 })
+    heir.append(turns(10, 10))
+    await vi.waitFor(async () => expect(await extractions()).toBe(2), { timeout: 30_000, interval: 100 })
+    await deps.pool.query(`UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`)
+    const stuck = (await getJobs(deps, viewer, { state: 'ACTIVE' })).filter(({ name }) => name === 'EXTRACT_FACTS')
+    expect(stuck).toMatchObject([{ conversationId, attempts: 1 }])
+    expect(stuck[0]!.ageSeconds).toBeGreaterThan(240)
+    await vi.waitFor(
+      async () =>
+        expect(await readRuns(deps, viewer.tenant)).toEqual({
+          conversationIds: { [conversationId]: { summaries: [10, 20], extractions: 2 } },
+          users: { ada: { turns: 20, profilings: 2, reconciliations: 4 } },
         }),
-      )
-      const survivors = workers.filter((_, p) => !victims.includes(p))
-      await Promise.all(survivors.map(({ heard }) => heard((word) => word.is === 'appended' && word.count === share)))
-      // Their users send again what was not acknowledged, to a process that has just started; and it looks at
-      // everything.
-      for (const p of victims) await append(errands[p]!)
-      stop = await startJobs(deps)
-
-      const perConversation = TURNS / CONVERSATIONS
-      const perPerson = TURNS / PEOPLE
-      const expected = {
-        conversationIds: Object.fromEntries(
-          conversationIds.map((conversationId) => [
-            conversationId,
-            { summaries: summariesOf(perConversation, 10), extractions: perConversation / 10 },
-          ]),
-        ),
-        users: Object.fromEntries(
-          upTo(PEOPLE).map((n) => [
-            `person-${n}`,
-            { turns: perPerson, profilings: perPerson / 10, reconciliations: perPerson / 5 },
-          ]),
-        ),
-      }
-      await vi.waitFor(async () => expect(await readRuns(deps, viewer.tenant)).toEqual(expected), {
-        timeout: 120_000,
-        interval: 500,
-      })
-      const { conversationIds: done, users } = await readRuns(deps, viewer.tenant)
-      const sum = (counts: number[]) => counts.reduce((a, b) => a + b)
-      expect([
-        sum(Object.values(done).map(({ summaries }) => summaries.length)),
-        sum(Object.values(done).map(({ extractions }) => extractions)),
-        sum(Object.values(users).map(({ profilings }) => profilings)),
-        sum(Object.values(users).map(({ reconciliations }) => reconciliations)),
-      ]).toEqual([160, 160, 160, 320])
-      // Whoever looks again finds nothing to do.
-      await new Promise((resolve) => setTimeout(resolve, 2_000))
-      expect(await readRuns(deps, viewer.tenant)).toEqual(expected)
-    }, 300_000)
-
-    test('a process is killed while its job runs: another does it, once, and the dead one is visible', async () => {
-      const conversationId = await newConversation()
-      const turns = (from: number, count: number): Errand => ({
-        tenant: viewer.tenant,
-        turns: upTo(count).map((n) => ({ conversationId, actor: 'ada', clientId: `turn-${from + n}` })),
-      })
-      const dying = startWorker({ ...place, automatic: EVERY, hangs: true })
-      await dying.heard(({ is }) => is === 'ready')
-      dying.append(turns(0, 10))
-      await dying.heard(({ is }) => is === 'reading')
-      await dying.kill()
-      const extractions = async () => (await readRuns(deps, viewer.tenant)).conversationIds[conversationId]!.extractions
-      expect(await extractions()).toBe(0)
-
-      const heir = startWorker({ ...place, automatic: EVERY, hangs: false })
-      await heir.heard(({ is }) => is === 'ready')
-      await vi.waitFor(async () => expect(await extractions()).toBe(1), { timeout: 30_000, interval: 100 })
-      heir.append(turns(10, 10))
-      await vi.waitFor(async () => expect(await extractions()).toBe(2), { timeout: 30_000, interval: 100 })
-      await deps.pool.query(
-        `UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`,
-      )
-      const stuck = (await getJobs(deps, viewer, { state: 'ACTIVE' })).filter(({ name }) => name === 'EXTRACT_FACTS')
-      expect(stuck).toMatchObject([{ conversationId, attempts: 1 }])
-      expect(stuck[0]!.ageSeconds).toBeGreaterThan(240)
-      await vi.waitFor(
-        async () =>
-          expect(await readRuns(deps, viewer.tenant)).toEqual({
-            conversationIds: { [conversationId]: { summaries: [10, 20], extractions: 2 } },
-            users: { ada: { turns: 20, profilings: 2, reconciliations: 4 } },
-          }),
-        { timeout: 30_000, interval: 100 },
-      )
-    }, 120_000)
-  },
-)
+      { timeout: 30_000, interval: 100 },
+    )
+  }, 120_000)
+})

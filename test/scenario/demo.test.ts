@@ -1,5 +1,5 @@
-// `npm run demo`, as a newcomer runs it against a server that runs: its story is told in order, its claims hold, and
-// what it says of the whisper is true when it is asked again from outside.
+// `npm run demo` against a running server: its story is in order, its claims are true, and its private turns are hidden
+// when checked from outside.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { run, startServer, type Ran, type RunningServer } from '../demo/server.ts'
@@ -16,7 +16,7 @@ type Seen = {
   }
 }
 
-/** The words in one line: the demo wraps them. */
+/** The words in one line, because the demo wraps them. */
 const flat = (text: string) => text.replace(/\s+/g, ' ')
 
 describe.each(backends)('the demo on $name', (backend) => {
@@ -57,13 +57,13 @@ describe.each(backends)('the demo on $name', (backend) => {
       { conversationId: conversationOf(told.out) },
     )
 
-  it('ends well, with nothing to complain of', () => {
+  it('exits with 0, and reports no problem', () => {
     expect(told).toMatchObject({ code: 0, error: '' })
     expect(told.out.match(/✓/g)).toHaveLength(4)
     expect(told.out).not.toContain('✗')
   })
 
-  it('tells the story in order, as Ada sees it', () => {
+  it('prints the story in order, as Ada sees it', () => {
     const out = flat(told.out)
     const cut = LINES.invitation.indexOf('Casa do Rio')
     const marks = [
@@ -89,7 +89,7 @@ describe.each(backends)('the demo on $name', (backend) => {
     expect(Number(/(\d+) characters were missed/.exec(told.out)?.[1])).toBeGreaterThan(0)
   })
 
-  it('leaves a conversation in which the whispers are where it says, and nowhere else', async () => {
+  it('leaves a conversation whose private turns are visible only to their audience', async () => {
     const [ada, scout, scribe] = (await Promise.all(['ada', 'scout', 'scribe'].map(readAs))) as [Seen, Seen, Seen]
     const whispers = scout.conversation.turns.edges.filter(({ node }) => node.text.includes(SECRET))
     expect(whispers.map(({ node }) => node.audience!.toSorted())).toEqual([
@@ -106,7 +106,7 @@ describe.each(backends)('the demo on $name', (backend) => {
     }
   })
 
-  it('shows each their own view, the edit in its place, and the unread counts that the server has', async () => {
+  it("shows each viewer their own view, the edit at its position, and the server's unread counts", async () => {
     const rows = told.out.split('\n').slice(told.out.split('\n').findIndex((line) => /^ {2}seq /.test(line)))
     const seqs = rows.filter((row) => /^ {2}\d+ /.test(row)).map((row) => Number.parseInt(row))
     const { conversation } = await readAs('ada')
@@ -126,7 +126,7 @@ describe.each(backends)('the demo on $name', (backend) => {
 })
 
 describe('the demo without a server', () => {
-  it('says which command starts one, and which URL it tried', async () => {
+  it('prints the command that starts a server, and the URL it tried', async () => {
     const { code, out, error } = await run(DEMO, 'http://127.0.0.1:1/graphql')
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(error).toContain('No Colloquy server answers at http://127.0.0.1:1/graphql')

@@ -1,5 +1,5 @@
-// Everything that writes facts, at once, about two users in a few conversations, on a database with real locks: nobody waits in
-// a circle, and nothing supersedes itself in the end.
+// All writers of facts, concurrently, about two users in a few conversations, on a database with real locks: there is
+// no deadlock, and no fact supersedes itself.
 
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -14,7 +14,7 @@ import { backends } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
 import { useWorld } from '../support/world.ts'
 
-/** Calls that each lane makes, one after the other. */
+/** Number of calls per lane, one after the other. */
 const CALLS = isLong ? 200 : 40
 const LANES = 10
 const USERS = ['ada', 'bob']
@@ -28,16 +28,16 @@ const shuffled = <T>(all: readonly T[]) =>
     .sort(([a], [b]) => a - b)
     .map(([, each]) => each)
 
-/** What may be expected where others delete, edit and say again, without a pause, what one is about to speak of. */
+/** Errors to expect when other lanes continuously delete, edit and append. */
 const isExpected = (error: unknown) =>
   error instanceof NotFound || error instanceof Conflict || error instanceof InvalidInput
 
-// The embedded database has one connection: there is nobody to wait for.
+// The embedded database has one connection, so nothing can wait for a lock.
 const backend = backends.at(-1)!
-describe.runIf(backend.name === 'postgres')('facts at once (needs TEST_DATABASE_URL)', () => {
+describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs TEST_DATABASE_URL)', () => {
   const world = useWorld(backend, { databasePoolSize: LANES + 4 })
 
-  it('are written without a deadlock; none gives way to what is gone, or to itself', { timeout: 60_000 }, async () => {
+  it('cause no deadlock, and no fact is superseded by a deleted fact or by itself', { timeout: 60_000 }, async () => {
     const { deps } = world
     const tenant = world.tenant()
     const newConversation = () => tenant.newConversation('ada', 'bob', { actor: 'bot', kind: 'AGENT' })

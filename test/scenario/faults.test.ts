@@ -1,5 +1,5 @@
-// What is promised when things break, between real processes on real Postgres and Redis: one order for all, no gaps,
-// nothing acknowledged lost. Faults are injected for real.
+// Guarantees under faults, between real processes on real Postgres and Redis: one order for all, no gaps, no
+// acknowledged turn lost. Faults are injected for real.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -27,12 +27,12 @@ afterEach(async () => void (await Promise.all(running.splice(0).map((server) => 
 async function servers(site: Site, count: number): Promise<Server[]> {
   const started = await Promise.all(upTo(count).map(() => createServerProcess(site)))
   running.push(...started)
-  // All at once: the migrations are theirs to agree on.
+  // Started concurrently, so that their migrations compete.
   await Promise.all(started.map((server) => server.start()))
   return started
 }
 
-/** Every acknowledged turn is there once, where it was said to be, in a journal without holes. */
+/** Every acknowledged turn is in the journal once, at its acknowledged seq, and the journal has no gaps. */
 async function expectAllThere(site: Site, conversationId: string, acknowledged: Acknowledged[]): Promise<number> {
   const entries = await journal(site, conversationId)
   expect(entries.map(({ seq }) => seq)).toEqual(upTo(entries.length))
@@ -45,7 +45,7 @@ async function expectAllThere(site: Site, conversationId: string, acknowledged: 
 describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
   'processes on one Postgres and Redis (needs TEST_DATABASE_URL, TEST_REDIS_URL)',
   () => {
-    test('64 writers of 200 turns get one order, which readers in three processes follow exactly', async () => {
+    test('64 writers of 200 turns get one order, which readers in three processes receive exactly', async () => {
       const site = await createSite(TEST_DATABASE_URL!, TEST_REDIS_URL!)
       const [a, b, c] = (await servers(site, 3)) as [Server, Server, Server]
       const actors = upTo(64).map((n) => `writer-${n}`)
@@ -74,7 +74,7 @@ describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
 )
 
 describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts and signals servers)', () => {
-  /** Writers that go on until told to stop; what they were acknowledged. */
+  /** Writers that append until stopped, and the turns acknowledged to them. */
   function write(to: Server[], conversationId: string, count: number) {
     const acknowledged: Acknowledged[] = []
     let writing = true
@@ -97,7 +97,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
     }
   }
 
-  test('servers die, Redis restarts and 50 sockets are cut: readers who resume have exactly the journal', async () => {
+  test('after servers die, Redis restarts and 50 sockets are cut, resuming readers have exactly the journal', async () => {
     const { server, redisUrl } = await upServices()
     const site = await createSite(server, redisUrl)
     const both = (await servers(site, 2)) as [Server, Server]
@@ -129,7 +129,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
     expect(writers.acknowledged.length).toBeGreaterThan(100)
   }, 120_000)
 
-  test('Postgres and a server are killed while turns are appended: what was acknowledged is there', async () => {
+  test('after Postgres and a server are killed during appends, every acknowledged turn exists', async () => {
     const { server, redisUrl } = await upServices()
     const site = await createSite(server, redisUrl)
     const both = (await servers(site, 2)) as [Server, Server]

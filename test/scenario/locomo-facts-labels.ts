@@ -1,8 +1,7 @@
-// The first 100 facts that the rules find in LoCoMo 26, each judged once by a reader, beside its turn. The file is not
-// ours to ship (CC BY-NC 4.0): a fact is known by its turn and a digest, and what the turn says is in our own words.
-//
-// Right: the turn says it, of that person, with that day, and it is understood alone. Wrong: all else, and what is true
-// but says nothing.
+// The first 100 facts that the rules extract from LoCoMo 26, each judged once by a human reader. The file cannot be
+// shipped (CC BY-NC 4.0), so a fact is identified by its turn and a digest, and described in our own words. Right: the
+// turn states it, of that person, with that day, and it can be understood alone. Wrong: everything else, including true
+// but meaningless facts.
 
 export type Judged = [
   turnId: string,

@@ -1,6 +1,6 @@
-// What the rules extract from real conversations. Of the first 100 facts of LoCoMo 26, at least 85 are right, as a
-// reader judged them; a change of the rules that brings others to the front needs a new judgement. Questions yield no
-// facts, in any of the three files. The files cannot be shipped (CC BY-NC 4.0): without them these tests are skipped.
+// Facts that the rules extract from real conversations. At least 85 of the first 100 facts of LoCoMo 26 are right, as
+// judged by a reader; a rule change that alters these facts needs a new judgement. Questions yield no facts, in any of
+// the three files. The files cannot be shipped (CC BY-NC 4.0), so the tests are skipped without them.
 
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -26,16 +26,16 @@ const told = (said: Said, text: string): ToldTurn => ({
 })
 
 const factsOf = async (turns: ToldTurn[]) => (await extractor.extract(turns)).facts
-/** What is told, whichever turn it came from. */
+/** The text of a fact, without its source turn. */
 const textsOf = async (turns: ToldTurn[]) =>
   (await factsOf(turns)).map(({ subject, predicate, object }) => [subject, predicate, object].join(' | '))
 
-/** A turn's sentences, each with what ends it. */
+/** A turn's sentences, each with its final punctuation. */
 const sentencesOf = ({ text }: Said) => text.split(/(?<=[.!?])\s+/)
 const isQuestion = (sentence: string) => sentence.endsWith('?')
 
 describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts (needs ../shared/locomo)', () => {
-  it('are those that were judged, in their order, and at least 85 of them are right', async () => {
+  it('are the judged ones, in order, and at least 85 of them are right', async () => {
     const facts = await factsOf(readConversation(JUDGED_FILE).turns.map((said) => told(said, contentOf(said))))
     const found = facts.slice(0, 100).map((fact) => `${fact.turnId} ${contentHash(fact).slice(0, 12)}`)
     expect(found).toEqual(JUDGED.map(([turnId, digest]) => `${turnId} ${digest}`))
@@ -45,7 +45,7 @@ describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts (needs ../shared/lo
 })
 
 describe.runIf(files.every((path) => existsSync(path)))('questions (needs ../shared/locomo)', () => {
-  it('tell nothing, whoever asks them', async () => {
+  it('yield no facts, for any speaker', async () => {
     const asked = files
       .flatMap((path) => readConversation(path).turns)
       .flatMap((said) =>
@@ -58,7 +58,7 @@ describe.runIf(files.every((path) => existsSync(path)))('questions (needs ../sha
     expect(await textsOf(each)).toEqual([])
   })
 
-  it('add nothing to what is said beside them', async () => {
+  it('add no facts to those of the sentences beside them', async () => {
     for (const path of files) {
       const { turns } = readConversation(path)
       const withoutQuestions = turns.map((said) =>

@@ -1,5 +1,5 @@
 // A real conversation, imported with its times: 419 turns of LoCoMo 26 page forward and back to exactly the file. The
-// file is not ours to ship (CC BY-NC 4.0); without it beside the repository there is nothing to test.
+// file cannot be shipped (CC BY-NC 4.0), so the test is skipped without it.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// What is recalled is said again by agents, and read again for facts: round after round, no fact comes of it. Neither
-// from what they repeat word for word, nor from what they say in other words, quote, list, or paste from a context.
+// Agents repeat recalled text, which is extracted again: no round adds a fact, whether they repeat it word for word,
+// paraphrase, quote, list, or paste from a context.
 
 import { describe, expect, it } from 'vitest'
 import { buildContext } from '../../src/domain/context/build.ts'
@@ -33,7 +33,7 @@ const QUESTIONS = [
   'Which languages do I speak?',
 ]
 
-/** As facts and turns are worded by somebody who passes them on. */
+/** Paraphrases of facts and turns. */
 function worded({ memory }: RecallHit): string {
   switch (memory.kind) {
     case 'FACT':
@@ -45,7 +45,7 @@ function worded({ memory }: RecallHit): string {
   }
 }
 
-/** Ways in which an agent answers with what it recalled. */
+/** Forms in which an agent answers with recalled text. */
 const WAYS: ((hits: RecallHit[]) => string)[] = [
   (hits) => hits.map((hit) => `${worded(hit)}.`).join(' '),
   (hits) => `What I remember:\n${hits.map((hit) => `- ${worded(hit)}`).join('\n')}`,
@@ -59,7 +59,7 @@ const WAYS: ((hits: RecallHit[]) => string)[] = [
 describe.each(backends)('recall, answer, extract on $name', (backend) => {
   const world = useWorld(backend)
 
-  it(`for ${ROUNDS} rounds adds no fact, and brings none back`, async () => {
+  it(`adds no fact in ${ROUNDS} rounds, and reactivates none`, async () => {
     const { deps } = world
     const tenant = world.tenant()
     const viewer = tenant.as('ada')

@@ -1,5 +1,5 @@
-// Processes of the server on real services, to be killed and started again, with clients that go on: writers that
-// repeat what was not acknowledged, and readers that resume after what they have. For faults.test.ts.
+// Server processes on real services, to be killed and restarted, with clients that continue: writers that repeat
+// unacknowledged turns, and readers that resume at their cursor. Used by faults.test.ts.
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -16,12 +16,12 @@ import { WebSocket } from 'ws'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const tenant = 'faults'
 
-/** Where the services are, and a database of one's own on them. */
+/** The URLs of the services, with a database of its own. */
 export type Site = { databaseUrl: string; redisUrl: string }
 
 /**
- * A pair of services of our own, to be killed: started, or started again, by the script that SERVICES names. The script
- * takes a Postgres for alive until its dead process is reaped, so it is asked until Postgres answers.
+ * A pair of services to be killed: started, or restarted, by the script that SERVICES names. The script considers a
+ * Postgres alive until its dead process is reaped, so it is run until Postgres answers.
  */
 export async function upServices(): Promise<{ server: string; redisUrl: string }> {
   for (;;) {
@@ -62,7 +62,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A server that keeps its address over its lives. */
+/** A server that keeps its address over restarts. */
 export async function createServerProcess(site: Site): Promise<Server> {
   const port = await freePort()
   let child: ChildProcess | null = null
@@ -122,7 +122,7 @@ const APPEND = `mutation($conversationId: ID!, $turn: TurnInput!) {
 }`
 export type Acknowledged = { id: string; seq: number; text: string }
 
-/** Appends until it is acknowledged, wherever a server answers; a clientId makes that safe. */
+/** Appends until acknowledged, on any server that answers; the clientId makes retries safe. */
 export async function append(
   servers: Server[],
   conversationId: string,
@@ -141,14 +141,14 @@ export async function append(
 }
 
 export type Reader = {
-  /** Seqs as they came. */
+  /** The seqs in order of arrival. */
   seqs: number[]
-  /** Breaks its socket, if it has one. */
+  /** Closes its socket abruptly, if it has one. */
   cut(): void
   stop(): void
 }
 
-/** Follows the conversation from its beginning, over whatever server answers, after the newest entry that it has. */
+/** Follows the conversation from its beginning, on any server that answers, resuming after its newest entry. */
 export function follow(servers: Server[], conversationId: string): Reader {
   const seqs: number[] = []
   let socket: WebSocket | null = null
@@ -180,7 +180,7 @@ export function follow(servers: Server[], conversationId: string): Reader {
           if (data?.conversationEvents.seq != null) seqs.push(data.conversationEvents.seq)
         }
       } catch {
-        // The server is away, or the socket was cut: on to the next one.
+        // The server is down, or the socket was cut: try the next server.
       }
       await Promise.resolve(client.dispose()).catch(() => {})
       await sleep(20)
@@ -196,7 +196,7 @@ export function follow(servers: Server[], conversationId: string): Reader {
   }
 }
 
-/** The conversation's journal as the database has it. */
+/** The conversation's journal as stored in the database. */
 export async function journal(
   site: Site,
   conversationId: string,
@@ -212,7 +212,7 @@ export async function journal(
   return rows
 }
 
-/** Until it holds. */
+/** Waits until the condition is true. */
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(50)
 }

@@ -1,6 +1,6 @@
-// Sixty turns over four conversations, told by two people, two agents and a tool: who moved house twice, changed jobs and goes
-// by a nickname, and what others only claim. In whatever order conversations are read, in whatever portions, and whenever facts
-// are reconciled and profiles refreshed meanwhile, in the end the same is known.
+// Sixty turns over four conversations by two people, two agents and a tool: somebody moves twice, changes jobs and has
+// a nickname, and others only claim things. In whatever order and portions conversations are extracted, and whenever
+// facts are reconciled and profiles refreshed, the final facts are the same.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../src/domain/conversation.ts'
@@ -24,7 +24,7 @@ const PEOPLE = [
 const USERS = ['mara', 'theo']
 const CONVERSATIONS = [...new Set(STORY.map(([conversationId]) => conversationId))]
 
-/** What holds in the end, and who said it where that was no person. */
+/** The facts active in the end, with the trust of their author unless a person. */
 const ACTIVE = [
   'mara: Mara decided to use Postgres',
   'mara: Mara goes by Mimi',
@@ -51,7 +51,7 @@ const ACTIVE = [
   'theo: Theo works at Nordlys Shipping',
 ]
 
-/** What held once, and why it does not any more. */
+/** The superseded facts, with the reason. */
 const SUPERSEDED = [
   'Mara lives in Bergen: CONTRADICT',
   'Mara lives in Helsinki: CONTRADICT',
@@ -105,7 +105,7 @@ const PROFILES = {
 - lives in Oslo`,
 }
 
-/** The same numbers for the same seed: Mulberry32. */
+/** Pseudo-random numbers, the same for the same seed (Mulberry32). */
 function random(seed: number): () => number {
   let state = seed
   return () => {
@@ -159,7 +159,7 @@ describe.each(backends)('the story on $name', (backend) => {
     }
   }
 
-  it('has sixty turns in four rooms', () => {
+  it('has sixty turns in four conversations', () => {
     expect([STORY.length, CONVERSATIONS.length]).toEqual([60, 4])
   })
 

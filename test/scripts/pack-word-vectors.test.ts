@@ -1,4 +1,5 @@
-// Packing word vectors: what goes in is what the embedder reads out, to the byte the same each time.
+// Packing of word vectors: the embedder reads back the packed words and vectors, and packing is reproducible to the
+// byte.
 
 import { describe, expect, it } from 'vitest'
 import { dot } from '../../src/providers/ports/embedder.ts'
@@ -8,7 +9,7 @@ import { parseWordVectors } from '../../src/providers/static/embedder.ts'
 const vectorOf = (seed: number) =>
   Array.from({ length: 100 }, (_, d) => Math.round(Math.sin(seed * 100 + d) * 1e5) / 1e5)
 const line = (word: string, rank: number) => `"${word}":[${[...vectorOf(rank + 1), 1.5, rank].join(',')}]`
-/** As the source lies: keys like numbers first, then by rank; punctuation, accents and apostrophes among the words. */
+/** The order of the source: keys like numbers first, then by rank; with punctuation, accents and apostrophes. */
 const SOURCE = `{"dimensions":100,"vectors":{${[
   line('10', 3),
   line('the', 0),
@@ -20,12 +21,12 @@ const SOURCE = `{"dimensions":100,"vectors":{${[
   line('violin', 7),
 ].join(',')}}}`
 
-/** In pieces of a length that tears words and numbers apart. */
+/** Splits the text at a length that cuts words and numbers. */
 async function* inPieces(text: string, length: number) {
   for (let at = 0; at < text.length; at += length) yield text.slice(at, at + length)
 }
 
-describe('reading the source', () => {
+describe('reading the source of word vectors', () => {
   it.each([1, 97, 1e6])('keeps the words that the tokeniser yields, by rank, in pieces of %i', async (length) => {
     const { entries, total } = await readEntries(inPieces(SOURCE, length))
     expect(entries.map(({ word, rank }) => [word, rank])).toEqual([
@@ -40,7 +41,7 @@ describe('reading the source', () => {
 })
 
 describe('a packed file', () => {
-  it('gives the words and, to a hundredth of the largest component, their vectors', async () => {
+  it('returns the words and, to a hundredth of the largest component, their vectors', async () => {
     const { entries, total } = await readEntries(inPieces(SOURCE, 1e6))
     const file = pack(entries, total)
     const { dimension, index, rows, common } = parseWordVectors(file, 'packed')

@@ -77,7 +77,7 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
         },
       )
       sent.on('error', reject)
-      // Split into two pieces, within a multi-byte character.
+      // Split into two pieces, possibly within a multi-byte character.
       sent.write(bytes.subarray(0, bytes.length >> 1))
       setTimeout(() => sent.end(bytes.subarray(bytes.length >> 1)), 2)
     })

@@ -74,7 +74,7 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     await opened.pool.query(`ALTER DATABASE ${rows[0]!.name} RESET TimeZone`)
   })
 
-  it('prepares a raw statement under its leading name comment only', async () => {
+  it('prepares only named raw statements, under their names', async () => {
     await renewConnection(opened.pool)
     for (const one of [1, 2]) {
       expect(await opened.db.$queryRaw`${named('add-one')} SELECT ${one}::integer + 1 AS two`).toEqual([

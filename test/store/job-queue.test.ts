@@ -27,7 +27,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     expect(errors).toEqual([])
   })
 
-  it('creates no table, and sends no query, before the first worker', async () => {
+  it('creates no table before the first worker', async () => {
     await queue().close()
     const { rows } = await opened.pool.query(`SELECT to_regnamespace('pgboss') AS made`)
     expect(rows).toEqual([{ made: null }])

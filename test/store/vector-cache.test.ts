@@ -30,7 +30,7 @@ describe('the vector cache', () => {
     expect(cache.get('e', 'small')).toBeDefined()
   })
 
-  it('lets a conversation grow within the limit, and evicts none during a search', () => {
+  it('lets a conversation grow within the limit, without changing a snapshot that a search uses', () => {
     const cache = createVectorCache(LIMIT)
     for (const name of ['a', 'b']) cache.put('e', newConversation(name))
     const before = { ...cache.get('e', 'b')! }

@@ -67,7 +67,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
     'returns for the tenant of %s as many turns as exist, and the right ones',
     async (tenant) => {
       for (const [how, search] of Object.entries(searches)) {
-        // For a thousandth of the table, the index alone misses some, so the planner must not be forced to use it.
+        // For a thousandth of the table, the forced index misses some turns, so less is required of it.
         const share = how === 'by the index' ? 0.6 : 0.9
         for (let seed = 0; seed < 5; seed++) {
           const found = await nearest(search, tenant, query(seed))

@@ -1,5 +1,5 @@
-// Background work in tests: stand-ins for what is done about conversations and users, which do nothing but move the watermarks
-// as the real ones do; and how far everything has come, read in the plainest way.
+// Background jobs in tests: fakes of the jobs for conversations and users, which only move the watermarks like the real
+// ones; and the total progress, read by plain queries.
 
 import type { Deps } from '../../src/domain/deps.ts'
 import type { Verbs } from '../../src/domain/background/verbs.ts'
@@ -24,7 +24,7 @@ const aboutUser =
     return rowCount === 1
   }
 
-/** Each run is one statement, on the condition that the watermark is where it was read. */
+/** Each run is one statement, conditional on the watermark that it read. */
 export const doubles: Verbs = {
   async extractNext({ pool }, conversationId, n) {
     await pool.query('INSERT INTO conversation_progress (conversation_id) VALUES ($1) ON CONFLICT DO NOTHING', [
@@ -53,11 +53,11 @@ export const doubles: Verbs = {
   reconcileDue: aboutUser('reconciled_turns', 'reconciliations'),
 }
 
-/** How often everything was done in a tenant. */
+/** The number of runs of each job in a tenant. */
 export type Runs = {
-  /** Of each conversation: the turns that each of its summaries covered, one after the other; and how often it was read. */
+  /** For each conversation: the number of turns in each summary, in order; and the number of extractions. */
   conversationIds: Record<string, { summaries: number[]; extractions: number }>
-  /** Of each user: turns that were counted, and what followed. */
+  /** For each user: the counted turns, and the number of runs they caused. */
   users: Record<string, { turns: number; profilings: number; reconciliations: number }>
 }
 
@@ -77,6 +77,6 @@ export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Pr
   return { conversationIds: byId(conversationIds), users: byId(users) }
 }
 
-/** After so many turns: what each summary of a ROLLING conversation has covered. */
+/** The expected coverage of each summary of a ROLLING conversation after that many turns. */
 export const summariesOf = (turns: number, every: number): number[] =>
   Array.from({ length: Math.floor(turns / every) }, (_, i) => (i + 1) * every)

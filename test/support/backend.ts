@@ -1,5 +1,5 @@
 // The databases that suites run on: `describe.each(backends)('$name', …)`. Each opening is a migrated database of its
-// own, so suites neither wait for nor see each other. TEST_DATABASE_URL and TEST_REDIS_URL add the real services.
+// own, so suites are independent. TEST_DATABASE_URL and TEST_REDIS_URL add the real services.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { cpSync, existsSync } from 'node:fs'
@@ -15,9 +15,9 @@ import { migrate } from '../../src/store/migrate.ts'
 export type Opened = {
   pool: pg.Pool
   db: Db
-  /** Of the database, where it is a server that other processes can reach too. */
+  /** URL of the database, if it is a server that other processes can reach. */
   url?: string
-  /** Of a Redis that goes with it. */
+  /** URL of the Redis used with it. */
   redisUrl?: string
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ const embedded: Backend = {
 }
 
 /**
- * A new data directory of a migrated database: a copy of a template, which is made once for each state of the
+ * A new data directory of a migrated database: a copy of a template, which is created once for each state of the
  * migrations and kept in node_modules/.cache.
  */
 export async function newDataDir(): Promise<string> {
@@ -61,16 +61,19 @@ export async function newDataDir(): Promise<string> {
     const { close } = await connect({ embedded: database })
     await close()
     await database.close()
-    // Another process may have been faster; it made the same.
+    // Another process may have created the same template first.
     await rename(draft, kept).catch(() => rm(draft, { recursive: true }))
   }
   const directory = await mkdtemp(join(tmpdir(), 'colloquy-test-'))
-  // In one go: the asynchronous copy takes twice the CPU time for these thousand files.
+  // Synchronous: the asynchronous copy takes twice the CPU time for these thousand files.
   cpSync(kept, directory, { recursive: true })
   return directory
 }
 
-/** Deletes the templates of other states of the migrations. Drafts of other processes have a dot in their names. */
+/**
+ * Deletes the templates of other states of the migrations. Unfinished templates of other processes have a dot in their
+ * names.
+ */
 async function dropOldTemplates(): Promise<void> {
   const names = existsSync(CACHE) ? await readdir(CACHE) : []
   const old = names.filter((name) => /^colloquy-embedded-[^.]+$/.test(name))
@@ -113,8 +116,8 @@ function postgres(server: string): Backend {
 }
 
 /**
- * The name of a migrated database to copy, made once for each state of the migrations and kept on the server. It is
- * renamed once it is whole, so no half of one is ever copied; the lock keeps files that start together from making two.
+ * The name of a migrated database to copy, created once for each state of the migrations and kept on the server. It is
+ * renamed once complete, so no partial one is copied; the lock keeps concurrent test files from creating two.
  */
 async function migratedTemplate(server: string, client: pg.Client): Promise<string> {
   const name = `colloquy_template_${await versionOfDatabase()}`
@@ -158,7 +161,7 @@ async function administer(server: string, work: (client: pg.Client) => Promise<u
   }
 }
 
-/** Calls the function the first time only, and gives its result from then on. */
+/** Calls the function the first time only, and returns its result from then on. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => (made ??= make())

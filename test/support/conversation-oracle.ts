@@ -1,5 +1,5 @@
-// What a conversation must show to whom, said in the plainest way: lists in memory and spans of seqs. No code of the product's
-// is used here; suites do the same to a real conversation and to this one, and compare.
+// An oracle for the visible state of a conversation: lists in memory and spans of seqs, without product code. Suites
+// apply the same steps to a real conversation and to the oracle, and compare.
 
 export type Status = 'STREAMING' | 'COMMITTED' | 'ABORTED'
 export type OracleTurn = {
@@ -23,7 +23,7 @@ export function createConversationOracle() {
 
   const write = (type: string, turn?: OracleTurn) => entries.push({ seq: entries.length + 1, type, turn })
   const isIn = (actor: string) => members.get(actor)?.isIn === true
-  /** Whoever never was in the conversation sees all of it. */
+  /** An actor who never was a participant sees all of it. */
   const inSpan = (actor: string, seq: number) =>
     (members.get(actor)?.spans ?? [{ from: 1, to: Infinity }]).some(({ from, to }) => from <= seq && seq <= to)
   const sees = (actor: string, turn: OracleTurn) =>
@@ -54,7 +54,7 @@ export function createConversationOracle() {
       member.isIn = false
       for (const span of member.spans) if (span.to === Infinity) span.to = entries.length
     },
-    /** A new turn; its author joins by it. */
+    /** A new turn; its author joins automatically. */
     append(turn: { id: string; actor: string; status: Status; tokens: number; audience: string[] | null }) {
       if (!isIn(turn.actor)) this.join(turn.actor, members.get(turn.actor)?.history ?? 'ALL')
       const seq = entries.length + 1
@@ -76,7 +76,7 @@ export function createConversationOracle() {
       member.read = Math.max(member.read, seq)
     },
 
-    /** In the order of places; newest versions only, or all. */
+    /** Sorted by position; newest versions only, or all. */
     page(actor: string, includeSuperseded = false): OracleTurn[] {
       const seen = turns.filter((turn) => sees(actor, turn))
       return seen
@@ -87,7 +87,7 @@ export function createConversationOracle() {
       const counted = this.page(actor).filter(({ status }) => status === 'COMMITTED')
       return { turnCount: counted.length, tokenCount: counted.reduce((sum, { tokens }) => sum + tokens, 0) }
     },
-    /** What the participant has not read, as far as the viewer knows of it. */
+    /** The participant's unread turns, as far as the viewer sees them. */
     unread(viewer: string, participant: string): number {
       const { read } = members.get(participant)!
       return this.page(participant).filter(

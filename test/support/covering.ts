@@ -1,4 +1,4 @@
-// What must hold of a conversation's summaries, looked up in the plainest way.
+// The invariants of a conversation's summaries, checked by plain queries.
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -16,7 +16,7 @@ type Turn = {
 }
 type Part = { type: string; callId: string }
 
-/** Every committed turn without audience is covered by exactly one current summary or stands after all of them. */
+/** Every committed turn without audience is covered by exactly one current summary or follows all of them. */
 export async function expectCovering({ db }: Deps, conversationId: string) {
   const turns = (await db.turn.findMany({
     where: { conversationId },
@@ -36,7 +36,7 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
   for (const turn of committed) {
     const by = coverers(turn)
     expect(by.length, `summaries over ${turn.rootSeq}`).toBe(turn.rootSeq <= through ? 1 : 0)
-    // Made of this very version.
+    // The summary covers this very version.
     if (by[0]) expect(turn.seq).toBeLessThanOrEqual(by[0].newestSeq)
     if (by[0]) expect(turn.seq).toBeLessThan(by[0].seq)
   }
@@ -54,7 +54,7 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
     tokens: covered.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
     all: committed.length,
   })
-  // A call is on the same side of every boundary as what answers it.
+  // A call is on the same side of every boundary as its result.
   const makers = new Map<string, Turn>()
   for (const turn of committed) {
     const parts = (Array.isArray(turn.parts) ? turn.parts : []) as Part[]
@@ -69,7 +69,7 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
   return { current, covered, standing: committed.filter(({ rootSeq }) => rootSeq > through), through }
 }
 
-/** A summarizer that lists what it was told, and does what a test wants before it answers. */
+/** A summarizer that records its requests, and runs a test's callback before it answers. */
 export function createFakeSummarizer(model = 'fake') {
   const asked: { previous: string | null; turns: Said[]; maxTokens: number }[] = []
   const fake = {
@@ -86,7 +86,7 @@ export function createFakeSummarizer(model = 'fake') {
   return fake satisfies Summarizer
 }
 
-/** The deps with that as the server's own summarizer. */
+/** The deps with that summarizer as the server's own. */
 export const withSummarizer = (deps: Deps, standard: Summarizer): Deps => ({
   ...deps,
   summarizers: {

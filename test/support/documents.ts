@@ -67,5 +67,5 @@ export const anchors = ({ prose }: Document): string[] =>
       .replaceAll(' ', '-'),
   )
 
-/** Without the marks of code around it. */
+/** Without the backticks around it. */
 export const unquoted = (cell: string) => cell.replace(/^`|`$/g, '')

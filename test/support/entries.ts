@@ -1,4 +1,4 @@
-// Journal events of one conversation, made by hand for tests without a database.
+// Journal events of one conversation, created by hand for tests without a database.
 
 import type { JournalEvent, TurnEvent } from '../../src/domain/event/event.ts'
 import type { ParticipantRow } from '../../src/store/sql/participant/read-participants.ts'
@@ -7,7 +7,7 @@ import type { TurnRow } from '../../src/store/sql/turn/turn-columns.ts'
 export const CONVERSATION = 'conv_1'
 export const AT = new Date('2026-01-01T00:00:00Z')
 
-/** A turn created by entry `seq`, committed and for everybody unless said otherwise. */
+/** A turn created by entry `seq`, committed and public by default. */
 export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): TurnRow => ({
   id,
   conversationId: CONVERSATION,
@@ -34,7 +34,7 @@ export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): T
   ...more,
 })
 
-/** A participant who sees everything without an audience, unless said otherwise. */
+/** A participant who sees all public turns by default. */
 export const participantRow = (actor: string, more: Partial<ParticipantRow> = {}): ParticipantRow => ({
   conversationId: CONVERSATION,
   actor,

@@ -1,8 +1,8 @@
-// What is wrong with an environment, for the tests of its parts.
+// Validation errors of an environment, for the tests of its parts.
 
 import { ConfigError, loadConfig } from '../../src/config/config.ts'
 
-/** None where it is accepted. */
+/** Empty if the environment is valid. */
 export function problemsOf(env: Record<string, string>): string[] {
   try {
     loadConfig(env)

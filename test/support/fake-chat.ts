@@ -1,4 +1,4 @@
-// A server of OpenAI's POST /v1/chat/completions, on a real socket: answers with a summary, or with what a test wants.
+// A server of OpenAI's POST /v1/chat/completions, on a real socket: answers with a summary, or as a test specifies.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
@@ -16,12 +16,12 @@ export type FakeChat = {
   /** Ends in /v1. */
   url: string
   requests: ChatRequest[]
-  /** Serves the next requests, one each. */
+  /** Sets the answers to the next requests, one each. */
   next(...misdeeds: ChatMisdeed[]): void
   stop(): Promise<void>
 }
 
-/** Answers with that text as the model's. */
+/** Answers with the given text as the model's. */
 export const says =
   (content: unknown): ChatMisdeed =>
   (response) => {
@@ -30,7 +30,7 @@ export const says =
     response.end(JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: text } }] }))
   }
 
-/** Answers with that status, as an API does that has too much to do. */
+/** Answers with the given status, like an overloaded API. */
 export const status =
   (code: number): ChatMisdeed =>
   (response) => {
@@ -51,7 +51,7 @@ export const SUMMARY = {
   nextSteps: ['Bob books the boat.'],
 }
 
-/** `answer`: what is said where no test wants anything else. */
+/** `answer`: the default answer. */
 export async function createFakeChat(
   key?: string,
   answer: (request: ChatRequest) => ChatMisdeed = () => says(SUMMARY),

@@ -1,18 +1,18 @@
-// An embedder that tests hold in their hands: it says what it was given, and fails when it is told to.
+// An embedder controlled by tests: it records its texts, and fails on request.
 
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { type Embedder } from '../../src/providers/ports/embedder.ts'
 
 export type FakeEmbedder = Embedder & {
-  /** The texts of each call that was answered. */
+  /** The texts of each answered call. */
   readonly calls: string[][]
-  /** Called before each answer; what it throws is thrown, what it waits for is waited for. */
+  /** Called before each answer; its errors are thrown, its promise is awaited. */
   before: (texts: readonly string[]) => void | Promise<void>
 }
 
 let made = 0
 
-/** Vectors of four components: texts of one length are alike. What says "nothing" has no direction. */
+/** Vectors of four components: texts of equal length are similar. A text containing "nothing" has no direction. */
 export function fakeEmbedder(name = `fake-${process.pid}-${++made}`, { dimension = 4, batch = 8 } = {}): FakeEmbedder {
   const calls: string[][] = []
   return {

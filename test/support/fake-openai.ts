@@ -1,4 +1,5 @@
-// A server of OpenAI's POST /v1/embeddings, on a real socket: as strict as the real one, and as bad as a test wants it.
+// A server of OpenAI's POST /v1/embeddings, on a real socket: as strict as the real one, with faults specified by
+// tests.
 
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -8,15 +9,15 @@ import type { AddressInfo } from 'node:net'
 export type EmbeddingRequest = { model: string; input: string[]; encoding_format?: string; dimensions?: number }
 type Item = { object: 'embedding'; index: number; embedding: string | number[] }
 
-/** What a test does instead of a proper answer. */
+/** A test's replacement for the regular answer. */
 export type Misdeed = (response: ServerResponse, proper: { data: Item[] }, request: EmbeddingRequest) => void
 
 export type FakeOpenAi = {
   /** Ends in /v1. */
   url: string
-  /** All that was asked at /v1/embeddings, in order. */
+  /** All requests to /v1/embeddings, in order. */
   requests: (EmbeddingRequest & { headers: IncomingHttpHeaders })[]
-  /** Serves the next requests, one each. */
+  /** Sets the answers to the next requests, one each. */
   next(...misdeeds: Misdeed[]): void
   stop(): Promise<void>
   start(): Promise<void>
@@ -25,12 +26,12 @@ export type FakeOpenAi = {
 export type FakeLimits = {
   dimension?: number
   key?: string
-  /** Bytes of one text, in the place of tokens. */
+  /** Maximum bytes of one text, instead of tokens. */
   textBytes?: number
   texts?: number
 }
 
-/** The vector it gives for a text: the same each time, unlike that of any other. */
+/** The vector for a text: always the same, and different for every text. */
 export function fakeVector(text: string, dimension: number): number[] {
   const bytes = createHash('shake256', { outputLength: 4 * dimension })
     .update(text)
@@ -40,7 +41,7 @@ export function fakeVector(text: string, dimension: number): number[] {
 
 export const encoded = (vector: number[]) => Buffer.from(Float32Array.from(vector).buffer).toString('base64')
 
-/** Answers with a status and an error as OpenAI writes it. */
+/** Answers with a status and an error in OpenAI's format. */
 export const fails =
   (status: number, message: string, headers: Record<string, string> = {}, code = ''): Misdeed =>
   (response) => {
@@ -48,7 +49,7 @@ export const fails =
     response.end(JSON.stringify({ error: { message, code } }))
   }
 
-/** Answers with another body. */
+/** Answers with the given body. */
 export const replies =
   (make: (proper: { data: Item[] }) => unknown): Misdeed =>
   (response, proper) => {
@@ -81,7 +82,7 @@ export async function createFakeOpenAi(limits: FakeLimits = {}): Promise<FakeOpe
       const asked = JSON.parse(text) as EmbeddingRequest
       requests.push({ ...asked, headers: request.headers })
       const length = asked.dimensions ?? dimension
-      // Backwards: the order is that of `index`.
+      // Reversed: only `index` gives the order.
       const data = asked.input
         .map((input, index): Item => {
           const vector = fakeVector(input, length)

@@ -5,7 +5,7 @@ import { fakeVector } from './fake-openai.ts'
 
 const DIMENSION = 384
 const MISDEEDS = new Map<string, number>()
-/** How often it was done before. */
+/** Number of earlier calls. */
 const before = (misdeed: string) => {
   const times = MISDEEDS.get(misdeed) ?? 0
   MISDEEDS.set(misdeed, times + 1)
@@ -35,7 +35,7 @@ export async function pipeline(task: string, model: string, { dtype, local_files
       const length = normalize ? Math.hypot(...vector) : 1
       return vector.map((x) => (misdeed === 'nan' ? NaN : x / length))
     })
-    // Unpooled, there is a vector a token.
+    // Without pooling, there is one vector per token.
     const dims = pooling === 'mean' && misdeed !== 'unpooled' ? [texts.length, width] : [texts.length, 1, width]
     return { type: 'float32', dims, data: Float32Array.from(vectors.flat()) }
   }

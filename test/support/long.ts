@@ -3,5 +3,5 @@
 
 export const isLong = process.env.LONG === '1'
 
-/** How many cases of a long property to run: all of them in the long run, else a tenth. */
+/** Number of cases of a long property: all of them in the long run, otherwise a tenth. */
 export const casesOf = (full: number): number => (isLong ? full : Math.ceil(full / 10))

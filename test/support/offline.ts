@@ -1,8 +1,8 @@
-// What a world needs of the settings that name providers: what is built in, and nothing by itself.
+// Provider settings of a test world: built-in providers, and no automatic jobs.
 
 import type { DepsConfig } from '../../src/deps.ts'
 
-/** No model, no key, and nothing by itself. */
+/** No model, no key, and no automatic jobs. */
 export const OFFLINE = {
   embedder: { kind: 'static' },
   summarizer: { kind: 'extractive' },

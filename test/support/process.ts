@@ -1,5 +1,5 @@
-// Processes of the server, without its transport: any number of them on one database of their own. What the bus brings
-// to each can be lost or held back, and what each knows of its conversations be forgotten, as in a crash.
+// Server processes without transport: any number of them on one database. The bus messages to each can be lost or held
+// back, and its in-memory state of conversations dropped, as in a crash.
 
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
@@ -15,34 +15,34 @@ import type { Viewer } from '../../src/domain/view.ts'
 import { newDataDir, type Backend } from './backend.ts'
 import { OFFLINE } from './offline.ts'
 
-/** What comes over the bus to one process. */
+/** The bus messages to one process. */
 export type Wire = {
-  /** Loses the messages for which it says so. */
+  /** Drops the messages for which the function returns true. */
   lose: (message: ConversationMessage | TenantMessage, topic: string) => boolean
-  /** Keeps what comes, until `release` lets it through in order. */
+  /** Holds messages back, until `release` delivers them in order. */
   hold(): void
   release(): void
-  /** Says that messages may have been lost, and flow again. */
+  /** Reports a gap, and delivers messages again. */
   restore(): void
 }
 
 export type Process = {
-  /** Of its present life: a crash gives it others. */
+  /** Replaced by new ones in a crash. */
   deps: Deps
   wire: Wire
-  /** Its readers hear nothing more, and it knows nothing of any conversation. */
+  /** Ends its readers' messages, and drops its state of all conversations. */
   crash(): Promise<void>
 }
 
 export type Site = {
-  /** One more process. On the embedded database they share its one connection and bus. */
+  /** Starts another process. On the embedded database all processes share one connection and bus. */
   start(settings?: { streamLeaseMs?: number; turnBytes?: number }): Promise<Process>
   close(): Promise<void>
 }
 
 const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 }
 
-/** Somebody of a tenant that nobody else uses. */
+/** An actor of a new tenant. */
 export const newViewer = (actor = 'ada'): Viewer => ({ tenant: `t-${randomBytes(8).toString('hex')}`, actor })
 
 export async function openSite(backend: Backend): Promise<Site> {
@@ -99,7 +99,7 @@ export async function openSite(backend: Backend): Promise<Site> {
   }
 }
 
-/** With the state of a process that has just started: it knows no conversation, and nothing waits. */
+/** With the state of a process that has just started: no conversations, and nothing waiting. */
 function born(deps: Deps): Deps {
   return {
     ...deps,
@@ -111,7 +111,7 @@ function born(deps: Deps): Deps {
   }
 }
 
-/** Puts the wire between the bus and those who subscribe to it from now on. */
+/** Puts the wire between the bus and its subscribers from now on. */
 function tap(bus: Bus): Wire {
   const { subscribe, onRestored } = bus
   const restored = new Set<() => void>()

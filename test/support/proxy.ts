@@ -1,23 +1,23 @@
-// A TCP proxy before a real service, to play outages that a test may not inflict on the service itself.
+// A TCP proxy before a real service, to simulate outages that a test must not cause in the service itself.
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export type Proxy = {
-  /** The service's URL, by way of the proxy. */
+  /** The service's URL, through the proxy. */
   url: string
-  /** Breaks all connections, with a reset. */
+  /** Resets all connections. */
   drop(): void
-  /** That, and refuses new ones. */
+  /** Resets all connections, and refuses new ones. */
   cut(): Promise<void>
   /** Accepts connections again. */
   mend(): Promise<void>
-  /** Withholds the service's answers on the present connections, and on new ones if `also` says so. */
+  /** Withholds the service's answers on the present connections, and on new ones if `also` is true. */
   silence(also?: 'new connections'): void
-  /** Hands out what was withheld, and goes on. */
+  /** Delivers withheld answers, and stops withholding. */
   resume(): void
   connections(): number
-  /** As the service sees its clients: address and port. */
+  /** The client address and port that the service sees. */
   addresses(): string[]
   close(): Promise<void>
 }

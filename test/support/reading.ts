@@ -1,4 +1,4 @@
-// A reader of a conversation that keeps what it is told, and what must hold of that.
+// A reader of a conversation that records its events, and their invariants.
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -8,9 +8,9 @@ import type { Viewer } from '../../src/domain/view.ts'
 
 export type Reading = {
   readonly events: ToldEvent[]
-  /** How it ended; null while it goes on. */
+  /** How the subscription ended; null while it is open. */
   readonly end: 'complete' | 'stopped' | Error | null
-  /** Resolves when the condition holds of what came; fails after 15 s. */
+  /** Resolves when the condition is true of the recorded events; fails after 15 s. */
   until(what: string, condition: (reading: Reading) => unknown): Promise<void>
   /** Takes no more events until `resume`. */
   pause(): void
@@ -85,7 +85,7 @@ type ToldEntry = Extract<ToldEvent, { seq: number }>
 
 const isJournal = (event: ToldEvent): event is ToldEntry => event.seq !== null
 export const seqsOf = ({ events }: Reading): number[] => events.filter(isJournal).map(({ seq }) => seq)
-/** Whether it has come as far as that entry. */
+/** Whether it has reached that entry. */
 export const sawSeq =
   (seq: number) =>
   ({ events }: Reading) =>
@@ -94,7 +94,7 @@ export const deltasOf = ({ events }: Reading, turnId: string): ToldDelta[] =>
   events.filter((event): event is ToldDelta => event.type === 'TurnDelta' && event.turnId === turnId)
 export const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
-/** One line an event: its seq and type, or what a delta says. */
+/** One line per event: its seq and type, or the text of a delta. */
 export const lines = (events: readonly (ConversationEvent | ToldEvent)[]): string[] =>
   events.map((event) =>
     event.type === 'TurnDelta'
@@ -104,7 +104,7 @@ export const lines = (events: readonly (ConversationEvent | ToldEvent)[]): strin
         : `${event.seq} ${event.type}`,
   )
 
-/** What the deltas of a turn say, joined. Fails unless they follow on one another from 0 on. */
+/** The joined deltas of a turn. Fails unless they are contiguous from 0. */
 export function textOf(reading: Reading, turnId: string): string {
   let text = ''
   for (const delta of deltasOf(reading, turnId)) {

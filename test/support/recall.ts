@@ -1,4 +1,4 @@
-// What recall finds, in words; and waiting for the vectors of turns and facts, which come by and by.
+// Recall results as text; and waiting for the vectors of turns and facts, which are computed in the background.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -10,7 +10,7 @@ import type { Turn } from '../../src/domain/turn/turn.ts'
 
 const PATIENCE_MS = 20_000
 
-/** Resolves when each of those turns has its vector: all must have words that the embedder knows. */
+/** Resolves when each of those turns has its vector; each must contain words known to the embedder. */
 export async function embedded(deps: Deps, turns: readonly Turn[]): Promise<void> {
   const embedder = deps.embedding.searched()
   const places = turns.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
@@ -23,7 +23,7 @@ export async function embedded(deps: Deps, turns: readonly Turn[]): Promise<void
   }
 }
 
-/** The same of facts. */
+/** The same for facts. */
 export async function embeddedFacts(deps: Deps, facts: readonly Fact[]): Promise<void> {
   const ids = facts.map(({ id }) => id)
   for (let waited = 0; (await embedFacts(deps, ids)).size < ids.length; waited += 20) {
@@ -32,6 +32,6 @@ export async function embeddedFacts(deps: Deps, facts: readonly Fact[]): Promise
   }
 }
 
-/** What a memory says. */
+/** The text of a memory. */
 export const textOf = (memory: Memory): string =>
   memory.kind === 'TURN' ? memory.turn.text : memory.kind === 'FACT' ? sentenceOf(memory.fact) : memory.summary.content

@@ -1,4 +1,4 @@
-// Conversations full of turns and vectors, made by SQL: for suites that need many, and say nothing of how they came about.
+// Conversations full of turns and vectors, created by SQL for suites that need many.
 
 import type { Pool } from 'pg'
 
@@ -8,15 +8,15 @@ export type Seeding = {
   turns: number
   embedder: string
   dimension: number
-  /** Turns whose number divides by it are of actor "rare", and the others of "often"; null for none. */
+  /** Turns whose number is a multiple of it are of actor "rare", the others of "often"; null for none. */
   rareEvery?: number | null
 }
 
-/** The row of an embedder, without which there are no vectors. */
+/** The row of an embedder, which vectors refer to. */
 export const addEmbedder = (pool: Pool, name: string, dimension: number) =>
   pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2) ON CONFLICT DO NOTHING', [name, dimension])
 
-/** Turns seq 1 … of a conversation of its own, each with a unit vector drawn from the hash of its number. */
+/** Turns seq 1 … of a new conversation, each with a unit vector derived from the hash of its number. */
 export async function seedConversation(pool: Pool, seeding: Seeding): Promise<void> {
   const { tenant, conversationId, turns, embedder, dimension, rareEvery = null } = seeding
   await pool.query(`INSERT INTO conversation (id, tenant, owner) VALUES ($1, $2, 'owner')`, [conversationId, tenant])

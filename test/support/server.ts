@@ -1,4 +1,4 @@
-// A server in this process, on a world of its own, and real clients of it.
+// A server in this process, on its own world, with real clients.
 
 import { createClient, type Client } from 'graphql-ws'
 import { afterAll, beforeAll } from 'vitest'
@@ -14,7 +14,7 @@ type Answer = any
 export type TestServer = TestWorld & {
   /** http://127.0.0.1:… */
   readonly url: string
-  /** POSTs an operation as that actor of the tenant; the status and the parsed body. */
+  /** POSTs an operation as that actor of the tenant; returns the status and the parsed body. */
   post(
     operation: { query: string; variables?: object },
     as?: Record<string, string>,
@@ -75,7 +75,7 @@ export function useServer(backend: Backend, env: Record<string, string> = {}): T
   }
 }
 
-/** The next events of a subscription, that many; then it is left. */
+/** The next `count` events of a subscription, which is then closed. */
 export async function take(events: AsyncIterableIterator<Answer>, count: number): Promise<Answer[]> {
   const taken: Answer[] = []
   for await (const { data, errors } of events) {

@@ -1,5 +1,5 @@
-// A whole world – real Deps on a backend's database – for the suites that speak to the domain. One a test file and
-// backend; each test takes a tenant of its own, so tests see nothing of each other.
+// Real Deps on a backend's database, for the suites of the domain. There is one world per test file and backend; each
+// test uses a tenant of its own, so tests are independent.
 
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
@@ -16,11 +16,11 @@ import { newDataDir, type Backend, type Opened } from './backend.ts'
 
 export type Tenant = {
   name: string
-  /** The tenant's actor of that name, whether or not anybody knows them. */
+  /** The viewer for that actor of the tenant, known or not. */
   as(actor: string): Viewer
-  /** The id of a new conversation, made by "owner". Participants may be given by name. */
+  /** Creates a conversation by "owner", and returns its id. Participants may be given by name. */
   newConversation(...participants: (string | Participant)[]): Promise<string>
-  /** A turn of the actor's, as committed. Role USER unless given. */
+  /** Appends a turn of the actor's. Role USER by default. */
   say(conversationId: string, actor: string, content: string, more?: Partial<TurnInput>): Promise<Turn>
   /** The newest entry of the conversation. */
   lastSeq(conversationId: string): Promise<number | null>
@@ -29,14 +29,14 @@ type Participant = NonNullable<CreateConversationInput['participants']>[number]
 
 export type TestWorld = {
   readonly deps: Deps
-  /** Of the database, where other clients than the world's own can reach it. */
+  /** URL of the database, if other clients can reach it. */
   readonly url: string | undefined
   tenant(): Tenant
 }
 
 export const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200 }
 
-/** Registers the opening and closing with vitest; the world is there once tests run. */
+/** Registers opening and closing with vitest; the world is available while tests run. */
 export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): TestWorld {
   let world: World
   let opened: Opened | null = null
@@ -44,7 +44,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
   let tenants = 0
 
   beforeAll(async () => {
-    // The embedded database is one process's own: the world starts it itself, on a prepared directory.
+    // The embedded database belongs to one process: the world starts it itself, on a prepared directory.
     if (backend.name === 'embedded') dataDir = await newDataDir()
     else opened = await backend.open()
     world = await createDeps(

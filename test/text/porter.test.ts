@@ -1,5 +1,5 @@
-// The stemmer against examples of Porter's paper and vocabulary, step by step. (All 23,531 words of the vocabulary were
-// compared once; they are not ours to keep here.)
+// The stemmer against examples of Porter's paper and vocabulary, step by step. All 23,531 words of the vocabulary were
+// compared once; their licence does not allow shipping them.
 
 import { expect, it } from 'vitest'
 import { porter } from '../../src/text/porter.ts'
@@ -14,7 +14,7 @@ it.each([
   ['the shortest', 'revival reviv allowance allow adoption adopt communism commun effective effect bowdlerize bowdler'],
   ['a final e or l', 'probate probat rate rate cease ceas controlling control roll roll'],
   ['the later changes', 'possibly possibl archaeology archaeolog'],
-])('takes off %s', (_, pairs) => {
+])('the stemmer removes %s', (_, pairs) => {
   const list = pairs.split(' ')
   const given = list.filter((_, i) => i % 2 === 0)
   expect(given.map(porter)).toEqual(list.filter((_, i) => i % 2 === 1))

@@ -1,5 +1,5 @@
-// The labelled set that redaction is measured on: sentences in which ‹kind:text› marks what must go. All is made up:
-// numbers are of the networks' and regulators' own examples, addresses of the blocks that are kept for documentation.
+// The labelled set for redaction: sentences in which ‹kind:text› marks the text to redact. Everything is fictitious:
+// numbers are official examples of networks and regulators, addresses come from the blocks reserved for documentation.
 
 const key = (prefix: string, rest: string) => `‹secret:${prefix}${rest}›`
 
@@ -58,7 +58,7 @@ export const LABELLED: string[] = [
   'It said ‹secret:q7Zk2VbXw9TnLr4MpYs8DfGh1JcE› and nothing else',
   '‹secret:-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA75\n-----END RSA PRIVATE KEY-----›',
   'token=‹secret:abcd1234efgh5678›',
-  // Nothing in these.
+  // Nothing to redact in these.
   'We met at 10:30 on 2023-05-08, for 2 hours.',
   'Version 1.2.3.4 is out.',
   'upgrade to 10.0.0.1',
@@ -106,7 +106,7 @@ export const LABELLED: string[] = [
   'sk-learn and sk-image are packages',
   'My budget is 1500 a month',
   'The model has 7000000000 parameters.',
-  // Written after the detectors were, to see what they do unprepared: precision 17/18, recall 17/20 then.
+  // Written after the detectors, as a test on unseen sentences: precision 17/18, recall 17/20 then.
   'Reach me under ‹email:max.m@web.example.de› or ‹phone:0171/2345678›',
   'fax ‹phone:+1-212-555-0187›',
   'IP address ‹ip:10.20.30.40› blocked',
@@ -143,7 +143,7 @@ export const LABELLED: string[] = [
   'France ‹phone:06 12 34 56 78›',
 ]
 
-/** The sentence without its marks, and what was marked. */
+/** The sentence without its marks, and the marked texts. */
 export function readLabels(labelled: string): { text: string; marks: { kind: string; start: number; end: number }[] } {
   const marks: { kind: string; start: number; end: number }[] = []
   let text = ''

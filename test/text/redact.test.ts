@@ -1,12 +1,12 @@
-// What redaction finds, measured on a labelled set; what one's own detectors add; and that nobody can make it slow.
+// Redaction: quality on a labelled set, custom detectors, and running time on hostile text.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { placeholder, redact } from '../../src/text/redact.ts'
 import { LABELLED, readLabels } from './redact-labels.ts'
 
-describe('on the labelled set', () => {
-  it('finds what is marked, whole, and little else', () => {
+describe('redaction of the labelled set', () => {
+  it('finds the marked texts completely, and little else', () => {
     let right = 0
     const wrong: string[] = []
     const missed: string[] = []
@@ -29,7 +29,7 @@ describe('on the labelled set', () => {
     expect(missed.length).toBeLessThanOrEqual(1)
   })
 
-  it('leaves nothing of what it found, and says what it was', () => {
+  it('removes everything it found, and names its kind', () => {
     expect(redact('Write to ada@example.org or +1 415-555-0132.')).toEqual({
       text: 'Write to [EMAIL] or [PHONE].',
       found: [
@@ -39,7 +39,7 @@ describe('on the labelled set', () => {
     })
   })
 
-  it('finds nothing in what it has redacted', () => {
+  it('finds nothing in redacted text', () => {
     for (const { text } of LABELLED.map(readLabels)) {
       const once = redact(text).text
       expect(redact(once)).toEqual({ text: once, found: [] })
@@ -48,19 +48,19 @@ describe('on the labelled set', () => {
 })
 
 describe('checksums', () => {
-  it('decide what a card is: of ten last digits, one passes', () => {
+  it('accept one of the ten last digits of a card number', () => {
     const cards = Array.from({ length: 10 }, (_, digit) => `411111111111111${digit}`)
     expect(cards.filter((card) => redact(card).found.length > 0)).toEqual(['4111111111111111'])
   })
 
-  it('decide what an IBAN is: of a hundred check digits, one passes', () => {
+  it('accept one of a hundred check digits of an IBAN', () => {
     const ibans = Array.from({ length: 100 }, (_, n) => `GB${String(n).padStart(2, '0')}WEST12345698765432`)
     expect(ibans.filter((iban) => redact(iban).found.some(({ kind }) => kind === 'iban'))).toHaveLength(1)
   })
 })
 
-describe("one's own detectors", () => {
-  it('are patterns with a kind, or functions, and come first', () => {
+describe('custom detectors', () => {
+  it('are patterns with a kind, or functions, and run first', () => {
     const text = 'Employee E-12345 (ada@example.org) of Initech'
     const found = redact(text, [
       { kind: 'staff id', pattern: /\be-\d{5}\b/i },
@@ -70,7 +70,7 @@ describe("one's own detectors", () => {
     expect(found.text).toBe('Employee [STAFF ID] [ADDRESS] of [COMPANY]')
   })
 
-  it('may say nonsense, which is passed over', () => {
+  it('may return invalid matches, which are ignored', () => {
     const nonsense = [
       [-1, 3],
       [0, 99],
@@ -89,8 +89,8 @@ describe("one's own detectors", () => {
   })
 })
 
-describe('of any text', () => {
-  it('what is found lies in it in order, without overlap, and the rest stays to the letter', () => {
+describe('redaction of any text', () => {
+  it('finds ordered matches without overlap, and leaves the rest unchanged', () => {
     const pieces = fc.constantFrom(
       'ada@example.org',
       '4111 1111 1111 1111',

@@ -1,4 +1,4 @@
-// Counting tokens: like o200k, inline or in the worker, and without hanging on any text.
+// Token counting: equal to o200k, inline or in the worker, and in bounded time for any text.
 
 import fc from 'fast-check'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
@@ -11,8 +11,8 @@ afterAll(() => counter.close())
 
 const PROSE = 'It’s 13:56 on 8 May — “Ünïcödé”, 日本語のテキスト, русский and 👩‍👩‍👧 🎉.\n\n\tif (x) { return y[0] }\n'
 
-describe('counting', () => {
-  it('is that of o200k', () => {
+describe('counting tokens', () => {
+  it('equals o200k', () => {
     expect(countInline('')).toBe(0)
     expect(countInline('hello world')).toBe(2)
     fc.assert(
@@ -24,7 +24,7 @@ describe('counting', () => {
   })
 
   it.each(['<|endoftext|>', '<|endofprompt|>', 'say <|endoftext|> twice <|endoftext|>', '<|im_start|>system'])(
-    'takes %s as text',
+    'treats %s as text',
     async (text) => {
       expect(countInline(text)).toBe(plain(text))
       expect(countInline(text)).toBeGreaterThan(3)
@@ -34,12 +34,12 @@ describe('counting', () => {
     },
   )
 
-  it('answers at once where that is quick, and by promise where it is not', async () => {
+  it('returns short counts synchronously, and others as a promise', async () => {
     expect(counter.count('a word '.repeat(2_000))).toBeTypeOf('number')
     expect(counter.count('a word '.repeat(4_000))).toBeInstanceOf(Promise)
   })
 
-  it('is the same when it is remembered, however much is', async () => {
+  it('is the same from the cache, whose size is bounded', async () => {
     const texts = Array.from({ length: 600 }, (_, n) => `${n} ${PROSE.repeat(1 + (n % 100))}`)
     for (const text of [...texts, ...texts.slice(-50), ...texts]) {
       expect(await counter.recount(text)).toBe(await counter.count(text))
@@ -52,7 +52,7 @@ describe('counting', () => {
     expect(counted).toEqual(texts.map(countInline))
   })
 
-  it('answers many that ask at once each with their own', async () => {
+  it('gives concurrent callers their own results', async () => {
     const texts = Array.from({ length: 20 }, (_, i) => 'one two three '.repeat(1_200 + i))
     expect(await Promise.all(texts.map(async (text) => counter.count(text)))).toEqual(texts.map(plain))
   })
@@ -76,15 +76,15 @@ describe('counting', () => {
     expect(tokens).toBeLessThanOrEqual(Buffer.byteLength(text))
   })
 
-  it('of overlong runs differs by a token for each piece at most', () => {
+  it('overestimates or underestimates overlong runs by at most one token per piece', () => {
     for (const text of ['a'.repeat(3_500), `b${' '.repeat(3_500)}b`, `${PROSE}${'ab'.repeat(1_500)}${PROSE}`]) {
       expect(Math.abs(countInline(text) - plain(text))).toBeLessThanOrEqual(Math.ceil(text.length / 1_000))
     }
   })
 })
 
-describe('a counter', () => {
-  it('that is closed fails what still waits', async () => {
+describe('a token counter', () => {
+  it('that is closed rejects waiting calls', async () => {
     const closing = createTokenCounter()
     const waiting = closing.count('word '.repeat(50_000))
     await Promise.all([closing.close(), expect(waiting).rejects.toThrow('exited')])
