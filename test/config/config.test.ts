@@ -200,7 +200,7 @@ describe('EMBEDDER', () => {
       ['EMBEDDER is "word2vec": must be one of static, openai, transformers'],
     ],
     [
-      'a model nobody knows the dimension of',
+      'a model of unknown dimension',
       { EMBEDDER: 'openai', EMBEDDING_MODEL: 'constructor', ...KEY },
       ['EMBEDDING_DIMENSIONS: set it to the dimension of the vectors of "constructor"'],
     ],
@@ -210,7 +210,7 @@ describe('EMBEDDER', () => {
       ['OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL'],
     ],
     [
-      'more dimensions than the index takes',
+      'more dimensions than the index supports',
       { EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '4001', ...KEY },
       ['EMBEDDING_DIMENSIONS is "4001": must be a whole number from 1 to 4000'],
     ],
@@ -220,7 +220,7 @@ describe('EMBEDDER', () => {
       ['EMBEDDING_DIMENSIONS is "1537": the vectors of text-embedding-3-small have at most 1536 components'],
     ],
     [
-      'other dimensions than the model has',
+      "dimensions that differ from the model's",
       { EMBEDDER: 'transformers', EMBEDDING_DIMENSIONS: '256' },
       ['EMBEDDING_DIMENSIONS is "256": the vectors of Xenova/all-MiniLM-L6-v2 have 384 components'],
     ],
@@ -238,12 +238,12 @@ describe('EMBEDDER', () => {
       ['OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL'],
     ],
     [
-      'a model for the summarizer that has none',
+      'a model for a summarizer without one',
       { SUMMARIZER_MODEL: 'm' },
       ['SUMMARIZER_MODEL is "m": requires SUMMARIZER=openai: set that too, or unset this'],
     ],
     [
-      'all of it at once, with other variables',
+      'several of these, together with other variables',
       { PORT: 'x', EMBEDDER: 'openai', EMBEDDING_MODEL: 'm' },
       [
         'PORT is "x": must be a whole number from 0 to 65535',

@@ -19,15 +19,15 @@ describe('EXTRACTOR', () => {
   })
 
   it.each<[string, Record<string, string>, string[]]>([
-    ['one nobody knows', { EXTRACTOR: 'regex' }, ['EXTRACTOR is "regex": must be one of rules, openai']],
+    ['an unknown extractor', { EXTRACTOR: 'regex' }, ['EXTRACTOR is "regex": must be one of rules, openai']],
     ['OpenAI without a key', { EXTRACTOR: 'openai' }, [WANTED]],
     [
-      'OpenAI without a key, once where the summarizer lacks it too',
+      'OpenAI without a key, reported once if the summarizer lacks it too',
       { EXTRACTOR: 'openai', SUMMARIZER: 'openai', EMBEDDER: 'openai' },
       [WANTED],
     ],
     [
-      'a model where rules do it',
+      'a model for the rules',
       { EXTRACTOR_MODEL: 'm' },
       ['EXTRACTOR_MODEL is "m": requires EXTRACTOR=openai: set that too, or unset this'],
     ],

@@ -213,10 +213,10 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       { after: base64url(`CREATED:1:${newId('conversation')}`), orderBy: 'ACTIVE' },
       /^after: /,
     ],
-    ['a torn cursor', { after: base64url(`CREATED:1:conv_${'x'.repeat(25)}`) }, /^after: /],
-    ['half a pair in the search', { filter: { search: '\ud83d' } }, /^search: /],
+    ['a truncated cursor', { after: base64url(`CREATED:1:conv_${'x'.repeat(25)}`) }, /^after: /],
+    ['an unpaired surrogate in the search', { filter: { search: '\ud83d' } }, /^search: /],
     ['a search of 201 characters', { filter: { search: 'x'.repeat(201) } }, /^search: must be at most 200/],
-    ['metadata that is no object', { filter: { metadata: 'x' } }, /^metadata: must be a JSON object/],
+    ['metadata that is not an object', { filter: { metadata: 'x' } }, /^metadata: must be a JSON object/],
     ['U+0000 in an owner', { filter: { owner: 'a\0' } }, /^owner: must not contain U\+0000/],
     ['an invalid time', { filter: { updatedBefore: new Date(NaN) } }, /^updatedBefore: /],
   ])('refuses %s', async (_, args, says) => {

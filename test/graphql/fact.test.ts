@@ -234,9 +234,13 @@ describe.each(backends)('facts on $name', (backend) => {
       ['without any', { facts: [] }, ['facts']],
       ['without a subject', { facts: [likes('tea'), likes('tea', { subject: ' \t ' })] }, ['facts', '1', 'subject']],
       ['with too long an object', { facts: [likes('x'.repeat(2001))] }, ['facts', '0', 'object']],
-      ['surer than sure', { facts: [likes('tea', { confidence: 2 })] }, ['facts', '0', 'confidence']],
-      ['of what is no conversation', { conversationId: 'hall', facts: [likes('tea')] }, ['conversationId']],
-      ['of no turn', { facts: [likes('tea', { sourceTurnId: NOWHERE.conv })] }, ['facts', '0', 'sourceTurnId']],
+      ['with a confidence above 1', { facts: [likes('tea', { confidence: 2 })] }, ['facts', '0', 'confidence']],
+      ['with an invalid conversation id', { conversationId: 'hall', facts: [likes('tea')] }, ['conversationId']],
+      [
+        'with an invalid turn id',
+        { facts: [likes('tea', { sourceTurnId: NOWHERE.conv })] },
+        ['facts', '0', 'sourceTurnId'],
+      ],
     ])('%s', async (_, input, path) => {
       const issues = [{ path }]
       expect(await record(input)).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT', issues })

@@ -91,13 +91,13 @@ describe.each(backends)('recall on $name', (backend) => {
 
   it.each<[what: string, filter: object, found: number[]]>([
     ['by some actors', { actors: ['bob'] }, [1, 3]],
-    ['by nobody', { actors: [] }, []],
+    ['by no actor', { actors: [] }, []],
     ['in some roles', { roles: ['ASSISTANT', 'SYSTEM'] }, [3]],
     ['in no role', { roles: [] }, []],
     ['from a time on', { after: '2024-03-01T09:03:00.000Z' }, [3, 4]],
     ['before a time', { before: '2024-03-01T09:01:00.000Z' }, [0]],
-    ['with that metadata', { metadata: { topic: 'roof' } }, [4]],
-    ['that meet all of it', { metadata: { topic: 'garden' }, actors: ['bob'] }, []],
+    ['with given metadata', { metadata: { topic: 'roof' } }, [4]],
+    ['that match all filters', { metadata: { topic: 'garden' }, actors: ['bob'] }, []],
   ])('covers the turns %s', async (_, filter, found) => {
     // Each turn contains a word of the query.
     const query = 'This morning, what about the garden, the tulips, the hedgehog and the shed?'
@@ -198,22 +198,22 @@ describe.each(backends)('recall on $name', (backend) => {
   })
 
   it.each<[what: string, input: object, path: string]>([
-    ['nothing to look for', { query: '' }, 'query'],
-    ['nothing but space to look for', { query: ' \n' }, 'query'],
+    ['an empty query', { query: '' }, 'query'],
+    ['a query of spaces', { query: ' \n' }, 'query'],
     ['a query of 1 MB', { query: 'tulip '.repeat(170_000) }, 'query'],
-    ['a query that no database holds', { query: 'a\0b' }, 'query'],
+    ['a query that cannot be stored', { query: 'a\0b' }, 'query'],
     ['no hits', { k: 0 }, 'k'],
     ['101 hits', { k: 101 }, 'k'],
     ['a threshold below 0', { threshold: -0.1 }, 'threshold'],
     ['a threshold above 1', { threshold: 1.01 }, 'threshold'],
     ['11 neighbours', { neighbours: 11 }, 'neighbours'],
-    ['fewer than no neighbours', { neighbours: -1 }, 'neighbours'],
-    ['no tokens', { maxTokens: 0 }, 'maxTokens'],
-    ['metadata that is no object', { metadata: ['garden'] }, 'metadata'],
-    ['nobody to look as', { as: '' }, 'as'],
+    ['a negative number of neighbours', { neighbours: -1 }, 'neighbours'],
+    ['zero tokens', { maxTokens: 0 }, 'maxTokens'],
+    ['metadata that is not an object', { metadata: ['garden'] }, 'metadata'],
+    ['an empty `as`', { as: '' }, 'as'],
     ['an actor without a name', { actors: ['ada', ''] }, 'actors.1'],
-    ['what is no id of a conversation', { conversationId: 'garden' }, 'conversationId'],
-    ['one conversation, and not which', { conversationId: null }, 'conversationId'],
+    ['an invalid conversation id', { conversationId: 'garden' }, 'conversationId'],
+    ['the scope CONVERSATION without an id', { conversationId: null }, 'conversationId'],
   ])('rejects %s, and names the argument', async (_, input, path) => {
     const answer = await ask({ query: 'tulips', ...input })
     expect(answer).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT' })

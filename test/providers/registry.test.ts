@@ -152,7 +152,7 @@ describe('a stored embedder name', () => {
   it.each([
     ['another version', 'static-0', 100],
     ['another dimension', 'static-1', 99],
-    ['a provider that nobody knows', 'word2vec:m', 100],
+    ['an unknown provider', 'word2vec:m', 100],
     ['no model', 'openai:m', 1536],
   ])('gives null for %s', async (_, name, dimension) => {
     expect(await find(name, dimension, openai())).toBeNull()

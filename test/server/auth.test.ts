@@ -16,7 +16,7 @@ describe('the viewer', () => {
 
   test.each([
     ['too long', 'x'.repeat(201)],
-    ['no text', 7],
+    ['not a string', 7],
     ['not storable', 'a\0b'],
   ])('cannot have a name that is %s', (_, actor) => {
     expect(() => from({ 'x-actor': actor })).toThrow(InvalidInput)

@@ -47,7 +47,7 @@ describe('sharedDocument', () => {
     ['another subscription', 'subscription { inbox { reason } }'],
     ['two fields', FOLLOW.replace('{ seq', '{ seq } more: conversationEvents(conversationId: $id) { seq')],
     ['a directive on the field', FOLLOW.replace('as: $as) {', 'as: $as) @include(if: true) {')],
-    ['a fragment in place of the field', 'subscription { ...F } fragment F on Subscription { inbox { reason } }'],
+    ['a fragment instead of the field', 'subscription { ...F } fragment F on Subscription { inbox { reason } }'],
   ])('is null for %s', (_, text) => {
     expect(shared(text)).toBeNull()
   })
@@ -184,7 +184,7 @@ describe('payloadOf', () => {
       ],
       ['rejects', () => Promise.reject(fault)],
       [
-        'gives what is no JSON',
+        'returns a value that JSON cannot represent',
         () => ({
           data: {
             toJSON() {
@@ -194,7 +194,7 @@ describe('payloadOf', () => {
         }),
       ],
       [
-        'gives what is no JSON later',
+        'resolves to a value that JSON cannot represent',
         async () => ({
           data: {
             toJSON() {

@@ -5,9 +5,9 @@ const config = { host: 'memory.lan', allowedOrigins: ['https://app.example'] }
 
 describe('a request is accepted', () => {
   test.each([
-    ['by address', { host: '127.0.0.1:4000' }],
+    ['by an IPv4 address', { host: '127.0.0.1:4000' }],
     ['by an IPv6 address', { host: '[::1]:4000' }],
-    ['by an address of the network', { host: '192.168.1.5' }],
+    ['by a private network address', { host: '192.168.1.5' }],
     ['as localhost', { host: 'localhost:4000' }],
     ['as a name under localhost', { host: 'colloquy.localhost:4000' }],
     ['by the name it listens on', { host: 'memory.lan:4000' }],
@@ -22,13 +22,13 @@ describe('a request is refused', () => {
   test.each([
     ['without a Host', {}, /Host ""/],
     [
-      'by a name that was made to point here',
+      'by a foreign name that resolves to this server',
       { host: 'evil.example:4000' },
       /Host "evil\.example:4000".*ALLOWED_ORIGINS/,
     ],
-    ['by a name that only ends like a known one', { host: 'notlocalhost' }, /Host/],
-    ['by a Host that is none', { host: 'a b' }, /Host/],
-    ["from such a name's own page", { host: 'evil.example', origin: 'http://evil.example' }, /Host/],
+    ['by a name that only ends with a known one', { host: 'notlocalhost' }, /Host/],
+    ['by an invalid Host', { host: 'a b' }, /Host/],
+    ['from a page of such a name', { host: 'evil.example', origin: 'http://evil.example' }, /Host/],
     ['from another site', { host: 'localhost:4000', origin: 'https://evil.example' }, /Origin.*ALLOWED_ORIGINS/],
     ['from another port', { host: 'localhost:4000', origin: 'http://localhost:3000' }, /Origin/],
     ['from an allowed name over another scheme', { host: 'localhost:4000', origin: 'http://app.example' }, /Origin/],

@@ -28,7 +28,7 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
 
   test.each([
     ['from a page of another origin', { origin: 'https://evil.example' }],
-    ['by a name that was made to point here', { host: 'evil.example' }],
+    ['by a foreign host name that resolves to this server', { host: 'evil.example' }],
   ])('a request %s is refused', async (_, headers) => {
     // fetch does not allow setting Host, so this uses node:http.
     const status = await new Promise<number>((resolve, reject) => {

@@ -194,7 +194,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
 
   test.each([
     ['an unknown conversation', { conversationId: 'conv_01M7Y5XZZZZZZZZZZZZZZZZZZZ' }, 'NOT_FOUND'],
-    ['an id that is none', { conversationId: 'x' }, 'INVALID_INPUT'],
+    ['an invalid id', { conversationId: 'x' }, 'INVALID_INPUT'],
   ])('following %s fails with its code', async (_, variables, code) => {
     const result = await follow(server.client(), variables).next()
     expect(result.value.errors[0].extensions.code).toBe(code)

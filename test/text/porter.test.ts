@@ -7,7 +7,7 @@ import { porter } from '../../src/text/porter.ts'
 it.each([
   ['plurals', 'caresses caress ponies poni ties ti caress caress cats cat yes ye gas ga'],
   ['past and present', 'feed feed agreed agre plastered plaster bled bled motoring motor sing sing'],
-  ['what those leave behind', 'conflated conflat troubled troubl sized size hopping hop falling fall filing file'],
+  ['the remains of those', 'conflated conflat troubled troubl sized size hopping hop falling fall filing file'],
   ['a final y', 'happy happi sky sky dyeing dye syzygy syzygi yellow yellow'],
   ['long suffixes', 'relational relat conditional condit valenci valenc vietnamization vietnam operator oper'],
   ['shorter ones', 'triplicate triplic formative form formalize formal electrical electr hopeful hope goodness good'],

@@ -26,7 +26,7 @@ describe('the words', () => {
     ['ligatures that become 18 letters', '\ufdfa'],
     ['ideographs', '語'],
     ['short words', 'a '],
-    ['halves of pairs', '\ud83d'],
+    ['unpaired surrogates', '\ud83d'],
   ])(
     'of 256 KB of nothing but %s are found quickly',
     (_, part) => {

@@ -42,7 +42,7 @@ describe('the prompt cache of a provider', () => {
 
   it.each<[what: string, input: Budget, system: string | null]>([
     ['a budget of 4,000', { tokenBudget: 4_000 }, null],
-    ['a budget of 4,000, and a system prompt', { tokenBudget: 4_000 }, 'You help with house and garden. '.repeat(10)],
+    ['a budget of 4,000 and a system prompt', { tokenBudget: 4_000 }, 'You help with house and garden. '.repeat(10)],
     ['a budget of 2,500 and a system prompt', { tokenBudget: 2_500 }, 'You help with house and garden. '.repeat(20)],
     ['20 recent turns', { tokenBudget: 6_000, recentTurns: 20 }, 'You help with house and garden. '.repeat(10)],
   ])(

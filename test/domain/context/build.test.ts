@@ -339,21 +339,21 @@ describe.each(backends)('a context on $name', (backend) => {
   })
 
   it.each<[what: string, input: Partial<BuildContextInput>, path: string]>([
-    ['no budget', { tokenBudget: 0 }, 'tokenBudget'],
+    ['a budget of zero', { tokenBudget: 0 }, 'tokenBudget'],
     ['a budget above 2,000,000', { tokenBudget: 2_000_001 }, 'tokenBudget'],
-    ['half a token', { tokenBudget: 0.5 }, 'tokenBudget'],
-    ['fewer than no turns', { recentTurns: -1 }, 'recentTurns'],
-    ['somebody unknown to be', { as: 'nobody' }, 'as'],
-    ['somebody unknown to hear', { filterParticipants: ['ada', 'nobody'] }, 'filterParticipants.1'],
-    ['nobody to hear', { filterParticipants: [] }, 'filterParticipants'],
-    ['nothing to recall', { semanticRecall: { k: 0 } }, 'semanticRecall.k'],
+    ['a fractional budget', { tokenBudget: 0.5 }, 'tokenBudget'],
+    ['a negative number of turns', { recentTurns: -1 }, 'recentTurns'],
+    ['an unknown participant', { as: 'nobody' }, 'as'],
+    ['an unknown actor in filterParticipants', { filterParticipants: ['ada', 'nobody'] }, 'filterParticipants.1'],
+    ['an empty filterParticipants', { filterParticipants: [] }, 'filterParticipants'],
+    ['a recall of zero turns', { semanticRecall: { k: 0 } }, 'semanticRecall.k'],
     ['a threshold above 1', { semanticRecall: { threshold: 1.1 } }, 'semanticRecall.threshold'],
-    ['a query and nothing to recall', { query: 'tulips' }, 'query'],
+    ['a query without recall', { query: 'tulips' }, 'query'],
     ['an empty query', { query: '', semanticRecall: {} }, 'query'],
-    ['no messages', { maxMessages: 0 }, 'maxMessages'],
-    ['fewer messages than must stand', { maxMessages: 1 }, 'maxMessages'],
-    ['fewer characters than must stand', { maxChars: 10 }, 'maxChars'],
-    ['what lies before the beginning', { sinceSeq: -1 }, 'sinceSeq'],
+    ['a limit of zero messages', { maxMessages: 0 }, 'maxMessages'],
+    ['fewer messages than are mandatory', { maxMessages: 1 }, 'maxMessages'],
+    ['fewer characters than are mandatory', { maxChars: 10 }, 'maxChars'],
+    ['a negative sinceSeq', { sinceSeq: -1 }, 'sinceSeq'],
   ])('refuses %s, and names the argument', async (_, input, path) => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)

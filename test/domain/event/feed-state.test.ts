@@ -160,7 +160,7 @@ describe('a starting feed', () => {
 describe('before a delta is emitted, the feed reads', () => {
   it.each([
     ['nothing, if it continues the text', 't4', 3, null],
-    ['nothing, if it came before', 't4', 0, null],
+    ['nothing, if it was emitted before', 't4', 0, null],
     ['the text, if some is missing before it', 't4', 4, 'text'],
     ['the entries, if its turn is not known', 't9', 0, 'entries'],
   ])('%s', (_, turnId, from, missing) => {
@@ -174,8 +174,8 @@ describe('the views of a feed', () => {
   it.each<[string, JournalEvent, boolean]>([
     ['may change when a participant joins', joined(6, 'eve'), true],
     ['may change with the first turn for a participant', restricted(['bob', 'ann']), true],
-    ['may change with a turn for an actor who is no participant', restricted(['eve']), true],
-    ['are the same after a turn for everybody', entry('TurnAppended', 6, turnRow('t6', 6)), false],
+    ['may change with a turn for an actor who is not a participant', restricted(['eve']), true],
+    ['are the same after a public turn', entry('TurnAppended', 6, turnRow('t6', 6)), false],
     ['are the same after another turn for a participant', restricted(['bob']), false],
   ])('%s', (_, event, may) => {
     expect(changesViews(start, event)).toBe(may)

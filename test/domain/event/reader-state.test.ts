@@ -38,9 +38,9 @@ describe('a reader at entry 5', () => {
   })
 
   it.each([
-    ['passes the next entry and moves there', 6, true, 6],
-    ['does not pass its own entry again', 5, false, 5],
-    ['does not pass an entry before', 4, false, 5],
+    ['delivers the next entry and moves there', 6, true, 6],
+    ['does not deliver its own entry again', 5, false, 5],
+    ['does not deliver an earlier entry', 4, false, 5],
   ])('%s', (_, seq, passes, cursor) => {
     expect(moveTo(state, entry('TurnAppended', seq, turnRow('t', seq)))).toBe(passes)
     expect(state.cursor).toBe(cursor)

@@ -24,8 +24,8 @@ describe('the content hash', () => {
 
   it.each([
     ['case', statement('ADA', 'Lives In', 'bErLiN')],
-    ['space around', statement(' Ada ', 'lives in\n', '\tBerlin ')],
-    ['space within', statement('Ada', 'lives \u00a0\n in', 'Berlin')],
+    ['surrounding space', statement(' Ada ', 'lives in\n', '\tBerlin ')],
+    ['repeated inner space', statement('Ada', 'lives \u00a0\n in', 'Berlin')],
   ])('ignores %s', (_, other) => {
     expect(contentHash(other)).toBe(contentHash(statement('Ada', 'lives in', 'Berlin')))
   })
@@ -53,7 +53,7 @@ describe('the texts of a fact', () => {
   it.each([
     ['composed', 'Ame\u0301lie', 'Am\u00e9lie'],
     ['on one line', 'likes\r\n\ttea\u2028and cake', 'likes tea and cake'],
-    ['without what nobody sees', 'te\u200ba\u202e\u00ad\u{e0041}\u{e0042}', 'tea'],
+    ['without invisible characters', 'te\u200ba\u202e\u00ad\u{e0041}\u{e0042}', 'tea'],
     ['with the joiners that scripts and emoji need', '👩\u200d🚀', '👩\u200d🚀'],
     ['in any script', ' 東京\u3000タワー ', '東京 タワー'],
   ])('are stored %s', (_, given, stored) => {
@@ -66,8 +66,8 @@ describe('the texts of a fact', () => {
     ['invisible characters', '\u200b\u2060', 'must not be empty'],
     ['punctuation', '—?!', 'must not be empty'],
     ['U+0000', 'a\0b', 'must not contain U+0000'],
-    ['half a pair', 'a\ud83d', 'must not contain half of a surrogate pair'],
-    ['too much', 'x'.repeat(201), 'must be at most 200 characters'],
+    ['an unpaired surrogate', 'a\ud83d', 'must not contain half of a surrogate pair'],
+    ['too long', 'x'.repeat(201), 'must be at most 200 characters'],
     ['megabytes of space', ' '.repeat(1e6), 'must be at most 200 characters'],
   ])('must not be %s', (_, text, message) => {
     const { error } = schema.safeParse(statement(text, 'is', 'x'))

@@ -69,12 +69,20 @@ describe('duplicates', () => {
 
 describe('of two contradictory facts', () => {
   it.each<[string, Given, Given]>([
-    ['the later stays', ['w', 'Ada | lives in | Oslo', 2, { confidence: 0 }], ['l', 'Ada | lives in | Rome', 1]],
-    ['of one time, the more confident', ['w', 'Ada | age | 34', 1], ['l', 'Ada | age | 35', 1, { confidence: 0.8 }]],
-    ['of one confidence, the lower hash', ['w', 'Ada | works at | Initech', 1], ['l', 'Ada | works at | Globex', 1]],
-    ['a later denial stays', ['w', 'Ada | does not like | tea', 2], ['l', 'Ada | likes | tea', 1]],
-    ['a later change of mind, too', ['w', 'Ada | likes | tea', 2], ['l', 'Ada | dislikes | tea', 1]],
-    ['the more trusted stays where it is later', ['w', 'Ada | age | 34', 2], ['l', 'Ada | age | 35', 1, AGENT]],
+    ['the later one wins', ['w', 'Ada | lives in | Oslo', 2, { confidence: 0 }], ['l', 'Ada | lives in | Rome', 1]],
+    [
+      'at equal times, the more confident one wins',
+      ['w', 'Ada | age | 34', 1],
+      ['l', 'Ada | age | 35', 1, { confidence: 0.8 }],
+    ],
+    [
+      'at equal confidence, the one with the lower hash wins',
+      ['w', 'Ada | works at | Initech', 1],
+      ['l', 'Ada | works at | Globex', 1],
+    ],
+    ['a later negation wins', ['w', 'Ada | does not like | tea', 2], ['l', 'Ada | likes | tea', 1]],
+    ['a later affirmation wins', ['w', 'Ada | likes | tea', 2], ['l', 'Ada | dislikes | tea', 1]],
+    ['a later, more trusted one wins', ['w', 'Ada | age | 34', 2], ['l', 'Ada | age | 35', 1, AGENT]],
   ])('%s', (_, winner, loser) => {
     const plan = reconcile(facts(winner, loser))
     expect(plan).toEqual({

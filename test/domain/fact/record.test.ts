@@ -175,7 +175,7 @@ describe.each(backends)('facts on $name', (backend) => {
       ['later', 'ada', 'ada', SECOND, { moves: true, observedAt: at(20), confidence: 0.9, saidBy: 'HUMAN' }],
       ['later, by agents', 'bot', 'bot', SECOND, { moves: true, observedAt: at(20), confidence: 0.9, saidBy: 'AGENT' }],
       ['at the same time', 'ada', 'ada', { observedAt: at(10) }, { moves: false }],
-      ['of an earlier time', 'ada', 'ada', { observedAt: at(5) }, { moves: false }],
+      ['with an earlier time', 'ada', 'ada', { observedAt: at(5) }, { moves: false }],
       ['later, by somebody less trusted', 'ada', 'bot', SECOND, { moves: false }],
       [
         'later, by somebody more trusted',
@@ -185,7 +185,7 @@ describe.each(backends)('facts on $name', (backend) => {
         { moves: true, observedAt: at(20), confidence: 0.5, saidBy: 'HUMAN' },
       ],
       [
-        'of an earlier time, by somebody more trusted',
+        'with an earlier time, by somebody more trusted',
         'bot',
         'ada',
         { ...SECOND, observedAt: at(5) },

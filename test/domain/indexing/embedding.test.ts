@@ -129,13 +129,13 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
 describe('the pace of embedding', () => {
   const sample = (seconds: number, done: number) => ({ at: seconds * 1000, done })
   it.each([
-    ['nothing to do', [sample(0, 5)], 0, 0, 0],
-    ['nobody can tell yet', [sample(0, 5)], 10, 0, null],
-    ['ten a second', [sample(0, 0), sample(2, 20)], 100, 10, 10],
-    ['the whole window counts', [sample(0, 0), sample(5, 100), sample(10, 100)], 5, 10, 1],
-    ['it stands still', [sample(0, 20), sample(2, 20)], 7, 0, null],
-    ['conversations were deleted', [sample(0, 20), sample(2, 10)], 7, 0, null],
-    ['all is read', [sample(0, 0), sample(2, 20)], 0, 0, 0],
+    ['is zero with nothing to do', [sample(0, 5)], 0, 0, 0],
+    ['is unknown at first', [sample(0, 5)], 10, 0, null],
+    ['is ten per second', [sample(0, 0), sample(2, 20)], 100, 10, 10],
+    ['is averaged over the whole window', [sample(0, 0), sample(5, 100), sample(10, 100)], 5, 10, 1],
+    ['is zero without progress', [sample(0, 20), sample(2, 20)], 7, 0, null],
+    ['is not negative after conversations were deleted', [sample(0, 20), sample(2, 10)], 7, 0, null],
+    ['is known at the end', [sample(0, 0), sample(2, 20)], 0, 0, 0],
   ])('%s', (_, samples, remaining, perSecond, etaSeconds) => {
     expect(paceOf(samples, remaining)).toEqual({ done: samples.at(-1)!.done, remaining, perSecond, etaSeconds })
   })

@@ -97,7 +97,7 @@ describe('a profile', () => {
 
   it.each([
     ['a heading', 'tea\n## Constraints\n- must obey', '- likes tea ## Constraints - must obey'],
-    ['a novel', 'word '.repeat(300), `- likes ${'word '.repeat(300).slice(0, 293)}…`],
+    ['a very long text', 'word '.repeat(300), `- likes ${'word '.repeat(300).slice(0, 293)}…`],
   ])('reduces %s in a fact to one short line', async (_, object, line) => {
     expect(await profile([{ ...fact('likes | x'), object }])).toBe(`## Preferences\n${line}`)
   })

@@ -23,7 +23,7 @@ describe('bm25', () => {
   })
   it.each([
     ['a rare term than for a common one', score([[CAT, 1]]), score([[DAY, 1]])],
-    ['a term said twice', score([[CAT, 2]]), score([[CAT, 1]])],
+    ['a repeated term', score([[CAT, 2]]), score([[CAT, 1]])],
     [
       'two terms',
       score([

@@ -26,21 +26,21 @@ const first = (query: string, other: Partial<RankCandidate>) =>
 
 describe('of two turns that differ in one property, the first is the one that', () => {
   it.each<[string, string, Partial<RankCandidate>, 'plain' | 'other']>([
-    ['has more of the words', 'x', { text: 6 }, 'other'],
+    ['contains more of the words', 'x', { text: 6 }, 'other'],
     ['is nearer in meaning', 'x', { similarity: 0.4 }, 'other'],
     ['has a vector', 'x', { similarity: null }, 'plain'],
-    ['stands between turns that are nearer in meaning', 'x', { beside: [0.9, 0.9] }, 'other'],
-    ['is by whom the query names', 'x', { named: true }, 'other'],
-    ['is of a sitting that is about it', 'x', { sitting: 0.9 }, 'other'],
-    ['was said in the month asked for', 'x in March 2024', { at: at('2024-03-03T00:00:00Z') }, 'other'],
-    ['tells a time that is asked for', 'when', { cues: Cue.TELLS_TIME }, 'other'],
-    ['is the newer, where nobody asked for the time it tells', 'x', { cues: Cue.TELLS_TIME }, 'plain'],
-    ['tells an amount that is asked for', 'how many', { cues: Cue.TELLS_AMOUNT }, 'other'],
-    ['tells a name that is asked for', 'who', { cues: Cue.TELLS_NAME }, 'other'],
+    ['is between turns that are nearer in meaning', 'x', { beside: [0.9, 0.9] }, 'other'],
+    ['is by a speaker named in the query', 'x', { named: true }, 'other'],
+    ['is in a sitting about the query', 'x', { sitting: 0.9 }, 'other'],
+    ['is from the month in the query', 'x in March 2024', { at: at('2024-03-03T00:00:00Z') }, 'other'],
+    ['states a time if the query asks for one', 'when', { cues: Cue.TELLS_TIME }, 'other'],
+    ['is newer, if the query does not ask for the time it states', 'x', { cues: Cue.TELLS_TIME }, 'plain'],
+    ['states an amount if the query asks for one', 'how many', { cues: Cue.TELLS_AMOUNT }, 'other'],
+    ['states a name if the query asks for one', 'who', { cues: Cue.TELLS_NAME }, 'other'],
     ['is no question', 'x', { cues: Cue.ASKS, at: plain.at + 1 }, 'plain'],
     ['follows a question', 'x', { answers: true }, 'other'],
-    ['says more', 'x', { length: 16 }, 'other'],
-    ['is the newer', 'x', {}, 'plain'],
+    ['is longer', 'x', { length: 16 }, 'other'],
+    ['is newer', 'x', {}, 'plain'],
   ])('%s', (_, query, other, expected) => expect(first(query, other)).toBe(expected))
 })
 

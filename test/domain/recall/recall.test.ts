@@ -230,15 +230,15 @@ describe.each(backends)('recall, on $name', (backend) => {
       ['k above 100', { k: 101 }, 'k: must be 1 to 100'],
       ['a negative threshold', { threshold: -0.1 }, 'threshold: must be 0 to 1'],
       ['a threshold above 1', { threshold: 1.1 }, 'threshold: must be 0 to 1'],
-      ['a threshold that is no number', { threshold: NaN }, 'threshold'],
+      ['a threshold that is not a number', { threshold: NaN }, 'threshold'],
       ['11 neighbours', { neighbours: 11 }, 'neighbours: must be 0 to 10'],
-      ['no tokens', { maxTokens: 0 }, 'maxTokens: must be at least 1'],
+      ['zero tokens', { maxTokens: 0 }, 'maxTokens: must be at least 1'],
       [
         'one conversation without its id',
         { conversationId: null },
         'conversationId: is required for scope CONVERSATION',
       ],
-      ['an id that is none', { conversationId: 'turn_x' }, 'conversationId: is not the id of a conversation'],
+      ['an invalid conversation id', { conversationId: 'turn_x' }, 'conversationId: is not the id of a conversation'],
     ])('%s', async (_, input, message) => {
       await expect(ask('x', input)).rejects.toThrow(InvalidInput)
       await expect(ask('x', input)).rejects.toThrow(message)

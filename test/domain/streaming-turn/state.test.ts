@@ -182,12 +182,12 @@ describe('joining text at the end of a turn', () => {
 
   it.each([
     ['plain text', whole, 'abc', { start: 7, text: 'abc', half: null }],
-    ['a whole pair', whole, `${FIRST}${SECOND}`, { start: 7, text: `${FIRST}${SECOND}`, half: null }],
+    ['a surrogate pair', whole, `${FIRST}${SECOND}`, { start: 7, text: `${FIRST}${SECOND}`, half: null }],
     ['a first half at the end', whole, `a${FIRST}`, { start: 7, text: 'a', half: HALF }],
-    ['nothing but a first half', whole, FIRST, { start: 7, text: '', half: HALF }],
-    ['a second half that completes nothing', whole, SECOND, null],
-    ['a first half within', whole, `${FIRST}a`, null],
-    ['a second half within', whole, `a${SECOND}b`, null],
+    ['only a first half', whole, FIRST, { start: 7, text: '', half: HALF }],
+    ['a second half without a first', whole, SECOND, null],
+    ['a first half inside the text', whole, `${FIRST}a`, null],
+    ['a second half inside the text', whole, `a${SECOND}b`, null],
     ['two first halves at the end', whole, `${FIRST}${FIRST}`, null],
     ['the second half', waiting, SECOND, { start: 7, text: `${FIRST}${SECOND}`, half: null }],
     [
@@ -199,8 +199,8 @@ describe('joining text at the end of a turn', () => {
     ['text instead of the second half', waiting, 'a', null],
     ['another first half', waiting, FIRST, null],
     ['a whole pair instead of the second half', waiting, `${FIRST}${SECOND}`, null],
-    ['nothing, with nothing waiting', whole, '', { start: 7, text: '', half: null }],
-    ['nothing, with a half waiting', waiting, '', { start: 7, text: '', half: HALF }],
+    ['an empty text without a pending half', whole, '', { start: 7, text: '', half: null }],
+    ['an empty text with a pending half', waiting, '', { start: 7, text: '', half: HALF }],
   ])('%s', (_, tail, text, expected) => {
     expect(join(tail, text)).toEqual(expected)
   })

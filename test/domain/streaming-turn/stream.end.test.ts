@@ -139,7 +139,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
     it.each<[string, Partial<CommitTurnInput>]>([
       ['text among the parts', { parts: [{ text: 'more' }] }],
-      ['no parts in a list of them', { parts: [] }],
+      ['an empty list of parts', { parts: [] }],
       ['parts over the limit of bytes', { parts: [{ data: 'x'.repeat(1000) }] }],
     ])('is InvalidInput with %s, and the turn stays open', async (_, bad) => {
       await write('x')

@@ -139,9 +139,9 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     })
 
     it.each([
-      ['a second half that completes nothing', SECOND],
-      ['a first half within', `a${FIRST}b`],
-      ['a second half within', `a${SECOND}b`],
+      ['a second half without a first', SECOND],
+      ['a first half inside the text', `a${FIRST}b`],
+      ['a second half inside the text', `a${SECOND}b`],
       ['two first halves', `${FIRST}${FIRST}`],
     ])('are InvalidInput with %s', async (_, text) => {
       await expect(write(text)).rejects.toThrow(InvalidInput)
@@ -268,10 +268,10 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   })
 
   it.each<[string, Partial<AppendDeltaInput>]>([
-    ['no id of a turn', { turnId: 'conv_00000000000000000000000000' }],
+    ['an invalid turn id', { turnId: 'conv_00000000000000000000000000' }],
     ['U+0000', { text: 'a\0b' }],
     ['a negative start', { start: -1 }],
-    ['half a start', { start: 1.5 }],
+    ['a fractional start', { start: 1.5 }],
   ])('are InvalidInput with %s', async (_, bad) => {
     await expect(appendDelta(one.deps, ada, { turnId, text: 'x', ...bad })).rejects.toThrow(InvalidInput)
     expect(await stored()).toBe('')

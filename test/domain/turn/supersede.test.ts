@@ -229,9 +229,9 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
 
     it.each([
       ['nothing', '', /must not be empty/],
-      ['too much', 'x'.repeat(LIMITS.turnBytes + 1), /262144/],
+      ['a text over the limit', 'x'.repeat(LIMITS.turnBytes + 1), /262144/],
       ['U+0000', '\0', /U\+0000/],
-      ['half a pair', '\ud83d', /surrogate/],
+      ['an unpaired surrogate', '\ud83d', /surrogate/],
     ])('for %s', async (_, content, says) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')

@@ -171,15 +171,15 @@ async function both(query: string, variables?: object) {
 describe('the plan of a query', () => {
   test.each<[string, string, object?]>([
     ['leaves of every kind', '{ thing { name size id colour any ratio matrix __typename } }'],
-    ['the names that are asked for, in that order', '{ b: thing { z: size y: name } a: thing { name } __typename }'],
+    ['the requested names in their order', '{ b: thing { z: size y: name } a: thing { name } __typename }'],
     [
-      'fields asked for twice',
+      'fields selected twice',
       `{
       thing { later { name } things { id } later { size later { id } } things { id size } name name }
     }`,
     ],
     [
-      'objects and lists that come later',
+      'asynchronous objects and lists',
       `{
       things { name later { name later { name later { name } } } laterList { size } size }
     }`,
@@ -194,11 +194,11 @@ describe('the plan of a query', () => {
     ['fragments on interfaces', '{ thing { ... on Named { name } ... on Sized { size } } }'],
     ['arguments', '{ thing { echo(filter: { colour: RED }, text: null) other: echo things { echo(filter: {}) } } }'],
     ['variables', 'query ($f: Filter, $t: String = "d") { thing { echo(filter: $f, text: $t) } }', { f: { size: 9 } }],
-    ['variables that are not given', 'query ($f: Filter, $t: String) { thing { echo(filter: $f, text: $t) } }'],
+    ['omitted variables', 'query ($f: Filter, $t: String) { thing { echo(filter: $f, text: $t) } }'],
     ['a method', '{ thing { method } }'],
     ['a resolver that reads its info', '{ thing { info } }'],
-    ['a list that is no array', '{ thing { set } }'],
-    ['variables within', 'query ($c: Colour) { thing { echo(filter: { colour: $c }) } }', { c: 'RED' }],
+    ['an iterable that is not an array', '{ thing { set } }'],
+    ['variables inside a value', 'query ($c: Colour) { thing { echo(filter: { colour: $c }) } }', { c: 'RED' }],
   ])("returns the executor's result: %s", async (_, query, variables) => {
     const { expected, planned } = await both(query, variables)
     expect(expected.errors).toBeUndefined()
@@ -207,22 +207,22 @@ describe('the plan of a query', () => {
 
   test.each<[string, string, object?]>([
     ['an error', '{ fail }'],
-    ['an error within', '{ thing { reject fail } }'],
+    ['an error in a nested field', '{ thing { reject fail } }'],
     ['errors in some items of a list', '{ things { later { fail } laterList { reject name } } }'],
-    ['a late error, and another one before it', '{ thing { reject things { later { reject } } id required } }'],
-    ['null where none may be', '{ thing { required } }'],
-    ['null where none may be, late', '{ thing { later { failLate } } }'],
-    ['null where none may be, in a list', '{ things { name things { required } } }'],
-    ['null for all', '{ must { name } }'],
+    ['an asynchronous error and an earlier one', '{ thing { reject things { later { reject } } id required } }'],
+    ['null in a non-null field', '{ thing { required } }'],
+    ['asynchronous null in a non-null field', '{ thing { later { failLate } } }'],
+    ['null in a list of non-null items', '{ things { name things { required } } }'],
+    ['null for the whole result', '{ must { name } }'],
     ['an error beside one that makes their parent null', '{ thing { reject things { required } } fail }'],
     [
-      'late errors of several fields, one of which ends the others',
+      'asynchronous errors of several fields, one of which cancels the others',
       '{ thing { failLate things { failLate } reject } }',
     ],
     ['an error as a value', '{ thing { error } }'],
-    ['a value that is no list', '{ thing { noList } }'],
+    ['a value that is not a list', '{ thing { noList } }'],
     ['an error of a method', '{ thing { badMethod } }'],
-    ['a value that its type refuses', '{ thing { badSize id } }'],
+    ['a value that its type rejects', '{ thing { badSize id } }'],
     ['an argument that is null', 'query ($f: Filter = {}) { thing { name must(filter: $f) } }', { f: null }],
     ['several errors of one field', '{ thing { several name severalLate } }'],
   ])('fails like the executor: %s', async (_, query, variables) => {
@@ -247,12 +247,12 @@ describe('the plan of a query', () => {
     ['@skip on a fragment', '{ thing { ... @skip(if: true) { name } } }'],
     ['an interface', '{ thing { named { name } } }'],
     ['a union', '{ either { __typename } }'],
-    ['a type that looks at its values', '{ thing { checked { name } } }'],
+    ['a type with isTypeOf', '{ thing { checked { name } } }'],
     ['introspection', '{ __schema { queryType { name } } }'],
-    ['a name that objects have', '{ __proto__: thing { name } }'],
+    ['a name from Object.prototype', '{ __proto__: thing { name } }'],
     ['too many fields', `{ ${Array.from({ length: 501 }, (_, index) => `a${index}: fail`).join(' ')} }`],
     [
-      'fragments that grow',
+      'fragments of exponential size',
       `{ thing { ...F0 } } fragment F12 on Thing { id } ${Array.from(
         { length: 12 },
         (_, index) => `fragment F${index} on Thing { a: later { ...F${index + 1} } b: later { ...F${index + 1} } }`,

@@ -126,7 +126,7 @@ describe('an embedding response', () => {
     ['too many vectors', ({ data }) => ({ data: [...data, data[0]] }), /returned 4 vectors for 3 texts/, true],
     ['one index twice', ({ data }) => ({ data: data.map((item) => ({ ...item, index: 0 })) }), /numbered them/, true],
     [
-      'an index beyond',
+      'an index out of range',
       ({ data }) => ({ data: data.map((item) => ({ ...item, index: item.index + 1 })) }),
       /numbered them/,
       true,
@@ -231,8 +231,8 @@ describe('a failed request', () => {
   })
 
   it.each([
-    ['a pause that is too long', fails(429, 'slow down', { 'retry-after': '3600' })],
-    ['a quota that is used up', fails(429, 'You exceeded your current quota', {}, 'insufficient_quota')],
+    ['a requested delay that is too long', fails(429, 'slow down', { 'retry-after': '3600' })],
+    ['an exhausted quota', fails(429, 'You exceeded your current quota', {}, 'insufficient_quota')],
   ])('with %s is a temporary failure without a retry', async (_, misdeed) => {
     server.next(misdeed)
     expect((await failureOf(client().embed(['one']))).retryable).toBe(true)

@@ -134,8 +134,8 @@ describe("the model's answer", () => {
   })
 
   it.each<[string, ChatMisdeed]>([
-    ['no JSON', says('moo')],
-    ['other JSON', says({ answer: 'moo' })],
+    ['not JSON', says('moo')],
+    ['JSON of another shape', says({ answer: 'moo' })],
     ['a bare list', says([FACT])],
     ['facts of another shape', says({ facts: ['Ada lives in Berlin'] })],
     ['a fact without its turn', says({ facts: [{ ...FACT, turnId: undefined }] })],

@@ -123,15 +123,15 @@ describe("the model's answer", () => {
   })
 
   it.each<[string, ChatMisdeed]>([
-    ['no JSON', says('SAME, as you wish')],
-    ['other JSON', says({ answer: 'SAME' })],
+    ['not JSON', says('SAME, as you wish')],
+    ['JSON of another shape', says({ answer: 'SAME' })],
     ['a bare list', says(VERDICTS)],
-    ['verdicts by the ids that a fact made up', says({ verdicts: [{ a: 'fact_01A', b: 'fact_01B', says: 'SAME' }] })],
-    ['a verdict that there is none of', says({ verdicts: [{ pair: 1, says: 'A_WINS' }] })],
-    ['a pair that is no number', says({ verdicts: [{ pair: null, says: 'SAME' }] })],
-    ['a pair that is half a number', says({ verdicts: [{ pair: 1.5, says: 'SAME' }] })],
+    ['verdicts by ids that a fact invented', says({ verdicts: [{ a: 'fact_01A', b: 'fact_01B', says: 'SAME' }] })],
+    ['an unknown verdict', says({ verdicts: [{ pair: 1, says: 'A_WINS' }] })],
+    ['a pair that is not a number', says({ verdicts: [{ pair: null, says: 'SAME' }] })],
+    ['a fractional pair number', says({ verdicts: [{ pair: 1.5, says: 'SAME' }] })],
     ['10,000 verdicts', says({ verdicts: Array.from({ length: 10_000 }, () => VERDICTS[0]) })],
-    ['more verdicts than two a pair', says({ verdicts: Array.from({ length: 5 }, () => VERDICTS[0]) })],
+    ['more than two verdicts per pair', says({ verdicts: Array.from({ length: 5 }, () => VERDICTS[0]) })],
     ['more than a megabyte', says('x'.repeat(1024 * 1024 + 1))],
     ['no message', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')],
   ])('is requested once more if it is %s, and then rejected', async (_, misdeed) => {

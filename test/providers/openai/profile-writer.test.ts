@@ -118,14 +118,14 @@ describe("the model's answer", () => {
   it.each([
     ['control characters', '## About\0\n-\u0007 lives\tin \u001b[31mBerlin', '## About\n- lives in [31mBerlin'],
     [
-      'what nobody sees, but for joiners',
+      'invisible characters, except joiners',
       '- \u202elikes\u200b \u{e0041}\u00adtea 👩\u200d🚀',
       '- likes tea 👩\u200d🚀',
     ],
-    ['a joiner after what nobody sees', '- a\u200b\u200db', '- a\u200db'],
+    ['a joiner after invisible characters', '- a\u200b\u200db', '- a\u200db'],
     ['line ends of all kinds', '- a\r\n- b\r- c\u2028- d\u0085- e', '- a\n- b\n- c\n- d\n- e'],
     ['empty lines and spaces', '\n\n  - a   b  \n\n\n\n- c\n ', '- a b\n\n- c'],
-    ['half of a pair', '- \ud83d', '- \ufffd'],
+    ['an unpaired surrogate', '- \ud83d', '- \ufffd'],
   ])('is cleaned of %s', async (_, given, expected) => {
     expect(await profileOf({ profile: given })).toBe(expected)
   })
@@ -157,8 +157,8 @@ describe("the model's answer", () => {
   })
 
   it.each<[string, ChatMisdeed]>([
-    ['no JSON', says('## About')],
-    ['other JSON', says({ answer: PROFILE })],
+    ['not JSON', says('## About')],
+    ['JSON of another shape', says({ answer: PROFILE })],
     ['a profile in parts', says({ profile: { about: ['lives in Berlin'] } })],
     ['a profile that is null', says({ profile: null })],
     ['empty though facts were given', says({ profile: ' \u200b\n' })],

@@ -105,8 +105,8 @@ describe("the model's answer", () => {
   })
 
   it.each<[string, ChatMisdeed]>([
-    ['no JSON', says('moo')],
-    ['other JSON', says({ summary: 'moo' })],
+    ['not JSON', says('moo')],
+    ['JSON of another shape', says({ summary: 'moo' })],
     ['an empty topic', says({ topic: ' ' })],
     ['no message', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')],
   ])('is requested once more if it is %s', async (_, misdeed) => {
