@@ -1,5 +1,5 @@
-// Stands in for @huggingface/transformers: `pipeline` with the shapes that the real one gives, and a misdeed for the
-// last part of a model's name.
+// Stands in for @huggingface/transformers: `pipeline` returns the shapes of the real one, or fails as the last part of
+// the model's name says.
 
 import { fakeVector } from './fake-openai.ts'
 

@@ -56,7 +56,7 @@ const cases: Record<string, Case> = {
     head: 6,
     open: 't4:abc t5: t6:',
   },
-  'an opened turn that is closed by now': {
+  'an opened turn that is closed already': {
     input: { type: 'entry', event: entry('TurnOpened', 6, turnRow('t6', 6, { status: 'COMMITTED' })), at },
     events: ['6 TurnOpened'],
     head: 6,
@@ -79,19 +79,19 @@ const cases: Record<string, Case> = {
     head: 6,
     open: 't5:',
   },
-  'a committed turn that was not seen open': {
+  'a committed turn that the feed never saw open': {
     input: closed('TurnCommitted', 6, 't9', 'abc'),
     events: ['6 TurnCommitted'],
     head: 6,
   },
-  'somebody joining': {
+  'a participant joining': {
     input: { type: 'entry', event: joined(6, 'eve'), at },
     events: ['6 ParticipantJoined'],
     head: 6,
   },
   'a page that ends in an entry without an event': { input: { type: 'pageEnd', seq: 9 }, events: [], head: 9 },
   'a delta that continues the text': { input: delta('t4', 3, 'de'), events: ['3-5 de'], open: 't4:abcde t5:' },
-  'a delta that came before': { input: delta('t4', 0, 'abc'), events: [] },
+  'a delta that was emitted before': { input: delta('t4', 0, 'abc'), events: [] },
   'a delta that overlaps the text': { input: delta('t4', 1, 'bcde'), events: ['3-5 de'], open: 't4:abcde t5:' },
   'a delta with text missing before it': { input: delta('t4', 4, 'e'), events: [] },
   'a delta of a turn that is not open': { input: delta('t9', 0, 'x'), events: [] },

@@ -153,7 +153,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     for (const { deps } of [one, other]) await expect(as('bob', deps)).rejects.toThrow(NotFound)
   })
 
-  it('shows a participant who joins SINCE_JOIN the turns opened since, and none from before', async () => {
+  it('shows a participant who joins with SINCE_JOINED the turns opened since, and none from before', async () => {
     const early = await open()
     await write(early, 'early ')
     const carl = await as('carl')

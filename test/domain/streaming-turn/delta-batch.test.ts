@@ -30,8 +30,8 @@ const cases: Record<string, { waiting: WaitingDelta[]; count: number; text: stri
   'no delta with a start after one without': { waiting: [delta('ab'), delta('c', 2)], count: 1, text: 'ab' },
   'a heartbeat alone': { waiting: [delta(''), delta('a')], count: 1, text: '' },
   'no heartbeat after text': { waiting: [delta('a'), delta('')], count: 1, text: 'a' },
-  'a delta alone that was refused with others': { waiting: [delta('a', null, true), delta('b')], count: 1, text: 'a' },
-  'none that was refused with others': { waiting: [delta('a'), delta('b', null, true)], count: 1, text: 'a' },
+  'a delta alone if it was refused with others': { waiting: [delta('a', null, true), delta('b')], count: 1, text: 'a' },
+  'no later delta that was refused with others': { waiting: [delta('a'), delta('b', null, true)], count: 1, text: 'a' },
   'both halves of a pair': {
     waiting: [delta(`a${FIRST}`), delta(`${SECOND}b`)],
     count: 2,

@@ -32,8 +32,8 @@ const LIMITS = { turns: 4, text: 100 }
 type Case = { waiting: Record<string, Named[]>; busy?: string[]; chosen: string }
 
 const cases: Record<string, Case> = {
-  'nothing, when nothing waits': { waiting: {}, chosen: '' },
-  'all that fits, by conversation and in the order of arrival': {
+  'nothing, if no call waits': { waiting: {}, chosen: '' },
+  'all calls that fit, by conversation and in the order of arrival': {
     waiting: { a: [append('a1'), append('a2')], b: [append('b1'), append('b2')] },
     chosen: 'a1 a2 b1 b2',
   },
@@ -42,7 +42,7 @@ const cases: Record<string, Case> = {
     busy: ['a', 'c'],
     chosen: 'b1',
   },
-  'nothing, when all conversations are busy': { waiting: { a: [append('a1')] }, busy: ['a'], chosen: '' },
+  'nothing, if all conversations are busy': { waiting: { a: [append('a1')] }, busy: ['a'], chosen: '' },
   'no more turns than the limit': {
     waiting: { a: [append('a1', 3), append('a2', 1), append('a3', 1)], b: [append('b1')] },
     chosen: 'a1 a2',
@@ -51,7 +51,7 @@ const cases: Record<string, Case> = {
     waiting: { a: [append('a1', 1, 60), append('a2', 1, 40), append('a3', 1, 1)], b: [append('b1')] },
     chosen: 'a1 a2',
   },
-  'smaller calls of another conversation in place of one that does not fit': {
+  'smaller calls of another conversation instead of one that does not fit': {
     waiting: { a: [append('a1', 2), append('a2', 3), append('a3', 1)], b: [append('b1', 2), append('b2')] },
     chosen: 'a1 b1',
   },

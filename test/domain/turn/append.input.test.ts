@@ -31,10 +31,10 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
     /bytes; a turn may have at most 262144/,
   ],
   ['U+0000', { content: 'a\0b' }, 'content', /U\+0000/],
-  ['half of a pair', { content: `a${lone}b` }, 'content', /half of a surrogate pair/],
+  ['an unpaired surrogate', { content: `a${lone}b` }, 'content', /half of a surrogate pair/],
   ['U+0000 in a part', { parts: [{ text: 'a' }, { text: '\0' }] }, 'parts.1.text', /U\+0000/],
   [
-    'half of a pair in a tool call',
+    'an unpaired surrogate in a tool call',
     { parts: [{ toolCall: { callId: 'k', name: 'n', arguments: { [lone]: 1 } } }] },
     'parts.0.toolCall.arguments',
     /half of a surrogate pair/,
@@ -59,19 +59,19 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
     /1000/,
   ],
   [
-    'an audience of strangers',
+    'an audience of non-participants',
     { content: 'a', audience: ['ann', 'mallory'] },
     'audience',
     /"mallory" is not a participant/,
   ],
   ['a negative token count', { content: 'a', tokens: { prompt: -1, completion: 1 } }, 'tokens.prompt', /negative/],
   ['101 sources', { content: 'a', sources: Array(101).fill({}) }, 'sources', /100/],
-  ['metadata that is no object', { content: 'a', metadata: [1] }, 'metadata', /JSON object/],
+  ['metadata that is not an object', { content: 'a', metadata: [1] }, 'metadata', /JSON object/],
   ['metadata over 64 KiB', { content: 'a', metadata: { a: 'x'.repeat(65_536) } }, 'metadata', /65536 bytes/],
   ['metadata nested too deep', { content: 'a', metadata: { a: nested(64) } }, 'metadata', /64 deep/],
   ['an invalid time', { content: 'a', createdAt: new Date(NaN) }, 'createdAt', /./],
-  ['a time beyond what is stored', { content: 'a', createdAt: new Date(8.64e15) }, 'createdAt', /./],
-  ['a time before what is stored', { content: 'a', createdAt: new Date(-8.64e15) }, 'createdAt', /./],
+  ['a time after the maximum', { content: 'a', createdAt: new Date(8.64e15) }, 'createdAt', /./],
+  ['a time before the minimum', { content: 'a', createdAt: new Date(-8.64e15) }, 'createdAt', /./],
 ]
 
 describe.each(backends)('input validation of appending on $name', (backend) => {

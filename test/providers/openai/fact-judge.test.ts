@@ -156,7 +156,7 @@ describe("the model's answer", () => {
     expect(chat.requests).toHaveLength(5)
   })
 
-  it('is waited for while the server is silent, for three attempts', async () => {
+  it('is awaited for three attempts if the server does not answer', async () => {
     const silence: ChatMisdeed = () => {}
     chat.next(silence)
     expect(await judge.judge(PAIRS)).toEqual(EXPECTED)
@@ -167,7 +167,7 @@ describe("the model's answer", () => {
     })
   })
 
-  it('is not waited for once the judge is closed', async () => {
+  it('is not awaited after the judge is closed', async () => {
     const patient = create(KEY, undefined, 60_000)
     const asked = new Promise<void>((resolve) => chat.next(() => resolve()))
     const waiting = failureOf(patient.judge(PAIRS))
@@ -176,7 +176,7 @@ describe("the model's answer", () => {
     expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })
   })
 
-  it('names what must be mended, and never the key', async () => {
+  it('leads to errors that name the remedy, and never the key', async () => {
     const other = create('sk-other')
     const refused = await failureOf(other.judge(PAIRS))
     expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })

@@ -1,4 +1,4 @@
-// Reading failures: which pass, which are a matter of length, and what is said. Whole exchanges are in
+// Classification of failures: temporary or permanent, too long or not, and the error message. Whole exchanges are in
 // embedder.test.ts.
 
 import { APIError } from 'openai'
@@ -9,7 +9,7 @@ const use: Use = { who: 'It', noun: 'embeddings', modelVariable: 'EMBEDDING_MODE
 const answered = (status: number, message: string, headers: Record<string, string> = {}) =>
   explain(APIError.generate(status, { error: { message } }, undefined, new Headers(headers)), use, undefined)
 
-describe('what is too much', () => {
+describe('a request that is too long', () => {
   it.each([
     [400, "This model's maximum context length is 8192 tokens, however you requested 9000 tokens"],
     [400, 'Requested 400000 tokens, max 300000 tokens per request'],
@@ -32,12 +32,12 @@ describe('what is too much', () => {
   })
 })
 
-it('a request that is too long is sent again where nobody sends less, if the server may mean something else', () => {
+it('is retried as a temporary failure if requests cannot be split, since the server may mean something else', () => {
   const error = APIError.generate(500, { error: { message: 'too large to process' } }, undefined, new Headers())
   expect(explain(error, { ...use, divides: false }, undefined).isTransient).toBe(true)
 })
 
-describe('a pause', () => {
+describe('the retry delay', () => {
   it.each([
     [{ 'retry-after': '2' }, 2_000],
     [{ 'retry-after': '0.5' }, 500],
@@ -51,14 +51,14 @@ describe('a pause', () => {
   })
 })
 
-describe('what is said', () => {
-  it('is one line, and not long', () => {
+describe('the error message', () => {
+  it('is one short line', () => {
     const { failure } = answered(502, `<html>\n${'x'.repeat(1_000)}`)
     expect(failure.message).toMatch(/^It answered 502 <html> x+\.$/)
     expect(failure.message.length).toBeLessThan(350)
   })
 
-  it('of a bug of ours is nothing: it is thrown again', () => {
+  it('does not replace a programming error, which is rethrown', () => {
     const bug = new TypeError('x is not a function')
     expect(() => explain(bug, use, undefined)).toThrow(bug)
   })
