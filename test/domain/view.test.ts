@@ -106,7 +106,7 @@ describe('a view', () => {
     expect(seesAllPublic({ actor: 'ann', windows, addressed: false })).toBe(all)
   })
 
-  it('has the same class as views of the same turns, and no other', () => {
+  it('has the same class as exactly those views that show the same turns', () => {
     const view = (actor: string | null, windows: number[], addressed: boolean) =>
       viewClass({ actor, windows, addressed })
     expect(view('ann', [1], false)).toBe(view('bob', [1], false))

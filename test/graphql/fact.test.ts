@@ -231,7 +231,7 @@ describe.each(backends)('facts on $name', (backend) => {
   describe('are rejected', () => {
     it.each<[string, object, string[]]>([
       ['more than 1,000 at once', { facts: Array.from({ length: 1001 }, (_, n) => likes(`${n}`)) }, ['facts']],
-      ['without any', { facts: [] }, ['facts']],
+      ['as an empty list', { facts: [] }, ['facts']],
       ['without a subject', { facts: [likes('tea'), likes('tea', { subject: ' \t ' })] }, ['facts', '1', 'subject']],
       ['with too long an object', { facts: [likes('x'.repeat(2001))] }, ['facts', '0', 'object']],
       ['with a confidence above 1', { facts: [likes('tea', { confidence: 2 })] }, ['facts', '0', 'confidence']],

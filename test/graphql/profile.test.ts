@@ -75,11 +75,11 @@ describe.each(backends)('extraction and profiles, on $name', (backend) => {
     ['reconcileFacts', RECONCILE, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],
     ['refreshUserProfile', REFRESH, { userId: '' }, { code: 'INVALID_INPUT', issues: [{ path: ['userId'] }] }],
     ['refreshUserProfile', REFRESH, { userId: 'a', recentK: 1001 }, { issues: [{ message: 'must be 1 to 1,000' }] }],
-  ])('include errors: %s, case %#', async (verb, document, input, answer) => {
+  ])('report errors: %s, case %#', async (verb, document, input, answer) => {
     expect((await ada(document, { input }))[verb]).toMatchObject(answer)
   })
 
-  it('include an empty profile for a user without facts', async () => {
+  it('return an empty profile for a user without facts', async () => {
     const { refreshUserProfile } = await ada(REFRESH, { input: { userId: 'nobody' } })
     expect(refreshUserProfile).toMatchObject({ __typename: 'UserProfile', content: '', tokenCount: 0 })
   })

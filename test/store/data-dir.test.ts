@@ -17,7 +17,7 @@ afterEach(() => rmSync(directory, { recursive: true }))
 
 const owner = () => readFileSync(join(directory, 'lock'), 'utf8').split('\n')[0]
 
-it('creates the directory, and leaves no file in it after the release', () => {
+it('taking the lock creates the directory, and leaves no file in it after the release', () => {
   const nested = join(directory, 'new', 'data')
   const release = lockDataDir(nested)
   expect(readdirSync(nested)).toEqual(['lock'])
@@ -25,14 +25,14 @@ it('creates the directory, and leaves no file in it after the release', () => {
   expect(readdirSync(nested)).toEqual([])
 })
 
-it('is refused while it is locked, and succeeds after the release', () => {
+it('the lock is refused while it is held, and granted after the release', () => {
   const release = lockDataDir(directory)
   expect(() => lockDataDir(directory)).toThrow(`is in use by process ${process.pid}`)
   release()
   lockDataDir(directory)
 })
 
-it('is not released by a process that no longer owns it', () => {
+it('the lock is not released by a process that no longer owns it', () => {
   const release = lockDataDir(directory)
   rmSync(join(directory, 'lock'))
   lockDataDir(directory)
@@ -44,7 +44,7 @@ it.each([
   ['is gone', '999999999\n1\nelder\n'],
   ['had the pid that is now our own, as in a container', `${process.pid}\n1\nelder\n`],
   ['left an empty lock, as when the machine lost power', ''],
-])('takes over from an owner that %s', (_, lock) => {
+])('the lock is taken over from an owner that %s', (_, lock) => {
   writeFileSync(join(directory, 'lock'), lock)
   lockDataDir(directory)
   expect(owner()).toBe(String(process.pid))
@@ -52,7 +52,7 @@ it.each([
 })
 
 // Only Linux reports the start time of another process.
-it.runIf(process.platform === 'linux')('belongs to the process, not to its pid', () => {
+it.runIf(process.platform === 'linux')('the lock belongs to the process, not to its pid', () => {
   const birth = readFileSync('/proc/1/stat', 'utf8').split(') ').at(-1)!.split(' ')[19]
   writeFileSync(join(directory, 'lock'), `1\n${birth}\nelder\n`)
   expect(() => lockDataDir(directory)).toThrow('is in use by process 1.')
@@ -61,7 +61,7 @@ it.runIf(process.platform === 'linux')('belongs to the process, not to its pid',
   expect(owner()).toBe(String(process.pid))
 })
 
-it('is taken over by one of many, even if an earlier successor died', async () => {
+it('the lock is taken over by one of many, even if an earlier successor died', async () => {
   const [rivals, rounds] = [3, 300]
   for (let round = 0; round < rounds; round++) {
     const lock = join(directory, String(round), 'lock')

@@ -162,12 +162,8 @@ describe('256 KB of hostile text', () => {
     'is ',
     '"',
     'token is ',
-  ])(
-    'of %j is read in linear time; a quadratic one would exceed the limit of this test',
-    { timeout: 20_000 },
-    (part) => {
-      const text = part.repeat(Math.ceil(262_144 / part.length))
-      expect(redact(text)).toBeDefined()
-    },
-  )
+  ])('of %j is redacted in linear time; quadratic time would exceed the timeout', { timeout: 20_000 }, (part) => {
+    const text = part.repeat(Math.ceil(262_144 / part.length))
+    expect(redact(text)).toBeDefined()
+  })
 })

@@ -14,7 +14,7 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 const role = 'USER'
 const TEXT = 'Did Carla see the tulips twice last year?'
 
-describe.each(backends)('a turn is in the index of words on $name', (backend) => {
+describe.each(backends)('a turn is added to the word index on $name', (backend) => {
   const world = useWorld(backend)
   let tenant: Tenant
   beforeAll(() => {

@@ -27,12 +27,12 @@ describe('a request that is too long', () => {
     [401, 'token too long ago'],
     [500, 'out of memory'],
     [503, 'too many requests'],
-  ])('is not meant by %i %s', (status, message) => {
+  ])('is not assumed for %i %s', (status, message) => {
     expect(answered(status, message).failure).not.toBeInstanceOf(TooLong)
   })
 })
 
-it('is retried as a temporary failure if requests cannot be split, since the server may mean something else', () => {
+it('a too long request that cannot be split is a temporary failure, since the server may mean something else', () => {
   const error = APIError.generate(500, { error: { message: 'too large to process' } }, undefined, new Headers())
   expect(explain(error, { ...use, divides: false }, undefined).isTransient).toBe(true)
 })
