@@ -35,11 +35,11 @@ describe('DateTime', () => {
     null,
     true,
     {},
-  ])('refuses %j, which names no moment', (given) => {
+  ])('rejects %j, which is not a moment in time', (given) => {
     expect(() => DateTime.parseValue(given)).toThrow('is not a DateTime')
   })
 
-  it('refuses a number as a literal too', () => {
+  it('rejects number literals', () => {
     expect(() => DateTime.parseLiteral(parseValue('1772357400000'))).toThrow('is not a DateTime')
     expect(DateTime.parseLiteral(parseValue('"2026-03-01T09:30:00Z"'))).toEqual(new Date('2026-03-01T09:30:00Z'))
   })

@@ -51,7 +51,7 @@ describe('the time periods in a query', () => {
     ['it may have been in March', '2023-05-20T00:00:00Z', false],
     ['in March or in June', '2023-06-20T00:00:00Z', true],
     ['', '2023-07-01T00:00:00Z', false],
-  ])('%j is told of at %s: %s', (text, time, expected) => {
+  ])('%j matches a turn of %s: %s', (text, time, expected) => {
     expect(mayReportOn(periods(text), Date.parse(time))).toBe(expected)
   })
 })

@@ -18,7 +18,7 @@ describe('a request that is too long', () => {
     [413, ''],
     [422, 'batch size 64 > maximum allowed batch size 32'],
     [500, 'input is too large to process. increase the physical batch size'],
-  ])('is known by %i %s', (status, message) => {
+  ])('is recognised by %i %s', (status, message) => {
     expect(answered(status, message)).toMatchObject({ failure: expect.any(TooLong), isTransient: false })
   })
 

@@ -55,7 +55,7 @@ describe('the embedder through transformers.js', () => {
     ['hub/wide', /returned vectors of 512 components instead of 384\. Set EMBEDDING_DIMENSIONS=512,/],
     ['hub/unpooled', /its output has the shape 1 × 1 × 384\./],
     ['hub/nan', /components that are not numbers/],
-  ])('with the model %s fails for good', async (model, message) => {
+  ])('fails permanently with the model %s', async (model, message) => {
     const failure = await failureOf(create(model).embed(['one']))
     expect(failure.message).toMatch(message)
     expect(failure.retryable).toBe(false)
