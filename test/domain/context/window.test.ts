@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { LEAST, windowStart } from '../../../src/domain/context/window.ts'
 
-/** Turns of one token each with root seqs 1, 2, 3 …, of which `space` fit. */
+/** Turns of one token each at positions 1, 2, 3 …, of which `space` fit. */
 const startOf = (turns: number, space: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) =>
   windowStart({
     rootSeqs: Array.from({ length: turns }, (_, n) => n + 1),

@@ -224,7 +224,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   describe('refuses', () => {
     it.each<[string, Partial<RecallInput>, string]>([
       ['an empty query', { query: ' \n' }, 'query: must not be empty'],
-      ['a query of 1 MB', { query: 'x'.repeat(2 ** 20) }, 'query: has 1048576 characters; at most 10000 are allowed'],
+      ['1 MB of query', { query: 'x'.repeat(2 ** 20) }, 'query: has 1048576 characters; at most 10000 are allowed'],
       ['a query that cannot be stored', { query: 'a\0b' }, 'query: must not contain U+0000'],
       ['k of 0', { k: 0 }, 'k: must be 1 to 100'],
       ['k above 100', { k: 101 }, 'k: must be 1 to 100'],
