@@ -1,11 +1,12 @@
-// One process per data directory: two embedded databases on the same files would destroy them. A lock file says who it
-// is. Processes that cannot see each other, such as those of two containers that share a volume, are not kept apart.
+// Locks a data directory for one process, because two embedded databases on the same files would corrupt them. The lock
+// file names the process. It does not protect against processes in other PID namespaces, such as two containers that
+// share a volume.
 
 import { randomUUID } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Another process uses the data directory. */
+/** The data directory is locked by another process. */
 export class DataDirInUse extends Error {
   override readonly name = 'DataDirInUse'
   readonly directory: string
@@ -14,7 +15,7 @@ export class DataDirInUse extends Error {
     super(
       `The data directory ${directory} is in use by process ${pid}. Stop that process, give this one another `
         + `DATA_DIR, or let both use one Postgres (DATABASE_URL). `
-        + `If process ${pid} is no Colloquy server, delete ${lock}.`,
+        + `If process ${pid} is not a Colloquy server, delete ${lock}.`,
     )
     this.directory = directory
     this.pid = pid
@@ -22,11 +23,11 @@ export class DataDirInUse extends Error {
 }
 
 /**
- * Takes the directory for this process; returns how to give it back. Throws DataDirInUse.
+ * Locks the directory, creating it if needed; returns a function that releases it. Throws DataDirInUse.
  *
- * A lock names its process and holds a token of its own. Of several that find the same dead holder, one becomes its
- * heir: whoever locks that token, by this same procedure, and then still finds it in place. So a crash at any point
- * leaves nothing but a dead holder.
+ * Each lock has a unique token. To replace a dead holder, a process first locks the holder's token by the same
+ * procedure, then checks that the token is still in place. So only one process replaces it, and a crash leaves only a
+ * dead holder.
  */
 export function lockDataDir(directory: string): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -36,8 +37,8 @@ export function lockDataDir(directory: string): () => void {
 function lock(path: string, directory: string): () => void {
   const token = randomUUID()
   const draft = `${path}.${token}.draft`
-  // Linked into place whole, so that nobody reads half a lock.
-  writeFileSync(draft, `${process.pid}\n${birthOf(process.pid)}\n${token}\n`, { mode: 0o600 })
+  // Written aside and linked, so that no process reads a partial lock.
+  writeFileSync(draft, `${process.pid}\n${startTimeOf(process.pid)}\n${token}\n`, { mode: 0o600 })
   try {
     while (!link(draft, path)) {
       const holder = read(path)
@@ -61,7 +62,7 @@ function lock(path: string, directory: string): () => void {
   }
 }
 
-/** Whether the lock was free. */
+/** Creates the lock; false if it exists already. */
 function link(draft: string, path: string): boolean {
   try {
     linkSync(draft, path)
@@ -72,35 +73,37 @@ function link(draft: string, path: string): boolean {
   }
 }
 
-type Holder = { pid: number; birth: string; token: string }
+type Holder = { pid: number; startTime: string; token: string }
 
-/** Null when there is none. A file that the machine's crash has emptied names process 0, which is no one. */
+/** The current lock; null if there is none. A file emptied by a system crash reads as pid 0, which is never alive. */
 function read(path: string): Holder | null {
   try {
-    const [pid, birth = '', token = ''] = readFileSync(path, 'utf8').split('\n')
-    return { pid: Number(pid), birth, token }
+    const [pid, startTime = '', token = ''] = readFileSync(path, 'utf8').split('\n')
+    return { pid: Number(pid), startTime, token }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
   }
 }
 
-/** A pid alone is no proof: after a restart it may be another process's, in a container it usually is our own. */
-function isAlive({ pid, birth }: Holder): boolean {
+/**
+ * Compares the start time too: after a restart the pid may belong to another process, in a container even to this one.
+ */
+function isAlive({ pid, startTime }: Holder): boolean {
   if (!(pid > 0)) return false
   try {
     process.kill(pid, 0)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
   }
-  const now = birthOf(pid)
-  return now === '' || now === birth
+  const now = startTimeOf(pid)
+  return now === '' || now === startTime
 }
 
-/** When a process began, as text to compare; empty where the system does not tell. */
-function birthOf(pid: number): string {
+/** Start time of a process, as text to compare; empty where the system does not provide it. */
+function startTimeOf(pid: number): string {
   try {
-    // The 22nd field, counted from behind the command's name, which may hold anything.
+    // Field 22 of proc(5). Counted from after the command name, which may contain spaces and parentheses.
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ')[19] ?? ''
   } catch {
     return pid === process.pid ? String(performance.timeOrigin) : ''

@@ -1,5 +1,5 @@
-// The one way to the database: a pg pool, and Prisma on that same pool. All above sees Postgres; that the embedded
-// database has one connection only shows here, and in what ./tx.ts forbids.
+// Access to the database: a pg pool, and Prisma on that same pool. The rest of the code sees plain Postgres. That the
+// embedded database has a single connection matters only here and in ./tx.ts.
 
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
@@ -10,15 +10,15 @@ import { keepUp } from './upkeep.ts'
 
 /** Prisma outside a transaction. */
 export type Db = PrismaClient
-/** Prisma inside one. */
+/** Prisma inside a transaction. */
 export type Tx = Prisma.TransactionClient
 
-/** Where the data is. */
+/** The database to connect to. */
 export type Source = { databaseUrl: string; poolSize: number } | { embedded: Embedded }
 
-/** No statement runs, and no caller waits for a connection, for longer than this. */
-const PATIENCE_MS = 30_000
-/** How often the embedded database is looked after. */
+/** Time limit of a statement, of a wait for a connection, and of an idle transaction, in ms. */
+const TIMEOUT_MS = 30_000
+/** Interval of the embedded database's maintenance, in ms. */
 const UPKEEP_MS = 30_000
 /** Prisma writes and reads times without their offset, as UTC. */
 const UTC = `SET TIME ZONE 'UTC'`
@@ -27,20 +27,20 @@ const TIMESTAMPTZ = 1184
 
 const parseAnyTime = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date
 
-/** In UTC, Postgres writes `2026-03-01 09:30:00.5+00`: almost ISO 8601, which the engine reads in half the time. */
+/** In UTC, Postgres writes `2026-03-01 09:30:00.5+00`. Rewritten to ISO 8601, it parses in half the time. */
 const parseTime = (text: string): Date =>
   text[4] === '-' && text[10] === ' ' && text.endsWith('+00')
     ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
     : parseAnyTime(text)
 
 const parsers = new Map<number, (text: string) => unknown>([
-  // Our counts and sizes stay far below 2^53. Prisma brings parsers of its own and keeps them as bigint.
+  // Counts and sizes stay far below 2^53. Prisma has its own parsers, which return bigint.
   [INT8, Number],
   [TIMESTAMPTZ, parseTime],
 ])
 
 const common = {
-  connectionTimeoutMillis: PATIENCE_MS,
+  connectionTimeoutMillis: TIMEOUT_MS,
   types: {
     getTypeParser: (oid: number, format?: 'text' | 'binary') =>
       (format !== 'binary' && parsers.get(oid)) || pg.types.getTypeParser(oid, format),
@@ -48,13 +48,13 @@ const common = {
 } satisfies pg.PoolConfig
 
 /**
- * The pool. Idle connections that break are told to `onError` and replaced when next needed.
+ * Creates the pool. Errors of idle connections are passed to `onError`; the connections are replaced when next needed.
  * Close in this order: Prisma, the pool, the embedded database.
  */
 export function createPool(source: Source, onError: (error: Error) => void): pg.Pool {
   const pool = 'embedded' in source ? embeddedPool(source.embedded, onError) : serverPool(source)
   pool.on('error', (error: Error & { client?: unknown }) => {
-    // The whole client hangs on it, which no log should hold.
+    // pg attaches the whole client, which must not be logged.
     delete error.client
     if (!pool.ending) onError(error)
   })
@@ -70,9 +70,9 @@ function serverPool({ databaseUrl, poolSize }: { databaseUrl: string; poolSize: 
     keepAlive: true,
     // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
     onConnect: async (client) => void (await client.query(UTC)),
-    statement_timeout: PATIENCE_MS,
-    // A process that stops in mid-transaction must not keep its conversations locked.
-    idle_in_transaction_session_timeout: PATIENCE_MS,
+    statement_timeout: TIMEOUT_MS,
+    // A process that hangs in a transaction must not keep its conversations locked.
+    idle_in_transaction_session_timeout: TIMEOUT_MS,
   })
 }
 
@@ -82,7 +82,7 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
     ...connection,
     max: 1,
     idleTimeoutMillis: 0,
-    // The backend outlives connections: prepared statements and settings of the last one would still be there.
+    // The backend outlives connections: it still has the prepared statements and settings of the previous one.
     // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
     onConnect: async (client) => {
       await client.query('DISCARD ALL')
@@ -98,12 +98,12 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
 }
 
 /**
- * Prisma on the pool, which stays the caller's to end, after `$disconnect`. Raw statements that open with a name in a
- * comment are prepared under it: `named` in ./sql/sql.ts.
+ * Prisma on the pool. The caller ends the pool, after `$disconnect`. Raw statements that start with a name in a comment
+ * are prepared under that name: see `named` in ./sql/sql.ts.
  */
 export function createPrisma(pool: pg.Pool): Db {
   return new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: (query) => nameOf(query.sql) }) })
 }
 
-/** Rejects when the database does not answer. */
+/** Rejects if the database does not respond. */
 export const ping = (pool: pg.Pool): Promise<unknown> => pool.query('SELECT 1')

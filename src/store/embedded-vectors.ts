@@ -1,5 +1,5 @@
-// Vector search on the embedded database, which has neither half-precision vectors nor the speed to compare many: a
-// flat scan in JavaScript over vectors in memory. Always exact. Requires that this process is the only one.
+// Vector search on the embedded database, which is too slow to compare many vectors: a flat scan in JavaScript over
+// vectors in memory. Always exact. Requires that no other process uses the database.
 
 import type { Db } from './db.ts'
 import { yieldToEventLoop } from '../yield.ts'
@@ -11,17 +11,17 @@ import type { ConversationVectors } from './sql/recall/read-vectors.ts'
 import { dotAt } from './vector.ts'
 import { placeKey, type Found, type VectorSearch } from './vector-search.ts'
 
-/** 200,000 vectors of 100 dimensions. */
+/** Memory for vectors, in bytes: 200,000 vectors of 100 dimensions. */
 const HELD_BYTES = 200_000 * 4 * 100
-/** Components that are multiplied before the comparison yields to the event loop: some 3 ms. */
-const HOLD = 2_000_000
-/** Turns that one statement judges. */
-const JUDGED = 5_000
+/** Components multiplied before the comparison yields to the event loop: about 3 ms of work. */
+const YIELD_AFTER = 2_000_000
+/** Maximum number of turns that one statement checks for visibility. */
+const CHECKED_AT_ONCE = 5_000
 
-/** Similarities of a part's turns. `of` outlives the vectors themselves. */
+/** Similarities of a part's turns. `of` identifies the turns without keeping their vectors in memory. */
 type Compared = { of: Pick<ConversationVectors, 'conversationId' | 'rootSeqs' | 'seqs'>; similarities: Float32Array }
 
-/** Compares the query with every turn of those conversations. */
+/** Compares the query with every turn of the conversations. */
 async function compare(
   held: HeldVectors,
   embedder: string,
@@ -35,7 +35,7 @@ async function compare(
     for (let i = 0, at = 0; i < count; i++, at += query.length) {
       similarities[i] = dotAt(query, vectors, at)
       work += query.length
-      if (work > HOLD) {
+      if (work > YIELD_AFTER) {
         await yieldToEventLoop()
         work = 0
       }
@@ -45,23 +45,23 @@ async function compare(
   return compared
 }
 
-/** The first `limit`, best first, that `findable` lets through: it is asked about ever more of the best. */
+/** The `limit` best turns that pass `findable`, best first. Checks batches of growing size until there are enough. */
 async function bestFindable(
   compared: readonly Compared[],
   limit: number,
   findable: (candidates: readonly Found[]) => Promise<ReadonlySet<string>>,
 ): Promise<Found[]> {
   const total = compared.reduce((sum, { similarities }) => sum + similarities.length, 0)
-  const judged = new Set<string>()
+  const checked = new Set<string>()
   const found: Found[] = []
   for (let count = 2 * limit + 20; found.length < limit; count *= 8) {
-    const candidates = best(compared, count).filter((candidate) => !judged.has(placeKey(candidate)))
-    for (let at = 0; at < candidates.length && found.length < limit; at += JUDGED) {
-      const some = candidates.slice(at, at + JUDGED)
-      const good = await findable(some)
-      found.push(...some.filter((candidate) => good.has(placeKey(candidate))))
+    const candidates = best(compared, count).filter((candidate) => !checked.has(placeKey(candidate)))
+    for (let at = 0; at < candidates.length && found.length < limit; at += CHECKED_AT_ONCE) {
+      const batch = candidates.slice(at, at + CHECKED_AT_ONCE)
+      const passed = await findable(batch)
+      found.push(...batch.filter((candidate) => passed.has(placeKey(candidate))))
     }
-    for (const candidate of candidates) judged.add(placeKey(candidate))
+    for (const candidate of candidates) checked.add(placeKey(candidate))
     if (count >= total) break
   }
   return found.slice(0, limit)
@@ -98,7 +98,7 @@ export function createEmbeddedVectors(db: Db, { heldBytes = HELD_BYTES } = {}): 
   }
 }
 
-/** The `count` most similar, best first. Keeps at most twice as many at a time. */
+/** The `count` most similar turns, best first. Keeps at most 2 × `count` candidates in memory. */
 function best(compared: readonly Compared[], count: number): Found[] {
   const kept: { of: Compared['of']; i: number; similarity: number }[] = []
   let least = -Infinity

@@ -1,6 +1,6 @@
-// The embedded database's thread: PGlite behind a socket that speaks Postgres' protocol, so that a slow statement holds
-// up nobody but other statements. One backend serves all connections. Once that backend is damaged, the thread ends at
-// once: PGlite itself would swallow the failure and never answer again.
+// The embedded database's worker thread: PGlite behind a socket that speaks the Postgres protocol, so that a slow
+// statement does not block the main thread. One backend serves all connections. If the backend crashes, the thread
+// exits immediately, because PGlite would swallow the failure and never respond again.
 
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -10,24 +10,29 @@ import { vector } from '@electric-sql/pglite-pgvector'
 import { dataDir as emptyCluster } from '@electric-sql/pglite-prepopulatedfs'
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
 
-/** What the thread is started with: no directory keeps the data in memory, no socket path means loopback TCP. */
+/**
+ * Input of the thread. Without a directory the data is kept in memory; without a socket path it listens on loopback
+ * TCP.
+ */
 export type Start = { directory: string | null; socketPath: string | null }
 
-/** What it tells: that it serves (the TCP port, when there is one), or why it ends. */
+/**
+ * Message to the main thread: the database accepts connections (on the TCP port, if not null), or why the thread exits.
+ */
 export type Report = { serving: number | null } | { failure: string }
 
 const { directory, socketPath } = workerData as Start
 const report = (message: Report) => parentPort!.postMessage(message)
 
-/** How PGlite reports an ordinary SQL error from inside: Postgres' longjmp. */
+/** Exit status by which PGlite signals an ordinary SQL error (Postgres' longjmp). */
 const SQL_ERROR = 100
 
 const open = (at: string | null, loadDataDir?: Blob | File) =>
   PGlite.create({ dataDir: at ?? 'memory://', extensions: { pg_trgm, vector }, loadDataDir })
 
 /**
- * A new cluster is unpacked, which takes a quarter of the time of making one. PGlite copies it in file by file: aside,
- * so that being killed meanwhile cannot leave half of one.
+ * Unpacks a new cluster, which takes a quarter of the time of initdb. PGlite copies it file by file, so it is written
+ * aside and renamed: a kill in between must not leave a partial cluster.
  */
 async function create(at: string): Promise<void> {
   const draft = `${at}.new`
@@ -36,7 +41,9 @@ async function create(at: string): Promise<void> {
   renameSync(draft, at)
 }
 
-/** Ends the thread when a statement leaves Postgres other than by an SQL error: PANIC on a full disk, a trap. */
+/**
+ * Exits the thread when a statement fails other than by an SQL error, such as a PANIC on a full disk or a wasm trap.
+ */
 function guard({ Module }: PGlite): void {
   const step = Module._PostgresMainLoopOnce
   Module._PostgresMainLoopOnce = () => {
@@ -56,7 +63,7 @@ guard(db)
 const server = new PGLiteSocketServer({
   db,
   ...(socketPath ? { path: socketPath } : { host: '127.0.0.1', port: 0 }),
-  // The pool opens one; its next one may arrive before the last one is quite gone.
+  // The pool opens one, but may replace it before the previous connection is fully closed.
   maxConnections: 8,
 })
 await server.start()
@@ -64,10 +71,10 @@ report({ serving: socketPath ? null : Number(server.getServerConn().split(':').a
 
 async function close(): Promise<void> {
   await server.stop()
-  // Leaves nothing to recover at the next start.
+  // Without unflushed changes, the next start needs no recovery.
   await db.exec('CHECKPOINT')
   await db.close()
   parentPort!.close()
 }
-// A failure to close ends the thread with its cause.
+// If closing fails, the rejection ends the thread with its cause.
 parentPort!.once('message', () => void close())

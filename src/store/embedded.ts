@@ -1,6 +1,6 @@
-// The embedded database, for installations of one process: PGlite in a thread, reached like any Postgres. One process
-// per data directory. PGlite never calls fsync: what it acknowledged survives the death of the process, not of the
-// machine.
+// The embedded database, for single-process installations: PGlite in a worker thread, reached like any Postgres server.
+// One process per data directory. PGlite never calls fsync: acknowledged writes survive a crash of the process, but not
+// of the machine.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,11 +11,11 @@ import type { Report, Start } from './embedded-worker.ts'
 
 export { DataDirInUse } from './data-dir.ts'
 
-/** How long a process that is just stopping gets to give its directory free, in ms: who restarts does not wait. */
-const HANDOVER = 3_000
+/** How long to wait for a process that is shutting down to release the directory, in ms, so that restarts work. */
+const HANDOVER_MS = 3_000
 
-async function lockInTime(directory: string): Promise<() => void> {
-  for (const until = Date.now() + HANDOVER; ;) {
+async function lockWithRetry(directory: string): Promise<() => void> {
+  for (const until = Date.now() + HANDOVER_MS; ;) {
     try {
       return lockDataDir(directory)
     } catch (error) {
@@ -27,27 +27,27 @@ async function lockInTime(directory: string): Promise<() => void> {
 
 /** A running embedded database. */
 export type Embedded = {
-  /** What `new pg.Pool` needs. It takes one connection at a time: they all share one backend and its session. */
+  /** Options for `new pg.Pool`. Use one connection at a time: all connections share one backend and its session. */
   connection: { host: string; port: number; user: string; database: string; ssl: false }
-  /** Resolves with the cause if the database ends without being asked to. Nothing can be stored then: exit. */
+  /** Resolves with the cause if the database stops unexpectedly. Nothing can be stored after that: exit the process. */
   died: Promise<Error>
-  /** Rolls back what is open, writes everything out and gives the data directory free. End the pool first. */
+  /** Rolls back open transactions, flushes all data and releases the data directory. End the pool first. */
   close(): Promise<void>
 }
 
-/** PGlite's only user, who needs no password. All is said, lest pg asks the environment (PGUSER, PGSSLMODE). */
+/** PGlite's only user, without a password. All fields are set, so that pg does not read PGUSER or PGSSLMODE. */
 const login = { user: 'postgres', database: 'postgres', ssl: false } as const
 
-/** Postgres' recursions are stopped by its own limit only where the thread's stack is larger than that (measured). */
+/** Must exceed Postgres' own recursion limit, so that deep recursion is an SQL error and not a crash (measured). */
 const STACK_MB = 256
 
 /**
- * Starts the database in `dataDir`, which is created if need be; null keeps it in memory.
- * Throws DataDirInUse. The first start, which makes the files, takes about twice as long as later ones.
+ * Starts the database in `dataDir`, which is created if needed; null keeps it in memory. Throws DataDirInUse.
+ * The first start, which creates the files, takes about twice as long as later ones.
  */
 export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
-  const unlock = dataDir === null ? () => {} : await lockInTime(resolve(dataDir))
-  // Others on the machine are kept out by the directory's mode (0700). Windows' node has no such sockets for pg.
+  const unlock = dataDir === null ? () => {} : await lockWithRetry(resolve(dataDir))
+  // The directory's mode (0700) keeps other users out. On Windows, Node has no Unix sockets, so TCP is used.
   const socketDir = process.platform === 'win32' ? null : mkdtempSync(join(tmpdir(), 'colloquy-'))
   const start: Start = {
     directory: dataDir === null ? null : join(resolve(dataDir), 'postgres'),
@@ -79,7 +79,7 @@ export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
 
   return {
     connection: { ...login, host: socketDir ?? '127.0.0.1', port: port ?? 5432 },
-    died: new Promise((tell) => void ended.then((error) => (closing && !cause) || tell(error))),
+    died: new Promise((resolve) => void ended.then((error) => (closing && !cause) || resolve(error))),
     async close() {
       if (!closing) worker.postMessage('close')
       closing = true

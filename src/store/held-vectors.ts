@@ -1,33 +1,35 @@
-// The vectors of conversations in the one process of the embedded database: read from it when they are searched, and
-// kept in memory while there is room. What is kept stays right because every write and deletion is reported here.
+// Reads the vectors of conversations from the embedded database and caches them in memory. The cache is correct because
+// one process uses the database and reports every write and deletion here.
 
 import type { Db } from './db.ts'
 import { readHeads, readVectors, type ConversationVectors } from './sql/recall/read-vectors.ts'
 import { createVectorCache } from './vector-cache.ts'
 import type { Place } from './vector-search.ts'
 
-/** Turns whose vectors one statement reads: on the embedded database, no other statement runs meanwhile. */
+/**
+ * Maximum number of turns whose vectors one statement reads. It blocks all other statements of the embedded database.
+ */
 const PIECE_TURNS = 5_000
-/** Beyond every root_seq. */
+/** The greatest root_seq. */
 const END = 2_147_483_647
 
 export type HeldVectors = {
-  /** All vectors of those conversations, in parts: those in memory, then those that must be read. */
+  /** All vectors of the conversations, in parts: first the cached ones, then those read from the database. */
   parts(embedder: string, conversationIds: readonly string[], dimension: number): AsyncGenerator<ConversationVectors>
-  /** The embedder's vectors of that conversation are about to change: what is being read of them is not kept. */
+  /** Call before and after a write to the conversation's vectors: reads in progress then do not cache them. */
   changing(conversationId: string, embedder: string): void
-  /** A vector that was written. */
+  /** Adds a written vector to the cache. */
   add(embedder: string, place: Place, vector: Float32Array): void
-  /** The conversation is deleted. */
+  /** Removes a deleted conversation from the cache. */
   forget(conversationId: string): void
 }
 
-/** @param heldBytes bytes kept in memory at most */
+/** @param heldBytes maximum size of the cache, in bytes */
 export function createHeldVectors(db: Db, heldBytes: number): HeldVectors {
   const cache = createVectorCache(heldBytes)
-  /** The reads under way, each with the conversations that were written to or deleted meanwhile. */
+  /** Reads in progress, each with the conversations that were written to or deleted since it started. */
   const readings = new Set<{ embedder: string; touched: Set<string> }>()
-  /** Of one embedder; of all if none is named. */
+  /** Marks the conversation as changed in the reads of the embedder; of every embedder if none is given. */
   const touch = (conversationId: string, embedder?: string) => {
     for (const reading of readings) if (!embedder || embedder === reading.embedder) reading.touched.add(conversationId)
   }
@@ -62,7 +64,7 @@ export function createHeldVectors(db: Db, heldBytes: number): HeldVectors {
       if (missing.length === 0) return
       const heads = await readHeads(db, missing)
       const turns = [...heads.values()].reduce((sum, head) => sum + head, 0)
-      // Conversations that do not all fit would only push each other out.
+      // If they do not all fit, they would only evict each other.
       const isKept = turns * (4 * dimension + 8) <= heldBytes
       for (const piece of pieces(heads)) yield* readPiece(embedder, piece, isKept)
     },
@@ -75,7 +77,9 @@ export function createHeldVectors(db: Db, heldBytes: number): HeldVectors {
   }
 }
 
-/** Vectors to read together: of some conversations in one go, or of one conversation in slices (after, through] of root_seqs. */
+/**
+ * Vectors to read together: several whole conversations, or one conversation in slices (after, through] of root_seq.
+ */
 type Piece = { conversationIds: string[]; slices: [after: number, through: number][] }
 
 function pieces(heads: ReadonlyMap<string, number>): Piece[] {
@@ -87,7 +91,7 @@ function pieces(heads: ReadonlyMap<string, number>): Piece[] {
       const count = Math.ceil(head / PIECE_TURNS)
       made.push({
         conversationIds: [conversationId],
-        // The last slice is open-ended, for turns appended meanwhile.
+        // The last slice is open-ended, to include turns appended in the meantime.
         slices: Array.from({ length: count }, (_, i) => [i * PIECE_TURNS, i + 1 < count ? (i + 1) * PIECE_TURNS : END]),
       })
       continue
@@ -104,7 +108,7 @@ function pieces(heads: ReadonlyMap<string, number>): Piece[] {
   return made
 }
 
-/** A conversation's slices as one. */
+/** Concatenates the slices of one conversation. */
 function joined(slices: readonly ConversationVectors[]): ConversationVectors {
   const count = slices.reduce((sum, slice) => sum + slice.count, 0)
   const dimension = slices[0]!.vectors.length / slices[0]!.count

@@ -1,5 +1,5 @@
-// Brings a database to this version's tables: prisma/migrations in order of name, each applied whole and once. The
-// record is Prisma's own, so `prisma migrate` can go on from it. Processes that start together take turns.
+// Migrates a database to this version's schema: applies prisma/migrations in order of name, each once and atomically.
+// Records them in Prisma's own table, so `prisma migrate` can continue from it. Concurrent processes run one at a time.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -7,15 +7,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Pool, PoolClient } from 'pg'
 
-/** The database and the migrations do not belong together. Nothing was changed. */
+/** The database's migrations and this version's do not match. Nothing was changed. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
 
-/** Prisma's own: `prisma migrate deploy` takes turns with us as well. */
+/** Prisma's own lock, so that `prisma migrate deploy` is excluded too. */
 const ADVISORY_LOCK = 72707369
 
-// As Prisma creates it.
+// The definition that Prisma uses.
 const RECORD = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                  varchar(36) PRIMARY KEY NOT NULL,
@@ -31,8 +31,9 @@ const RECORD = `
 type Migration = { name: string; sql: string; checksum: string }
 
 /**
- * Applies what is missing and returns its names. Throws MigrationError where an applied migration was edited since,
- * failed half-way, or is unknown here; a failing statement's own error leaves the migrations before it applied.
+ * Applies the missing migrations and returns their names. Throws MigrationError if an applied migration was edited
+ * since, failed, or is unknown to this version. If a statement fails, its error is thrown and earlier migrations
+ * remain.
  */
 export async function migrate(
   pool: Pool,
@@ -41,12 +42,12 @@ export async function migrate(
   const migrations = await readMigrations(directory)
   const client = await pool.connect()
   try {
-    // Waiting for the others, or rewriting a large table, may take longer than any other statement is given.
+    // Waiting for other processes, or rewriting a large table, may exceed the usual statement timeout.
     await client.query('SET statement_timeout = 0')
     await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK])
     return await applyMissing(client, migrations)
   } finally {
-    // Not given back but ended: with its session end the lock, the setting and what a failure left open.
+    // Closes the connection instead of returning it: this releases the lock, the setting and a failed transaction.
     client.release(true)
   }
 }
@@ -70,10 +71,11 @@ async function applyMissing(client: PoolClient, migrations: Migration[]): Promis
   const known = new Map(migrations.map((migration) => [migration.name, migration]))
   for (const { name, checksum, finished } of rows) {
     const ours = known.get(name)
-    if (!finished) throw new MigrationError(`Migration ${name} failed half-way: see \`prisma migrate resolve\`.`)
-    if (!ours) throw new MigrationError(`The database is of a newer version: it has ${name}. Update Colloquy.`)
+    if (!finished)
+      throw new MigrationError(`Migration ${name} failed and was not completed: see \`prisma migrate resolve\`.`)
+    if (!ours) throw new MigrationError(`The database has migration ${name} of a newer version. Update Colloquy.`)
     if (ours.checksum !== checksum) {
-      throw new MigrationError(`Migration ${name} was edited after it was applied. Restore it; write a new one.`)
+      throw new MigrationError(`Migration ${name} was edited after it was applied. Restore it and add a new migration.`)
     }
   }
   const done = new Set(rows.map(({ name }) => name))

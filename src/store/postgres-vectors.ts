@@ -1,5 +1,5 @@
-// Vector search on Postgres. Narrow scopes are compared exactly; wide ones go through the embedder's HNSW index, once
-// there is one, and are compared exactly after all where that led to too few: while k turns match, k are found.
+// Vector search on Postgres. Small scopes are compared exactly; large ones use the embedder's HNSW index, if it exists.
+// If the index finds fewer than k turns, the search is repeated exactly: whenever k turns match, k are returned.
 
 import type { Db } from './db.ts'
 import { compareVectors, scanVectors } from './sql/recall/compare-vectors.ts'
@@ -9,35 +9,35 @@ import { writeVectors } from './sql/indexing/write-vectors.ts'
 import { readVectorIndex } from './vector-index.ts'
 import type { VectorSearch } from './vector-search.ts'
 
-/** Turns up to which comparing all is as fast as any index: some 2 ms. */
+/** Number of turns up to which comparing all is as fast as the index: about 2 ms. */
 const EXACT_TURNS = 5_000
 
-/** Visiting one entry of the index, which costs a look at a page and the turn's row, against comparing one vector. */
+/** Cost of visiting one index entry (its page and the turn's row), relative to comparing one vector. */
 const VISIT_COST = 20
 
-/** Entries that HNSW visits for one search whatever it finds: those it keeps in sight, and their neighbours. */
+/** Minimum number of entries that one HNSW search visits: its candidate queue and their neighbours. */
 const LEAST_VISITS = 400
 
-/** How long it is believed that an index is there, or is not. */
-const BELIEF_MS = 5_000
+/** How long the state of an index is cached, in ms. */
+const INDEX_CACHE_MS = 5_000
 
-/** @param exactTurns for tests: scopes up to it are always compared exactly */
+/** @param exactTurns scopes of up to this many turns are always compared exactly; for tests */
 export function createPostgresVectors(db: Db, { exactTurns = EXACT_TURNS } = {}): VectorSearch {
   const indexes = new Map<string, { until: number; rows: Promise<number | null> }>()
 
-  /** Vectors in the embedder's index; null without one. */
+  /** Number of vectors in the embedder's index; null without a valid one. */
   function indexed(embedder: string): Promise<number | null> {
-    const known = indexes.get(embedder)
-    if (known && known.until > Date.now()) return known.rows
+    const cached = indexes.get(embedder)
+    if (cached && cached.until > Date.now()) return cached.rows
     const rows = readVectorIndex(db, embedder).then((index) => (index?.valid ? index.rows : null))
-    indexes.set(embedder, { until: Date.now() + BELIEF_MS, rows })
+    indexes.set(embedder, { until: Date.now() + INDEX_CACHE_MS, rows })
     rows.catch(() => indexes.delete(embedder))
     return rows
   }
 
   /**
-   * Whether the index is the faster way: of the entries it visits, in order of distance, about as many are of the scope
-   * as the scope has of all.
+   * Whether the index is faster than comparing all. Assumes that the share of visited entries that are in scope equals
+   * the scope's share of all vectors.
    */
   async function isIndexFaster(embedder: string, conversationIds: readonly string[], limit: number): Promise<boolean> {
     const all = await indexed(embedder)
@@ -52,12 +52,12 @@ export function createPostgresVectors(db: Db, { exactTurns = EXACT_TURNS } = {})
     scan: (embedder, conversationIds, query) => scanVectors(db, embedder, conversationIds, query),
     of: (embedder, places, query) => compareVectors(db, embedder, places, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
-      const asked = { embedder, viewer, conversationIds, query, limit, filter }
+      const search = { embedder, viewer, conversationIds, query, limit, filter }
       if (await isIndexFaster(embedder, conversationIds, limit)) {
-        const found = await nearestByIndex(db, asked)
+        const found = await nearestByIndex(db, search)
         if (found.length >= limit) return { how: 'APPROXIMATE', found }
       }
-      return { how: 'EXACT', found: await nearestOfAll(db, asked) }
+      return { how: 'EXACT', found: await nearestOfAll(db, search) }
     },
     async write(embedder, vectors) {
       if (vectors.length > 0) await writeVectors(db, embedder, vectors)

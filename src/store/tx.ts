@@ -1,17 +1,17 @@
-// Transactions: all of the work or none of it, and what must wait for the commit waits for it.
-// Inside, only `tx` may be used. The embedded database has one connection, which the transaction holds: asking the pool
-// or Prisma's client there waits for a connection that is not given back, until the transaction times out.
+// Transactions, with tasks that run after the commit. Inside a transaction, use only `tx`: the embedded database has
+// one connection, which the transaction occupies, so a query through the pool or Prisma's client would wait until
+// timeout.
 
 import type { Db, Tx } from './db.ts'
 
 const TIMEOUT_MS = 15_000
 
-/** Registers what to do right after the commit, and only then: something short, such as a wake-up. */
+/** Registers a task to run right after the commit; never after a rollback. Tasks must be short, such as a wake-up. */
 export type AfterCommit = (task: () => void) => void
 
 /**
- * Runs `work` in one READ COMMITTED transaction and returns its result. It rolls back when `work` throws or takes more
- * than 15 s; it also fails when no connection is free for 15 s. It is not repeated by itself.
+ * Runs `work` in one READ COMMITTED transaction and returns its result. Rolls back if `work` throws or takes longer
+ * than 15 s; fails if no connection becomes free within 15 s. Not retried.
  */
 export async function withTransaction<T>(db: Db, work: (tx: Tx, afterCommit: AfterCommit) => Promise<T>): Promise<T> {
   const tasks: (() => void)[] = []
@@ -24,7 +24,7 @@ export async function withTransaction<T>(db: Db, work: (tx: Tx, afterCommit: Aft
     try {
       task()
     } catch (error) {
-      // The caller must not take what is committed for undone.
+      // Not thrown: the caller would assume that the transaction was rolled back.
       process.emitWarning(error instanceof Error ? error : String(error))
     }
   }

@@ -1,9 +1,9 @@
-// What a Postgres server does by itself and the embedded one, having no background processes, does not: checkpoints,
-// without which its log grows for ever, and vacuum, without which its tables do and its planner knows no statistics.
+// Maintenance of the embedded database, which has no background processes: checkpoints, without which its log grows
+// without bound, and vacuum, without which its tables grow and its planner has no statistics.
 
 import type { Pool } from 'pg'
 
-/** Does what is due and tells what that was. Vacuum is due as by Postgres' defaults, a checkpoint by 64 MB of log. */
+/** Runs the statements that are due and returns them: VACUUM by Postgres' defaults, CHECKPOINT after 64 MB of log. */
 export async function keepUp(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ due: string }>(`
     SELECT format('VACUUM (ANALYZE) %I.%I', schemaname, relname) AS due

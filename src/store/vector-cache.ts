@@ -1,20 +1,20 @@
-// Vectors of conversations in memory, the least recently used given up first. It holds whole conversations only, so whoever adds to a
-// conversation that is not held adds nothing; and since there is one process, what is held is all there is.
+// LRU cache of the vectors of conversations. It caches whole conversations only: adding a vector to a conversation that
+// is not cached does nothing. Requires that no other process writes vectors.
 
 import type { ConversationVectors } from './sql/recall/read-vectors.ts'
 import type { Place } from './vector-search.ts'
 
 type VectorCache = {
-  /** The conversation's vectors, if they are held; they were just used. */
+  /** The conversation's vectors, if cached; marks the conversation as recently used. */
   get(embedder: string, conversationId: string): ConversationVectors | undefined
-  /** Holds a conversation's vectors from now on, unless they alone are too many. They are the cache's own from here on. */
+  /** Caches a conversation's vectors, unless they alone exceed the limit. The cache takes ownership of them. */
   put(embedder: string, vectors: ConversationVectors): void
-  /** Adds to a conversation that is held. */
+  /** Adds a vector to a conversation, if cached. */
   add(embedder: string, place: Place, vector: Float32Array): void
   forget(conversationId: string): void
 }
 
-/** What a conversation takes beside its vectors, in bytes. */
+/** Memory of a conversation apart from its vectors, in bytes. */
 const CONVERSATION_BYTES = 500
 
 const bytesOf = ({ rootSeqs, seqs, vectors }: ConversationVectors) =>
@@ -26,9 +26,9 @@ const grown = <Numbers extends Int32Array | Float32Array>(numbers: Numbers, leng
   return larger
 }
 
-/** @param limit bytes held at most */
+/** @param limit maximum size, in bytes */
 export function createVectorCache(limit: number): VectorCache {
-  /** Embedders of each conversation; conversations in the order of their last use. */
+  /** Vectors by conversation and embedder; conversations in order of last use. */
   const conversationIds = new Map<string, Map<string, ConversationVectors>>()
   let held = 0
 
@@ -72,7 +72,7 @@ export function createVectorCache(limit: number): VectorCache {
       if (count === entry.seqs.length) {
         held -= bytesOf(entry)
         const capacity = Math.max(16, Math.ceil(count * 1.5))
-        // Arrays in place of others, not longer ones: a search that is under way goes on in those it has.
+        // Replaces the arrays: a search in progress continues in the old ones.
         entry.rootSeqs = grown(entry.rootSeqs, capacity)
         entry.seqs = grown(entry.seqs, capacity)
         entry.vectors = grown(entry.vectors, capacity * vector.length)

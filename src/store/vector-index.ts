@@ -1,24 +1,24 @@
-// The HNSW index of an embedder's vectors, on Postgres: over half-precision vectors of its dimension, partial, so that
-// no embedder's vectors burden another's. Made in one go when there are many vectors: filled row by row it costs more
-// than all else that an embedding does. No migration knows of it.
+// The HNSW index of an embedder's vectors, on Postgres: half-precision, and partial so that each embedder has its own.
+// Built at once when there are many vectors, because filling it row by row costs more than the rest of an embedding.
+// Not part of the migrations.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Db } from './db.ts'
 
-/** Names of identifiers are cut at 63 bytes; an embedder's may be longer. */
+/** Hashed, because Postgres truncates identifiers to 63 bytes and an embedder's name may be longer. */
 const indexName = (embedder: string) =>
   `turn_vector_hnsw_${createHash('md5').update(embedder).digest('hex').slice(0, 16)}`
 
-/** Namespace of advisory locks, the low half being the hash of the index's name: "CQVI". */
+/** First key of the advisory locks: "CQVI". The second key is the hash of the index's name. */
 const LOCKS = 0x43515649
 const MEMORY_MB = { least: 64, most: 1024 }
 const DISK_FULL = '53100'
 
 type VectorIndex = {
-  /** False while it is being made, and for what a making that failed left behind. */
+  /** False while the index is being built, and for the remains of a failed build. */
   valid: boolean
-  /** Vectors in it, as of the last count; since then there may be more. */
+  /** Number of vectors as of the last VACUUM or ANALYZE. */
   rows: number
 }
 
@@ -30,7 +30,7 @@ export async function readVectorIndex(db: Db, embedder: string): Promise<VectorI
   return rows[0] ?? null
 }
 
-/** What is done with indexes, for whoever keeps house. */
+/** Operations on vector indexes, for the periodic maintenance. */
 export type VectorIndexes = {
   read(embedder: string): Promise<VectorIndex | null>
   make(embedder: { name: string; dimension: number }, count: number, signal: AbortSignal): Promise<boolean>
@@ -44,10 +44,10 @@ export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
 })
 
 /**
- * Makes the index unless it is there, or somebody else is about it. Takes a quarter of a minute for 100,000 vectors of
- * 384 components on two idle cores; appends and searches go on. What a making left half-done is dropped first.
- * @param count vectors to come, about, to say how much memory is used
- * @returns whether it was made
+ * Builds the index unless it exists or another process is building it. Drops the remains of a failed build first. Takes
+ * about 15 s for 100,000 vectors of 384 components on two idle cores; does not block appends and searches.
+ * @param count approximate number of vectors, to choose how much memory to use
+ * @returns whether it was built
  */
 export function makeVectorIndex(
   databaseUrl: string,
@@ -58,14 +58,14 @@ export function makeVectorIndex(
   const index = indexName(name)
   return withLockedClient(databaseUrl, index, signal, async (client) => {
     const {
-      rows: [known],
+      rows: [existing],
     } = await client.query<{ valid: boolean }>(
       'SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass($1::text)',
       [index],
     )
-    if (known?.valid) return false
-    if (known) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
-    // The graph is built in memory, if it fits: each vector with its links.
+    if (existing?.valid) return false
+    if (existing) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
+    // The graph (each vector and its links) is built in memory, if it fits.
     const megabytes = Math.ceil((count * (2 * dimension + 400)) / 1e6)
     await client.query(
       `SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.least), MEMORY_MB.most)}MB'`,
@@ -78,7 +78,7 @@ export function makeVectorIndex(
       await client.query(make)
     } catch (error) {
       if ((error as { code?: string }).code !== DISK_FULL) throw error
-      // Containers give little shared memory, which is what workers need to help.
+      // Parallel workers need shared memory, which is scarce in containers. Retry without them.
       await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
       await client.query('SET max_parallel_maintenance_workers = 0')
       await client.query(make)
@@ -87,7 +87,7 @@ export function makeVectorIndex(
   })
 }
 
-/** Drops the embedder's index, if there is one and nobody is making it. */
+/** Drops the embedder's index, if it exists and no process is building it. */
 export async function dropVectorIndex(databaseUrl: string, embedder: string): Promise<void> {
   const index = indexName(embedder)
   await withLockedClient(databaseUrl, index, undefined, async (client) => {
@@ -96,7 +96,10 @@ export async function dropVectorIndex(databaseUrl: string, embedder: string): Pr
   })
 }
 
-/** On a connection of its own, without time limits; false where another holds the index's lock. */
+/**
+ * Runs `work` on its own connection, without a statement timeout; returns false if another session has the index's
+ * lock.
+ */
 async function withLockedClient(
   databaseUrl: string,
   index: string,
@@ -111,7 +114,7 @@ async function withLockedClient(
     connectionTimeoutMillis: 30_000,
     keepAlive: true,
   })
-  // A connection that breaks fails the statement that runs; that is where it is told.
+  // If the connection breaks, the running statement fails and reports it.
   client.on('error', () => {})
   await client.connect()
   const {
@@ -133,7 +136,7 @@ async function withLockedClient(
   }
 }
 
-/** Ends what the backend does; a second connection is the only way to say so. */
+/** Cancels the backend's statement, which requires a second connection. */
 async function cancelBackend(databaseUrl: string, pid: number): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 })
   client.on('error', () => {})
@@ -141,7 +144,7 @@ async function cancelBackend(databaseUrl: string, pid: number): Promise<void> {
     await client.connect()
     await client.query('SELECT pg_cancel_backend($1::integer)', [pid])
   } catch {
-    // Then it goes on until it is done: nothing depends on it.
+    // The statement then runs to its end, which is harmless.
   } finally {
     await client.end().catch(() => {})
   }

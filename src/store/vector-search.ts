@@ -1,45 +1,47 @@
-// The port to vectors of turns: kept in the table turn_vector, whoever searches them. Two adapters: postgres-vectors.ts
-// and embedded-vectors.ts, both held to test/contract/vector-search.ts. A vector is of length 1 and of one embedder;
-// those of different embedders are never compared.
+// The port for searching vectors of turns, which are stored in the table turn_vector. Two adapters, postgres-vectors.ts
+// and embedded-vectors.ts, are both tested by test/contract/vector-search.ts. Vectors have length 1; vectors of
+// different embedders are never compared.
 
 import type { Role } from './generated/enums.ts'
 import type { Viewer } from './viewer.ts'
 
-/** A turn's place: its conversation, that of its first version, its own. */
+/** A turn's place: its conversation, the seq of its first version and its own seq. */
 export type Place = { conversationId: string; rootSeq: number; seq: number }
 
-/** What turns must meet; null and left out mean any. */
+/** Conditions on turns; null or omitted means any. */
 export type SearchFilter = {
   actors?: readonly string[] | null
   roles?: readonly Role[] | null
   since?: Date | null
   /** Exclusive. */
   until?: Date | null
-  /** What the turn's metadata must contain. */
+  /** Object that the turn's metadata must contain. */
   metadata?: object | null
 }
 
-/** How the nearest were found: every candidate compared, or those that an index led to. */
+/** Whether the search compared every candidate (EXACT), or only those that an index returned (APPROXIMATE). */
 export type How = 'EXACT' | 'APPROXIMATE'
 
 export type Found = Place & { similarity: number }
 
 export type VectorSearch = {
   /**
-   * Cosine similarity to the unit vector `query` of every turn of those conversations that has a vector: by conversation, then seq. A
-   * conversation without any may have no key. Exact, and blind to views: callers look up only turns that they know to be
-   * visible. For scopes of a few thousand turns.
+   * Cosine similarity to the unit vector `query` of every turn of the conversations that has a vector, by conversation,
+   * then seq. A conversation without vectors may have no key. Exact. Not narrowed to a view: callers look up only turns
+   * that the viewer sees. For scopes of a few thousand turns.
    */
   scan(
     embedder: string,
     conversationIds: readonly string[],
     query: Float32Array,
   ): Promise<Map<string, Map<number, number>>>
-  /** The similarity of just those turns, by `placeKey`; who has no vector has no key. Exact, and blind to views. */
+  /**
+   * Similarity of the given turns, by `placeKey`; a turn without a vector has no key. Exact. Not narrowed to a view.
+   */
   of(embedder: string, places: readonly Place[], query: Float32Array): Promise<Map<string, number>>
   /**
-   * The `limit` nearest turns of those conversations, best first: committed, seen by the viewer, the newest version that they
-   * see, and meeting the filter. Fewer only where there are fewer.
+   * The `limit` nearest turns of the conversations, best first: committed turns that match the filter, in the newest
+   * version that the viewer sees. Fewer only if fewer match.
    */
   nearest(
     embedder: string,
@@ -49,11 +51,11 @@ export type VectorSearch = {
     limit: number,
     filter: SearchFilter,
   ): Promise<{ how: How; found: Found[] }>
-  /** Keeps vectors. A turn that has one keeps it; a conversation that is gone is passed over. */
+  /** Stores vectors. A turn that has a vector keeps it; vectors of deleted conversations are skipped. */
   write(embedder: string, vectors: readonly (Place & { vector: Float32Array })[]): Promise<void>
-  /** Forgets what this process holds in memory of a conversation. */
+  /** Removes a conversation from this process's memory. */
   forget(conversationId: string): void
 }
 
-/** Names a turn in a Map. */
+/** Map key of a turn. */
 export const placeKey = ({ conversationId, seq }: { conversationId: string; seq: number }) => `${conversationId} ${seq}`

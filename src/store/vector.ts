@@ -1,17 +1,17 @@
-// Vectors as values of statements, in pgvector's text form, and the product that compares them in memory.
+// Converts vectors to and from pgvector's text form, and compares them in memory.
 
 import { fromSql, toSql } from 'pgvector'
 
-/** One vector, for a parameter that is cast to `vector`. */
+/** A vector as text, for a parameter that is cast to `vector`. */
 export const vectorValue = (vector: Float32Array): string => toSql(Array.from(vector))
 
-/** One vector from its text, as `embedding::text` gives it. */
+/** Parses the text of a vector, as selected by `embedding::text`. */
 export const vectorFrom = (text: string): Float32Array => Float32Array.from(fromSql(text) as number[])
 
-/** The sum of products: of unit vectors, the cosine of their angle. `b` begins at `from`. */
+/** Dot product of `a` and the part of `b` that starts at `from`: for unit vectors, their cosine similarity. */
 export function dotAt(a: Float32Array, b: Float32Array, from: number): number {
   const end = a.length & ~3
-  // Four sums at once: the processor need not wait for one addition to begin the next.
+  // Four independent sums let the CPU overlap the additions.
   let s0 = 0,
     s1 = 0,
     s2 = 0,

@@ -95,7 +95,7 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   it('refuses a database of a newer version', async () => {
     rmSync(join(directory, shipped.at(-1)!), { recursive: true })
     write('30000101000000_other', 'CREATE TABLE never_made ()')
-    await expect(migrate(opened.pool, directory)).rejects.toThrow(`newer version: it has ${shipped.at(-1)}`)
+    await expect(migrate(opened.pool, directory)).rejects.toThrow(`${shipped.at(-1)} of a newer version`)
     expect(await exists('never_made')).toBe(false)
   })
 
@@ -109,7 +109,7 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   it('refuses a migration that Prisma left unfinished, unless it was rolled back', async () => {
     await opened.pool.query(`
       INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('half', 'x', '30000101000000_half')`)
-    await expect(migrate(opened.pool)).rejects.toThrow('30000101000000_half failed half-way')
+    await expect(migrate(opened.pool)).rejects.toThrow('30000101000000_half failed')
     await opened.pool.query(`UPDATE _prisma_migrations SET rolled_back_at = now() WHERE id = 'half'`)
     expect(await migrate(opened.pool)).toEqual([])
     await opened.pool.query(`DELETE FROM _prisma_migrations WHERE id = 'half'`)

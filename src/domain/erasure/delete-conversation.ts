@@ -2,7 +2,7 @@
 // from them.
 
 import { NotFound } from '../../errors.ts'
-import { readConversationsGivenWay } from '../../store/sql/erasure/erase-facts.ts'
+import { readConversationsSupersededBy } from '../../store/sql/erasure/erase-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { lockConversations, noteFacts } from '../fact/write.ts'
 import { kindOf } from '../id.ts'
@@ -34,7 +34,7 @@ export async function deleteConversation(
 ): Promise<ErasureReceipt> {
   const { tenant } = viewer
   if (kindOf(conversationId) !== 'conversation') throw new NotFound('conversation', conversationId)
-  const others = await readConversationsGivenWay(deps.db, conversationId)
+  const others = await readConversationsSupersededBy(deps.db, conversationId)
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId, ...others])
     if (!heads.has(conversationId)) throw new NotFound('conversation', conversationId)

@@ -6,7 +6,7 @@ import {
   lockFactsOfConversation,
   reviveFacts,
 } from '../../store/sql/erasure/erase-facts.ts'
-import { lockFactsOf, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
+import { lockFactsOfTurn, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
 import { takeBackSummaries } from '../../store/sql/summary/write-summary.ts'
 import type { TakeBackEdit } from '../turn/supersede.ts'
@@ -51,7 +51,7 @@ export const takeBackCoverage: TakeBackEdit = async (tx, { conversationId, isPub
 
 /** Supersedes the facts of the older version. If the newer one states them again, extraction writes them again. */
 export const supersedeFactsOfTurn: TakeBackEdit = async (tx, { older }) => {
-  const facts = await lockFactsOf(tx, older.id)
+  const facts = await lockFactsOfTurn(tx, older.id)
   return supersedeFacts(
     tx,
     facts.map((id) => ({ id, by: null, reason: 'UPDATE' })),
@@ -70,7 +70,7 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
  * Revives the facts that the conversation's facts superseded. The journals of their conversations are locked already.
  */
 export const reviveSuperseded: PrepareDelete = async (tx, { conversationId }) => {
-  const { facts, gaveWay: superseded } = await lockFactsOfConversation(tx, conversationId)
+  const { facts, supersededElsewhere: superseded } = await lockFactsOfConversation(tx, conversationId)
   return { rows: facts, finish: (after) => reviveFacts(after, superseded) }
 }
 

@@ -1,7 +1,7 @@
 // Measures the quality of the stored facts without calling a model: the rates of duplicates, contradictions and facts
 // never recalled, and the backlog of background jobs. Read-only.
 
-import { countFacts, readAudited, readKnownUsers, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
+import { countFacts, readAudited, readUsersWithFacts, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import type { FactDeps } from './deps.ts'
@@ -59,7 +59,7 @@ export async function auditMemory(
   const counts = await countFacts(db, viewer)
   const { waiting, ageSeconds } = await readQueue(db, viewer.tenant, Object.values(QUEUES))
   const sum: Comparison = { facts: 0, nearDuplicates: 0, contradictions: 0 }
-  for (const user of await readKnownUsers(db, viewer, USERS)) {
+  for (const user of await readUsersWithFacts(db, viewer, USERS)) {
     const facts = await readAudited(db, viewer, user, embedding.searched().name, FACTS)
     const sets = new Map<string, AuditedFact[]>()
     for (const fact of facts) sets.set(fact.visibility, [...(sets.get(fact.visibility) ?? []), fact])

@@ -44,7 +44,7 @@ async function embedBatch(
   facts: readonly EmbeddableFact[],
   signal: AbortSignal,
 ): Promise<{ marked: number; objects: [fact: string, vector: Float32Array][] }> {
-  const pending = facts.filter(({ isWanting }) => isWanting)
+  const pending = facts.filter(({ needsVectors }) => needsVectors)
   const texts = pending.flatMap((fact) => [fact.object, sentenceOf(fact)])
   const embedded = await embedTexts(embedder, texts, signal, (index, error) =>
     log.warn(

@@ -14,7 +14,7 @@ import {
   readUnreadTurns,
   type UnreadTurn,
 } from '../../store/sql/fact/extraction.ts'
-import { readKnownFacts, readNames } from '../../store/sql/fact/read-active-facts.ts'
+import { readFactsAbout, readNames } from '../../store/sql/fact/read-active-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
@@ -116,7 +116,7 @@ async function withoutEchoes(
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
   const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
   const [existing, names] = await Promise.all([
-    readKnownFacts(db, tenant, users, conversationId, COMPARED_FACTS),
+    readFactsAbout(db, tenant, users, conversationId, COMPARED_FACTS),
     readNames(db, tenant, users),
   ])
   const compare = (fact: Statement & { userId: string | null }) =>

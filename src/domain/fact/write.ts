@@ -9,11 +9,11 @@ import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
 import {
-  backToMark,
+  rollbackFacts,
   countSkipped,
   insertFacts,
   lockFactsByKey,
-  markFacts,
+  saveFacts,
   renewFacts,
   type ActiveRow,
   type FactKey,
@@ -155,14 +155,14 @@ export type WrittenFacts = {
 /** Inserts the new facts and locks the existing duplicates of the others, by key. */
 async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
   for (;;) {
-    await markFacts(tx)
+    await saveFacts(tx)
     const inserted = new Set(await insertFacts(tx, tenant, facts))
     const duplicates = facts.filter(({ id }) => !inserted.has(id))
     const active = new Map((await lockFactsByKey(tx, tenant, duplicates)).map((row) => [keyOf(row), row]))
     if (duplicates.every((fact) => active.has(keyOf(fact)))) return { inserted, duplicates, active }
     // Another transaction, of other conversations, superseded a duplicate between the two statements. Roll back to the
     // mark: retrying with these locks held would break the lock order.
-    await backToMark(tx)
+    await rollbackFacts(tx)
   }
 }
 

@@ -1,6 +1,6 @@
 // The progress of embedding in all processes together, estimated from samples of the cursors.
 
-import type { ReadingProgress } from '../../store/sql/indexing/embedders.ts'
+import type { EmbedderProgress } from '../../store/sql/indexing/embedders.ts'
 import type { Log } from '../platform.ts'
 
 type Pace = {
@@ -27,7 +27,7 @@ const WINDOW_MS = 30_000
 /** Milliseconds for which a measurement is reused. */
 const FRESH_MS = 1_000
 
-export function createPace(log: Log, read: () => Promise<ReadingProgress>, clock: () => number = Date.now) {
+export function createPace(log: Log, read: () => Promise<EmbedderProgress>, clock: () => number = Date.now) {
   let samples: Sample[] = []
   let last: Promise<Pace> | null = null
   let lastAt = -Infinity

@@ -7,7 +7,7 @@ import { type Embedder } from '../../providers/ports/embedder.ts'
 import {
   markFilled,
   readEmbedders,
-  readReading,
+  readEmbedderProgress,
   registerEmbedder,
   type EmbedderRow,
 } from '../../store/sql/indexing/embedders.ts'
@@ -83,7 +83,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
   const workers = createEmbeddingWorkers(platform, (embedder) => {
     if (embedder === configured && !isFilled && !signal.aborted) fill().catch(logFailure)
   })
-  const pace = createPace(log, () => readReading(db, configured.name))
+  const pace = createPace(log, () => readEmbedderProgress(db, configured.name))
   const stopping = new AbortController()
   const { signal } = stopping
   let serving = configured

@@ -4,8 +4,8 @@
 import {
   deleteEmbedder,
   deleteVectors,
-  giveUpEmbedder,
-  readReading,
+  markUnfilled,
+  readEmbedderProgress,
   type EmbedderRow,
 } from '../../store/sql/indexing/embedders.ts'
 import type { VectorIndexes } from '../../store/vector-index.ts'
@@ -27,7 +27,7 @@ async function createIndex(
   signal: AbortSignal,
 ): Promise<void> {
   if (!indexes || (await indexes.read(name))?.valid) return
-  const { turns } = await readReading(db, name)
+  const { turns } = await readEmbedderProgress(db, name)
   if (turns < INDEXED_TURNS || !(await indexes.make({ name, dimension }, turns, signal))) return
   log.info({ embedder: name, turns }, 'created the vector index')
 }
@@ -38,7 +38,7 @@ async function deleteOutdated(
   { name }: EmbedderRow,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (!(await giveUpEmbedder(db, name))) return false
+  if (!(await markUnfilled(db, name))) return false
   await indexes?.drop(name)
   for (let last: string | null = ''; last !== null && !signal.aborted;) {
     last = await deleteVectors(db, name, last, DELETED_CONVERSATIONS)

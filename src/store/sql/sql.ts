@@ -1,19 +1,19 @@
-// The tag that statements and fragments are written with. A fragment nests in another; any other value becomes a
-// parameter. Prisma takes the result as it is. A statement for pg is composed once: its fragments get `parameter(n)` in
-// place of values, and its `text` is sent with the values of each call.
+// The template tag for SQL statements and fragments. Fragments nest; any other value becomes a parameter. The result
+// can be passed to Prisma. A statement for pg is composed once: its fragments contain `parameter(n)` instead of values,
+// and its `text` is sent with the values of each call.
 
 import { Prisma } from '../generated/client.ts'
 
 export const { sql, raw, join, empty } = Prisma
 export type Sql = Prisma.Sql
 
-/** A value to bind, or a fragment that names one. */
+/** A value to bind, or a fragment that refers to one. */
 export type Bound<T> = T | Sql
 
 /** The nth parameter of a statement for pg. */
 export const parameter = (n: number): Sql => raw(`$${n}`)
 
-/** Opens a statement that each connection prepares once, under this name; see `createPrisma`. */
+/** Starts a statement that each connection prepares once, under this name; see `createPrisma`. */
 export const named = (name: string): Sql => raw(`/* ${name} */`)
 
 /** The name given by `named`; empty for a statement that is planned at each call, with its values. */

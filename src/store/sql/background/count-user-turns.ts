@@ -1,25 +1,25 @@
-// Counts what people have said: how far each user has come, by which work that follows their turns is found.
-// Locks are taken in this order everywhere: journals, conversation_progress, facts, user_progress. So nobody waits in a circle.
+// Counts the turns of each user, which determine when automatic work about the user is due.
+// Lock order everywhere, to avoid deadlocks: journals, conversation_progress, facts, user_progress.
 
 import type { Db } from '../../db.ts'
 import type { Subject } from '../../job-queue.ts'
 
 type CountedTurns = {
-  /** Users of whom turns were counted. */
+  /** Users whose turns were counted. */
   users: Subject[]
-  /** Conversations that somebody else holds at this moment: nothing of them was counted. */
+  /** Conversations locked by another transaction: none of their turns were counted. */
   taken: string[]
 }
 
 /**
- * Counts the turns of each person in those conversations after what is counted already, and moves that mark to the heads of the
- * conversations, in one statement: so each turn is counted once, whoever calls, and wherever a crash falls. A turn counts when
- * it is complete (appended or committed), whoever may see it, while its author is a HUMAN participant; newer versions
- * do not count. Conversations that are being counted, or read for facts, are left out. By the key of entry.
+ * Counts the turns after the conversations' watermarks and moves the watermarks to the journal heads, in one statement,
+ * so that each turn is counted exactly once. A turn counts if it is complete (appended or committed) and its author is
+ * a HUMAN participant, whatever its audience; newer versions do not count. Skips conversations that are being counted
+ * or whose facts are being extracted. By the key of entry.
  */
 export async function countUserTurns(db: Db, conversationIds: readonly string[]): Promise<CountedTurns> {
   if (conversationIds.length === 0) return { users: [], taken: [] }
-  // Locked against deletion, so that one that goes is passed over instead of failing all of them.
+  // Locked against deletion, so that a deleted conversation is skipped instead of failing the statement.
   await db.$executeRaw`
       WITH fresh AS MATERIALIZED (
         SELECT c.id FROM conversation c
@@ -27,7 +27,8 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
         ORDER BY c.id FOR KEY SHARE
       )
       INSERT INTO conversation_progress (conversation_id) SELECT f.id FROM fresh f ORDER BY f.id ON CONFLICT DO NOTHING`
-  // A locked row is read as it is now, the rest as it was when the statement began: then there is nothing to count.
+  // The locked watermark is current, the journal head is from the snapshot: a watermark beyond it leaves nothing to
+  // count.
   const rows = await db.$queryRaw<CountedTurns[]>`
       WITH mark AS MATERIALIZED (
         SELECT p.conversation_id, p.counted_through AS after
@@ -38,7 +39,7 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
         FROM mark m JOIN journal j ON j.conversation_id = m.conversation_id WHERE j.last_seq > m.after
       ), moved AS (
         UPDATE conversation_progress p SET counted_through = h.through FROM head h WHERE p.conversation_id = h.conversation_id
-      ), said AS MATERIALIZED (
+      ), user_turns AS MATERIALIZED (
         SELECT h.tenant, t.actor, count(*) AS turns
         FROM head h
         JOIN entry e ON e.conversation_id = h.conversation_id AND e.seq > h.after AND e.seq <= h.through
@@ -48,7 +49,7 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
         GROUP BY h.tenant, t.actor
       ), counted AS (
         INSERT INTO user_progress AS u (tenant, user_id, turns)
-        SELECT s.tenant, s.actor, s.turns FROM said s ORDER BY s.tenant, s.actor
+        SELECT s.tenant, s.actor, s.turns FROM user_turns s ORDER BY s.tenant, s.actor
         ON CONFLICT (tenant, user_id) DO UPDATE SET turns = u.turns + excluded.turns
         RETURNING u.tenant, u.user_id AS key
       )
@@ -59,7 +60,9 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
   return rows[0]!
 }
 
-/** Conversations of any tenant with entries that are not counted, after that one in order of id. Reads all journals' heads. */
+/**
+ * Conversations of any tenant with uncounted entries and ids after `after`, in order of id. Reads all journal heads.
+ */
 export async function readUncounted(db: Db, after: string, limit: number): Promise<string[]> {
   const rows = await db.$queryRaw<
     { conversationId: string }[]

@@ -1,10 +1,10 @@
-// Conversations that have enough turns that were not read for facts. For jobs, so in any tenant.
+// Finds conversations that are due for fact extraction. For jobs, so of any tenant.
 
 import type { Db } from '../../db.ts'
 import { raw, sql } from '../sql.ts'
 import type { Subject } from '../../job-queue.ts'
 
-/** Facts are wanted of the conversation, and `every` complete turns lie after what was read. By the key of entry. */
+/** Due if extraction is enabled and at least `every` complete turns follow the watermark. By the key of entry. */
 const due = (every: number) => sql`
   c.fact_extraction AND j.last_seq - coalesce(p.extracted_through, 0) >= ${every}::integer
   AND (SELECT count(*) FROM (
@@ -19,7 +19,7 @@ const SELECT = raw(`
   JOIN journal j ON j.conversation_id = c.id
   LEFT JOIN conversation_progress p ON p.conversation_id = c.id`)
 
-/** Those of the conversations that are due. */
+/** The given conversations that are due. */
 export async function readDueExtractionAmong(
   db: Db,
   conversationIds: readonly string[],
@@ -29,7 +29,7 @@ export async function readDueExtractionAmong(
   return rows
 }
 
-/** Conversations that are due, after `after` in order of id, at most `limit`. Reads all conversations. */
+/** Due conversations with ids after `after`, in order of id, at most `limit`. Reads all conversations. */
 export async function readDueExtraction(db: Db, after: string, limit: number, every: number): Promise<Subject[]> {
   const rows = await db.$queryRaw<
     Subject[]

@@ -1,16 +1,16 @@
-// Users who have said enough since something that follows was done about them. For jobs, so in any tenant.
+// Finds users who are due for automatic work, by their number of turns since it last ran. For jobs, so of any tenant.
 
 import type { Db } from '../../db.ts'
 import { raw, sql } from '../sql.ts'
 import type { Subject } from '../../job-queue.ts'
 
-/** What follows, by the column that says up to which turn it was done. */
+/** Column that records the number of turns when the work was last done. */
 export type UserMark = 'profiled_turns' | 'reconciled_turns'
 
-/** Whether a multiple of `every` lies between the mark and the count; as src/domain/job/automatic.ts says it. */
+/** Whether a multiple of `every` lies between the mark and the count; the same rule as src/domain/job/automatic.ts. */
 const due = (mark: UserMark, every: number) => sql`u.turns / ${every}::bigint > u.${raw(mark)} / ${every}::bigint`
 
-/** Those of the users who are due. By primary key. */
+/** The given users who are due. By primary key. */
 export async function readDueUsersAmong(
   db: Db,
   mark: UserMark,
@@ -24,7 +24,7 @@ export async function readDueUsersAmong(
   return rows
 }
 
-/** Users who are due, after that one in the order of the key, at most `limit`. Reads all users. */
+/** Due users after `after` in order of tenant and id, at most `limit`. Reads all users. */
 export async function readDueUsers(
   db: Db,
   mark: UserMark,

@@ -1,11 +1,11 @@
-// How many turns a user has said, and how many of them automatic work accounts for. A run takes its turns in the
-// transaction of its effect: it is counted once, or not at all.
+// Reads a user's number of turns and moves the marks up to which automatic work was done. A run moves its mark in the
+// transaction of its effect, so that each run counts once or not at all.
 
 import type { Db, Tx } from '../../db.ts'
 
 type UserProgressRow = { turns: number; profiledTurns: number; reconciledTurns: number }
 
-/** Null where no turn of the user was counted. */
+/** The user's progress; null if no turn of the user was counted. */
 export async function readProgressOf(db: Db, tenant: string, userId: string): Promise<UserProgressRow | null> {
   const row = await db.userProgress.findUnique({ where: { tenant_userId: { tenant, userId } } })
   return (
@@ -17,7 +17,7 @@ export async function readProgressOf(db: Db, tenant: string, userId: string): Pr
   )
 }
 
-/** Accounts for the next turns; false where somebody else has. */
+/** Moves the reconciliation mark from `from` by `turns`; false if it is no longer at `from`. */
 export async function takeReconciliation(
   tx: Tx,
   tenant: string,
@@ -34,7 +34,7 @@ export async function takeReconciliation(
   )
 }
 
-/** The same, for the profile. */
+/** The same for the profile mark. */
 export async function takeProfiling(
   tx: Tx,
   tenant: string,

@@ -1,5 +1,5 @@
-// The turns that a context is made of, newest versions in the viewer's view: recent ones before a place, and those that
-// are kept whatever their age. Named statements of pg, which read positional rows (`npm run bench -- context`).
+// Reads the turns of a context, in the newest versions of the viewer's view: recent turns, and turns that are kept
+// regardless of age. Named statements of pg, with positional rows (`npm run bench -- context`).
 
 import type { Pool } from 'pg'
 import { TURN_COLUMNS, turnOf, type TurnRow } from '../turn/turn-columns.ts'
@@ -10,8 +10,8 @@ type Viewer = { tenant: string; actor: string }
 
 const conversation = sql`(${views(VIEWER, raw('c.id = $3::text'))}) v`
 
-// The CASE is for the planner, as in page-turns.ts: the index turn_place is walked from the newest turn back, and no
-// further than the limit.
+// The CASE makes the planner walk the index turn_place from the newest turn back, no further than the limit; see
+// page-turns.ts.
 const RECENT = {
   name: 'context-recent-turns',
   text: sql`
@@ -25,7 +25,10 @@ const RECENT = {
       ORDER BY t.root_seq DESC, t.seq DESC LIMIT $7::integer) t`.text,
 }
 
-/** Finished turns at places strictly between `after` and `before`, newest first; of `actors` and of tools, if given. */
+/**
+ * Committed and aborted turns with root seq strictly between `after` and `before`, newest first, at most `limit`. If
+ * `actors` are given, only their turns and those with role TOOL.
+ */
 export async function readRecentTurns(
   pool: Pool,
   viewer: Viewer,
@@ -40,11 +43,11 @@ export async function readRecentTurns(
   return rows.map(turnOf)
 }
 
-/** Turns that are read besides instructions, newest first: pinned ones, and those that no summary covers. */
+/** Maximum numbers of pinned turns and of turns that are never summarised; the newest are read. */
 const PINNED = 1000
 const UNCOVERED = 200
 
-// One walk for each reason, along its partial index: turn_system, turn_pinned, turn_uncovered.
+// One index walk per kind, along the partial indexes turn_system, turn_pinned and turn_uncovered.
 const arm = (condition: string, limit: number | 'ALL') => sql`(
   SELECT ${TURN_COLUMNS} FROM turn t
   WHERE t.conversation_id = v.id AND ${raw(condition)} AND t.status IN ('COMMITTED', 'ABORTED')
@@ -63,8 +66,8 @@ const KEPT = {
 }
 
 /**
- * All instructions, the newest pinned turns, and of the turns up to the place `covered` the newest that no summary
- * covers. In order of place.
+ * All SYSTEM turns, the newest pinned turns, and the newest turns with root seq up to `covered` that are never
+ * summarised. In order of root seq.
  */
 export async function readKeptTurns(
   pool: Pool,

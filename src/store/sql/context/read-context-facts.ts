@@ -1,12 +1,12 @@
-// The facts that a context of a conversation may tell: of the conversation, and about people in it, wherever they were said.
+// Reads the candidate facts for a context: facts of the conversation, and facts about its users from any conversation.
 
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from '../fact/fact-columns.ts'
 import { factVisible } from '../visible.ts'
 
 /**
- * Active facts that the viewer sees, the last observed first. Reads all facts of the conversation and of those users, by the
- * indexes fact_conversation and fact_user.
+ * Active facts that the viewer sees, last observed first, at most `limit`. Reads all facts of the conversation and the
+ * users, by the indexes fact_conversation and fact_user.
  */
 export async function readContextFacts(
   db: Db,

@@ -1,15 +1,15 @@
-// What speakers are called in a context, and whether they have to be told apart.
+// Reads the display names of the speakers in a context, and whether their messages need names to distinguish them.
 
 import type { Db } from '../../db.ts'
 
 type Speakers = {
-  /** Those of the actors who are or were in the conversation. */
+  /** The actors who are or were participants. */
   known: { actor: string; displayName: string | null }[]
-  /** People whose words would be said to `as`, tools aside; without an `as`, humans. Counted to two. */
+  /** Number of participants other than `as` and tools; without `as`, of humans. Counted up to two. */
   others: number
 }
 
-/** By the primary key of participant; a conversation of many is not counted through. */
+/** The speakers of a conversation, by the primary key of participant. Does not count all participants. */
 export async function readSpeakers(
   db: Db,
   tenant: string,

@@ -1,5 +1,5 @@
-// Conversations with the head of their journal and the viewer's view of them: by id, by key, or listed. By id they are
-// read with named statements of pg, since nearly every request does (`npm run bench -- http`).
+// Reads conversations with their journal heads and the viewer's view: by id, by key, or as a list. Reads by id are
+// named statements of pg, because nearly every request makes one (`npm run bench -- http`).
 
 import type { Pool } from 'pg'
 import type { CompactionStrategy } from '../../generated/enums.ts'
@@ -18,17 +18,17 @@ export type ConversationRow = {
   title: string | null
   systemPrompt: string | null
   metadata: Record<string, unknown>
-  /** The policy of compaction; null is the server's own summarizer. */
+  /** Compaction policy. A null `summarizerModel` means the server's default summarizer. */
   triggerTurns: number
   triggerTokens: number
   summarizerModel: string | null
   strategy: CompactionStrategy
-  /** Whether facts are taken from its turns without being asked for. */
+  /** Whether facts are extracted from its turns automatically. */
   factExtraction: boolean
   createdAt: Date
   updatedAt: Date
   lastSeq: number
-  /** Committed turns without audience, and their tokens; what the viewer counts may differ. */
+  /** Number of committed turns without audience, and their tokens. The counts of the viewer's view may differ. */
   publicTurnCount: number
   publicTokenCount: number
   /** The viewer's view: see domain/view.ts. */
@@ -59,7 +59,7 @@ const byId = (name: string, conversationIds: HowMany) => ({
 })
 const BY_ID = { one: byId('read-conversation', 'one'), many: byId('read-conversations', 'many') }
 
-/** Those of the conversations that exist in the viewer's tenant, in no order. */
+/** The conversations that exist in the viewer's tenant, in no order. */
 export async function readConversations(
   pool: Pool,
   viewer: Viewer,
@@ -69,7 +69,7 @@ export async function readConversations(
   return rows.map(toConversation)
 }
 
-/** The id of the conversation with that key, or null. */
+/** Id of the conversation with the key; null if there is none. */
 export async function findConversation(db: Db, tenant: string, key: string): Promise<string | null> {
   const found = await db.conversation.findUnique({ where: { tenant_key: { tenant, key } }, select: { id: true } })
   return found?.id ?? null
@@ -77,13 +77,13 @@ export async function findConversation(db: Db, tenant: string, key: string): Pro
 
 export type ConversationOrder = 'CREATED' | 'ACTIVE'
 
-/** A place in a list of conversations: the time it is ordered by, then the id. */
+/** A position in a list of conversations: the time of the order, then the id. */
 type ConversationPlace = { at: Date; id: string }
 
 type ConversationList = {
   limit: number
   order: ConversationOrder
-  /** Newest first, or from the other end. */
+  /** The end of the list to start from. */
   from: 'newest' | 'oldest'
   after?: ConversationPlace | null
   before?: ConversationPlace | null
@@ -95,12 +95,12 @@ type ConversationList = {
   search?: string | null
 }
 
-/** Text for LIKE that matches itself anywhere. */
+/** LIKE pattern for values that contain the text. */
 const containing = (search: string) => `%${search.replace(/[\\%_]/g, '\\$&')}%`
 
 /**
- * The conversations of the viewer's tenant that match, in the list's direction. In order of creation nothing that is written
- * meanwhile moves a conversation; in order of activity a conversation that gets an entry moves to the front.
+ * The matching conversations of the viewer's tenant, in the list's direction. No write changes the order CREATED; in
+ * the order ACTIVE a new entry moves its conversation to the newest end.
  */
 export async function listConversations(db: Db, viewer: Viewer, list: ConversationList): Promise<ConversationRow[]> {
   const byCreation = list.order === 'CREATED'

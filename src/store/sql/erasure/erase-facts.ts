@@ -1,10 +1,14 @@
-// What goes with the facts of a conversation that is deleted, inside the transaction that deletes it: its journal is locked.
+// Handles the facts of a conversation that is being deleted, in the same transaction: locks them, reactivates facts
+// that they superseded, and deletes profiles made of them. The caller holds the lock on the conversation's journal.
 
 import type { Db, Tx } from '../../db.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 
-/** Other conversations with facts that gave way to some of that conversation. By the indexes fact_conversation and fact_superseded_by. */
-export async function readConversationsGivenWay(db: Db, conversationId: string): Promise<string[]> {
+/**
+ * Other conversations with facts that are superseded by facts of the conversation. By the indexes fact_conversation and
+ * fact_superseded_by.
+ */
+export async function readConversationsSupersededBy(db: Db, conversationId: string): Promise<string[]> {
   const rows = await db.$queryRaw<{ conversationId: string }[]>`SELECT DISTINCT f.conversation_id AS "conversationId"
            FROM fact w JOIN fact f ON f.superseded_by = w.id AND f.conversation_id <> ${conversationId}::text
            WHERE w.conversation_id = ${conversationId}::text`
@@ -12,13 +16,13 @@ export async function readConversationsGivenWay(db: Db, conversationId: string):
 }
 
 /**
- * Locks the facts of a conversation, superseded or not, and those that gave way to one of them, in the order in which writers
- * lock them. How many are of the conversation, and the ids of the others.
+ * Locks the facts of a conversation, superseded or not, and the facts that they superseded elsewhere, in the lock order
+ * of write-facts.ts. Returns the number of the former and the ids of the latter.
  */
 export async function lockFactsOfConversation(
   tx: Tx,
   conversationId: string,
-): Promise<{ facts: number; gaveWay: string[] }> {
+): Promise<{ facts: number; supersededElsewhere: string[] }> {
   const rows = await tx.$queryRaw<{ id: string; isOfConversation: boolean }[]>`
     SELECT f.id, f.conversation_id IS NOT DISTINCT FROM ${conversationId}::text AS "isOfConversation"
     FROM fact f
@@ -26,14 +30,14 @@ export async function lockFactsOfConversation(
       SELECT o.id FROM fact o WHERE o.conversation_id = ${conversationId}::text
       UNION SELECT g.id FROM fact o JOIN fact g ON g.superseded_by = o.id WHERE o.conversation_id = ${conversationId}::text)
     ORDER BY f.content_hash, f.id FOR UPDATE`
-  const gaveWay = rows.filter(({ isOfConversation }) => !isOfConversation).map(({ id }) => id)
-  return { facts: rows.length - gaveWay.length, gaveWay }
+  const supersededElsewhere = rows.filter(({ isOfConversation }) => !isOfConversation).map(({ id }) => id)
+  return { facts: rows.length - supersededElsewhere.length, supersededElsewhere }
 }
 
 /**
- * Once what they gave way to is gone, and as if it had never been: has those facts hold again. Of several that say the
- * same to the letter, the one observed last; where one holds that says it, they are duplicates of that. Those that hold
- * again.
+ * Reactivates facts after the facts that superseded them were deleted; returns those that are active again. Of exact
+ * duplicates, the one observed last is reactivated. The others, and duplicates of an active fact, stay superseded by it
+ * as DUPLICATE.
  */
 export async function reviveFacts(tx: Tx, ids: readonly string[]): Promise<Pick<FactRow, 'id' | 'conversationId'>[]> {
   if (ids.length === 0) return []
@@ -61,7 +65,7 @@ export async function reviveFacts(tx: Tx, ids: readonly string[]): Promise<Pick<
   return revived
 }
 
-/** Deletes the tenant's profiles that tell of any fact of that conversation; how many. Looks at each profile of the tenant. */
+/** Deletes profiles made of any fact of the conversation and returns their number. Reads all profiles of the tenant. */
 export async function deleteProfilesOfConversation(tx: Tx, tenant: string, conversationId: string): Promise<number> {
   return tx.$executeRaw`
     DELETE FROM user_profile p

@@ -1,6 +1,6 @@
-// The journal after a cursor: entries with the turns they are about, by the primary key (conversation_id, seq).
-// Not narrowed to a view: that is done for each reader, by domain/view.ts. Named statements of pg: every subscription
-// reads the journal after each wake-up (`npm run bench -- fan-out`).
+// Reads the journal after a cursor: entries with the turns they concern, by the primary key (conversation_id, seq).
+// Not narrowed to a view: domain/view.ts does that for each viewer. Named statements of pg: every subscription reads
+// the journal after each wake-up (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 import type { EntryKind } from '../../generated/enums.ts'
@@ -13,18 +13,18 @@ export type JournalRow = {
   seq: number
   kind: EntryKind
   at: Date
-  /** Who joined or left. */
+  /** Participant who joined or left. */
   actor: string | null
   turn: TurnRow | null
-  /** For SUPERSEDED, the version that was replaced. */
+  /** The replaced version, for SUPERSEDED. */
   replaced: TurnRow | null
-  /** For SUMMARIZED. */
+  /** The new summary, for SUMMARIZED. */
   summary: SummaryRow | null
-  /** For FACTS_CHANGED, what tells who sees them; those that are gone are left out. */
+  /** The changed facts, for FACTS_CHANGED, without deleted ones. */
   facts: PlacedFact[]
 }
 
-/** Where a fact of a conversation stands, and who it is for. */
+/** The columns of a conversation's fact that determine who sees it. */
 export type PlacedFact = { id: string; seq: number; rootSeq: number } & Pick<FactRow, 'audience'>
 
 const READ_JOURNAL = sql`
@@ -35,7 +35,7 @@ const READ_JOURNAL = sql`
     AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
   ORDER BY e.seq LIMIT $4::integer`.text
 
-/** Up to `limit` entries with seq above `after`, in order. Empty for an unknown conversation, or one of another tenant. */
+/** Up to `limit` entries with seq above `after`, in order. Empty if the tenant has no such conversation. */
 export async function readJournal(
   pool: Pool,
   tenant: string,
@@ -93,7 +93,7 @@ async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<st
   return new Map(rows.map((summary) => [summary.id, summary]))
 }
 
-/** Those that are still of that conversation: one that was said again elsewhere is seen there. */
+/** The facts that still belong to the conversation: renewing a fact from another conversation moves it there. */
 async function factsById(pool: Pool, conversationId: string, ids: readonly string[]): Promise<Map<string, PlacedFact>> {
   const { rows } = await pool.query<PlacedFact>({
     name: 'journal-facts',
@@ -104,7 +104,7 @@ async function factsById(pool: Pool, conversationId: string, ids: readonly strin
   return new Map(rows.map((fact) => [fact.id, fact]))
 }
 
-/** The newest entry's number, or null where the tenant has no such conversation (any more). */
+/** The newest entry's seq; null if the tenant has no such conversation. */
 export async function readLastSeq(pool: Pool, tenant: string, conversationId: string): Promise<number | null> {
   const { rows } = await pool.query<{ seq: number }>({
     name: 'read-last-seq',

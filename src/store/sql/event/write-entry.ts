@@ -1,9 +1,9 @@
-// One journal entry, inside a transaction: takes the conversation's lock, the next number, and keeps both until the commit.
+// Writes a journal entry inside a transaction: locks the conversation and takes the next seq, both until the commit.
 
 import type { Tx } from '../../db.ts'
 import type { EntryKind } from '../../generated/enums.ts'
 
-/** Locks the conversation against every other writer; the head of its journal, or null where the tenant has no such conversation. */
+/** Locks the conversation against all other writers. Returns null if the tenant has no such conversation. */
 export async function lockJournal(
   tx: Tx,
   tenant: string,
@@ -14,7 +14,7 @@ export async function lockJournal(
   return rows[0] ?? null
 }
 
-/** Writes the next entry of a conversation; its seq. */
+/** Writes the next entry of a conversation and returns its seq. */
 export async function writeEntry(
   tx: Tx,
   conversationId: string,

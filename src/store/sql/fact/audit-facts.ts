@@ -1,4 +1,4 @@
-// What the memory audit looks at: how many facts a viewer sees, and a sample of them with their vectors.
+// Reads for the memory audit: counts of the facts that a viewer sees, and a sample of them with their vectors.
 
 import type { Db } from '../../db.ts'
 import { vectorFrom } from '../../vector.ts'
@@ -10,15 +10,15 @@ type Viewer = { tenant: string; actor: string }
 type FactCounts = {
   active: number
   superseded: number
-  /** Active ones that were never found again. */
+  /** Active facts that recall never returned. */
   neverRecalled: number
-  /** Visible ones that are for everyone, superseded ones included. */
+  /** Visible facts without audience, superseded ones included. */
   forEveryone: number
-  /** Of the tenant, for everyone: not written because they were known to the letter. */
+  /** Facts of the tenant without audience that were not written because an exact duplicate was active. */
   exactDuplicatesSkipped: number
 }
 
-/** Counts the facts that the viewer sees. Reads all of the tenant's. */
+/** Counts the facts that the viewer sees. Reads all facts of the tenant. */
 export async function countFacts(db: Db, { tenant, actor }: Viewer): Promise<FactCounts> {
   const rows = await db.$queryRaw<FactCounts[]>`
       SELECT count(*) FILTER (WHERE f.superseded_at IS NULL)::integer AS active,
@@ -31,8 +31,8 @@ export async function countFacts(db: Db, { tenant, actor }: Viewer): Promise<Fac
   return rows[0]!
 }
 
-/** Users of whom the viewer sees active facts, those of whom something was learned last first, at most `limit`. */
-export async function readKnownUsers(db: Db, { tenant, actor }: Viewer, limit: number): Promise<string[]> {
+/** Users about whom the viewer sees active facts, by newest fact first, at most `limit`. */
+export async function readUsersWithFacts(db: Db, { tenant, actor }: Viewer, limit: number): Promise<string[]> {
   const rows = await db.$queryRaw<{ user: string }[]>`
       SELECT f.user_id AS user FROM fact f
       WHERE f.user_id IS NOT NULL AND f.superseded_at IS NULL AND ${factVisible({ tenant, actor })}
@@ -41,11 +41,11 @@ export async function readKnownUsers(db: Db, { tenant, actor }: Viewer, limit: n
 }
 
 export type AuditedFact = FactRow & {
-  /** The object's by that embedder; null where it has none yet. */
+  /** The embedder's vector of the object; null if there is none yet. */
   vector: Float32Array | null
 }
 
-/** The newest active facts of a user that the viewer sees, at most `limit`. By the index fact_user. */
+/** The newest active facts about a user that the viewer sees, at most `limit`. By the index fact_user. */
 export async function readAudited(
   db: Db,
   { tenant, actor }: Viewer,

@@ -1,13 +1,13 @@
-// How far conversations have been read for facts, and what is to be read next: entries of the journal after a watermark, by the
-// key of entry (conversation_id, seq). For jobs, so not narrowed to a view; in the tenant that is given.
+// Reads and moves the extraction watermark of a conversation, and reads the turns after it, by the key of entry
+// (conversation_id, seq). For jobs: not narrowed to a view or a tenant.
 
 import type { Db, Tx } from '../../db.ts'
 import type { ParticipantKind, Role } from '../../generated/enums.ts'
 
-/** `through`: the newest entry that was read; `lastSeq`: the newest there is. */
+/** `through`: seq of the last entry processed; `lastSeq`: seq of the newest entry. */
 type ExtractionProgress = { tenant: string; through: number; lastSeq: number }
 
-/** Null where there is no such conversation. */
+/** The conversation's progress; null if the conversation does not exist. */
 export async function readExtractionProgress(db: Db, conversationId: string): Promise<ExtractionProgress | null> {
   const rows = await db.$queryRaw<
     ExtractionProgress[]
@@ -17,7 +17,7 @@ export async function readExtractionProgress(db: Db, conversationId: string): Pr
   return rows[0] ?? null
 }
 
-/** The entry with which the `n`th turn after `after` was complete; null where there are not so many. */
+/** Seq of the entry that completed the `n`th turn after `after`; null if there are fewer. */
 export async function findNthTurn(db: Db, conversationId: string, after: number, n: number): Promise<number | null> {
   const rows = await db.$queryRaw<{ seq: number }[]>`SELECT e.seq FROM entry e
            WHERE e.conversation_id = ${conversationId}::text AND e.seq > ${after}::integer AND e.kind IN ('APPENDED', 'COMMITTED')
@@ -25,7 +25,7 @@ export async function findNthTurn(db: Db, conversationId: string, after: number,
   return rows[0]?.seq ?? null
 }
 
-/** The entry with which that version of a turn, of the given seq, was complete; null where it is not. */
+/** Seq of the entry that completed the turn version with the given id and seq; null if it is not complete. */
 export async function findCompletion(
   db: Db,
   conversationId: string,
@@ -39,13 +39,13 @@ export async function findCompletion(
   return rows[0]?.seq ?? null
 }
 
-/** A turn as far as extraction needs it. */
+/** The columns of a turn that extraction needs. */
 export type UnreadTurn = {
   id: string
   seq: number
   rootSeq: number
   actor: string
-  /** The participant's own; null for none. */
+  /** The participant's display name; null if not set. */
   displayName: string | null
   kind: ParticipantKind
   role: Role
@@ -54,7 +54,7 @@ export type UnreadTurn = {
   createdAt: Date
 }
 
-/** Committed turns whose entries lie in (after, through], less those that a newer version replaced since; in order. */
+/** Committed turns with entries in (after, through], in order, except versions that were superseded since. */
 export async function readUnreadTurns(
   db: Db,
   conversationId: string,
@@ -74,7 +74,10 @@ export async function readUnreadTurns(
   return rows
 }
 
-/** Moves the watermark, and counts the reading; false where somebody else has moved it. Under the conversation's lock. */
+/**
+ * Moves the watermark and counts the extraction; false if the watermark is no longer at `from`. The caller holds the
+ * conversation's lock.
+ */
 export async function advanceExtraction(tx: Tx, conversationId: string, from: number, to: number): Promise<boolean> {
   const moved = await tx.$executeRaw`
     INSERT INTO conversation_progress AS p (conversation_id, extracted_through, extractions)

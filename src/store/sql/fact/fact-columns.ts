@@ -1,4 +1,4 @@
-// The columns of a fact as every statement selects them, and the row they make.
+// The columns of a fact: its row type and SELECT list.
 
 import { raw } from '../sql.ts'
 import type { ParticipantKind, SupersedeReason } from '../../generated/enums.ts'
@@ -7,11 +7,11 @@ export type FactRow = {
   id: string
   userId: string | null
   conversationId: string | null
-  /** The place by which it is seen; null where it is of no conversation. */
+  /** Root seq that determines, with `seq` and `audience`, who sees the fact; null without a conversation. */
   rootSeq: number | null
   seq: number | null
   audience: string[] | null
-  /** Facts are compared with one another within one such set only; empty for everyone. */
+  /** Identifies the visibility set: facts are only compared within the same set. Empty for facts without audience. */
   visibility: string
   sourceTurnId: string | null
   saidBy: ParticipantKind
@@ -19,19 +19,19 @@ export type FactRow = {
   predicate: string
   object: string
   confidence: number
-  /** Of the sentence. */
+  /** Token count of the sentence. */
   tokenCount: number
   contentHash: string
   observedAt: Date
   createdAt: Date
   supersededBy: string | null
-  /** null while it holds. */
+  /** Null while the fact is active. */
   supersededAt: Date | null
   supersedeReason: SupersedeReason | null
   supersedeNote: string | null
 }
 
-/** Of the fact that the statement calls `f`. */
+/** SELECT list of the fact aliased `f`. */
 export const FACT_COLUMNS = raw(`
   f.id, f.user_id AS "userId", f.conversation_id AS "conversationId", f.root_seq AS "rootSeq", f.seq, f.audience,
   f.visibility, f.source_turn_id AS "sourceTurnId", f.said_by AS "saidBy", f.subject, f.predicate, f.object,

@@ -1,5 +1,5 @@
-// Vectors of facts: finds the facts that an embedder has not read yet, writes their vectors and reads them. The column
-// fact.embedded_by names the embedder that read a fact last, whether or not that made a vector.
+// Vectors of facts: finds the facts that an embedder has not processed yet, and writes and reads their vectors. The
+// column fact.embedded_by names the embedder that processed a fact last, whether or not it stored a vector.
 
 import type { Db } from '../../db.ts'
 import { vectorFrom, vectorValue } from '../../vector.ts'
@@ -11,17 +11,17 @@ export type EmbeddableFact = {
   subject: string
   predicate: string
   object: string
-  /** Whether the fact is active and has no vectors yet. */
-  isWanting: boolean
+  /** Whether the fact is active and has no vectors of the embedder yet. */
+  needsVectors: boolean
 }
 
 const columns = (embedder: string): Sql => sql`
   f.id, f.subject, f.predicate, f.object, f.superseded_at IS NULL AND NOT EXISTS (
-    SELECT FROM fact_vector x WHERE x.fact_id = f.id AND x.embedder = ${embedder}::text) AS "isWanting"`
+    SELECT FROM fact_vector x WHERE x.fact_id = f.id AND x.embedder = ${embedder}::text) AS "needsVectors"`
 
-/** Up to `limit` facts of any tenant that the embedder did not read last, in no order. By the index fact_embedded. */
+/** Up to `limit` facts of any tenant whose last embedder is another one, in no order. By the index fact_embedded. */
 export function findUnembeddedFacts(db: Db, embedder: string, limit: number): Promise<EmbeddableFact[]> {
-  // IS DISTINCT FROM as three ranges, which the index can serve.
+  // IS DISTINCT FROM, written as three ranges that can use the index.
   const arm = (condition: Sql) =>
     sql`(SELECT ${columns(embedder)} FROM fact f WHERE f.embedded_by ${condition} LIMIT ${limit}::integer)`
   return db.$queryRaw<EmbeddableFact[]>`
@@ -30,19 +30,19 @@ export function findUnembeddedFacts(db: Db, embedder: string, limit: number): Pr
     UNION ALL ${arm(sql`> ${embedder}::text`)} LIMIT ${limit}::integer`
 }
 
-/** Those of the facts that the embedder did not read last, in no order. By primary key. */
+/** The given facts whose last embedder is another one, in no order. By primary key. */
 export const readUnembeddedFacts = (db: Db, embedder: string, ids: readonly string[]): Promise<EmbeddableFact[]> =>
   db.$queryRaw<EmbeddableFact[]>`
     SELECT ${columns(embedder)} FROM fact f
     WHERE f.id = ANY (${ids}::text[]) AND f.embedded_by IS DISTINCT FROM ${embedder}::text`
 
-/** Of the embedder's dimension; zeros for text without a direction. */
+/** Vectors of the embedder's dimension; all zeros if the embedder returned no direction for the text. */
 type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
 
 /**
- * Marks the facts as read by the embedder and stores their vectors; returns how many were marked. A fact that has its
- * vectors keeps them. A fact that another transaction has locked is skipped and found again later; so are all facts when
- * the embedder was removed. Waits for nobody.
+ * Marks the facts as processed by the embedder and stores their vectors; returns the number of facts marked. Existing
+ * vectors are kept. Never waits: facts locked by another transaction are skipped and found again later. Does nothing if
+ * the embedder was removed.
  */
 export function writeFactVectors(
   db: Db,
@@ -68,7 +68,7 @@ export function writeFactVectors(
     UPDATE fact f SET embedded_by = ${embedder}::text FROM mine WHERE f.id = mine.id`
 }
 
-/** The embedder's vectors of the facts' objects, by id; a fact without one has no key. By primary key. */
+/** The embedder's vectors of the facts' objects, by fact id; a fact without vectors has no key. By primary key. */
 export async function readObjectVectors(
   db: Db,
   embedder: string,

@@ -1,10 +1,10 @@
-// Notes when facts were found again for the first time.
+// Records when recall first returned a fact.
 
 import type { Db } from '../../db.ts'
 
 /**
- * Notes it of those that never were, by primary key. One that somebody writes at this moment is passed over, so that
- * neither waits for the other: it is noted the next time.
+ * Sets `recalled_at` of the facts that have none, by primary key. Facts locked by another transaction are skipped, so
+ * that neither waits: they are marked the next time they are recalled.
  */
 export async function markRecalled(db: Db, ids: readonly string[]): Promise<void> {
   await db.$executeRaw`

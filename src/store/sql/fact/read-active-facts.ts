@@ -1,5 +1,5 @@
-// Facts that are compared with one another: of one user, or of nobody in one conversation, and of one visibility set. For jobs
-// too, so not narrowed to a view unless a viewer is given.
+// Reads facts that are compared with one another: about the same user, or about no user in the same conversation, and
+// in the same visibility set. Also used by jobs, so narrowed to a view only if an actor is given.
 
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
@@ -8,16 +8,17 @@ import { factVisible } from '../visible.ts'
 
 export type FactScope = {
   tenant: string
-  /** Whom the facts are about; null for anybody and nobody. */
+  /** User whom the facts are about; null for any user or none. */
   userId: string | null
-  /** The conversation they come from; null for any and none. */
+  /** Conversation of the facts; null for any or none. */
   conversationId: string | null
-  /** Whose view; null for all there are. */
+  /** Actor whose view is read; null for all facts. */
   actor: string | null
 }
 
 /**
- * The newest active facts in scope, up to `limit` of each set that is compared; set by set. By fact_user, or fact_conversation.
+ * The newest active facts in scope, up to `limit` per set of facts that are compared, ordered by set. By fact_user or
+ * fact_conversation.
  */
 export async function readActiveFacts(
   db: Db,
@@ -42,8 +43,11 @@ export async function readActiveFacts(
       ORDER BY coalesce(f.user_id, f.conversation_id), f.visibility, f.place`
 }
 
-/** Facts about any of the users, or about nobody in the conversation, that hold or held; newest first, up to `limit`. */
-export async function readKnownFacts(
+/**
+ * Facts about the users, and facts about no user in the conversation, active or superseded; newest first, at most
+ * `limit`.
+ */
+export async function readFactsAbout(
   db: Db,
   tenant: string,
   users: readonly string[],
@@ -57,7 +61,7 @@ export async function readKnownFacts(
            ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::integer`
 }
 
-/** What users are called in the tenant's conversations, by actor: at most 100 names each. By participant_actor. */
+/** Display names of users in the tenant's conversations, by actor, at most 100 per user. By participant_actor. */
 export async function readNames(db: Db, tenant: string, users: readonly string[]): Promise<Map<string, string[]>> {
   const rows = await db.$queryRaw<{ actor: string; names: string[] }[]>`
       SELECT a.actor, ARRAY(

@@ -1,4 +1,4 @@
-// Facts as far as a viewer sees them: by id, or listed, newest first.
+// Reads the facts that a viewer sees: by id, or as a list, newest first.
 
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
@@ -7,17 +7,17 @@ import { among, factVisible, howMany, views, visible } from '../visible.ts'
 
 type Viewer = { tenant: string; actor: string }
 
-/** The visible ones among those facts, superseded or not, in no order. By primary key. */
+/** The visible facts among the ids, superseded or not, in no order. By primary key. */
 export const readFacts = (db: Db, viewer: Viewer, ids: readonly string[]): Promise<FactRow[]> =>
   db.$queryRaw<FactRow[]>`${named('read-facts')}
     SELECT ${FACT_COLUMNS} FROM fact f WHERE f.id = ANY (${ids}::text[]) AND ${factVisible(viewer)}`
 
-/** A place in a list of facts. */
+/** A position in a list of facts. */
 export type FactPlace = { createdAt: Date; id: string }
 
 type FactsOfConversation = {
   limit: number
-  /** After this one: older. */
+  /** Only facts after this position, which are older. */
   after?: FactPlace | null
   includeSuperseded?: boolean
 }
@@ -32,8 +32,8 @@ const olderThan = ({ createdAt, id }: FactPlace): Sql =>
   sql`(f.created_at, f.id) < (${createdAt}::timestamptz, ${id}::text)`
 
 /**
- * The visible facts that match, newest first by creation; subject and predicate in any case. No write moves a fact in
- * this order. By fact_conversation, fact_user or fact_newest.
+ * The visible facts that match, newest first by creation, an order that no write changes. Subject and predicate are
+ * compared case-insensitively. By fact_conversation, fact_user or fact_newest.
  */
 export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactRow[]> {
   const conditions = [factVisible(viewer)]
@@ -48,7 +48,7 @@ export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactR
     ORDER BY f.created_at DESC, f.id DESC LIMIT ${list.limit}::integer`
 }
 
-/** The newest visible facts of each conversation, in the same order, `limit` of each. By fact_conversation. */
+/** The newest visible facts of each conversation, newest first, at most `limit` each. By fact_conversation. */
 export function listFactsOfConversations(
   db: Db,
   viewer: Viewer,

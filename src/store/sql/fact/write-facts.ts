@@ -1,26 +1,25 @@
-// Writes facts, inside a transaction: new ones where none says the same, renewals of those that do, and what supersedes
-// what. Whoever writes into conversations has locked their journals before, in the order of their ids. Facts of any conversations are
-// locked in the order of their hashes, then of their ids, by everybody: so nobody waits in a circle.
+// Writes facts inside a transaction: inserts new facts, renews exact duplicates and records supersessions.
+// Lock order, to avoid deadlocks: journals in order of conversation id, then facts in order of content hash and id.
 
 import type { Tx } from '../../db.ts'
 import type { FactRow } from './fact-columns.ts'
 
-/** As it is to be written; it is active. */
+/** An active fact to insert. */
 export type NewFact = Omit<
   FactRow,
   'createdAt' | 'supersededBy' | 'supersededAt' | 'supersedeReason' | 'supersedeNote'
 > & { terms: readonly number[] }
 
-/** What an active fact is told by: no two of a tenant share all three. */
+/** Identity of an active fact: no two of a tenant have the same user or conversation, visibility and content hash. */
 export type FactKey = Pick<FactRow, 'userId' | 'conversationId' | 'visibility' | 'contentHash'>
 
 /**
- * Writes those of the facts that no active one says to the letter; their ids. Of two that are given, the first counts.
- * Waits for others who write the same at this moment.
+ * Inserts the facts that have no active exact duplicate, and returns their ids. Of duplicates in the input, only the
+ * first is inserted. Waits for concurrent transactions that insert the same facts.
  */
 export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFact[]): Promise<string[]> {
   if (facts.length === 0) return []
-  // In the order of what they are told by, so that two who write the same facts cannot wait for each other.
+  // In order of their keys, so that two transactions that insert the same facts cannot deadlock.
   const rows = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
                       said_by, subject, predicate, object, confidence, token_count, content_hash, observed_at, terms)
@@ -38,19 +37,19 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
   return rows.map(({ id }) => id)
 }
 
-/** Takes note of where the writing of facts begins, for `backToMark` to undo it and give its locks back. */
-export async function markFacts(tx: Tx): Promise<void> {
+/** Sets a savepoint before facts are written; `rollbackFacts` returns to it and releases the locks taken since. */
+export async function saveFacts(tx: Tx): Promise<void> {
   await tx.$executeRaw`SAVEPOINT facts`
 }
 
-export async function backToMark(tx: Tx): Promise<void> {
+export async function rollbackFacts(tx: Tx): Promise<void> {
   await tx.$executeRaw`ROLLBACK TO SAVEPOINT facts`
 }
 
-/** What there is to know of an active fact before it is renewed. */
+/** The columns of an active fact that are needed to renew it. */
 export type ActiveRow = FactKey & Pick<FactRow, 'id' | 'saidBy' | 'confidence' | 'observedAt'>
 
-/** The active facts with one of those keys, locked; in no order. By the index fact_active. */
+/** Locks the active facts with the keys and returns them, in no order. By the index fact_active. */
 export async function lockFactsByKey(tx: Tx, tenant: string, keys: readonly FactKey[]): Promise<ActiveRow[]> {
   if (keys.length === 0) return []
   return tx.$queryRaw<ActiveRow[]>`
@@ -65,7 +64,7 @@ export async function lockFactsByKey(tx: Tx, tenant: string, keys: readonly Fact
     ORDER BY f.content_hash, f.id FOR NO KEY UPDATE`
 }
 
-/** Said again, later or by somebody who is more to be believed: whence it is known, and how surely, from now on. */
+/** New source and confidence of a fact that was stated again, later or by a more reliable participant. */
 export type Renewal = Pick<
   FactRow,
   'id' | 'conversationId' | 'rootSeq' | 'seq' | 'audience' | 'sourceTurnId' | 'saidBy' | 'confidence' | 'observedAt'
@@ -87,13 +86,15 @@ export async function renewFacts(tx: Tx, renewals: readonly Renewal[]): Promise<
 
 type Supersession = {
   id: string
-  /** What holds in its place; null for nothing. */
+  /** Id of the superseding fact; null for none. */
   by: string | null
   reason: NonNullable<FactRow['supersedeReason']>
   note?: string | null
 }
 
-/** Supersedes those of the facts that are active; their ids. Of several, all are locked before. */
+/**
+ * Supersedes the active ones among the facts and returns their ids. Several facts must be locked by the caller first.
+ */
 export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]): Promise<string[]> {
   if (superseded.length === 0) return []
   const rows = await tx.$queryRaw<{ id: string }[]>`
@@ -106,7 +107,7 @@ export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]
   return rows.map(({ id }) => id)
 }
 
-/** Locks those of the facts that are as they were read, active and not renewed since; their ids. */
+/** Locks the facts that are still active and were not renewed since they were read; returns their ids. */
 export async function lockFacts(
   tx: Tx,
   facts: readonly Pick<FactRow, 'id' | 'saidBy' | 'observedAt' | 'confidence'>[],
@@ -123,7 +124,7 @@ export async function lockFacts(
   return rows.map(({ id }) => id)
 }
 
-/** Gives facts that were just written the vectors of those whose words they have. */
+/** Copies the vectors of facts to newly inserted facts with the same text. */
 export async function copyFactVectors(tx: Tx, copies: readonly { from: string; to: string }[]): Promise<void> {
   if (copies.length === 0) return
   const [from, to] = [copies.map((copy) => copy.from), copies.map((copy) => copy.to)]
@@ -137,15 +138,15 @@ export async function copyFactVectors(tx: Tx, copies: readonly { from: string; t
     WHERE f.id = c.to_id`
 }
 
-/** Locks the active facts that are known from that version of a turn, and still are; their ids. Index fact_source. */
-export async function lockFactsOf(tx: Tx, turnId: string): Promise<string[]> {
+/** Locks the active facts whose source is the turn version; returns their ids. By the index fact_source. */
+export async function lockFactsOfTurn(tx: Tx, turnId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT f.id FROM fact f WHERE f.source_turn_id = ${turnId}::text AND f.superseded_at IS NULL
     ORDER BY f.content_hash, f.id FOR NO KEY UPDATE`
   return rows.map(({ id }) => id)
 }
 
-/** Counts facts for everyone that were known already. */
+/** Adds to the tenant's count of facts without audience that were skipped as exact duplicates. */
 export async function countSkipped(tx: Tx, tenant: string, skipped: number): Promise<void> {
   if (skipped === 0) return
   await tx.$executeRaw`

@@ -1,5 +1,5 @@
-// The embedders that have made vectors, or are about to. The newest is the one that was chosen last; those before it go
-// once it has read every conversation.
+// Registers, reads and removes embedders. The newest is the one configured last; older ones are removed once it has
+// processed every conversation.
 
 import type { Db } from '../../db.ts'
 import { raw } from '../sql.ts'
@@ -8,19 +8,19 @@ export type EmbedderRow = {
   name: string
   dimension: number
   filledAt: Date | null
-  /** Whether a newer one has been filled for so long that every process uses that. */
+  /** Whether a newer embedder was filled so long ago that every process uses it. */
   isOutdated: boolean
 }
 
 /**
- * All processes notice within a sweep, which is 10 s, that a newer embedder serves; what they used stays for so long.
+ * How long an outdated embedder is kept. Every process switches to a newer one with its next sweep, within 10 s.
  */
 const GRACE = `interval '30 seconds'`
 
 const outdated = (e: string) =>
   raw(`EXISTS (SELECT FROM embedder n WHERE n.added_at > ${e}.added_at AND n.filled_at < now() - ${GRACE})`)
 
-/** Makes the embedder the newest; the dimension it is known with, which is not changed. */
+/** Makes the embedder the newest and returns its registered dimension. If this differs, nothing is changed. */
 export async function registerEmbedder(db: Db, name: string, dimension: number): Promise<number> {
   const rows = await db.$queryRaw<{ dimension: number }[]>`
       INSERT INTO embedder AS e (name, dimension, added_at) VALUES (${name}::text, ${dimension}::integer, clock_timestamp())
@@ -31,7 +31,7 @@ export async function registerEmbedder(db: Db, name: string, dimension: number):
   return rows[0]!.dimension
 }
 
-/** Newest first. */
+/** All embedders, newest first. */
 export async function readEmbedders(db: Db): Promise<EmbedderRow[]> {
   const rows = await db.$queryRaw<
     EmbedderRow[]
@@ -41,9 +41,9 @@ export async function readEmbedders(db: Db): Promise<EmbedderRow[]> {
 }
 
 /**
- * Notes that the embedder has read every conversation, if it has: no entry that it has yet to read is older than itself, so
- * that what is said all the time does not put it off. Reads all journals' heads.
- * @returns whether it was noted now
+ * Marks the embedder as filled if every entry written before it was added is processed. Later entries do not count, so
+ * that constant traffic does not delay this. Reads all journal heads.
+ * @returns whether it was marked now
  */
 export async function markFilled(db: Db, name: string): Promise<boolean> {
   const rowCount = await db.$executeRaw`
@@ -56,12 +56,12 @@ export async function markFilled(db: Db, name: string): Promise<boolean> {
   return rowCount === 1
 }
 
-/** Entries of all journals that the embedder has read, and has yet to read; turns there are, about. */
-export type ReadingProgress = { done: number; remaining: number; turns: number }
+/** Number of journal entries that the embedder has and has not processed, and the approximate number of turns. */
+export type EmbedderProgress = { done: number; remaining: number; turns: number }
 
-/** Reads all journals' heads. */
-export async function readReading(db: Db, name: string): Promise<ReadingProgress> {
-  const rows = await db.$queryRaw<ReadingProgress[]>`
+/** The embedder's progress. Reads all journal heads. */
+export async function readEmbedderProgress(db: Db, name: string): Promise<EmbedderProgress> {
+  const rows = await db.$queryRaw<EmbedderProgress[]>`
       SELECT coalesce(sum(least(coalesce(k.through_seq, 0), j.last_seq)), 0)::double precision AS done,
              coalesce(sum(greatest(j.last_seq - coalesce(k.through_seq, 0), 0)), 0)::double precision AS remaining,
              coalesce(sum(j.turn_count), 0)::double precision AS turns
@@ -71,18 +71,19 @@ export async function readReading(db: Db, name: string): Promise<ReadingProgress
 }
 
 /**
- * Before its vectors go: from here on it is not complete, should it be chosen again. False where it is not outdated.
+ * Marks the embedder as not filled before its vectors are deleted, in case it is registered again. False if it is not
+ * outdated.
  */
-export async function giveUpEmbedder(db: Db, name: string): Promise<boolean> {
+export async function markUnfilled(db: Db, name: string): Promise<boolean> {
   const rowCount =
     await db.$executeRaw`UPDATE embedder e SET filled_at = NULL WHERE e.name = ${name}::text AND ${outdated('e')}`
   return rowCount === 1
 }
 
 /**
- * Deletes an outdated embedder's vectors of up to `limit` conversations after `after`, with the cursors, so that what is left
- * is right at any time. By the key of embedding_cursor.
- * @returns the last of those conversations, or null when there are none, or the embedder was chosen again
+ * Deletes an outdated embedder's vectors of up to `limit` conversations after `after`, together with their cursors, so
+ * that both stay consistent. By the key of embedding_cursor.
+ * @returns the last of the conversations; null if none are left, or the embedder is no longer outdated
  */
 export async function deleteVectors(db: Db, name: string, after: string, limit: number): Promise<string | null> {
   const rows = await db.$queryRaw<{ last: string | null }[]>`
@@ -100,7 +101,7 @@ export async function deleteVectors(db: Db, name: string, after: string, limit: 
   return rows[0]!.last
 }
 
-/** The last of it. */
+/** Deletes an outdated embedder, after its vectors. */
 export async function deleteEmbedder(db: Db, name: string): Promise<void> {
   await db.$executeRaw`DELETE FROM embedder e WHERE e.name = ${name}::text AND ${outdated('e')}`
 }

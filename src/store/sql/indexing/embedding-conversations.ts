@@ -1,13 +1,13 @@
-// Which conversations an embedder has yet to read, and who is about it. The journal's head says how far there is to read, the
-// cursor (key conversation_id, embedder) how far was read. A claim is a lease: a process that dies only delays a conversation.
+// Finds and claims the conversations that an embedder is behind on: those whose journal head is ahead of the embedder's
+// cursor (key conversation_id, embedder). A claim is a lease, so a process that dies only delays its conversations.
 
 import type { Db } from '../../db.ts'
 import { raw } from '../sql.ts'
 
-/** How long a claim holds unless it is renewed, which each batch does. */
+/** Duration of a claim. Each batch renews it. */
 const LEASE = raw(`interval '30 seconds'`)
 
-/** Up to `limit` conversations that are behind and that nobody claims, the latest active first. Reads all journals' heads. */
+/** Up to `limit` unclaimed conversations that are behind, most recently active first. Reads all journal heads. */
 export async function findConversationsBehind(db: Db, embedder: string, limit: number): Promise<string[]> {
   const rows = await db.$queryRaw<{ conversationId: string }[]>`
       SELECT j.conversation_id AS "conversationId"
@@ -19,9 +19,9 @@ export async function findConversationsBehind(db: Db, embedder: string, limit: n
 }
 
 /**
- * Claims those of the conversations that are behind. In order of their ids, as all that locks several cursors, so that two
- * processes cannot wait for each other.
- * @returns conversations that are the caller's now, and conversations that are behind but somebody else's
+ * Claims the conversations that are behind. Locks in order of id, as everything that locks several cursors, to avoid
+ * deadlocks.
+ * @returns the conversations claimed now, and those that are behind but claimed by another process
  */
 export async function claimConversations(
   db: Db,
@@ -52,8 +52,9 @@ export async function claimConversations(
 }
 
 /**
- * Notes how far claimed conversations were read, and renews the claims; a conversation read to its head is given free, and named in the
- * result, as is one that is gone.
+ * Moves the cursors of claimed conversations and renews the claims. A conversation whose cursor reaches its journal
+ * head is released.
+ * @returns the conversations that were released or deleted
  */
 export async function advanceConversations(
   db: Db,
@@ -82,7 +83,7 @@ export async function advanceConversations(
   return rows.map(({ conversationId }) => conversationId)
 }
 
-/** Gives claimed conversations free as they are. */
+/** Releases claimed conversations without moving their cursors. */
 export async function releaseConversations(
   db: Db,
   embedder: string,

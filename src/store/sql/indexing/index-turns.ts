@@ -1,5 +1,5 @@
-// Turns that the index of words lacks: those of before it was there, and all of them after a migration that changes how
-// words are taken. Read and written apart, since words are taken in between.
+// Reads the turns that are missing in the term index and writes their terms: turns older than the index, and all turns
+// after a migration that changes tokenisation. Two statements, because the terms are computed in between.
 
 import type { Db } from '../../db.ts'
 
@@ -7,13 +7,13 @@ type UnindexedTurn = {
   id: string
   actor: string
   text: string
-  /** Of its conversation: what its terms are mixed with. */
+  /** Salt of the conversation's terms. */
   salt: number
 }
 
 /**
- * At most `limit` turns without terms, of any tenant, in order of id; of each text at most `characters`. Through the
- * partial index turn_unindexed, which is empty when nothing is to do.
+ * At most `limit` turns of any tenant without terms, in order of id, with at most `characters` of their text. By the
+ * partial index turn_unindexed, which is empty when every turn is indexed.
  */
 export async function readUnindexedTurns(db: Db, limit: number, characters: number): Promise<UnindexedTurn[]> {
   const rows = await db.$queryRaw<
@@ -28,8 +28,8 @@ export async function readUnindexedTurns(db: Db, limit: number, characters: numb
 export type TurnTerms = { id: string; terms: number[]; cues: number }
 
 /**
- * Writes the (salted) terms and cues of those turns that still have none; how many. Who else writes them at the same
- * time is not waited for: so processes that index the same turns cannot block each other, in whatever order.
+ * Writes the salted terms and cues of the turns that still have none; returns their number. Skips turns that another
+ * transaction has locked, so that processes indexing the same turns cannot block each other.
  */
 export async function writeTerms(db: Db, turns: readonly TurnTerms[]): Promise<number> {
   const rowCount = await db.$executeRaw`UPDATE turn t SET terms = x.terms, cues = x.cues

@@ -1,21 +1,21 @@
-// The turns that an embedder has yet to read, in the order of the journals: entries after its cursor, by the key of
+// Reads the turns that an embedder has not processed yet, in journal order: entries after its cursor, by the key of
 // entry (conversation_id, seq).
 
 import type { Db } from '../../db.ts'
 
-/** A conversation was read up to and with `through`, and this is what there is to embed on the way. */
+/** The turns to embed of a conversation, up to and including the entry `through`. */
 export type Unembedded = {
   conversationId: string
   through: number
   turns: { rootSeq: number; seq: number; text: string }[]
 }
 
-/** Characters of a text that are handed on: more than any embedder reads. */
+/** Maximum number of characters per text: more than any embedder accepts. */
 const READ_CHARACTERS = 65_536
 
 /**
- * Up to `limit` committed turns, conversation after conversation in the order given; a conversation that is beyond the limit, or gone, is left
- * out.
+ * Up to `limit` committed turns, conversation by conversation in the given order. Conversations beyond the limit and
+ * deleted ones are omitted.
  */
 export async function readUnembedded(
   db: Db,
@@ -50,7 +50,7 @@ export async function readUnembedded(
     found.set(conversationId, read)
     if (at !== null) read.turns.push({ rootSeq, seq, text: text! })
   }
-  // Where the limit cut, the last conversation was read to its last row only.
+  // If the limit was reached, the last conversation was read only to its last row.
   const last = rows.at(-1)
   if (last && rows.length === limit && last.at !== null) found.get(last.conversationId)!.through = last.at
   return [...found.values()]

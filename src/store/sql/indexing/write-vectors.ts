@@ -1,11 +1,11 @@
-// Writes vectors of turns. Conversations are locked against deletion first, so that a deleted one is skipped instead of
-// failing the batch; so are an embedder that is being removed and turns that were erased.
+// Writes vectors of turns. Skips deleted conversations, removed embedders and erased turns instead of failing the
+// batch; conversations and the embedder are locked against deletion first.
 
 import type { Db } from '../../db.ts'
 import { vectorValue } from '../../vector.ts'
 import type { Place } from '../../vector-search.ts'
 
-/** The places that had no vector before, and have now. All vectors are of one dimension. */
+/** Writes the missing vectors and returns their places. All vectors must have the same dimension. */
 export async function writeVectors(
   db: Db,
   embedder: string,

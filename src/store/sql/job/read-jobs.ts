@@ -1,7 +1,7 @@
-// What waits, runs and ran in the job queue: the tables of pg-boss 10 (schema version 24). They are made when the first
-// worker starts, so they may not be there: then there is no job. Whatever has been over for an hour is gone.
+// Reads the job queue from the tables of pg-boss 10 (schema version 24). The first worker creates the tables; before
+// that there are no jobs. Finished jobs are deleted after an hour.
 //
-// Nothing there is indexed by tenant: each of these reads the jobs of the last hour, and all that are not finished.
+// The tables are not indexed by tenant: each query reads all unfinished jobs and those finished within the last hour.
 
 import type { Db } from '../../db.ts'
 
@@ -9,29 +9,29 @@ export type JobState = 'WAITING' | 'RETRYING' | 'ACTIVE' | 'COMPLETED' | 'FAILED
 
 export type JobRow = {
   id: string
-  /** Of the queue. */
+  /** Name of the queue. */
   name: string
-  /** A conversation, or a user of the tenant. */
+  /** Id of a conversation, or of a user of the tenant. */
   key: string
   state: JobState
   createdAt: Date
-  /** When the newest try began; null before the first. */
+  /** Start of the latest attempt; null before the first. */
   startedAt: Date | null
-  /** From `createdAt` to its end, or until now. */
+  /** Seconds from `createdAt` until the job finished, or until now. */
   ageSeconds: number
-  /** Tries that were begun. */
+  /** Number of attempts started. */
   attempts: number
-  /** Why the newest try that is over failed; null where it did not, or there was none. */
+  /** Error of the latest finished attempt; null if it succeeded or there was none. */
   lastError: string | null
 }
 
-const isMade = async (db: Db): Promise<boolean> => {
+const isInstalled = async (db: Db): Promise<boolean> => {
   const rows = await db.$queryRaw<{ made: boolean }[]>`SELECT to_regclass('pgboss.job') IS NOT NULL AS made`
   return rows[0]!.made
 }
 
 /**
- * The tenant's jobs in those queues: unfinished ones first, the oldest of them first; then finished ones, newest first.
+ * The tenant's jobs in the queues: first unfinished jobs, oldest first; then finished jobs, newest first.
  */
 export async function readJobs(
   db: Db,
@@ -40,9 +40,9 @@ export async function readJobs(
   state: JobState | null,
   limit: number,
 ): Promise<JobRow[]> {
-  if (!(await isMade(db))) return []
+  if (!(await isInstalled(db))) return []
   const rows = await db.$queryRaw<JobRow[]>`
-      SELECT j.id, j.name, j.data->>'key' AS key, j.said AS state, j.created_on AS "createdAt",
+      SELECT j.id, j.name, j.data->>'key' AS key, j.job_state AS state, j.created_on AS "createdAt",
              j.started_on AS "startedAt",
              extract(epoch FROM coalesce(j.completed_on, now()) - j.created_on)::double precision AS "ageSeconds",
              j.retry_count + (j.started_on IS NOT NULL)::integer AS attempts,
@@ -50,23 +50,23 @@ export async function readJobs(
                       CASE jsonb_typeof(j.output->'value') WHEN 'string' THEN j.output->>'value' END) AS "lastError"
       FROM (SELECT *, CASE b.state::text WHEN 'created' THEN 'WAITING' WHEN 'retry' THEN 'RETRYING'
                                          WHEN 'active' THEN 'ACTIVE' WHEN 'completed' THEN 'COMPLETED'
-                                         ELSE 'FAILED' END AS said
+                                         ELSE 'FAILED' END AS job_state
             FROM pgboss.job b
             WHERE b.name = ANY (${names}::text[]) AND b.data->>'tenant' = ${tenant}::text) j
-      WHERE ${state}::text IS NULL OR j.said = ${state}::text
+      WHERE ${state}::text IS NULL OR j.job_state = ${state}::text
       ORDER BY j.completed_on IS NOT NULL, CASE WHEN j.completed_on IS NULL THEN j.created_on END,
                j.completed_on DESC, j.id
       LIMIT ${limit}::integer`
   return rows
 }
 
-/** How many of the tenant's jobs wait, be it to be tried again, and since when the oldest does, in seconds. */
+/** Number of the tenant's jobs that are waiting or retrying, and the age of the oldest in seconds; null without any. */
 export async function readQueue(
   db: Db,
   tenant: string,
   names: readonly string[],
 ): Promise<{ waiting: number; ageSeconds: number | null }> {
-  if (!(await isMade(db))) return { waiting: 0, ageSeconds: null }
+  if (!(await isInstalled(db))) return { waiting: 0, ageSeconds: null }
   const rows = await db.$queryRaw<{ waiting: number; ageSeconds: number | null }[]>`
       SELECT count(*)::integer AS waiting,
              extract(epoch FROM now() - min(j.created_on))::double precision AS "ageSeconds"

@@ -1,8 +1,8 @@
-// Jobs that wait to be retried, for the job queue, which speaks pg as pg-boss does.
+// Reads the jobs that wait to be retried, for the job queue. Takes a pg pool, as pg-boss does.
 
 import type { Pool } from 'pg'
 
-/** Which of those singleton keys have a job in the queue that waits to be retried. By the index job_i5. */
+/** The singleton keys among `keys` that have a job waiting to be retried in the queue. By the index job_i5. */
 export async function readRetrying(pool: Pool, name: string, keys: readonly string[]): Promise<Set<string>> {
   const { rows } = await pool.query<{ key: string }>({
     name: 'read-retrying',

@@ -1,5 +1,5 @@
-// Present and former participants of conversations, by the primary key of participant. A named statement of pg: each recall
-// and each subscription reads them (`npm run bench -- recall`, `fan-out`).
+// Reads current and former participants of conversations, by the primary key of participant. A named statement of pg:
+// each recall and each subscription reads them (`npm run bench -- recall`, `fan-out`).
 
 import type { Pool } from 'pg'
 import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
@@ -17,7 +17,9 @@ export type ParticipantRow = {
   addressed: boolean
 }
 
-/** All participants of those conversations of the tenant, or only the given actors; by joining, then by name. */
+/**
+ * Participants of the tenant's conversations, or only the given actors; per conversation by time of joining, then name.
+ */
 export async function readParticipants(
   pool: Pool,
   tenant: string,

@@ -1,11 +1,11 @@
-// The windows of some actors in some conversations, by the primary key of participant. A named statement of pg: the inbox
-// reads them for each batch of events (`npm run bench -- fan-out`).
+// Reads the windows of given actors in given conversations, by the primary key of participant. A named statement of pg:
+// the inbox reads them for each batch of events (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 
 type Participation = { actor: string; windows: number[]; addressed: boolean }
 
-/** Keyed by conversation; a conversation none of them was ever in has no key. */
+/** Participations by conversation; a conversation in which none of the actors ever participated has no key. */
 export async function readParticipations(
   pool: Pool,
   tenant: string,

@@ -1,12 +1,12 @@
-// Profiles of users, as far as the viewer sees all the facts that they tell of. By the primary keys of user_profile and
-// of fact.
+// Reads user profiles. A viewer sees a profile if they see all the facts it was made of. By the primary keys of
+// user_profile and fact.
 
 import type { Db } from '../../db.ts'
 import { factVisible } from '../visible.ts'
 
 export type UserProfileRow = { userId: string; content: string; tokenCount: number; updatedAt: Date }
 
-/** Those of the users whose profile the viewer may have, in no order. */
+/** The profiles of the users that the viewer sees, in no order. */
 export async function readProfiles(
   db: Db,
   viewer: { tenant: string; actor: string },

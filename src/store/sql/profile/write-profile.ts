@@ -1,17 +1,17 @@
-// Profiles as they are made: what there was, what was superseded since, and the new one in its place. For jobs too, so
-// not narrowed to a view.
+// Reads and writes profiles for their refresh: the current profile, its facts that were superseded since, and the new
+// profile. Also used by jobs, so not narrowed to a view.
 
 import type { Db, Tx } from '../../db.ts'
 
 export type ProfileRow = {
   content: string
   madeBy: string
-  /** Ids of the facts it tells of. */
+  /** Ids of the facts the profile was made of. */
   madeOf: string[]
   updatedAt: Date
 }
 
-/** Null where there is none, or some of what it tells of is not there any more: then it is as if there were none. */
+/** The user's profile; null if there is none, or if a fact it was made of was deleted. */
 export async function readProfileRow(db: Db, tenant: string, userId: string): Promise<ProfileRow | null> {
   const rows = await db.$queryRaw<
     ProfileRow[]
@@ -24,7 +24,7 @@ export async function readProfileRow(db: Db, tenant: string, userId: string): Pr
 
 export type SupersededFact = { id: string; subject: string; predicate: string; object: string }
 
-/** Those of the facts that do not hold any more. By primary key. */
+/** The superseded ones among the facts, in order of id. By primary key. */
 export async function readSupersededAmong(db: Db, ids: readonly string[]): Promise<SupersededFact[]> {
   const rows = await db.$queryRaw<SupersededFact[]>`SELECT f.id, f.subject, f.predicate, f.object FROM fact f
            WHERE f.id = ANY (${ids}::text[]) AND f.superseded_at IS NOT NULL ORDER BY f.id`
@@ -34,8 +34,8 @@ export async function readSupersededAmong(db: Db, ids: readonly string[]): Promi
 type NewProfile = Omit<ProfileRow, 'updatedAt'> & { tokenCount: number }
 
 /**
- * Puts the profile in the place of the one that was read; false where another took that place, or a fact that it tells
- * of is gone. None of these can be deleted before the transaction ends.
+ * Replaces the profile that was read at `before`; false if it was changed since, or a fact of the new one was deleted.
+ * Locks these facts against deletion until the transaction ends.
  */
 export async function writeProfile(
   tx: Tx,

@@ -1,10 +1,10 @@
-// How many turns conversations hold, by the counters of their journals (primary key). Not narrowed to a view: the count
-// chooses how to search, never what is found.
+// Counts the turns of conversations by the counters of their journals (primary key). Not narrowed to a view: the count
+// decides only how to search, never which turns are found.
 
 import type { Db } from '../../db.ts'
 import { named } from '../sql.ts'
 
-/** Public committed turns of those conversations together. */
+/** Total number of committed turns without audience in the conversations. */
 export async function countScope(db: Db, conversationIds: readonly string[]): Promise<number> {
   const rows = await db.$queryRaw<[{ turns: number }]>`${named('count-scope')}
     SELECT coalesce(sum(j.turn_count), 0)::double precision AS turns

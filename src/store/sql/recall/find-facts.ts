@@ -1,6 +1,5 @@
-// Which facts a search may be about: those that hold the query's words, those whose vectors are nearest to it, and the
-// counts that words are judged by. All of it is of active facts that the viewer sees: what they do not see is in no
-// count.
+// Finds candidate facts for a search: facts that contain the query's terms, facts whose vectors are nearest to it, and
+// the term statistics for ranking. Considers only active facts that the viewer sees, in the statistics too.
 
 import type { Db } from '../../db.ts'
 import type { SearchFilter } from '../../vector-search.ts'
@@ -12,42 +11,42 @@ import { factVisibleIn, views } from '../visible.ts'
 
 type FactSearch = {
   scope: Scope
-  /** The conversation; of OWNER, one of the owner's, or null for the viewer as the owner. */
+  /** The conversation. For OWNER, a conversation of the owner, or null if the viewer is the owner. */
   conversationId: string | null
-  /** As they are stored: salted by the tenant. */
+  /** Term hashes as stored: salted by the tenant. */
   terms: readonly number[]
-  /** null finds by words alone. */
+  /** Null searches by terms only. */
   vector: { embedder: string; query: Float32Array } | null
-  /** By meaning, so many at most. */
+  /** Maximum number of facts to find by vector. */
   nearest: number
   filter: SearchFilter
 }
 
 type FoundFact = {
   id: string
-  /** Terms of the whole sentence, as they are stored. */
+  /** Terms of the whole sentence, as stored. */
   terms: number[]
-  /** The greater of the cosines of its object and of its sentence; null where it has no vector, or none was given. */
+  /** The greater of the cosines of its object and its sentence; null without a vector of the fact or of the query. */
   similarity: number | null
 }
 
 type FactFindings = {
-  /** In the scope. */
+  /** Number of facts in scope. */
   facts: number
-  /** Of each term, the facts that hold it. */
+  /** For each term, the number of facts that contain it. */
   holding: number[]
-  /** Terms in a fact, on average over those that hold any of the query's; 1 where none does. */
+  /** Average number of terms in the facts that contain any of the query's; 1 if there are none. */
   averageLength: number
-  /** Those that meet the filter, in no order. */
+  /** Facts that match the filter, in no order. */
   found: FoundFact[]
 }
 
-/** Facts that are found by their words, at most. Where more hold any, */
+/** Maximum number of facts found by terms: the last observed. If more match, common terms are ignored. */
 const POSTINGS = 2_000
-/** the terms are passed over that more than this share of the scope's facts hold; the last observed are found then. */
+/** A term is common if more than this share of the facts in scope contain it. */
 const COMMON = 0.1
 
-/** The condition that fact `f` is in scope. */
+/** Condition that fact `f` is in scope. */
 function inScope(scope: Scope, viewer: { tenant: string; actor: string }, conversationId: string | null): Sql {
   if (scope === 'CONVERSATION') return sql`f.conversation_id = ${conversationId}::text`
   if (scope === 'TENANT') return sql`true`
@@ -70,10 +69,10 @@ function statement(
       ? sql`c.id = ${conversationId}::text`
       : sql`c.id IN (SELECT f.conversation_id FROM fact f WHERE ${active})`
   return sql`${named(`find-facts-${scope.toLowerCase()}`)}
-    WITH asked AS MATERIALIZED (SELECT ${vector && vectorValue(vector.query)}::vector AS vector
+    WITH input AS MATERIALIZED (SELECT ${vector && vectorValue(vector.query)}::vector AS vector
     ), v AS MATERIALIZED (${views(viewer, conversationIds)}), seen AS MATERIALIZED (
       SELECT f.id, f.terms, f.terms && ${terms}::integer[] AS matches, f.observed_at,
-             greatest(-(x.object <#> (SELECT a.vector FROM asked a)), -(x.sentence <#> (SELECT a.vector FROM asked a))) AS similarity,
+             greatest(-(x.object <#> (SELECT a.vector FROM input a)), -(x.sentence <#> (SELECT a.vector FROM input a))) AS similarity,
              (${bound.since}::timestamptz IS NULL OR f.observed_at >= ${bound.since}::timestamptz)
              AND (${bound.until}::timestamptz IS NULL OR f.observed_at < ${bound.until}::timestamptz)
              AND ((${bound.actors}::text[] IS NULL AND ${bound.roles}::role[] IS NULL AND ${bound.metadata}::jsonb IS NULL)
@@ -91,12 +90,12 @@ function statement(
       FROM unnest(${terms}::integer[]) WITH ORDINALITY AS q(term, place)
       LEFT JOIN seen s ON s.matches AND q.term = ANY (s.terms)
       GROUP BY q.place, q.term
-    ), telling AS MATERIALIZED (
+    ), selective AS MATERIALIZED (
       SELECT coalesce(array_agg(h.term) FILTER (WHERE h.facts > 0 AND h.facts <= ${raw(String(COMMON))} * c.facts), '{}') AS terms
       FROM held h, scope c
     ), candidate AS (
       SELECT * FROM (
-        SELECT s.id, s.terms, s.similarity FROM seen s, telling w, scope c
+        SELECT s.id, s.terms, s.similarity FROM seen s, selective w, scope c
         WHERE s.matches AND s.eligible AND (c.matching <= ${POSTINGS}::integer OR w.terms = '{}' OR s.terms && w.terms)
         ORDER BY s.observed_at DESC, s.id LIMIT ${POSTINGS}::integer) by_words
       UNION
@@ -110,13 +109,13 @@ function statement(
 }
 
 /**
- * Facts of a conversation; of an owner's conversations and about that owner; or of the tenant. `filter`: its times are of when they
- * were observed; its actors, roles and metadata are of the turn that a fact was taken from, without which it meets
- * none.
+ * Facts of a conversation; of an owner's conversations and about that owner; or of the tenant. The filter's times apply
+ * to `observedAt`; its actors, roles and metadata apply to the fact's source turn. A fact without a source turn does
+ * not match these.
  *
- * Reads all facts in the scope, by fact_conversation or by tenant, and compares all their vectors: exact, whatever the scope.
- * With vectors of 100 dimensions, a conversation of 2,000 facts takes 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts
- * take 0.3 s and 0.45 s.
+ * Always exact: reads all facts in scope, by fact_conversation or by tenant, and compares all their vectors. With
+ * vectors of 100 dimensions, 2,000 facts take 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts take 0.3 s and
+ * 0.45 s.
  */
 export async function findFacts(
   db: Db,

@@ -1,5 +1,5 @@
-// The turns that contain a term, for scopes too wide to be read whole: from the index turn_terms, whose terms are salted
-// by their conversation. A statement of pg: its packed values are large (`npm run bench -- recall`).
+// Finds the turns that contain a term, for scopes too large to be read completely. Uses the index turn_terms, whose
+// terms are salted by conversation. A statement of pg: its packed values are large (`npm run bench -- recall`).
 
 import type { Pool } from 'pg'
 import type { SearchFilter } from '../../vector-search.ts'
@@ -7,19 +7,20 @@ import { raw, sql } from '../sql.ts'
 import { filterParameters, filterValues, matches } from './findable.ts'
 import { newest, VIEWER, views, visible } from '../visible.ts'
 
-/** A committed turn, in its newest visible version, that holds a term. */
+/** A committed turn, in its newest visible version, that contains a term. */
 type Posting = {
   conversationId: string
   rootSeq: number
   seq: number
-  /** How often it holds the term. */
+  /** Occurrences of the term. */
   count: number
-  /** Terms in it. */
+  /** Number of terms in the turn. */
   length: number
-  /** Whether it meets the filter. */
+  /** Whether the turn matches the filter. */
   eligible: boolean
 }
 
+/** Size of a packed posting. */
 const BYTES = 16
 
 const STATEMENT = sql`
@@ -44,8 +45,8 @@ const STATEMENT = sql`
       LIMIT $5::integer) h) p`.text
 
 /**
- * For each term, the turns of those conversations that hold it and that the viewer sees, in no order, at most `limit`: as many
- * mean that there may be more.
+ * For each term, the turns of the conversations that contain it and that the viewer sees, in no order. At most `limit`
+ * per term; if exactly `limit` are returned, there may be more.
  */
 export async function findTerms(
   pool: Pool,
@@ -55,7 +56,7 @@ export async function findTerms(
   limit: number,
   filter: SearchFilter,
 ): Promise<Posting[][]> {
-  // Without a name, so that it is planned for these conversations and terms: a generic plan takes six times as long.
+  // Unnamed, so that Postgres plans it for these values: a generic plan takes six times as long.
   const { rows } = await pool.query<{ place: number; packed: Buffer | null }>({
     text: STATEMENT,
     values: [viewer.tenant, viewer.actor, conversationIds, terms, limit, ...filterValues(filter)],
@@ -70,7 +71,7 @@ function unpack(packed: Uint8Array, conversationIds: readonly string[]): Posting
   const view = new DataView(packed.buffer, packed.byteOffset, packed.length)
   for (let at = 0; at < packed.length; at += BYTES) {
     const count = view.getInt16(at + 12)
-    // With several owners, one's term may be another's salted.
+    // The statement matches the salted terms of all conversations; the term may be missing under this one's salt.
     if (count === 0) continue
     postings.push({
       conversationId: conversationIds[view.getInt32(at) - 1]!,

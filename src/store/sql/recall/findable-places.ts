@@ -1,11 +1,11 @@
-// Which of some turns a viewer may find. By the index turn_place, turn by turn.
+// Selects the turns that a viewer may find among given turns. By the index turn_place, turn by turn.
 
 import type { Db } from '../../db.ts'
 import { placeKey, type Place, type SearchFilter } from '../../vector-search.ts'
 import { named } from '../sql.ts'
 import { filterOf, findableAt } from './findable.ts'
 
-/** Those of the places, by `placeKey`. */
+/** The findable ones among the places, as `placeKey`s. */
 export async function findablePlaces(
   db: Db,
   viewer: { tenant: string; actor: string },

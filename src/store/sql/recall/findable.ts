@@ -1,4 +1,5 @@
-// Which turns a search may find: committed, in the viewer's view, the newest version there, and matching the filter.
+// Conditions on the turns that a search may return: committed, the newest version in the viewer's view, matching the
+// filter.
 
 import type { SearchFilter } from '../../vector-search.ts'
 import { parameter, raw, sql, type Bound, type Sql } from '../sql.ts'
@@ -22,7 +23,7 @@ export const filterOf = ({ actors, roles, since, until, metadata }: SearchFilter
   metadata: metadata ? JSON.stringify(metadata) : null,
 })
 
-/** The five parameters of a statement for pg from $`first` on; `filterValues` are their values. */
+/** The filter as five parameters of a statement for pg, starting at $`first`; `filterValues` returns their values. */
 export const filterParameters = (first: number): BoundFilter => ({
   actors: parameter(first),
   roles: parameter(first + 1),
@@ -39,7 +40,7 @@ export const filterValues = (filter: SearchFilter): unknown[] => {
 /** Whether a filter has any condition. */
 export const hasConditions = (filter: SearchFilter): boolean => filterValues(filter).some((value) => value !== null)
 
-/** Whether the actor, the role and the metadata of turn `t` match the filter; its time does not matter. */
+/** Whether the actor, role and metadata of turn `t` match the filter; its time is not checked. */
 export const matchesAuthor = ({ actors, roles, metadata }: BoundFilter, t = 't'): Sql => sql`(
   (${actors}::text[] IS NULL OR ${raw(t)}.actor = ANY (${actors}::text[]))
   AND (${roles}::role[] IS NULL OR ${raw(t)}.role = ANY (${roles}::role[]))
@@ -52,9 +53,9 @@ export const matches = (filter: BoundFilter, t = 't'): Sql => sql`(
   AND (${filter.until}::timestamptz IS NULL OR ${raw(t)}.created_at < ${filter.until}::timestamptz))`
 
 /**
- * A lateral subquery of one row where the viewer may find the turn at the place of `x (conversation_id, root_seq,
- * seq)`, else of none. By the keys of conversation and participant and the index turn_place; its LIMIT keeps the
- * planner from turning the join around, so that rows of `x` are looked up in their order, and only as many as needed.
+ * A lateral subquery that returns one row if the viewer may find the turn at `x (conversation_id, root_seq, seq)`, else
+ * none. By the keys of conversation and participant and the index turn_place. Its LIMIT keeps the planner from
+ * reversing the join, so that the rows of `x` are looked up in order, and no more of them than needed.
  */
 export const findableAt = (x: string, viewer: BoundViewer, filter: BoundFilter): Sql => sql`LATERAL (
   SELECT true

@@ -1,5 +1,5 @@
-// The turns nearest to a query that a viewer may find, on Postgres: through the embedder's HNSW index, or by comparing all
-// vectors of the conversations (by the key of turn_vector, which begins with the conversation).
+// Finds the turns nearest to a query among those a viewer may find, on Postgres: through the embedder's HNSW index, or
+// by comparing all vectors of the conversations (by the key of turn_vector, which starts with the conversation).
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -20,24 +20,24 @@ type Nearest = {
 }
 
 /**
- * Candidates that HNSW keeps in its queue, at least and at most. With 200, of 100,000 x 384 it finds the true ten
- * nearest.
+ * Bounds of hnsw.ef_search, the size of the candidate queue. With 200, it finds the true ten nearest among 100,000
+ * vectors of 384 components.
  */
 const EF_SEARCH = { least: 200, most: 1000 }
 
-/** The query vector, once in each statement: as text it is some kilobytes. */
-const asked = (query: Float32Array): Sql => sql`asked AS MATERIALIZED (SELECT ${vectorValue(query)}::vector AS vector)`
+/** The query vector, bound once per statement: its text takes several kilobytes. */
+const input = (query: Float32Array): Sql => sql`input AS MATERIALIZED (SELECT ${vectorValue(query)}::vector AS vector)`
 
-// A subquery, which is evaluated once; a cast in ORDER BY would be evaluated for each row.
-const distance = raw('x.embedding <#> (SELECT a.vector FROM asked a)')
+// A subquery is evaluated once; a cast in ORDER BY would be evaluated for each row.
+const distance = raw('x.embedding <#> (SELECT a.vector FROM input a)')
 
 const columns = sql`
   x.conversation_id AS "conversationId", x.root_seq AS "rootSeq", x.seq, -(${distance}) AS similarity`
 
-/** By distance, testing each turn whether it may be found, until there are enough. */
+/** In order of distance, checks whether each turn may be found, until there are enough. */
 const allByDistance = ({ embedder, viewer, conversationIds, query, limit, filter }: Nearest): Sql => sql`
   ${named('nearest-of-all')}
-  WITH ${asked(query)}
+  WITH ${input(query)}
   SELECT x.conversation_id AS "conversationId", x.root_seq AS "rootSeq", x.seq, -x.distance AS similarity
   FROM (
     SELECT x.conversation_id, x.root_seq, x.seq, ${distance} AS distance
@@ -47,10 +47,10 @@ const allByDistance = ({ embedder, viewer, conversationIds, query, limit, filter
   CROSS JOIN ${findableAt('x', viewer, filterOf(filter))} f
   ORDER BY x.distance LIMIT ${limit}::integer`
 
-/** Turns that match the filter first: they may be few, and the planner can tell. */
+/** Filters the turns before comparing: few may match, which the planner can estimate. */
 const filteredFirst = ({ embedder, viewer, conversationIds, query, limit, filter }: Nearest): Sql => sql`
   ${named('nearest-filtered')}
-  WITH ${asked(query)}
+  WITH ${input(query)}
   SELECT ${columns}
   FROM (${views(viewer, sql`c.id = ANY (${conversationIds}::text[])`)}) v
   JOIN turn t ON t.conversation_id = v.id
@@ -59,16 +59,16 @@ const filteredFirst = ({ embedder, viewer, conversationIds, query, limit, filter
   WHERE t.status = 'COMMITTED' AND ${matches(filterOf(filter))} AND ${visible()} AND ${newest()}
   ORDER BY ${distance} LIMIT ${limit}::integer`
 
-/** Exact, nearest first. */
+/** Exact search, nearest first. */
 export const nearestOfAll = (db: Db, search: Nearest): Promise<Found[]> =>
   db.$queryRaw<Found[]>(hasConditions(search.filter) ? filteredFirst(search) : allByDistance(search))
 
 /**
- * Through the index, then by exact distance among the candidates: may return fewer turns than there are.
+ * Search through the index, ordered by exact distance among its candidates. May return fewer turns than match.
  *
- * The embedder is a literal in the text, or the planner could not tell that its partial index applies. The settings are
- * made in the subquery of the query vector: once, before the index is read, for this statement only. The CASE hides from
- * the planner how few rows the conversations have, and has their ids looked up in a hash.
+ * The embedder is a literal in the text, so that the planner can use its partial index. The settings are made in the
+ * subquery of the query vector: once, before the index is read, and for this statement only. The CASE hides from the
+ * planner how few rows the conversations have, and makes it look up their ids in a hash.
  */
 export function nearestByIndex(db: Db, search: Nearest): Promise<Found[]> {
   const { embedder, viewer, conversationIds, query, limit, filter } = search
@@ -77,7 +77,7 @@ export function nearestByIndex(db: Db, search: Nearest): Promise<Found[]> {
   const efSearch = String(Math.min(Math.max(2 * limit, EF_SEARCH.least), EF_SEARCH.most))
   return db.$queryRaw<Found[]>`
     ${named(`nearest-by-index-${hash}`)}
-    WITH ${asked(query)}
+    WITH ${input(query)}
     SELECT ${columns}
     FROM (
       SELECT x.conversation_id, x.root_seq, x.seq, x.embedding
@@ -87,7 +87,7 @@ export function nearestByIndex(db: Db, search: Nearest): Promise<Found[]> {
         AND CASE WHEN x.conversation_id IN (SELECT unnest(${conversationIds}::text[])) THEN true ELSE false END
       ORDER BY x.embedding::${half} <#> (
         SELECT a.vector::${half}
-        FROM asked a, (SELECT set_config('hnsw.ef_search', ${efSearch}::text, true),
+        FROM input a, (SELECT set_config('hnsw.ef_search', ${efSearch}::text, true),
                               set_config('hnsw.iterative_scan', 'relaxed_order', true)) AS settings)
       LIMIT ${2 * limit + 20}::integer) x
     ORDER BY ${distance} LIMIT ${limit}::integer`

@@ -1,7 +1,7 @@
-// The index entries of turns, which ranking needs: place, time, actor, cues and terms, of whole conversations or of
-// stretches of them. Read in order of the index turn_place; a stretch is one packed value, which costs a quarter of as
-// many rows. A named statement of pg: every recall reads its whole conversation (`npm run bench -- recall`), and Prisma
-// would encode each packed value as base64 and decode it again.
+// Reads the index entries of turns for ranking: place, time, actor, cues and terms, of whole conversations or parts of
+// them. Read in order of the index turn_place; a part is one packed value, at a quarter of the cost of one row per
+// turn. A named statement of pg: every recall reads its conversation (`npm run bench -- recall`), and Prisma would
+// convert each packed value to base64 and back.
 
 import type { Pool } from 'pg'
 import type { SearchFilter } from '../../vector-search.ts'
@@ -9,35 +9,37 @@ import { raw, sql, type Sql } from '../sql.ts'
 import { filterParameters, filterValues, matches } from './findable.ts'
 import { newest, VIEWER, views, visible } from '../visible.ts'
 
-/** A part of a conversation: places `from` to `to`, both included, and the `around` visible turns before and after them. */
+/**
+ * A part of a conversation: root seqs `from` to `to`, inclusive, plus the `around` visible turns before and after it.
+ */
 export type Stretch = { conversationId: string; from: number; to: number; around: number }
 
-/** A committed turn, in its newest visible version, as the index knows it. */
+/** The index entry of a committed turn, in its newest visible version. */
 export type IndexedTurn = {
   conversationId: string
   rootSeq: number
   seq: number
-  /** When it was created, ms. */
+  /** Creation time, in ms since the epoch. */
   at: number
   actor: string
-  /** Tokens of its content. */
+  /** Token count of the content. */
   tokens: number
   /** Bits of Cue (domain/recall/cues.ts). */
   cues: number
-  /** Whether it meets the filter. */
+  /** Whether the turn matches the filter. */
   eligible: boolean
-  /** Terms in it, repetitions included. */
+  /** Number of terms, repetitions included. */
   length: number
-  /** The terms asked for, by their numbers, and how often each stands in it. */
+  /** Occurrences of the requested terms, by their numbers. */
   counts: ReadonlyMap<number, number>
 }
 
 const NONE: ReadonlyMap<number, number> = new Map()
 
-/** Beside the bits of Cue: that the turn meets the filter. */
+/** Bit set beside those of Cue if the turn matches the filter. */
 const ELIGIBLE = 256
 
-// The CASE is for the planner, as in page-turns.ts: it walks the index until enough are found.
+// The CASE makes the planner walk the index until enough turns are found; see page-turns.ts.
 const turns = (where: string, order = ''): Sql => sql`
   (SELECT t.root_seq, t.seq, t.created_at, t.token_count, t.cues, t.actor, t.terms, ${matches(filterParameters(7))} AS eligible
    FROM turn t
@@ -60,17 +62,17 @@ const STATEMENT = sql`
       UNION ALL ${turns('t.root_seq < s.first', 'ORDER BY t.root_seq DESC, t.seq DESC LIMIT s.around')}
       UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`.text
 
-/** A stretch by columns: arrays as array_send writes them; null where it has no turn. */
+/** A stretch by columns: arrays in the format of array_send; null without turns. */
 type Packed = { place: number; salt: number } & (
   | { rootSeqs: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer }
   | { rootSeqs: null }
 )
 
 /**
- * The turns of each stretch that the viewer sees, in order of place. Stretches of conversations that the tenant has not are
- * empty; nothing is said of turns that are still being written, were aborted or erased.
+ * The turns of each stretch that the viewer sees, in order of root seq. Excludes open, aborted and erased turns.
+ * Stretches of conversations that are unknown to the tenant are empty.
  *
- * terms: those to count, as hashes (domain/recall/index-entry.ts), each with a number.
+ * terms: hashes of the terms to count (domain/recall/index-entry.ts), each with a number.
  */
 export async function readIndex(
   pool: Pool,
@@ -99,29 +101,29 @@ export async function readIndex(
 
 /** Postgres counts microseconds from 2000-01-01. */
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
-/** What array_send puts before the elements, where in it their number is, and before each of them; in bytes. */
+/** Format of array_send, in bytes: its header, the offset of the length, an empty array, the header of an element. */
 const ARRAY_HEADER = 20
 const ARRAY_LENGTH = 12
 const EMPTY_ARRAY = 12
 const ELEMENT_HEADER = 4
 
-/** The array's element of that number, each taking `bytes`. */
-const placeOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
+/** Offset of an array's element, where each element has `bytes`. */
+const offsetOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
 
-/** Turns, in order of place. Of their terms only those asked for are kept: there are many turns. */
-function unpack(packed: Packed, conversationId: string, asked: ReadonlyMap<number, number>): IndexedTurn[] {
+/** The turns, in order of root seq. Keeps only the requested terms, because there are many turns. */
+function unpack(packed: Packed, conversationId: string, requested: ReadonlyMap<number, number>): IndexedTurn[] {
   if (packed.rootSeqs === null) return []
   const { rootSeqs, seqs, times, tokens, bits, actors, terms, salt } = packed
   let at = 0
   const turns = actors.map((actor, i): IndexedTurn => {
-    const time = placeOf(i, 8)
+    const time = offsetOf(i, 8)
     const micros = times.readInt32BE(time) * 2 ** 32 + times.readUInt32BE(time + 4)
-    const flags = bits.readInt32BE(placeOf(i, 4))
+    const flags = bits.readInt32BE(offsetOf(i, 4))
     const isEmpty = terms.readInt32BE(at) === 0
     const length = isEmpty ? 0 : terms.readInt32BE(at + ARRAY_LENGTH)
     let counts: Map<number, number> | null = null
     for (let n = 0; n < length; n++) {
-      const number = asked.get(terms.readInt32BE(at + placeOf(n, 4)) ^ salt)
+      const number = requested.get(terms.readInt32BE(at + offsetOf(n, 4)) ^ salt)
       if (number === undefined) continue
       counts ??= new Map()
       counts.set(number, (counts.get(number) ?? 0) + 1)
@@ -129,11 +131,11 @@ function unpack(packed: Packed, conversationId: string, asked: ReadonlyMap<numbe
     at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + length * (ELEMENT_HEADER + 4)
     return {
       conversationId,
-      rootSeq: rootSeqs.readInt32BE(placeOf(i, 4)),
-      seq: seqs.readInt32BE(placeOf(i, 4)),
+      rootSeq: rootSeqs.readInt32BE(offsetOf(i, 4)),
+      seq: seqs.readInt32BE(offsetOf(i, 4)),
       at: POSTGRES_EPOCH_MS + Math.round(micros / 1000),
       actor,
-      tokens: tokens.readInt32BE(placeOf(i, 4)),
+      tokens: tokens.readInt32BE(offsetOf(i, 4)),
       cues: flags & (ELIGIBLE - 1),
       eligible: (flags & ELIGIBLE) !== 0,
       length,

@@ -1,5 +1,6 @@
-// The conversations that a search covers, by primary key or by the indexes conversation_owner and conversation_newest. A
-// named statement of pg: each recall begins with it, and through Prisma it takes some 0.5 ms more (`npm run bench -- recall`).
+// Reads the conversations that a search covers, by primary key or by the indexes conversation_owner and
+// conversation_newest. A named statement of pg: each recall starts with it, and Prisma would take about 0.5 ms more
+// (`npm run bench -- recall`).
 
 import type { Pool } from 'pg'
 
@@ -7,9 +8,9 @@ export type Scope = 'CONVERSATION' | 'OWNER' | 'TENANT'
 
 export type ScopeConversation = {
   id: string
-  /** Its newest entry: it has no more turns than entries. */
+  /** Seq of its newest entry: an upper bound of its turns. */
   lastSeq: number
-  /** Whether it has an active fact, visible or not. Looked up for a single conversation; of several, always true. */
+  /** Whether it has an active fact, visible or not. Looked up only for scope CONVERSATION; otherwise true. */
   hasFacts: boolean
 }
 
@@ -24,7 +25,8 @@ const ONE_HAS_FACTS = 'EXISTS (SELECT FROM fact f WHERE f.conversation_id = c.id
 const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
 
 /**
- * Conversations of the tenant, in no order: that one; those of its owner, or of the viewer if none is given; or all.
+ * Conversations of the tenant, in no order. CONVERSATION: the given one. OWNER: those of its owner, or of the viewer if
+ * no conversation is given. TENANT: all.
  */
 export async function readScope(
   pool: Pool,

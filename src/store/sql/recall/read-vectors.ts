@@ -1,9 +1,9 @@
-// Vectors of whole conversations, for a search in memory: by the key of turn_vector (conversation_id, embedder, root_seq,
-// seq). A conversation is one packed value, which is read in a fraction of the time of a row for each vector.
+// Reads the vectors of whole conversations, for a search in memory, by the key of turn_vector (conversation_id,
+// embedder, root_seq, seq). A conversation is one packed value, which is much faster to read than one row per vector.
 
 import type { Db } from '../../db.ts'
 
-/** A conversation's vectors, or a part of them: the place of each and, end to end, its components. */
+/** A conversation's vectors, or a part of them: the seqs of each turn, and the components of all vectors end to end. */
 export type ConversationVectors = {
   conversationId: string
   count: number
@@ -13,8 +13,8 @@ export type ConversationVectors = {
 }
 
 /**
- * The vectors of turns of those conversations with rootSeq in (after, through], in no order; a conversation without any
- * is left out.
+ * The vectors of the conversations' turns with rootSeq in (after, through], in no order. Conversations without vectors
+ * are omitted.
  */
 export async function readVectors(
   db: Db,
@@ -31,7 +31,7 @@ export async function readVectors(
       AND v.root_seq > ${after}::integer AND v.root_seq <= ${through}::integer
     GROUP BY v.conversation_id`
   return rows.map(({ conversationId, packed, dimension }) => {
-    // Two integers; then, as Postgres sends a vector, its dimension and zero in two bytes each.
+    // Two integers, then the header of a vector in pgvector's binary format: dimension and zero, two bytes each.
     const bytes = 12 + 4 * dimension
     const count = packed.length / bytes
     const rootSeqs = new Int32Array(count)
@@ -48,7 +48,7 @@ export async function readVectors(
   })
 }
 
-/** The newest entry of each of those conversations: no turn has a higher seq. Unknown conversations have no key. */
+/** The seq of each conversation's newest entry: no turn has a higher seq. Unknown conversations have no key. */
 export async function readHeads(db: Db, conversationIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db.journal.findMany({
     where: { conversationId: { in: [...conversationIds] } },

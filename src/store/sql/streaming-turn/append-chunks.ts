@@ -1,21 +1,23 @@
-// Calls the SQL function append_chunks (prisma/functions/append_chunks.sql), which appends deltas to open turns. A named
-// statement of pg: it runs for every batch of deltas (`npm run bench -- fan-out`).
+// Calls the SQL function append_chunks (prisma/functions/append_chunks.sql), which appends deltas to open turns. A
+// named statement of pg: it runs for every batch of deltas (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 import type { TurnStatus } from '../../generated/enums.ts'
 
-/** What the function takes for a delta: whole characters, and code units for the halves at its ends. */
+/**
+ * A delta in the input of append_chunks: whole characters, and the surrogates at its ends that lack their other half.
+ */
 export type Delta = {
   turn: string
   tenant: string
-  /** Where it begins; null for the turn's end. */
+  /** Offset of the delta in UTF-16 units; null for the turn's end. */
   start: number | null
-  /** The second half of a surrogate pair that it begins with; the turn ends in the first one. */
+  /** Low surrogate before the text; the turn must end in the high surrogate. */
   second: number | null
   text: string
-  /** UTF-16 units of the text. */
+  /** Length of the text in UTF-16 units. */
   units: number
-  /** The first half of a pair that it ends in. */
+  /** High surrogate after the text. */
   half: number | null
 }
 
@@ -24,19 +26,19 @@ export type ChunkRow = {
   place: number
   outcome: 'written' | 'renewed' | 'half' | 'elsewhere' | 'full' | 'closed' | 'missing'
   conversationId: string | null
-  /** Where the text that was stored begins, and the text: a pair that was completed is part of it. */
+  /** Offset and content of the stored text, including a completed surrogate pair. */
   start: number | null
   text: string | null
-  /** The turn's end now, a trailing half included. */
+  /** New end of the turn in UTF-16 units, including a trailing high surrogate. */
   end: number | null
-  /** The half the turn ends in. */
+  /** High surrogate in which the turn ends. */
   half: number | null
   status: TurnStatus | null
 }
 
 /**
- * What became of each delta. At most one delta a turn. Written means committed.
- * @param limit UTF-8 bytes one turn's text may have
+ * Appends the deltas, at most one per turn, and returns the outcome of each. Written deltas are committed.
+ * @param limit maximum length of a turn's text in UTF-8 bytes
  */
 export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: number): Promise<ChunkRow[]> {
   const { rows } = await pool.query<ChunkRow>({

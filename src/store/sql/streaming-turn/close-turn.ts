@@ -8,7 +8,7 @@ export type ClosedTurn = {
   tenant: string
   id: string
   status: 'COMMITTED' | 'ABORTED'
-  /** End of the text that was folded, without a trailing half. */
+  /** End of the text that the caller read in UTF-16 units, without a trailing high surrogate. */
   end: number
   text: string
   parts?: unknown[] | null
@@ -22,7 +22,7 @@ export type ClosedTurn = {
   cues?: number
   calls?: string[]
   answers?: string[]
-  /** Only if its writer has been silent for this long. */
+  /** Closes the turn only if its writer has been silent for this long. */
   silentMs?: number | null
 }
 
@@ -35,7 +35,7 @@ export type CloseRow = {
   status: TurnStatus
 }
 
-/** What became of it: `grown` means that more text came since it was read. */
+/** Closes the turn and returns the outcome: `grown` means that a delta arrived since the text was read. */
 export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow> {
   const { rows } = await pool.query<CloseRow>({
     name: 'close-turn',

@@ -1,5 +1,5 @@
-// The open turns of a conversation, with their text so far. By the index stream_conversation. A named statement of pg:
-// every subscriber who joins needs it (`npm run bench -- fan-out`).
+// Reads the open turns of a conversation with their text so far, by the index stream_conversation. A named statement of
+// pg: every new subscription runs it (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 import { sql } from '../sql.ts'
@@ -12,7 +12,7 @@ const STATEMENT = sql`
   FROM stream s JOIN turn t ON t.id = s.turn_id
   WHERE s.conversation_id = $1::text ORDER BY t.seq`.text
 
-/** In the order they were opened. The rows' own text is empty until they are committed or aborted. */
+/** The open turns, in order of opening. `turn.text` is empty until the turn is committed or aborted. */
 export async function readOpenTurns(pool: Pool, conversationId: string): Promise<{ turn: TurnRow; text: string }[]> {
   const { rows } = await pool.query<TurnRow & { textSoFar: string }>({
     name: 'read-open-turns',

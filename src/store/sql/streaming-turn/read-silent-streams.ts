@@ -1,5 +1,5 @@
-// Open turns whose writers stopped renewing their lease, for the sweep that aborts them. Reads all streams, and the last
-// chunk of each by the primary key of chunk.
+// Finds open turns whose writers stopped renewing their lease, for the sweep that aborts them. Reads all streams, and
+// the last chunk of each by the primary key of chunk.
 
 import type { Db } from '../../db.ts'
 

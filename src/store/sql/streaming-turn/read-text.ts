@@ -1,9 +1,9 @@
-// The text of open turns so far, from their chunks (primary key). Named statements of pg: a subscriber who joins reads it,
-// and so does each commit (`npm run bench -- fan-out`).
+// Reads the text of open turns from their chunks, by primary key. Named statements of pg: every new subscription and
+// every commit runs one (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 
-/** What the given streaming turns say so far, without a trailing half of a pair. Finished turns have no key. */
+/** The text so far of the open turns, by id, without a trailing high surrogate. Closed turns have no key. */
 export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ id: string; text: string }>({
     name: 'read-text-so-far',
@@ -17,7 +17,7 @@ export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly st
   return new Map(rows.map(({ id, text }) => [id, text]))
 }
 
-/** An open turn's actor, and what it says so far; null for any other turn. */
+/** An open turn's actor and text so far; null for any other turn. */
 export async function readOpenTurn(
   pool: Pool,
   tenant: string,

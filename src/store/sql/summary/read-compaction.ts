@@ -1,5 +1,5 @@
-// How far conversations are summarised, against what their policies ask for: one conversation, or which conversations are due. For jobs, so in
-// any tenant. By the primary keys of journal and conversation.
+// Reads the compaction state and policy of a conversation, and finds conversations that are due for compaction. For
+// jobs, so of any tenant. By the primary keys of journal and conversation.
 
 import type { Db } from '../../db.ts'
 import type { CompactionStrategy } from '../../generated/enums.ts'
@@ -12,13 +12,13 @@ export type CompactionRow = {
   tenant: string
   triggerTurns: number
   triggerTokens: number
-  /** null for the server's own. */
+  /** Null for the server's default summarizer. */
   summarizerModel: string | null
   strategy: CompactionStrategy
   /** Committed turns without audience that no current summary covers, and their tokens. */
   turns: number
   tokens: number
-  /** The place of the last turn that is covered; 0 for none. */
+  /** Root seq of the last covered turn; 0 for none. */
   through: number
 }
 
@@ -29,27 +29,30 @@ const SELECT = raw(`
          j.summarized_through AS through
   FROM journal j JOIN conversation c ON c.id = j.conversation_id`)
 
-/** Beyond its policy, with more than one turn to choose from; or with `every` turns, where that is not 0. */
+/**
+ * Due if more than one turn is uncovered and the policy's triggers are exceeded, or if `every` (unless 0) are
+ * uncovered.
+ */
 const due = (every: number) => sql`
   c.compaction_strategy <> 'NEVER' AND (
     j.turn_count - j.summarized_turns > 1 AND (j.turn_count - j.summarized_turns > c.trigger_turns
                                                OR j.token_count - j.summarized_tokens > c.trigger_tokens)
     OR ${every}::integer > 0 AND j.turn_count - j.summarized_turns >= ${every}::integer)`
 
-/** The conversation's state, or null where it is gone. */
+/** The conversation's state; null if it does not exist. */
 export async function readCompaction(db: Db, conversationId: string): Promise<CompactionRow | null> {
   const rows = await db.$queryRaw<CompactionRow[]>`${SELECT} WHERE j.conversation_id = ${conversationId}::text`
   return rows[0] ?? null
 }
 
-/** Those of the conversations that are due. `every`: uncovered turns that are summarised at a time; 0 for policies alone. */
+/** The given conversations that are due. `every`: number of uncovered turns that is always due; 0 for policies only. */
 export async function readDueAmong(db: Db, conversationIds: readonly string[], every: number): Promise<Subject[]> {
   const rows = await db.$queryRaw<Subject[]>`SELECT d.tenant, d."conversationId" AS key
            FROM (${SELECT} WHERE j.conversation_id = ANY (${conversationIds}::text[]) AND ${due(every)}) d`
   return rows
 }
 
-/** Conversations that are due, of any tenant, after `after` in order of id, at most `limit`. Reads all journals' heads. */
+/** Due conversations of any tenant with ids after `after`, in order of id, at most `limit`. Reads all journal heads. */
 export async function readDue(db: Db, after: string, limit: number, every: number): Promise<Subject[]> {
   const rows = await db.$queryRaw<
     Subject[]
@@ -58,7 +61,7 @@ export async function readDue(db: Db, after: string, limit: number, every: numbe
   return rows
 }
 
-/** The conversation's current summaries, oldest first, whoever may have them. Index summary_current. */
+/** The conversation's current summaries, oldest first, not narrowed to a view. By the index summary_current. */
 export async function readCurrentOf(db: Db, conversationId: string): Promise<SummaryRow[]> {
   const rows = await db.$queryRaw<SummaryRow[]>`SELECT ${SUMMARY_COLUMNS} FROM summary s
            WHERE s.conversation_id = ${conversationId}::text AND s.superseded_by IS NULL AND NOT s.stale ORDER BY s.from_seq`

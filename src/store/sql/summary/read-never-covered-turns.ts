@@ -1,5 +1,5 @@
-// Turns that no summary ever covers: those with an audience, and those that are open or were aborted. A named statement of
-// pg, which reads positional rows: each page of a summarised history needs it (`npm run bench -- context`).
+// Reads the turns that are never summarised: turns with an audience, open turns and aborted turns. A named statement of
+// pg, with positional rows: each page of a summarised history runs it (`npm run bench -- context`).
 
 import type { Pool } from 'pg'
 import { raw, sql } from '../sql.ts'
@@ -15,8 +15,8 @@ const STATEMENT = sql`
   ORDER BY t.root_seq DESC LIMIT $6::integer`.text
 
 /**
- * The newest turns at places up to `through` and before `before` that the viewer sees and no summary covers, wherever
- * they stand: with an audience, or aborted. Newest first, at most `limit`; through the partial index turn_uncovered.
+ * The newest such turns that the viewer sees, with root seq up to `through` and below `before`. Newest first, at most
+ * `limit`. By the partial index turn_uncovered.
  */
 export async function readNeverCoveredTurns(
   pool: Pool,

@@ -1,5 +1,5 @@
-// Summaries with the windows of the viewer on their conversations: the current ones of a conversation (index summary_current), or some
-// by id. Not narrowed to a view: domain/summary/summary.ts does that, because it takes a run of them together.
+// Reads summaries with the viewer's windows on their conversations: the current ones (index summary_current), or by id.
+// Not narrowed to a view: domain/summary/summary.ts does that, because visibility depends on consecutive summaries.
 
 import type { Db } from '../../db.ts'
 import { raw, sql } from '../sql.ts'
@@ -11,12 +11,12 @@ export type SummaryRow = {
   id: string
   conversationId: string
   level: number
-  /** Places of the first and the last turn it covers. */
+  /** Root seqs of the first and the last turn it covers. */
   fromSeq: number
   toSeq: number
-  /** The greatest seq of the versions it was made of. */
+  /** Greatest seq of the turn versions it covers. */
   newestSeq: number
-  /** How many that are. */
+  /** Number of turns it covers. */
   turns: number
   content: string
   tokenCount: number
@@ -24,14 +24,14 @@ export type SummaryRow = {
   createdAt: Date
 }
 
-/** Of the summary that the statement calls `s`. */
+/** SELECT list of the summary aliased `s`. */
 export const SUMMARY_COLUMNS = raw(`
   s.id, s.conversation_id AS "conversationId", s.level, s.from_seq AS "fromSeq", s.to_seq AS "toSeq",
   s.newest_seq AS "newestSeq", s.turns, s.content, s.token_count AS "tokenCount", s.model, s.created_at AS "createdAt"`)
 
 export type SeenSummary = SummaryRow & { windows: number[] }
 
-/** The current summaries of those of the conversations that are the tenant's, each conversation's oldest first. */
+/** The current summaries of the tenant's conversations, by conversation, oldest first. */
 export async function readCurrentSummaries(
   db: Db,
   viewer: Viewer,
@@ -45,7 +45,7 @@ export async function readCurrentSummaries(
   return rows
 }
 
-/** The tenant's summaries among those, superseded ones included, stale ones not; in no order. By primary key. */
+/** The tenant's summaries among the ids, in no order. Includes superseded, but not stale summaries. By primary key. */
 export async function readSummaries(db: Db, viewer: Viewer, ids: readonly string[]): Promise<SeenSummary[]> {
   const rows = await db.$queryRaw<SeenSummary[]>`
       SELECT ${SUMMARY_COLUMNS}, v.windows

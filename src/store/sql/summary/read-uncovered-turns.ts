@@ -1,4 +1,4 @@
-// Turns that no summary covers yet, and the tool results that follow them.
+// Reads the turns that no summary covers yet, and finds later results of their tool calls.
 
 import type { Db } from '../../db.ts'
 import type { TurnRow } from '../turn/turn-columns.ts'
@@ -7,14 +7,14 @@ export type UncoveredTurn = Pick<
   TurnRow,
   'id' | 'rootSeq' | 'actor' | 'status' | 'text' | 'parts' | 'tokenCount' | 'createdAt'
 > & {
-  /** When the entry that created it was written; an imported turn may say that it was said long before. */
+  /** When the turn's first entry was written; `createdAt` of an imported turn may be much earlier. */
   writtenAt: Date
 }
 
 /**
- * The conversation's committed and open turns without audience after the place `after`, newest versions, in order: at most
- * `turns`, and none before which `tokens` are read already. By the index turn_place; the CASE keeps the planner from
- * reading the whole conversation (see page-turns.ts). For jobs: in any tenant.
+ * The conversation's committed and open turns without audience with root seq above `after`, newest versions, in order.
+ * At most `turns`, ending with the turn that reaches `tokens`. By the index turn_place; the CASE keeps the planner from
+ * reading the whole conversation (see page-turns.ts). For jobs: of any tenant.
  */
 export async function readUncoveredTurns(
   db: Db,
@@ -40,7 +40,7 @@ export async function readUncoveredTurns(
   return rows
 }
 
-/** Which of the calls have a result, without audience, at a place after `after`. Reads the conversation from there on. */
+/** The calls that have a result without audience at a root seq above `after`. Reads the conversation from there on. */
 export async function readLaterAnswers(
   db: Db,
   conversationId: string,

@@ -1,5 +1,6 @@
-// Calls the SQL functions that write summaries and take them back (prisma/functions/write_summary.sql, take_back_summaries.sql). Each keeps this: a
-// conversation's current summaries follow on one another from its oldest turn on, and cover each turn once.
+// Calls the SQL functions that write and revoke summaries (prisma/functions/write_summary.sql,
+// take_back_summaries.sql). Invariant: a conversation's current summaries are consecutive from its oldest turn on and
+// cover each turn once.
 
 import type { Db, Tx } from '../../db.ts'
 
@@ -8,22 +9,24 @@ type WrittenSummary = {
   conversationId: string
   id: string
   level: number
-  /** The place of the last turn it covers. */
+  /** Root seq of the last turn it covers. */
   to: number
   content: string
   tokens: number
   model: string
-  /** The conversation's current summaries as they were read, oldest first. */
+  /** Ids of the conversation's current summaries as they were read, oldest first. */
   current: readonly string[]
-  /** Those of them that it takes the place of. */
+  /** Ids of the current summaries that it replaces. */
   replaces: readonly string[]
-  /** The turns it covers besides, in order; none for a summary of summaries. */
+  /** Ids of the turns it also covers, in order; empty for a summary of summaries. */
   turns: readonly string[]
 }
 
 type SummaryOutcome = { outcome: 'written'; seq: number } | { outcome: 'moved' | 'missing'; seq: null }
 
-/** The entry's seq; or why nothing was written: the conversation changed since it was read, or does not exist. */
+/**
+ * Writes the summary. 'moved': the conversation changed since it was read. 'missing': the conversation does not exist.
+ */
 export async function writeSummary(db: Db, summary: WrittenSummary): Promise<SummaryOutcome> {
   const rows = await db.$queryRaw<[SummaryOutcome]>`
     SELECT outcome, seq FROM write_summary(
@@ -34,8 +37,9 @@ export async function writeSummary(db: Db, summary: WrittenSummary): Promise<Sum
 }
 
 /**
- * Takes back the summaries that reach the place, because another version stands there now; those before it that they
- * replaced are current again. Under the conversation's lock, in the transaction that writes the version.
+ * Marks the summaries that cover the changed turn, or a later one, as stale; the summaries that they replaced are
+ * current again if they end before the turn. Runs in the transaction that changes the turn, under the conversation's
+ * lock.
  */
 export async function takeBackSummaries(tx: Tx, conversationId: string, rootSeq: number): Promise<void> {
   await tx.$executeRaw`SELECT take_back_summaries(${conversationId}::text, ${rootSeq}::integer)`

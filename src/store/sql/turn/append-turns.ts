@@ -1,10 +1,10 @@
-// Calls the SQL function append_turns (prisma/functions/append_turns.sql), which every new turn goes through except a
-// superseding one. One statement, one transaction, any number of calls. A named statement of pg: `npm run bench -- append`
-// measures it, and Prisma takes about twice as long for one statement.
+// Calls the SQL function append_turns (prisma/functions/append_turns.sql), which writes every new turn except
+// superseding ones. One statement, one transaction, any number of calls. A named statement of pg: Prisma would take
+// about twice as long (`npm run bench -- append`).
 
 import type { Pool } from 'pg'
 
-/** A turn as the function takes it; the names are its record's. */
+/** A turn in the input of append_turns; the names are those of its JSON record. */
 export type AppendedTurn = {
   id: string
   actor: string
@@ -27,24 +27,26 @@ export type AppendedTurn = {
   clientId?: string | null
   clientHash?: string | null
   createdAt?: Date | null
-  /** What recall finds it by (domain/recall/index-entry.ts); without them it is indexed later. */
+  /** Index entry for recall (domain/recall/index-entry.ts); if omitted, the turn is indexed later. */
   terms?: number[]
   cues?: number
   calls?: string[]
   answers?: string[]
 }
 
-/** Turns that are written together or not at all. */
+/** Turns that are written atomically. */
 export type AppendCall = { conversationId: string; tenant: string; expected?: number | null; turns: AppendedTurn[] }
 
 type AppendOutcome = 'written' | 'repeated' | 'moved_on' | 'other_content' | 'stranger' | 'no_call'
 
 export type AppendRow = {
-  /** Index of the call, and of the turn in it. */
+  /** Index of the call, and of the turn within it. */
   call: number
   place: number
   outcome: AppendOutcome
-  /** What is wrong: the conversation's lastSeq, the clientId, the stranger or the call id. 'joined' where the actor did. */
+  /**
+   * The fault's lastSeq, clientId, unknown actor or call id; for a written turn, 'joined' if the actor joined with it.
+   */
   detail: string | null
   id: string
   seq: number
@@ -52,8 +54,8 @@ export type AppendRow = {
 }
 
 /**
- * What became of each call, in no order. Calls for unknown conversations have no row, nor have those for locked conversations unless
- * `wait`. At most one call a conversation where one of them carries `expected`.
+ * The outcomes of the calls, in no order. Calls for unknown conversations have no row; nor do calls for locked
+ * conversations, unless `wait`. A conversation may occur in several calls only if none of them has `expected`.
  */
 export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait: boolean): Promise<AppendRow[]> {
   const { rows } = await pool.query<AppendRow>({

@@ -1,6 +1,6 @@
-// How many turns a view has. A viewer with one window over everything gets the counters of the journal plus their own
-// private turns (index turn_private); a view of several windows is counted turn by turn. Named statements of pg: recall
-// counts each scope, and lists count each conversation (`npm run bench -- recall`, `http`).
+// Counts the turns of a view. A view of the whole conversation uses the journal's counters plus the viewer's private
+// turns (index turn_private); other views are counted turn by turn. Named statements of pg: recall counts each scope,
+// and lists count each conversation (`npm run bench -- recall`, `http`).
 
 import type { Pool } from 'pg'
 import { raw, sql, type Sql } from '../sql.ts'
@@ -22,7 +22,7 @@ const COUNT_TURNS = sql`
   CROSS JOIN LATERAL (${counted(sql`${whole()} AND t.audience IS NOT NULL`)}) private
   CROSS JOIN LATERAL (${counted(sql`NOT ${whole()}`)}) windowed`.text
 
-/** Committed turns and their tokens in the viewer's view of each conversation, newest versions only. */
+/** Number of committed turns and their tokens in the viewer's view of each conversation, newest versions only. */
 export async function countTurns(
   pool: Pool,
   viewer: { tenant: string; actor: string },
@@ -36,7 +36,7 @@ export async function countTurns(
   return new Map(rows.map(({ id, turnCount, tokenCount }) => [id, { turnCount, tokenCount }]))
 }
 
-/** Names a participant in a Map. */
+/** Map key of a participant. */
 export const participantKey = (conversationId: string, actor: string) => `${conversationId} ${actor}`
 
 const COUNT_UNREAD = sql`
@@ -50,8 +50,8 @@ const COUNT_UNREAD = sql`
       AND t.status = 'COMMITTED' AND ${visible()} AND ${visible('t', 'p')} AND ${newest('t', 'p')}) u`.text
 
 /**
- * For each participant, the committed turns of others that lie after what they have read and that both they and the
- * viewer see. Keyed by `participantKey`; who is no participant has no key.
+ * For each participant, the number of committed turns of others after their read mark that both they and the viewer
+ * see. Keyed by `participantKey`; actors who are not participants have no key.
  */
 export async function countUnread(
   pool: Pool,

@@ -1,5 +1,5 @@
-// A page of each conversation's transcript, for any number of conversations in one statement, read from the index
-// turn_place (conversation_id, root_seq, seq). Named statements of pg: a page is what every transcript query reads
+// Reads a page of each conversation's transcript, for any number of conversations in one statement, from the index
+// turn_place (conversation_id, root_seq, seq). Named statements of pg: every transcript query reads a page
 // (`npm run bench -- http`).
 
 import type { Pool } from 'pg'
@@ -8,31 +8,31 @@ import { TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
 import { parameter, raw, sql } from '../sql.ts'
 import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../visible.ts'
 
-/** A place in a transcript: that of the first version, then the version. */
+/** A position in a transcript: the seq of the first version, then of the version. */
 type TurnPlace = { rootSeq: number; seq: number }
 
 type TurnPage = {
-  /** Turns of each conversation, at most. */
+  /** Maximum number of turns per conversation. */
   limit: number
-  /** Where to begin: at the oldest or at the newest. */
+  /** The end of the transcript to start from. */
   from: 'oldest' | 'newest'
-  /** Only what lies strictly between. */
+  /** Only turns strictly between these positions. */
   after?: TurnPlace | null
   before?: TurnPlace | null
   includeSuperseded?: boolean
   actors?: readonly string[] | null
   roles?: readonly Role[] | null
-  /** Said in [since, until). */
+  /** Only turns created in [since, until). */
   since?: Date | null
   until?: Date | null
-  /** Only versions written after this entry. */
+  /** Only versions with a seq greater than this. */
   sinceSeq?: number | null
 }
 
 const END = 2_147_483_647
 
-// The CASE is for the planner: of the conditions in it, it would expect next to no turn to be left, hence read and sort
-// whole conversations rather than walk the index until the page is full. Of a CASE it expects every second one.
+// The CASE is for the planner. For the bare conditions it estimates next to no matching turns, and would read and sort
+// whole conversations. For a CASE it estimates half of them, and walks the index until the page is full.
 const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) =>
   sql`
   SELECT t.*
@@ -64,7 +64,9 @@ const STATEMENTS = {
   },
 }
 
-/** The turns of each conversation in the viewer's view, in the page's direction; a conversation without any has no key. */
+/**
+ * The turns of each conversation in the viewer's view, in the page's direction; conversations without any have no key.
+ */
 export async function pageTurns(
   pool: Pool,
   viewer: { tenant: string; actor: string },

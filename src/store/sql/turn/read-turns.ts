@@ -1,5 +1,5 @@
-// The visible turns among some, and the versions next to them. Named statements of pg: they read the turns that recall
-// found (`npm run bench -- recall`), and the turns of every node query.
+// Reads visible turns by id or by place, and their adjacent versions. Named statements of pg: they read the turns that
+// recall found (`npm run bench -- recall`), and the turns of every node query.
 
 import type { Pool } from 'pg'
 import { TURN_COLUMNS, type TurnRow } from './turn-columns.ts'
@@ -18,7 +18,7 @@ const READ_TURNS_AT = sql`
   JOIN turn t ON t.conversation_id = p.conversation_id AND t.root_seq = p.root_seq AND t.seq = p.seq
   ${view} WHERE ${visible()}`.text
 
-/** The visible ones among those turns, in no order. By primary key. */
+/** The visible turns among the ids, in no order. By primary key. */
 export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string[]): Promise<TurnRow[]> {
   const { rows } = await pool.query<TurnRow>({
     name: 'read-turns',
@@ -28,7 +28,7 @@ export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string
   return rows
 }
 
-/** The visible ones among the turns at those places, in no order. By the index turn_place. */
+/** The visible turns at the places, in no order. By the index turn_place. */
 export async function readTurnsAt(
   pool: Pool,
   viewer: Viewer,
@@ -62,7 +62,7 @@ const beside = (which: 'next' | 'previous') => ({
 })
 const BESIDE = { next: beside('next'), previous: beside('previous') }
 
-/** For each of those turns, the next (or previous) version the viewer sees; without one, no key. */
+/** For each turn, the next or previous version that the viewer sees; a turn without one has no key. */
 export async function readVersions(
   pool: Pool,
   viewer: Viewer,

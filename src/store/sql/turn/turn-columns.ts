@@ -1,5 +1,5 @@
-// The columns of a turn: the one table from which its row type, the SELECT list and the mapper of positional rows come.
-// A new column is added here, and to prisma/schema.prisma with a migration.
+// The columns of a turn. Its row type, SELECT list and mapper of positional rows are derived from this table.
+// Add a new column here, and to prisma/schema.prisma with a migration.
 
 import type { Role, TurnStatus } from '../../generated/enums.ts'
 import { raw } from '../sql.ts'
@@ -35,7 +35,7 @@ const COLUMNS = {
 type Columns = typeof COLUMNS
 export type TurnRow = { [Key in keyof Columns]: Exclude<Columns[Key]['value'], undefined> }
 
-/** Of the turn that the statement calls `t`, in the order of `turnOf`. */
+/** SELECT list of the turn aliased `t`, in the order that `turnOf` expects. */
 export const TURN_COLUMNS = raw(
   Object.entries(COLUMNS)
     .map(([key, { name }]) => `t.${name} AS "${key}"`)
@@ -43,12 +43,12 @@ export const TURN_COLUMNS = raw(
 )
 
 const KEYS = Object.keys(COLUMNS)
-/** Copied for each row: all rows then share one hidden class, and keep their properties in place. */
+/** Copied for each row, so that all rows share one hidden class. */
 const EMPTY = Object.fromEntries(KEYS.map((key) => [key, null]))
 
 /**
- * The turn from a row of TURN_COLUMNS that was read with `rowMode: 'array'`. For pages, which pg builds more slowly when
- * it builds objects.
+ * Converts a row of TURN_COLUMNS that was read with `rowMode: 'array'`. For pages: faster than letting pg build
+ * objects.
  */
 export function turnOf(row: readonly unknown[]): TurnRow {
   const turn: Record<string, unknown> = { ...EMPTY }
