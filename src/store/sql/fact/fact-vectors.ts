@@ -36,7 +36,7 @@ export const readUnembeddedFacts = (db: Db, embedder: string, ids: readonly stri
     SELECT ${columns(embedder)} FROM fact f
     WHERE f.id = ANY (${ids}::text[]) AND f.embedded_by IS DISTINCT FROM ${embedder}::text`
 
-/** Vectors of the embedder's dimension; all zeros if the embedder returned no direction for the text. */
+/** Vectors of the embedder's dimension; all zeros for a text that the embedder cannot represent. */
 type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
 
 /**

@@ -19,8 +19,7 @@ export async function findConversationsBehind(db: Db, embedder: string, limit: n
 }
 
 /**
- * Claims the conversations that are behind. Locks in order of id, as everything that locks several cursors, to avoid
- * deadlocks.
+ * Claims the conversations that are behind. Locks cursors in order of id, like all statements here, to avoid deadlocks.
  * @returns the conversations claimed now, and those that are behind but claimed by another process
  */
 export async function claimConversations(
