@@ -70,8 +70,8 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
  * Revives the facts that the conversation's facts superseded. The journals of their conversations are locked already.
  */
 export const reviveSuperseded: PrepareDelete = async (tx, { conversationId }) => {
-  const { facts, supersededElsewhere } = await lockFactsOfConversation(tx, conversationId)
-  return { rows: facts, finish: (after) => reviveFacts(after, supersededElsewhere) }
+  const { facts, supersededElsewhere: superseded } = await lockFactsOfConversation(tx, conversationId)
+  return { rows: facts, finish: (after) => reviveFacts(after, superseded) }
 }
 
 /**
