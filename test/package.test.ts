@@ -37,7 +37,7 @@ async function run(): Promise<void> {
   const { end } = await appendDelta(deps, ada, { turnId: turn.id, text: 'Noted.' })
   await commitTurn(deps, ada, { turnId: turn.id })
   const seen: string[] = []
-  for await (const { event } of events) {
+  for await (const event of events) {
     seen.push(event.type)
     if (event.type === 'TurnCommitted') break
   }
