@@ -18,7 +18,7 @@ export type TenantMessage =
   | { type: 'read'; conversationId: string; actor: string }
   | { type: 'deleted'; conversationId: string; actors: string[] }
 
-/** What publishing needs. */
+/** Dependencies for publishing messages. */
 export type Publisher = { bus: Bus }
 
 export const conversationTopic = (conversationId: string) => `conversation:${conversationId}`
@@ -32,7 +32,7 @@ const toTenant = ({ bus }: Publisher, tenant: string, message: TenantMessage) =>
 /** Entries `first` to `last` of one journal, both included. */
 export type JournalRange = { tenant: string; conversationId: string; first: number; last: number }
 
-/** What announcing journal entries needs: `onJournalGrowth` is called with the ranges in this process. */
+/** Dependencies for announcing journal entries. `onJournalGrowth` receives the announced ranges within this process. */
 export type JournalPublisher = Publisher & { onJournalGrowth: (grown: readonly JournalRange[]) => void }
 
 /** Announces entries, after the commit that wrote them. Each conversation gets one message, whatever its number of ranges. */

@@ -1,9 +1,9 @@
-// WebSocket frames as a server writes them: one unmasked, uncompressed text message in one frame (RFC 6455 §5.2), whose
-// payload many sockets share.
+// Headers of WebSocket frames sent by a server. Each frame is one unmasked, uncompressed text message (RFC 6455 §5.2),
+// and many sockets share its payload.
 
 const FINAL_TEXT = 0x81
 
-/** Bytes of the header of a frame with a payload of that many bytes. */
+/** Size in bytes of the frame header for a payload of `payload` bytes. */
 export const headerSize = (payload: number) => (payload < 126 ? 2 : payload < 65_536 ? 4 : 10)
 
 /** Writes the header at `offset`; returns the offset of the payload. */

@@ -15,7 +15,7 @@ vectorSearchContract('in too little memory', embedded, async ({ deps }) =>
 )
 if (postgres) {
   vectorSearchContract('on Postgres', postgres, async ({ deps }) => createPostgresVectors(deps.db))
-  vectorSearchContract('on Postgres, by the index whatever it costs', postgres, async ({ deps, url }) => {
+  vectorSearchContract('on Postgres, always using the index', postgres, async ({ deps, url }) => {
     await makeVectorIndex(url!, { name: 'test:4', dimension: 4 }, 100)
     return createPostgresVectors(deps.db, { exactTurns: 0 })
   })

@@ -9,7 +9,7 @@ const args = process.argv.slice(2)
 const isFast = args.includes('--fast')
 const url = args.find((arg) => !arg.startsWith('--')) ?? (process.env.COLLOQUY_URL || 'http://127.0.0.1:4000/graphql')
 
-/** Times in ms, at the pace of a person; `--fast` is for tests. */
+/** Delays in ms. The default is a person's pace; `--fast` is for tests. */
 const PACE = isFast ? { word: 2, thought: 20, breath: 10 } : { word: 85, thought: 900, breath: 700 }
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -75,7 +75,7 @@ async function play(conversationId: string, ada: Participant, scout: Participant
   await wait(PACE.breath)
   await stream(conversationId, scout, LINES.ordered, { audience: ['ada'] })
 
-  // Scribe keeps writing while Ada is disconnected, and has words left when she is back.
+  // Scribe keeps writing while Ada is disconnected, and has not finished when she reconnects.
   const invitation = await stream(conversationId, scribe, LINES.invitation, {}, async (words, turnId, end) => {
     if (words === 12) await ada.hasText(turnId, end).then(ada.disconnect)
     if (words === 24) await ada.reconnect()
@@ -94,7 +94,7 @@ async function play(conversationId: string, ada: Participant, scout: Participant
 /** Whether the data contains the secret of the whispers. */
 const leaks = (data: unknown) => JSON.stringify(data).includes(SECRET)
 
-/** Where the participant finds the whisper. */
+/** Looks for the whisper in each kind of read that the participant can make. */
 async function findWhisper(conversationId: string, whisper: Turn, participant: Participant) {
   const { history, turnCount } = await participant.conversation(conversationId)
   const live = participant.events.filter(({ turn }) => turn?.id === whisper.id)
@@ -185,7 +185,7 @@ async function run(): Promise<void> {
   screen.heading(`${TITLE}: a person and two agents, as Ada sees it`)
   screen.line()
 
-  /** The entry after which Ada resumes, until the first missed text arrives. */
+  /** Seq after which Ada resumed; null again once the text she missed has arrived. */
   let resumedAfter: number | null = null
   ada
     .follow(

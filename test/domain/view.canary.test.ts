@@ -29,19 +29,22 @@ const call = (callId: string) => ({ toolCall: { callId, name: CANARY, arguments:
 describe.each(backends)('a private turn on $name', (backend) => {
   const world = useWorld(backend)
 
-  /** Facts of the turn; one of two is retracted and recorded again. */
+  /** Records two facts of the turn, then retracts one and records it again. */
   async function know(viewer: Viewer, subject: string, sourceTurnId: string): Promise<string[]> {
     const facts = ['secret', 'habit'].map((object) => ({ subject, predicate: 'has a', object, sourceTurnId }))
     const recorded = await recordFacts(world.deps, viewer, { userId: 'ann', facts })
     const ids = recorded.facts.map(({ id }) => id)
     await retractFact(world.deps, viewer, { factId: ids[1]!, reason: subject })
     const again = await recordFacts(world.deps, viewer, { userId: 'ann', facts })
-    // From here on, the turn can be found by similarity.
+    // Wait for the embeddings, so that recall can find the facts by similarity.
     await embeddedFacts(world.deps, [recorded.facts[0]!, ...again.facts])
     return ids
   }
 
-  /** Public turns for "eve" and others; ann and bob exchange private turns in between if `whispering`. */
+  /**
+   * Appends public turns and, if `whispering`, private turns from ann to bob between them.
+   * @returns the ids of the private turns and their facts
+   */
   async function converse(tenant: Tenant, conversationId: string, whispering: boolean): Promise<string[]> {
     const { deps } = world
     const ann = tenant.as('ann')
@@ -139,7 +142,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
   }
 
   it.each(['eve', 'late', 'gone', 'stranger'])(
-    'is not found by any read of %s, and does not affect their counts',
+    "is not found by %s in any read, and does not affect that actor's counts",
     async (actor) => {
       const [tenant, quiet] = [world.tenant(), world.tenant()]
       const [conversationId, quietConversation] = [await makeConversation(tenant), await makeConversation(quiet)]
@@ -203,7 +206,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
   })
 
-  it('is delivered to nobody else: live, from the beginning, or in an inbox', async () => {
+  it('is delivered only to its audience: live, on replay and in inboxes', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
@@ -243,10 +246,10 @@ describe.each(backends)('a private turn on $name', (backend) => {
 
     for (const [who, events] of told) {
       const knows = /^(ann|bob) (live|replay)/.test(who)
-      expect(JSON.stringify(events).includes(CANARY), `${who} is told of the canary`).toBe(knows)
+      expect(JSON.stringify(events).includes(CANARY), `${who} received the canary`).toBe(knows)
       expect(
         facts.some((id) => JSON.stringify(events).includes(id)),
-        `${who} is told of facts`,
+        `${who} received facts`,
       ).toBe(knows)
     }
   })

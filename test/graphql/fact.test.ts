@@ -73,7 +73,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(objects(await list({ filter: { conversationId } }))).toEqual(['green tea'])
   })
 
-  it('need neither conversation nor turn, and then belong to the whole tenant', async () => {
+  it('without a conversation or turn belong to the whole tenant', async () => {
     const before = Date.now()
     const {
       facts: [fact],
@@ -197,13 +197,13 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(objects(await list({ filter }))).toEqual(expected)
     })
 
-    it('of a conversation are those recorded in it', async () => {
+    it('are limited to the given conversation', async () => {
       expect(objects(await ofConversation(conversationId))).toEqual(['thing 3', 'thing 1'])
       expect(objects(await ofConversation(conversationId, { all: true }))).toEqual(['thing 3', 'thing 2', 'thing 1'])
       expect(objects(await list({ filter: { conversationId: other } }))).toEqual(['thing 6', 'thing 5', 'thing 4'])
     })
 
-    it('of many conversations are read in one statement', async () => {
+    it('are read in one statement for several conversations', async () => {
       const statements = await clients.statementsOf(() =>
         ada(
           `query ($a: ID!, $b: ID!) {
@@ -230,7 +230,11 @@ describe.each(backends)('facts on $name', (backend) => {
 
   describe('are rejected', () => {
     it.each<[string, object, string[]]>([
-      ['more than 1,000 at once', { facts: Array.from({ length: 1001 }, (_, n) => likes(`${n}`)) }, ['facts']],
+      [
+        'if there are more than 1,000 at once',
+        { facts: Array.from({ length: 1001 }, (_, n) => likes(`${n}`)) },
+        ['facts'],
+      ],
       ['as an empty list', { facts: [] }, ['facts']],
       ['without a subject', { facts: [likes('tea'), likes('tea', { subject: ' \t ' })] }, ['facts', '1', 'subject']],
       ['with too long an object', { facts: [likes('x'.repeat(2001))] }, ['facts', '0', 'object']],

@@ -86,7 +86,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     expect(await clients.failure(JOBS, { first: 1000 })).toMatchObject([{ extensions: { code: 'INVALID_INPUT' } }])
   }, 60_000)
 
-  it('lists the users of the own tenant only, unfinished jobs first, oldest first', async () => {
+  it("lists the jobs of the viewer's tenant only: unfinished jobs first, oldest first", async () => {
     const conversationId = await clients.newConversation(['ada'], { title: 'people' })
     const never = async (..._: unknown[]) => {
       await new Promise((resolve) => (_[4] as AbortSignal).addEventListener('abort', resolve))
@@ -101,7 +101,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
         { timeout: 10_000, interval: 50 },
       )
     }
-    // Ada's turns in the other conversation count, too.
+    // Ada's turns in the conversation of the previous test also count.
     for (const actor of ['ada', 'eve', 'finn']) await about(actor)
     await vi.waitFor(
       async () =>

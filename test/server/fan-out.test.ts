@@ -97,7 +97,7 @@ describe('the key of a rendering', () => {
 })
 
 describe('a rendering', () => {
-  it('executes the event for the reader, and masks the errors of its fields', async () => {
+  it('renders the event for the reader, and masks the errors of its fields', async () => {
     const { run, context } = renderingOf(FOLLOW)
     const event = { ...newEvent(), type: 'ConversationUpdated', seq: 7 } as const
     expect(await run(event, as('ada'))).toEqual({

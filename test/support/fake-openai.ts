@@ -1,5 +1,5 @@
-// A server of OpenAI's POST /v1/embeddings, on a real socket: as strict as the real one, with faults specified by
-// tests.
+// A fake of OpenAI's POST /v1/embeddings on a real socket. It checks requests as strictly as OpenAI does, and returns
+// the faults that a test specifies.
 
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -26,12 +26,12 @@ export type FakeOpenAi = {
 export type FakeLimits = {
   dimension?: number
   key?: string
-  /** Maximum bytes of one text, instead of tokens. */
+  /** Maximum bytes of one text; OpenAI's own limit is in tokens. */
   textBytes?: number
   texts?: number
 }
 
-/** The vector for a text: always the same, and different for every text. */
+/** Derives the vector from a hash: equal texts get equal vectors, and different texts get different vectors. */
 export function fakeVector(text: string, dimension: number): number[] {
   const bytes = createHash('shake256', { outputLength: 4 * dimension })
     .update(text)

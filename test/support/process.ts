@@ -1,5 +1,5 @@
-// Server processes without transport: any number of them on one database. The bus messages to each can be lost or held
-// back, and its in-memory state of conversations dropped, as in a crash.
+// Server processes without transport: any number of them on one database. A test can lose or delay the bus messages to
+// a process, and can crash it, which drops its in-memory state of conversations.
 
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
@@ -22,7 +22,7 @@ export type Wire = {
   /** Holds messages back, until `release` delivers them in order. */
   hold(): void
   release(): void
-  /** Reports a gap, and delivers messages again. */
+  /** Calls the process's onRestored callbacks, as after an outage of the bus. */
   restore(): void
 }
 
@@ -30,7 +30,7 @@ export type Process = {
   /** Replaced by new ones in a crash. */
   deps: Deps
   wire: Wire
-  /** Ends its readers' messages, and drops its state of all conversations. */
+  /** Stops its feeds, so that its readers receive no more events, and drops its in-memory state. */
   crash(): Promise<void>
 }
 
@@ -99,7 +99,7 @@ export async function openSite(backend: Backend): Promise<Site> {
   }
 }
 
-/** With the state of a process that has just started: no conversations, and nothing waiting. */
+/** Returns the dependencies of a process that has just started: no conversations in memory, and no queued deltas. */
 function born(deps: Deps): Deps {
   return {
     ...deps,

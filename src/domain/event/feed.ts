@@ -220,7 +220,8 @@ async function startFeed(deps: Platform, tenant: string, conversationId: string)
 
 export type Feeds = {
   /**
-   * The conversation's feed, started for its first user. It runs until `release` was called once for each `acquire`.
+   * Returns the conversation's feed, and starts it if it is not running. The feed stops once `release` has been called
+   * as often as `acquire`.
    * @throws NotFound
    */
   acquire(tenant: string, conversationId: string): Promise<Feed>

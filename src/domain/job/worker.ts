@@ -34,7 +34,7 @@ export type Work<Key> = {
   due(after: Subject | null, limit: number): Promise<Subject[]>
   /** Returns the subjects with due work among the given ones. */
   dueAmong(keys: readonly Key[]): Promise<Subject[]>
-  /** Does the due work of the subject and returns the number of steps. Concurrent runs do each step once. */
+  /** Does the due work of the subject and returns the number of steps. Overlapping runs never repeat a step. */
   run(subject: Subject, halt: Halt): Promise<number>
 }
 
@@ -67,7 +67,7 @@ export function startWorker(
     const now = performance.now()
     const other = busy.get(id)
     if (other) {
-      // The running job does this one's work too, unless it has read the watermark already: hence the recheck.
+      // The running job also does this job's work, unless it has already read the watermark: then the recheck does.
       other.isRecheckNeeded = true
       const seconds = Math.round((now - other.since) / 1000)
       if (now - other.since > LOST_MS) throw new JobFailed(`An earlier attempt has been running for ${seconds} s.`)

@@ -8,7 +8,7 @@ import type { Process } from '../../support/process.ts'
 
 export type Witness = {
   readonly process: Process
-  /** The entry after which it reads. */
+  /** Seq after which the reader starts. */
   readonly cursor: number
   /** Turns whose whole text it must receive: they were open when it began to read live events. */
   readonly open: readonly string[]
@@ -25,7 +25,7 @@ export type Place = {
   /** The newest entry of the conversation. */
   last: number
   open: readonly string[]
-  /** Number of events that it takes while it is paused. */
+  /** Number of events after which a paused reader reports that it is full. */
   bound: number
 }
 

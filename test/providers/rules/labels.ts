@@ -1,6 +1,6 @@
-// The labelled set for the extraction rules: sentences of Ada Lovelace on Wednesday 13 May 2026 in a conversation with
-// Bob, and the facts in them. Without "subject |" a fact is about Ada. Each sentence without facts contains something
-// that looks like one.
+// The labelled set for the extraction rules: sentences that Ada Lovelace says to Bob on Wednesday 13 May 2026, each
+// with the facts that it states. Without "subject |" a fact is about Ada. Each sentence without facts contains wording
+// that resembles a fact.
 
 import { LIFE, NO_LIFE } from './labels-life.ts'
 

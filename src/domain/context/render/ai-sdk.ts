@@ -1,5 +1,5 @@
-// Renders messages for Vercel's AI SDK (`ModelMessage`), which converts them for its provider. It has no name field, so
-// the speaker's name precedes the text.
+// Renders messages for Vercel's AI SDK (`ModelMessage`), which converts them for its provider. `ModelMessage` has
+// no name field, so the speaker's name precedes the text.
 
 import { blocks, inWords, labelled, plainly, type RenderStep } from './step.ts'
 

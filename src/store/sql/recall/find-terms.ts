@@ -1,5 +1,6 @@
 // Finds the turns that contain a term, for scopes too large to be read completely. Uses the index turn_terms, whose
-// terms are salted by conversation. A statement of pg: its packed values are large (`npm run bench -- recall`).
+// terms are salted by conversation. Uses pg instead of Prisma, because the packed values
+// are large (`npm run bench -- recall`).
 
 import type { Pool } from 'pg'
 import type { SearchFilter } from '../../vector-search.ts'
@@ -45,8 +46,8 @@ const STATEMENT = sql`
       LIMIT $5::integer) h) p`.text
 
 /**
- * For each term, the turns of the conversations that contain it and that the viewer sees, in no order. At most `limit`
- * per term; if exactly `limit` are returned, there may be more.
+ * Returns, for each term, the turns that contain the term and that the viewer sees in the conversations, in no order.
+ * At most `limit` per term; if exactly `limit` are returned, there may be more.
  */
 export async function findTerms(
   pool: Pool,
@@ -71,7 +72,8 @@ function unpack(packed: Uint8Array, conversationIds: readonly string[]): Posting
   const view = new DataView(packed.buffer, packed.byteOffset, packed.length)
   for (let at = 0; at < packed.length; at += BYTES) {
     const count = view.getInt16(at + 12)
-    // The statement matches the salted terms of all conversations; the term may be missing under this one's salt.
+    // The statement accepts the term under any conversation's salt. A count of 0 means that the turn does not contain
+    // the term under the salt of its own conversation.
     if (count === 0) continue
     postings.push({
       conversationId: conversationIds[view.getInt32(at) - 1]!,
