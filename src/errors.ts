@@ -1,12 +1,12 @@
-// Every expected failure. Each is a member of the result unions of the mutations that can fail with it, and its message
-// names the cause and the next step. Any other error is a bug: it is logged once and masked.
+// Every expected failure. Each class is a member of the result union of every mutation that can fail with it. Each
+// message names the cause and the next step. Any other error is a bug: it is logged once and masked.
 
 /** Base of all expected failures: a stable machine-readable code, and a message for people. */
 export abstract class DomainError extends Error {
   abstract readonly code: string
 }
 
-/** One problem with an input. `path` leads to the value from the root of the input. */
+/** One problem with an input. `path` lists the keys from the root of the input to the value. */
 export type InputIssue = { path: string[]; message: string }
 
 /** The input breaks a rule or a limit. Nothing was written. */
@@ -31,7 +31,7 @@ export class NotFound extends DomainError {
   }
 }
 
-/** The viewer may see the object but not do this. */
+/** The viewer may see the object but may not perform the operation. */
 export class NotAllowed extends DomainError {
   readonly code = 'NOT_ALLOWED'
 }
@@ -57,13 +57,13 @@ export class BudgetTooSmall extends DomainError {
   readonly required: number
   constructor(budget: number, required: number) {
     super(
-      `Instructions and the newest turn take ${required} tokens; the budget is ${budget}. Give ${required} or more.`,
+      `Instructions and the newest turn take ${required} tokens; the budget is ${budget}. Pass at least ${required}.`,
     )
     this.required = required
   }
 }
 
-/** A call to a model provider failed. Steps completed before it stay written. */
+/** A call to a model provider failed. Changes written before the call are kept. */
 export class ProviderFailed extends DomainError {
   readonly code = 'PROVIDER_FAILED'
   /** Whether the same call may succeed later; if not, the configuration or the input must change first. */

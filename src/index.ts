@@ -1,4 +1,4 @@
-// The package's public API: dependencies, the verbs of the domain without GraphQL, background work, and the server.
+// The package's public API: dependencies, domain functions for use without GraphQL, background work, and the server.
 // Contains only re-exports.
 
 export { loadConfig, type Config } from './config/config.ts'

@@ -1,5 +1,5 @@
-// The bus within one process. Receivers are called after publish has returned, in the order of publishing, so code that
-// holds a lock or a transaction can publish without running its listeners.
+// The bus within one process. Receivers are called after publish has returned, in the order of publishing, so a call
+// of publish under a lock or in a transaction runs no receiver.
 
 import type { Bus } from './bus.ts'
 
@@ -7,7 +7,7 @@ type Receiver = { receive: (message: string) => unknown }
 
 /** @param onFailure called for each receiver that throws or rejects; the others still get the message */
 export function createMemoryBus(onFailure: (error: unknown) => void = () => {}): Bus {
-  // Objects instead of the functions: a function subscribed twice is two subscribers.
+  // Each subscription is an object, so that a function subscribed twice receives each message twice.
   const topics = new Map<string, Set<Receiver>>()
 
   const deliver = async (receivers: Set<Receiver>, receiver: Receiver, message: string) => {
@@ -20,7 +20,7 @@ export function createMemoryBus(onFailure: (error: unknown) => void = () => {}):
       const receivers = topics.get(topic)
       if (!receivers) return
       const present = [...receivers]
-      // Not a microtask: receivers that publish to each other would keep the process from reading its sockets.
+      // With microtasks, receivers that publish to each other would prevent the process from reading its sockets.
       setImmediate(() => {
         for (const receiver of present) deliver(receivers, receiver, message).catch(onFailure)
       })
@@ -34,7 +34,7 @@ export function createMemoryBus(onFailure: (error: unknown) => void = () => {}):
         if (receivers.size === 0 && topics.get(topic) === receivers) topics.delete(topic)
       }
     },
-    /** Messages are never lost in one process. */
+    /** Never calls back, because no message is lost within one process. */
     onRestored: () => () => {},
     async ping() {},
     async close() {

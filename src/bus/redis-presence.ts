@@ -1,13 +1,14 @@
-// Presence across processes, on Redis. A sorted set of expiries holds the existing marks, so each mark is taken once; a
-// hash for each conversation holds their states. Scripts change both together, by Redis's clock, since the processes'
-// clocks may differ. The scripts access keys that they do not declare: one Redis with replicas, not a cluster.
+// Presence across processes, on Redis. A sorted set contains the expiry of every mark. A script removes expired marks
+// from it, so each mark is returned to one process only. A hash per conversation contains the states. Scripts change
+// both together and use Redis's clock, since the processes' clocks may differ. The scripts also access keys that they
+// do not declare, so Redis may have replicas but must not be a cluster.
 
 import type { PresenceMark, PresenceStore } from './presence.ts'
 import { answered, hangUp, type RedisLog, redisConnector } from './redis-client.ts'
 
 /** Members `conversationId \0 actor \0 holder`, scored by expiry in ms. */
 const EXPIRIES = 'colloquy:presence'
-/** Prefix before a conversation's id: fields `actor \0 holder`, values `set-at in µs:expiry in ms:state`. */
+/** Key prefix of a conversation's hash. Fields are `actor \0 holder`; values are `set-at in µs:expiry in ms:state`. */
 const CONVERSATION = 'colloquy:presence:'
 /** Time after expiry at which Redis drops marks that no process has taken, ms. */
 const SLACK_MS = 3_600_000
@@ -27,7 +28,10 @@ const SET = `${NOW}
     if redis.call('PTTL', key) < keep then redis.call('PEXPIRE', key, keep) end
   end`
 
-/** KEYS: conversation, expiries. ARGV: field, member. TAKE removes expired marks: its caller notifies the conversation. */
+/**
+ * KEYS: conversation, expiries. ARGV: field, member. Leaves an expired mark to TAKE, whose caller notifies the
+ * conversation's subscribers.
+ */
 const REMOVE = `${NOW}
   local ends = redis.call('ZSCORE', KEYS[2], ARGV[2])
   if not ends or tonumber(ends) <= now then return 0 end
@@ -44,7 +48,7 @@ const TAKE = `${NOW}
   end
   return members`
 
-/** Calls reject at once while Redis is disconnected, and after 1.5 s while it does not reply. */
+/** Calls reject immediately while Redis is disconnected, or after 1.5 s without a reply. */
 export async function createRedisPresence(url: string, log: RedisLog): Promise<PresenceStore> {
   const client = await redisConnector(url, 'presence', log)()
 
@@ -78,7 +82,7 @@ export async function createRedisPresence(url: string, log: RedisLog): Promise<P
   }
 }
 
-/** Each actor's newest state in a conversation's hash, which may still contain expired marks. */
+/** Returns each actor's newest state in a conversation's hash. Ignores expired marks. */
 function newestLive(hash: Record<string, string>, now: number): Map<string, string> {
   const live = Object.entries(hash).flatMap(([field, value]) => {
     const [, at, ends, state = ''] = /^(\d+):(\d+):(.*)$/s.exec(value) ?? []

@@ -30,7 +30,7 @@ export type Conversation = Omit<ConversationRow, 'publicTurnCount' | 'publicToke
   counts: TurnCount | null
 }
 
-/** Uses the stored counters only for a view of exactly the turns without an audience, which they count. */
+/** The stored counters count the turns without an audience, so they are used only for a view of exactly these turns. */
 function toConversation({ publicTurnCount, publicTokenCount, view, ...conversation }: ConversationRow): Conversation {
   const isCounted = seesAllPublic(view) && !view.addressed
   return { ...conversation, counts: isCounted ? { turnCount: publicTurnCount, tokenCount: publicTokenCount } : null }
@@ -176,8 +176,9 @@ export function conversationCursor(conversation: Conversation, order: Conversati
 }
 
 /**
- * Returns the tenant's conversations that match the filter, newest first. Ordered by creation, concurrent writes never
- * make pages repeat or miss a conversation; ordered by activity, a conversation that gets an entry moves to the front.
+ * Returns the tenant's conversations that match the filter, newest first. Concurrent writes never make pages ordered by
+ * creation repeat or miss a conversation. In a list ordered by activity, a conversation with a new entry moves to the
+ * front.
  * @throws InvalidInput
  */
 export async function getConversationPage(

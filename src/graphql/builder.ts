@@ -1,5 +1,5 @@
-// The schema builder: plugins, defaults and the root types. Each other file of this folder adds the types of one notion,
-// and names the objects of other files by string, so that no two files import each other.
+// The schema builder: plugins, defaults and the root types. Each other file that defines types covers one domain
+// concept. It refers to the object types of other files by name, as a string, so that no two files import each other.
 
 import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
@@ -35,7 +35,7 @@ export const builder = new SchemaBuilder<{
   Scalars: {
     DateTime: { Input: Date; Output: Date }
     ID: { Input: string; Output: string }
-    // Inputs may be any JSON; the domain checks where an object is required.
+    // An input may be any JSON value. Where an object is required, the domain rejects any other value.
     JSON: { Input: Record<string, unknown>; Output: unknown }
   }
 }>({

@@ -26,5 +26,5 @@ import './turn.ts'
 import './viewer.ts'
 import { builder } from './builder.ts'
 
-/** Sorted by name, in the order of schema.graphql. */
+/** Types and fields are sorted by name, as in schema.graphql. */
 export const schema = builder.toSchema({ sortSchema: true })

@@ -1,5 +1,5 @@
-// The other processes of a benchmark: servers, which print their URL as JSON, and workers, which answer messages. All of them
-// end with this process.
+// The other processes of a benchmark: servers, which print their URL as JSON, and workers, which answer messages. All
+// of them are killed when this process exits.
 
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -42,7 +42,7 @@ export type ServerProcess = {
 
 const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** The arguments of node in a checkout's `npm start`; the last one is the file. */
+/** Returns the node arguments in a checkout's `npm start` script. The last argument is the file to run. */
 async function startArguments(root: string): Promise<string[]> {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
   const [node, ...args] = scripts.start.split(' ')
@@ -99,14 +99,14 @@ async function startProcess(
 }
 
 export type Worker<Question, Reply> = {
-  /** Resolves with the worker's reply. One question at a time. */
+  /** Resolves with the worker's reply. Wait for it before asking the next question. */
   ask(question: Question): Promise<Reply>
   stop(): Promise<void>
 }
 
 type Envelope<Reply> = { reply: Reply } | { error: string }
 
-/** Starts a file of this directory as a worker; it has to call `answer`. */
+/** Starts a file of this directory as a worker. The file must call `answer`. */
 export function startWorker<Question extends object, Reply>(file: string): Worker<Question, Reply> {
   const child = watch(
     fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ['--import', 'tsx'], serialization: 'advanced' }),
@@ -127,7 +127,7 @@ export function startWorker<Question extends object, Reply>(file: string): Worke
   }
 }
 
-/** Answers the questions of `ask`; called in the worker. */
+/** Replies to the questions sent by `ask`. Call this function in the worker process. */
 export function answer<Question, Reply>(handle: (question: Question) => Promise<Reply>): void {
   process.on('message', (question: Question) => {
     handle(question).then(

@@ -156,7 +156,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     })
 
     it.each(['first', 'last'] as const)(
-      'shows each conversation once, read with %s while conversations are created',
+      'shows each conversation once when read with %s while conversations are created',
       async (way) => {
         const tenant = world.tenant()
         const before = await Promise.all(Array.from({ length: 25 }, () => create(tenant)))
@@ -232,7 +232,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     base64url(`CREATED:0:${newId('conversation')}`),
     base64url(`CREATED:999999999999999:${newId('conversation')}`),
     base64url(`CREATED:${Date.now()}:${newId('conversation')}`),
-  ])('accepts cursors of conversations that no longer exist, at any time: %s', async (cursor) => {
+  ])('accepts the cursor of a conversation that does not exist, whatever its creation time: %s', async (cursor) => {
     const tenant = world.tenant()
     await create(tenant)
     const pages = [await list(tenant, { after: cursor }), await list(tenant, { before: cursor })]

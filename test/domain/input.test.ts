@@ -29,7 +29,7 @@ describe('text', () => {
     ['\ud83d', 'must not contain half of a surrogate pair'],
     ['\ude00a', 'must not contain half of a surrogate pair'],
     ['a\ude00\ud83d', 'must not contain half of a surrogate pair'],
-  ])('%j is accepted or not: %s', (value, problem) => {
+  ])('is checked by storable: %j has the problem %j', (value, problem) => {
     expect(storable(value)).toBe(problem)
   })
 
@@ -90,7 +90,7 @@ describe('JSON values', () => {
     },
   )
 
-  it('are parsed exactly if they are well-formed text, however it is escaped', () => {
+  it('are accepted if and only if their strings and keys are well-formed, with or without backslashes', () => {
     const unit = fc.constantFrom('\\', '\0', '\ud83d', '\ude00', 'u', '0000', 'd83d', '"', 'a', '\n')
     const units = fc.array(unit, { maxLength: 8 })
     fc.assert(

@@ -1,37 +1,41 @@
 // Finds the start of the recent window. The window is trimmed in steps, so that consecutive contexts share a prefix and
-// hit the provider's prompt cache. Nothing is stored: of the possible starts, the roundest root seq is taken, which
-// stays the same from call to call until it no longer fits. Root seqs are visible anyway, so the start reveals nothing.
+// hit the provider's prompt cache. The start is not stored. Each call picks the possible start with the greatest
+// `roundness`, which usually stays the same from one call to the next. Root seqs are visible anyway, so the start
+// reveals nothing about hidden turns.
 
-/** Minimum part of its space that the window fills after being trimmed in steps. */
+/** Minimum fraction of its space that the window fills after it is trimmed in steps. */
 export const LEAST = 1 / 3
 
 type WindowRequest = {
   /** Root seqs of the turns, ascending. */
   rootSeqs: readonly number[]
-  /** Whether there is no turn before the first of them. */
+  /** True if no turn precedes the first one in `rootSeqs`. */
   complete: boolean
-  /** The part of the space that the turns from that index on take; 1 is full. Never smaller for an earlier index. */
+  /**
+   * Returns the fraction of the space taken by a window that starts at that index; above 1, the window does not fit. An
+   * earlier start never takes a smaller fraction.
+   */
   fill(start: number): number
-  /** Number of turns to keep while they fit; in steps, up to twice as many minus one. Null for as many as fit. */
+  /**
+   * Number of turns to keep if they fit; null keeps as many as fit. A window that is trimmed in steps has at most
+   * `2 * turns - 1` turns.
+   */
   turns: number | null
-  /** False starts the window as early as it fits, with at most `turns`. */
+  /** If false, the window contains as many turns as fit, at most `turns`. */
   inSteps: boolean
 }
 
-/**
- * Roundness of the cut between two root seqs: the exponent of the highest power of two with a multiple in (before,
- * after].
- */
+/** Roundness of the cut between two root seqs: the largest k for which (before, after] contains a multiple of 2^k. */
 const roundness = (before: number, after: number) => 31 - Math.clz32(before ^ after)
 
-/** Returns the index of the first turn of the window; the number of turns if none fits. */
+/** Returns the index of the first turn of the window, or `rootSeqs.length` if no turn fits. */
 export function windowStart({ rootSeqs, complete, fill, turns, inSteps }: WindowRequest): number {
   const end = rootSeqs.length
   const most = turns === null ? end : Math.min(end, inSteps ? Math.max(0, 2 * turns - 1) : turns)
   let earliest = end
   while (earliest > end - most && fill(earliest - 1) <= 1) earliest -= 1
   if (!inSteps || (earliest === 0 && complete)) return earliest
-  // The latest start that still keeps `turns`, or LEAST of the space.
+  // The latest start that keeps `turns` turns or, if `turns` is null or does not fit, fills LEAST of the space.
   let latest = end
   if (turns !== null && end - earliest >= turns) latest = end - turns
   else while (latest > earliest && fill(latest) < LEAST) latest -= 1

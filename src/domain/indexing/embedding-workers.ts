@@ -9,12 +9,12 @@ export type EmbeddingWorkers = {
   keep(embedders: ReadonlySet<Embedder>): Promise<void>
   /** Notifies the workers of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
-  /** Makes each worker search for conversations without a nudge. */
+  /** Makes each worker search for conversations that have unread turns but were not nudged. */
   sweep(): void
   stop(): Promise<void>
 }
 
-/** @param idle called each time an embedder has read every conversation */
+/** @param idle called with an embedder each time its worker has no conversation left to read */
 export function createEmbeddingWorkers(
   platform: Pick<Platform, 'db' | 'vectors' | 'log'>,
   idle: (embedder: Embedder) => void,

@@ -1,5 +1,5 @@
-// Indexes turns without a lexical index entry, such as turns written by an earlier version. New turns are indexed when
-// they are written (turn/append.ts).
+// Indexes turns that have no lexical index entry, such as turns written by an earlier version. New turns are indexed
+// when they are written (turn/append.ts).
 
 import { readUnindexedTurns, writeTerms, type TurnTerms } from '../../store/sql/indexing/index-turns.ts'
 import type { Platform } from '../platform.ts'
@@ -11,8 +11,8 @@ import { createYield } from '../../yield.ts'
 const BATCH = 500
 
 /**
- * Indexes the turns of any tenant that are not indexed yet, and returns how many. Several processes may run it at once.
- * It may be interrupted at any time: the next call continues.
+ * Indexes the unindexed turns of all tenants and returns their number. Several processes may run it at once. It
+ * may be interrupted at any time: the next call continues.
  */
 export async function indexTurns({ db }: Pick<Platform, 'db'>): Promise<number> {
   let count = 0

@@ -1,6 +1,6 @@
-// The default summarizer: selects the sentences nearest to the centroid of all, each with its speaker, in their
-// original order, and skips sentences similar to a selected one. Deterministic, without network or key: it uses the
-// word vectors of the static embedder.
+// The default summarizer: selects the sentences nearest to the centroid of all sentences, ranks a sentence lower if it
+// is similar to a selected one, and returns the selected sentences in their original order, each with its speaker. It
+// is deterministic and needs neither a network nor an API key, because it uses the word vectors of the static embedder.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
@@ -9,15 +9,15 @@ import type { TokenCounter } from '../../text/tokens.ts'
 
 const EXTRACTIVE = 'extractive'
 
-/** Weight of a line of the previous summary, which replaces many sentences. */
+/** Weight of a line of the previous summary. Such a line replaces many sentences; a new sentence has weight 1. */
 const KEPT_WEIGHT = 4
-/** Part of a sentence's centrality that a similar selected sentence takes off (maximal marginal relevance). */
+/** Fraction of its centrality that a candidate loses at similarity 1 to a selected one (maximal marginal relevance). */
 const SIMILARITY_PENALTY = 0.7
-/** Number of words below which a sentence loses centrality, as too short to be informative. */
+/** Number of words below which a sentence loses centrality, because short sentences are less informative. */
 const FULL_WORDS = 8
 /** Maximum UTF-16 units of a sentence; longer ones are split at spaces, so that no log or table is taken whole. */
 const LONGEST = 400
-/** Maximum number of sentences that are weighed, the newest ones; more add only noise. */
+/** Maximum number of new sentences to consider. Older sentences are ignored, because they would only add noise. */
 const MOST = 2_000
 
 type Candidate = { line: string; weight: number }
@@ -51,7 +51,10 @@ function candidatesOf(previous: string | null, turns: readonly Said[]): Candidat
   return [...kept, ...spoken.slice(-MOST)]
 }
 
-/** Centrality of each candidate: its similarity to the centroid, at least 0, less for a short candidate. */
+/**
+ * Returns the centrality of each candidate: its similarity to the centroid, at least 0. Reduced for short candidates,
+ * and raised for lines of the previous summary.
+ */
 function centralities(candidates: readonly Candidate[], vectors: readonly Float32Array[]): number[] {
   const centroid = new Float32Array(vectors[0]?.length ?? 0)
   vectors.forEach((vector, i) => {

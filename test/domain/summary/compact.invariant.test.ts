@@ -1,5 +1,5 @@
 // After any number of random concurrent operations and model failures, each committed turn without audience is covered
-// by exactly one current summary of its current version, or by none. On real databases.
+// by at most one current summary, and that summary covers the turn's current version. Runs on real databases.
 
 import { describe, expect, it } from 'vitest'
 import { abortTurn, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
@@ -14,9 +14,9 @@ import { casesOf, isLong } from '../../support/long.ts'
 import { useWorld } from '../../support/world.ts'
 
 const CONVERSATIONS = isLong ? 20 : 5
-/** Fewer on the embedded database, which is slower. */
+/** Number of operations per backend; smaller for the embedded database, which is slower. */
 const OPERATIONS: Record<string, number> = { postgres: casesOf(10_000), embedded: casesOf(3_000) }
-/** Minimum number of each kind of result, for the run to be meaningful. */
+/** Each kind of result must occur more often than this for the run to be meaningful. */
 const OCCURRENCES = isLong ? 50 : 0
 /** Concurrent operations in one conversation. */
 const TOGETHER = 5

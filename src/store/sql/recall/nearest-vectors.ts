@@ -1,5 +1,6 @@
-// Finds the turns nearest to a query among those a viewer may find, on Postgres: through the embedder's HNSW index, or
-// by comparing all vectors of the conversations (by the key of turn_vector, which starts with the conversation).
+// Finds the turns nearest to a query on Postgres, among the turns that the viewer may find. One search reads the
+// embedder's HNSW index; the exact one compares all vectors of the conversations. The key of turn_vector starts with
+// the conversation, so the exact search reads no other vectors.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -20,8 +21,8 @@ type Nearest = {
 }
 
 /**
- * Bounds of hnsw.ef_search, the size of the candidate queue. With 200, it finds the true ten nearest among 100,000
- * vectors of 384 components.
+ * Bounds of hnsw.ef_search, the size of the candidate queue. At 200, the index search returned the exact ten nearest
+ * among 100,000 vectors of 384 components.
  */
 const EF_SEARCH = { least: 200, most: 1000 }
 
@@ -34,7 +35,7 @@ const distance = raw('x.embedding <#> (SELECT a.vector FROM input a)')
 const columns = sql`
   x.conversation_id AS "conversationId", x.root_seq AS "rootSeq", x.seq, -(${distance}) AS similarity`
 
-/** In order of distance, checks whether each turn may be found, until there are enough. */
+/** Sorts the turns by distance and returns the first `limit` ones that the viewer may find. */
 const allByDistance = ({ embedder, viewer, conversationIds, query, limit, filter }: Nearest): Sql => sql`
   ${named('nearest-of-all')}
   WITH ${input(query)}
@@ -47,7 +48,7 @@ const allByDistance = ({ embedder, viewer, conversationIds, query, limit, filter
   CROSS JOIN ${findableAt('x', viewer, filterOf(filter))} f
   ORDER BY x.distance LIMIT ${limit}::integer`
 
-/** Filters the turns before comparing: few may match, which the planner can estimate. */
+/** Filters the turns before comparing their vectors, because few may match. The planner can estimate how many match. */
 const filteredFirst = ({ embedder, viewer, conversationIds, query, limit, filter }: Nearest): Sql => sql`
   ${named('nearest-filtered')}
   WITH ${input(query)}
@@ -64,11 +65,12 @@ export const nearestOfAll = (db: Db, search: Nearest): Promise<Found[]> =>
   db.$queryRaw<Found[]>(hasConditions(search.filter) ? filteredFirst(search) : allByDistance(search))
 
 /**
- * Search through the index, ordered by exact distance among its candidates. May return fewer turns than match.
+ * Searches the index, then sorts its candidates by exact distance. May return fewer turns than match.
  *
- * The embedder is a literal in the text, so that the planner can use its partial index. The settings are made in the
- * subquery of the query vector: once, before the index is read, and for this statement only. The CASE hides from the
- * planner how few rows the conversations have, and makes it look up their ids in a hash.
+ * The embedder's name is a literal in the SQL, so that the planner can use the embedder's partial index. The subquery
+ * that selects the query vector also changes the HNSW settings, so they change once, before the index is read, and for
+ * this statement only. The CASE prevents the planner from estimating how few rows the conversations have, so that it
+ * looks up their ids in a hash.
  */
 export function nearestByIndex(db: Db, search: Nearest): Promise<Found[]> {
   const { embedder, viewer, conversationIds, query, limit, filter } = search
