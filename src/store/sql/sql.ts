@@ -4,7 +4,11 @@
 
 import { Prisma } from '../generated/client.ts'
 
-export const { sql, raw, join, empty } = Prisma
+// Annotated, so that the published types name nothing of Prisma's own dependencies.
+export const sql: typeof Prisma.sql = Prisma.sql
+export const raw: typeof Prisma.raw = Prisma.raw
+export const join: typeof Prisma.join = Prisma.join
+export const empty: typeof Prisma.empty = Prisma.empty
 export type Sql = Prisma.Sql
 
 /** A value to bind, or a fragment that refers to one. */

@@ -1,6 +1,6 @@
 // The columns of a fact: its row type and SELECT list.
 
-import { raw } from '../sql.ts'
+import { raw, type Sql } from '../sql.ts'
 import type { ParticipantKind, SupersedeReason } from '../../generated/enums.ts'
 
 export type FactRow = {
@@ -32,7 +32,7 @@ export type FactRow = {
 }
 
 /** SELECT list of the fact aliased `f`. */
-export const FACT_COLUMNS = raw(`
+export const FACT_COLUMNS: Sql = raw(`
   f.id, f.user_id AS "userId", f.conversation_id AS "conversationId", f.root_seq AS "rootSeq", f.seq, f.audience,
   f.visibility, f.source_turn_id AS "sourceTurnId", f.said_by AS "saidBy", f.subject, f.predicate, f.object,
   f.confidence, f.token_count AS "tokenCount", f.content_hash AS "contentHash", f.observed_at AS "observedAt",

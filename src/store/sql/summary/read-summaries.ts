@@ -2,7 +2,7 @@
 // Not narrowed to a view: domain/summary/summary.ts does that, because visibility depends on consecutive summaries.
 
 import type { Db } from '../../db.ts'
-import { raw, sql } from '../sql.ts'
+import { raw, sql, type Sql } from '../sql.ts'
 import { views } from '../visible.ts'
 
 type Viewer = { tenant: string; actor: string }
@@ -25,7 +25,7 @@ export type SummaryRow = {
 }
 
 /** SELECT list of the summary aliased `s`. */
-export const SUMMARY_COLUMNS = raw(`
+export const SUMMARY_COLUMNS: Sql = raw(`
   s.id, s.conversation_id AS "conversationId", s.level, s.from_seq AS "fromSeq", s.to_seq AS "toSeq",
   s.newest_seq AS "newestSeq", s.turns, s.content, s.token_count AS "tokenCount", s.model, s.created_at AS "createdAt"`)
 

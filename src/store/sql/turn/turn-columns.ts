@@ -2,7 +2,7 @@
 // Add a new column here, and to prisma/schema.prisma with a migration.
 
 import type { Role, TurnStatus } from '../../generated/enums.ts'
-import { raw } from '../sql.ts'
+import { raw, type Sql } from '../sql.ts'
 
 /** A column of the table turn, and the type of its values. */
 const column = <Value>(name: string) => ({ name }) as { name: string; value?: Value }
@@ -36,7 +36,7 @@ type Columns = typeof COLUMNS
 export type TurnRow = { [Key in keyof Columns]: Exclude<Columns[Key]['value'], undefined> }
 
 /** SELECT list of the turn aliased `t`, in the order that `turnOf` expects. */
-export const TURN_COLUMNS = raw(
+export const TURN_COLUMNS: Sql = raw(
   Object.entries(COLUMNS)
     .map(([key, { name }]) => `t.${name} AS "${key}"`)
     .join(', '),
