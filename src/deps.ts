@@ -128,14 +128,14 @@ async function createProviders(config: DepsConfig, embedder: Embedder, cleanup: 
 /** Creates the embedding of turns and facts, and the record of recalled facts; nothing runs before `start`. */
 function createIndexing(
   config: DepsConfig,
-  { embedded, db }: OpenStore,
+  { embedded, pool, db }: OpenStore,
   embedder: Embedder,
   log: Logger,
   cleanup: Cleanup,
 ) {
   const vectors = embedded ? createEmbeddedVectors(db) : createPostgresVectors(db)
   const embedding = createEmbedding(
-    { db, vectors, embedder, log },
+    { db, pool, vectors, embedder, log },
     {
       find: (stored) => findEmbedder(stored, config.embedder, log),
       indexes: embedded ? null : vectorIndexes(db, config.databaseUrl!),

@@ -25,14 +25,18 @@ import { policyColumns, policyInput } from './compaction-policy.ts'
 import { seesAllPublic, type Viewer } from './view.ts'
 
 /** A conversation as a viewer sees it. */
-export type Conversation = Omit<ConversationRow, 'publicTurnCount' | 'publicTokenCount' | 'view'> & {
+export type Conversation = Omit<
+  ConversationRow,
+  'publicTurnCount' | 'publicTokenCount' | 'viewActor' | 'windows' | 'addressed'
+> & {
   /** Committed turns in the viewer's view, and their tokens; null if countOfTurns has to count them. */
   counts: TurnCount | null
 }
 
 /** The stored counters count the turns without an audience, so they are used only for a view of exactly these turns. */
-function toConversation({ publicTurnCount, publicTokenCount, view, ...conversation }: ConversationRow): Conversation {
-  const isCounted = seesAllPublic(view) && !view.addressed
+function toConversation(row: ConversationRow): Conversation {
+  const { publicTurnCount, publicTokenCount, viewActor, windows, addressed, ...conversation } = row
+  const isCounted = seesAllPublic({ actor: viewActor, windows, addressed }) && !addressed
   return { ...conversation, counts: isCounted ? { turnCount: publicTurnCount, tokenCount: publicTokenCount } : null }
 }
 
@@ -189,7 +193,7 @@ export async function getConversationPage(
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(conversationFilter, args.filter ?? {})
   const order = args.orderBy ?? 'CREATED'
-  const rows = await listConversations(deps.db, viewer, {
+  const rows = await listConversations(deps.pool, viewer, {
     ...filter,
     order,
     limit: page.size + 1,

@@ -20,8 +20,11 @@ export type Source = { databaseUrl: string; poolSize: number } | { embedded: Emb
 const TIMEOUT_MS = 30_000
 /** Interval of the embedded database's maintenance, in ms. */
 const UPKEEP_MS = 30_000
-/** Prisma writes and reads times without their offset, as UTC. */
-const UTC = `SET TIME ZONE 'UTC'`
+/**
+ * Settings of every connection. Prisma writes and reads times without their offset, as UTC. Postgres would compile
+ * nearly every wide recall, for longer than the statement runs without compilation.
+ */
+const SETTINGS = `SET TIME ZONE 'UTC'; SET jit = off`
 const INT8 = 20
 const TIMESTAMPTZ = 1184
 
@@ -69,7 +72,7 @@ function serverPool({ databaseUrl, poolSize }: { databaseUrl: string; poolSize: 
     max: poolSize,
     keepAlive: true,
     // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
-    onConnect: async (client) => void (await client.query(UTC)),
+    onConnect: async (client) => void (await client.query(SETTINGS)),
     statement_timeout: TIMEOUT_MS,
     // A process that hangs in a transaction must not keep its conversations locked.
     idle_in_transaction_session_timeout: TIMEOUT_MS,
@@ -86,7 +89,7 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
     // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
     onConnect: async (client) => {
       await client.query('DISCARD ALL')
-      await client.query(UTC)
+      await client.query(SETTINGS)
     },
   })
   const upkeep = setInterval(() => {

@@ -1,4 +1,5 @@
-// `npm run bench:compare -- DIRECTORY [rounds]`: compares this checkout with another one in one run. The two servers have
+// `npm run bench:compare -- DIRECTORY [rounds] [words]`: compares this checkout with another one in one run, in all
+// measures or in those whose names contain the words. The two servers have
 // equal data in databases of their own on the same services, and their rounds alternate. A figure is the median of the
 // rounds' ratios, above 1 if this checkout is faster.
 
@@ -211,13 +212,13 @@ async function withContestant<T>(
   })
 }
 
-const [other, rounds = '5'] = process.argv.slice(2)
+const [other, rounds = '5', words = ''] = process.argv.slice(2)
 const services = findServices(process.env)
 if (!other || Array.isArray(services)) {
   console.error(
     Array.isArray(services)
       ? `The comparison needs Postgres with pgvector, and Redis: set ${services.join(', and ')}.`
-      : 'Usage: npm run bench:compare -- DIRECTORY [rounds], with another checkout, installed, as the directory.',
+      : 'Usage: npm run bench:compare -- DIRECTORY [rounds] [words], with another checkout, installed, as the directory.',
   )
   process.exit(2)
 }
@@ -227,7 +228,10 @@ process.once('SIGINT', () => {
 })
 const load = startWorker<Load, LoadResult>('./http-load.ts')
 await withContestant(fileURLToPath(new URL('../..', import.meta.url)), services, 1, (ours) =>
-  withContestant(resolve(other), services, 2, (theirs) => compare(Number(rounds), measures(load), ours, theirs)),
+  withContestant(resolve(other), services, 2, (theirs) => {
+    const chosen = measures(load).filter(({ what }) => what.includes(words))
+    return compare(Number(rounds), chosen, ours, theirs)
+  }),
 )
 await load.stop()
 process.exit(0)

@@ -118,7 +118,7 @@ export async function readMaterial(
       : [],
   ])
   if (!conversation) throw new NotFound('conversation', conversationId)
-  if (as !== null && conversation.view.actor === null) throw InvalidInput.at('as', unknownActor(as))
+  if (as !== null && conversation.viewActor === null) throw InvalidInput.at('as', unknownActor(as))
 
   const memory = await readProfilesAndFacts(deps, viewer, conversation, request)
   const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, memory.tokens)

@@ -25,7 +25,7 @@ export type EmbeddingWorker = {
   stop(): Promise<void>
 }
 
-type EmbedPlatform = Pick<Platform, 'db' | 'vectors' | 'log'>
+type EmbedPlatform = Pick<Platform, 'pool' | 'vectors' | 'log'>
 
 /** Milliseconds for which nudges are collected before they are handled. */
 const GATHER_MS = 20
@@ -37,7 +37,7 @@ const FIND = 10_000
 const BUSY_MS = 300
 
 /** The conversations that a worker has yet to read: nudged, found by a search, and claimed. */
-function createBacklog({ db }: Pick<Platform, 'db'>, embedder: string, nudge: (ids: Iterable<string>) => void) {
+function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge: (ids: Iterable<string>) => void) {
   const nudged = new Set<string>()
   let found: string[] = []
   /** Claimed conversations, in the order in which they are read. */
@@ -63,12 +63,12 @@ function createBacklog({ db }: Pick<Platform, 'db'>, embedder: string, nudge: (i
     /** Claims and returns the conversations to read next. Those claimed by another process are nudged again later. */
     async claim(): Promise<readonly string[]> {
       if (mustSearch && nudged.size + claimed.length + found.length === 0) {
-        found = await findConversationsBehind(db, embedder, FIND)
+        found = await findConversationsBehind(pool, embedder, FIND)
         mustSearch = found.length === FIND
       }
       const conversationIds = take()
       if (conversationIds.length > 0) {
-        const result = await claimConversations(db, embedder, conversationIds)
+        const result = await claimConversations(pool, embedder, conversationIds)
         claimed = [...result.claimed, ...claimed]
         if (result.busy.length > 0) setTimeout(nudge, BUSY_MS, result.busy).unref()
       }
@@ -78,7 +78,7 @@ function createBacklog({ db }: Pick<Platform, 'db'>, embedder: string, nudge: (i
     async advance(read: readonly Unembedded[]): Promise<void> {
       const through = new Map(read.map((each) => [each.conversationId, each.through]))
       const cursors = claimed.map((conversationId) => ({ conversationId, through: through.get(conversationId) ?? 0 }))
-      const released = await advanceConversations(db, embedder, cursors)
+      const released = await advanceConversations(pool, embedder, cursors)
       claimed = claimed.filter((conversationId) => !released.includes(conversationId))
     },
     /** Releases all claims. Their conversations are claimed again later. */
@@ -87,7 +87,7 @@ function createBacklog({ db }: Pick<Platform, 'db'>, embedder: string, nudge: (i
       claimed = []
       found = [...conversationIds, ...found]
       // If this fails too, the claims expire.
-      if (conversationIds.length > 0) await releaseConversations(db, embedder, conversationIds).catch(() => {})
+      if (conversationIds.length > 0) await releaseConversations(pool, embedder, conversationIds).catch(() => {})
     },
   }
 }
@@ -119,7 +119,7 @@ async function embedTurns(
 
 /** @param idle called each time no conversation is left to read */
 export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder, idle: () => void): EmbeddingWorker {
-  const { db, vectors } = platform
+  const { pool, vectors } = platform
   const { name } = embedder
   const backlog = createBacklog(platform, name, nudge)
   const loop = startLoop(platform, {
@@ -141,7 +141,7 @@ export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder
   async function step(signal: AbortSignal): Promise<boolean> {
     const claimed = await backlog.claim()
     if (claimed.length === 0) return !backlog.isEmpty()
-    const read = await readUnembedded(db, name, claimed, embedder.batch)
+    const read = await readUnembedded(pool, name, claimed, embedder.batch)
     await vectors.write(name, await embedTurns(platform, embedder, read, signal))
     await backlog.advance(read)
     return true

@@ -16,7 +16,7 @@ export type EmbeddingWorkers = {
 
 /** @param idle called with an embedder each time its worker has no conversation left to read */
 export function createEmbeddingWorkers(
-  platform: Pick<Platform, 'db' | 'vectors' | 'log'>,
+  platform: Pick<Platform, 'db' | 'pool' | 'vectors' | 'log'>,
   idle: (embedder: Embedder) => void,
 ): EmbeddingWorkers {
   const workers = new Map<string, EmbeddingWorker>()

@@ -40,7 +40,7 @@ type EmbeddingOptions = {
   sweepMs?: number
 }
 
-type EmbeddingPlatform = Pick<Platform, 'db' | 'vectors' | 'embedder' | 'log'>
+type EmbeddingPlatform = Pick<Platform, 'db' | 'pool' | 'vectors' | 'embedder' | 'log'>
 
 const SWEEP_MS = 10_000
 

@@ -122,7 +122,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     const embedder = fakeEmbedder()
     await addEmbedder(world.deps.pool, embedder.name, 4)
     await say(one, 'ada', 'first')
-    expect((await claimConversations(world.deps.db, embedder.name, [one])).claimed).toEqual([one])
+    expect((await claimConversations(world.deps.pool, embedder.name, [one])).claimed).toEqual([one])
     const worker = await start(embedder)
     worker.nudge([one])
     await new Promise((resolve) => setTimeout(resolve, 500))

@@ -3,6 +3,7 @@
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from '../fact/fact-columns.ts'
 import { factVisible } from '../visible.ts'
+import { named } from '../sql.ts'
 
 /**
  * Active facts that the viewer sees, last observed first, at most `limit`. Reads all facts of the conversation and the
@@ -16,6 +17,7 @@ export async function readContextFacts(
   limit: number,
 ): Promise<FactRow[]> {
   const rows = await db.$queryRaw<FactRow[]>`
+      ${named('read-context-facts')}
       SELECT ${FACT_COLUMNS} FROM fact f
       WHERE (f.conversation_id = ${conversationId}::text OR f.tenant = ${viewer.tenant}::text AND f.user_id = ANY (${userIds}::text[]))
         AND f.superseded_at IS NULL AND ${factVisible(viewer)}

@@ -1,6 +1,7 @@
 // Reads the display names of the speakers in a context, and whether their messages need names to distinguish them.
 
 import type { Db } from '../../db.ts'
+import { named } from '../sql.ts'
 
 type Speakers = {
   /** The actors who are or were participants. */
@@ -18,6 +19,7 @@ export async function readSpeakers(
   as: string | null,
 ): Promise<Speakers> {
   const rows = await db.$queryRaw<Speakers[]>`
+      ${named('read-speakers')}
       SELECT coalesce((SELECT json_agg(json_build_object('actor', p.actor, 'displayName', p.display_name))
                        FROM participant p
                        WHERE p.conversation_id = c.id AND p.actor = ANY (${actors}::text[])), '[]') AS known,

@@ -2,6 +2,7 @@
 
 import type { Tx } from '../../db.ts'
 import type { EntryKind } from '../../generated/enums.ts'
+import { named } from '../sql.ts'
 
 /** Locks the conversation against all other writers. Returns null if the tenant has no such conversation. */
 export async function lockJournal(
@@ -10,6 +11,7 @@ export async function lockJournal(
   conversationId: string,
 ): Promise<{ lastSeq: number; salt: number } | null> {
   const rows = await tx.$queryRaw<{ lastSeq: number; salt: number }[]>`
+    ${named('lock-journal')}
     SELECT last_seq AS "lastSeq", salt FROM journal WHERE conversation_id = ${conversationId} AND tenant = ${tenant} FOR UPDATE`
   return rows[0] ?? null
 }
@@ -22,6 +24,7 @@ export async function writeEntry(
   about: { turnId?: string; actor?: string; factIds?: readonly string[] },
 ): Promise<number> {
   const [row] = await tx.$queryRaw<[{ seq: number }]>`
+    ${named('write-entry')}
     WITH head AS (
       UPDATE journal SET last_seq = last_seq + 1, updated_at = now() WHERE conversation_id = ${conversationId} RETURNING last_seq)
     INSERT INTO entry (conversation_id, seq, kind, turn_id, actor, fact_ids)

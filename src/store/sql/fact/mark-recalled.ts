@@ -1,6 +1,7 @@
 // Records when recall first returned a fact.
 
 import type { Db } from '../../db.ts'
+import { named } from '../sql.ts'
 
 /**
  * Sets `recalled_at` of the facts that have none, by primary key. Facts locked by another transaction are skipped, so
@@ -8,6 +9,7 @@ import type { Db } from '../../db.ts'
  */
 export async function markRecalled(db: Db, ids: readonly string[]): Promise<void> {
   await db.$executeRaw`
+      ${named('mark-recalled')}
       WITH mine AS MATERIALIZED (
         SELECT f.id FROM fact f WHERE f.id = ANY (${ids}::text[]) AND f.recalled_at IS NULL
         ORDER BY f.id FOR NO KEY UPDATE SKIP LOCKED)

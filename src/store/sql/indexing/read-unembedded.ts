@@ -1,7 +1,7 @@
 // Reads the turns that an embedder has not processed yet, in journal order: entries after its cursor, by the key of
-// entry (conversation_id, seq).
+// entry (conversation_id, seq). A named statement of pg: it runs after every append (see embedding-conversations.ts).
 
-import type { Db } from '../../db.ts'
+import type { Pool } from 'pg'
 
 /** The turns to embed of a conversation, up to and including the entry `through`. */
 export type Unembedded = {
@@ -18,7 +18,7 @@ const READ_CHARACTERS = 65_536
  * deleted ones are omitted.
  */
 export async function readUnembedded(
-  db: Db,
+  pool: Pool,
   embedder: string,
   conversationIds: readonly string[],
   limit: number,
@@ -31,19 +31,23 @@ export async function readUnembedded(
     seq: number
     text: string | null
   }
-  const rows = await db.$queryRaw<Row[]>`
+  const { rows } = await pool.query<Row>({
+    name: 'read-unembedded',
+    text: `
       SELECT a.conversation_id AS "conversationId", j.last_seq AS head, e.at, e."rootSeq", e.seq, e.text
-      FROM unnest(${conversationIds}::text[]) WITH ORDINALITY AS a(conversation_id, place)
+      FROM unnest($1::text[]) WITH ORDINALITY AS a(conversation_id, place)
       JOIN journal j ON j.conversation_id = a.conversation_id
       LEFT JOIN LATERAL (
-        SELECT e.seq AS at, t.root_seq AS "rootSeq", t.seq, left(t.text, ${READ_CHARACTERS}::integer) AS text
+        SELECT e.seq AS at, t.root_seq AS "rootSeq", t.seq, left(t.text, $3::integer) AS text
         FROM entry e
         JOIN turn t ON t.id = e.turn_id AND t.status = 'COMMITTED'
         WHERE e.conversation_id = a.conversation_id AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
           AND e.seq > coalesce((SELECT k.through_seq FROM embedding_cursor k
-                                WHERE k.conversation_id = a.conversation_id AND k.embedder = ${embedder}::text), 0)
-        ORDER BY e.seq LIMIT ${limit}::integer) e ON true
-      ORDER BY a.place, e.at LIMIT ${limit}::integer`
+                                WHERE k.conversation_id = a.conversation_id AND k.embedder = $2::text), 0)
+        ORDER BY e.seq LIMIT $4::integer) e ON true
+      ORDER BY a.place, e.at LIMIT $4::integer`,
+    values: [conversationIds, embedder, READ_CHARACTERS, limit],
+  })
   const found = new Map<string, Unembedded>()
   for (const { conversationId, head, at, rootSeq, seq, text } of rows) {
     const read = found.get(conversationId) ?? { conversationId, through: head, turns: [] }

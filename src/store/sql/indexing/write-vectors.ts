@@ -4,6 +4,7 @@
 import type { Db } from '../../db.ts'
 import { vectorValue } from '../../vector.ts'
 import type { Place } from '../../vector-search.ts'
+import { named } from '../sql.ts'
 
 /** Writes the missing vectors and returns their places. All vectors must have the same dimension. */
 export async function writeVectors(
@@ -16,6 +17,7 @@ export async function writeVectors(
   const seqs = vectors.map(({ seq }) => seq)
   const values = vectors.map(({ vector }) => vectorValue(vector))
   return db.$queryRaw<Place[]>`
+    ${named('write-vectors')}
     WITH model AS MATERIALIZED (
       SELECT e.name FROM embedder e WHERE e.name = ${embedder}::text FOR KEY SHARE
     ), alive AS MATERIALIZED (

@@ -3,6 +3,7 @@
 
 import type { Db } from '../../db.ts'
 import { factVisible } from '../visible.ts'
+import { named } from '../sql.ts'
 
 export type UserProfileRow = { userId: string; content: string; tokenCount: number; updatedAt: Date }
 
@@ -13,6 +14,7 @@ export async function readProfiles(
   users: readonly string[],
 ): Promise<UserProfileRow[]> {
   const rows = await db.$queryRaw<UserProfileRow[]>`
+      ${named('read-profiles')}
       SELECT p.user_id AS "userId", p.content, p.token_count AS "tokenCount", p.updated_at AS "updatedAt"
       FROM user_profile p
       WHERE p.tenant = ${viewer.tenant}::text AND p.user_id = ANY (${users}::text[]) AND cardinality(p.made_of) = (

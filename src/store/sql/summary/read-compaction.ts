@@ -4,7 +4,7 @@
 import type { Db } from '../../db.ts'
 import type { CompactionStrategy } from '../../generated/enums.ts'
 import type { Subject } from '../../job-queue.ts'
-import { raw, sql } from '../sql.ts'
+import { named, raw, sql } from '../sql.ts'
 import { SUMMARY_COLUMNS, type SummaryRow } from './read-summaries.ts'
 
 export type CompactionRow = {
@@ -41,13 +41,16 @@ const due = (every: number) => sql`
 
 /** The conversation's state; null if it does not exist. */
 export async function readCompaction(db: Db, conversationId: string): Promise<CompactionRow | null> {
-  const rows = await db.$queryRaw<CompactionRow[]>`${SELECT} WHERE j.conversation_id = ${conversationId}::text`
+  const rows = await db.$queryRaw<CompactionRow[]>`
+    ${named('read-compaction')} ${SELECT} WHERE j.conversation_id = ${conversationId}::text`
   return rows[0] ?? null
 }
 
 /** The given conversations that are due. `every`: number of uncovered turns that is always due; 0 for policies only. */
 export async function readDueAmong(db: Db, conversationIds: readonly string[], every: number): Promise<Subject[]> {
-  const rows = await db.$queryRaw<Subject[]>`SELECT d.tenant, d."conversationId" AS key
+  const rows = await db.$queryRaw<Subject[]>`
+           ${named('read-due-compactions')}
+           SELECT d.tenant, d."conversationId" AS key
            FROM (${SELECT} WHERE j.conversation_id = ANY (${conversationIds}::text[]) AND ${due(every)}) d`
   return rows
 }
@@ -63,7 +66,9 @@ export async function readDue(db: Db, after: string, limit: number, every: numbe
 
 /** The conversation's current summaries, oldest first, not narrowed to a view. By the index summary_current. */
 export async function readCurrentOf(db: Db, conversationId: string): Promise<SummaryRow[]> {
-  const rows = await db.$queryRaw<SummaryRow[]>`SELECT ${SUMMARY_COLUMNS} FROM summary s
+  const rows = await db.$queryRaw<SummaryRow[]>`
+           ${named('read-current-of')}
+           SELECT ${SUMMARY_COLUMNS} FROM summary s
            WHERE s.conversation_id = ${conversationId}::text AND s.superseded_by IS NULL AND NOT s.stale ORDER BY s.from_seq`
   return rows
 }

@@ -2,7 +2,7 @@
 // Not narrowed to a view: domain/summary/summary.ts does that, because visibility depends on consecutive summaries.
 
 import type { Db } from '../../db.ts'
-import { raw, sql, type Sql } from '../sql.ts'
+import { named, raw, sql, type Sql } from '../sql.ts'
 import { views } from '../visible.ts'
 
 type Viewer = { tenant: string; actor: string }
@@ -38,6 +38,7 @@ export async function readCurrentSummaries(
   conversationIds: readonly string[],
 ): Promise<SeenSummary[]> {
   const rows = await db.$queryRaw<SeenSummary[]>`
+      ${named('read-current-summaries')}
       SELECT ${SUMMARY_COLUMNS}, v.windows
       FROM (${views(viewer, sql`c.id = ANY (${conversationIds}::text[])`)}) v
       JOIN summary s ON s.conversation_id = v.id AND s.superseded_by IS NULL AND NOT s.stale
@@ -48,6 +49,7 @@ export async function readCurrentSummaries(
 /** The tenant's summaries among the ids, in no order. Includes superseded, but not stale summaries. By primary key. */
 export async function readSummaries(db: Db, viewer: Viewer, ids: readonly string[]): Promise<SeenSummary[]> {
   const rows = await db.$queryRaw<SeenSummary[]>`
+      ${named('read-summaries')}
       SELECT ${SUMMARY_COLUMNS}, v.windows
       FROM summary s
       CROSS JOIN LATERAL (${views(viewer, raw('c.id = s.conversation_id'))}) v

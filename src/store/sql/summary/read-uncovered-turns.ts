@@ -2,6 +2,7 @@
 
 import type { Db } from '../../db.ts'
 import type { TurnRow } from '../turn/turn-columns.ts'
+import { named } from '../sql.ts'
 
 export type UncoveredTurn = Pick<
   TurnRow,
@@ -24,6 +25,7 @@ export async function readUncoveredTurns(
   tokens: number,
 ): Promise<UncoveredTurn[]> {
   const rows = await db.$queryRaw<UncoveredTurn[]>`
+      ${named('read-uncovered-turns')}
       SELECT t.id, t."rootSeq", t.actor, t.status, t.text, t.parts, t."tokenCount", t."createdAt",
              (SELECT e.at FROM entry e WHERE e.conversation_id = ${conversationId}::text AND e.seq = t."rootSeq") AS "writtenAt"
       FROM (
@@ -48,6 +50,7 @@ export async function readLaterAnswers(
   calls: readonly string[],
 ): Promise<string[]> {
   const rows = await db.$queryRaw<{ call: string }[]>`
+      ${named('read-tool-calls')}
       SELECT DISTINCT p.part->>'callId' AS call
       FROM turn t CROSS JOIN LATERAL jsonb_array_elements(t.parts) AS p(part)
       WHERE t.conversation_id = ${conversationId}::text AND t.root_seq > ${after}::integer AND t.audience IS NULL

@@ -42,16 +42,14 @@ export const TURN_COLUMNS: Sql = raw(
     .join(', '),
 )
 
-const KEYS = Object.keys(COLUMNS)
-/** Copied for each row, so that all rows share one hidden class. */
-const EMPTY = Object.fromEntries(KEYS.map((key) => [key, null]))
-
 /**
- * Converts a row of TURN_COLUMNS that was read with `rowMode: 'array'`. For pages: faster than letting pg build
- * objects.
+ * Converts a row of TURN_COLUMNS that was read with `rowMode: 'array'`. Compiled from the table into one object literal,
+ * which V8 builds about three times as fast as it assigns properties by name (`npm run bench -- http`).
  */
-export function turnOf(row: readonly unknown[]): TurnRow {
-  const turn: Record<string, unknown> = { ...EMPTY }
-  for (let i = 0; i < KEYS.length; i++) turn[KEYS[i]!] = row[i]
-  return turn as TurnRow
-}
+// oxlint-disable-next-line typescript/no-implied-eval -- the source contains only the keys of COLUMNS
+export const turnOf = new Function(
+  'row',
+  `return { ${Object.keys(COLUMNS)
+    .map((key, index) => `${key}: row[${index}]`)
+    .join(', ')} }`,
+) as (row: readonly unknown[]) => TurnRow
