@@ -91,7 +91,7 @@ function toCandidate(
     saidBy,
     observedAt: turn.createdAt,
     author: turn.actor,
-    // A person's statement about somebody outside the conversation is stored with that person's facts.
+    // A person's statement about somebody outside the conversation is stored with the author's facts.
     userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     origin: { conversationId, turn },
   }

@@ -1,5 +1,5 @@
 // Reads facts. A fact is active until it is superseded; superseded facts are kept with the reason. A viewer sees a fact
-// from a turn if and only if the viewer sees that turn, and every fact without a conversation.
+// from a turn if and only if the viewer sees that turn. A fact without a conversation is visible to the whole tenant.
 
 import { z } from 'zod'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'

@@ -143,7 +143,7 @@ async function gatherWide(
     ),
   )
 
-  // Ranking needs the similarities of the candidates and of the turns beside them. The search computed some of them, but
+  // Ranking needs the similarities of the candidates and of the turns beside them. The search computed some of them;
   // computing them again is cheap.
   const compared = stretches.flatMap((stretch, i) => {
     const indexes = new Set(candidates[i]!.flatMap((index) => [index - 1, index, index + 1]))
