@@ -1,8 +1,9 @@
 // Assembles a context from its material, section by section; items that do not fit are listed with the reason. Reads
-// nothing itself: recall is passed in, because it depends on the turns that the context has without it.
+// nothing itself: the caller passes the search for recalled turns, which runs last because it needs the ids of the
+// sources that are already included.
 //
 // Invariants: the budget is never exceeded; instructions and the newest turn are always included; a tool call and its
-// results stay together; the same material gives the same context.
+// results stay together; the same material and recalled turns give the same context.
 
 import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
 import { allot } from './allotment.ts'
@@ -24,55 +25,59 @@ import {
   type WeighedMessage,
 } from './weigh.ts'
 
-/** A summary that covers old turns. */
+/** A current summary of the turns with root seqs fromSeq to toSeq. */
 type CoveringSummary = { id: string; content: string; fromSeq: number; toSeq: number }
 
 export type ContextMaterial = {
   systemPrompt: string | null
   /** Profiles of people in the conversation, the most important first. */
   profiles: QuotedProfile[]
-  /** Facts of the conversation and about its people, the last observed first. */
+  /** Facts of the conversation and about its people, most recently observed first. */
   facts: QuotedFact[]
-  /** Whether there are no other facts. */
+  /** Whether `facts` contains all of them; false if there are more than are read. */
   areAllFacts: boolean
   /** Summaries of the oldest turns, oldest first. */
   summaries: CoveringSummary[]
-  /** Summaries too long for the budget. The turns they cover are in `recent`, unless a newer summary covers them. */
+  /** Summaries too long for the budget, oldest first. If `summaries` is empty, `recent` has the turns they cover. */
   tooLong: CoveringSummary[]
-  /** Turns of any age that stay verbatim: instructions, pinned turns, turns that no summary may cover. By root seq. */
+  /** Turns read regardless of age: instructions, pinned turns, turns that summaries never cover. By root seq. */
   kept: (ContextTurn & { pinned: boolean })[]
   /** The newest turns that no summary covers, by root seq; some of them may be kept turns too. */
   recent: ContextTurn[]
-  /** Whether `recent` has all such turns. */
+  /** Whether `recent` contains all such turns. */
   complete: boolean
   perspective: Perspective
 }
 
 export type AssemblyRequest = {
   tokenBudget: number
+  /** Maximum number of messages; null for no limit. */
   maxMessages: number | null
+  /** Maximum number of characters in UTF-16 units; null for no limit. */
   maxChars: number | null
+  /** Number of turns in the window (window.ts); null for as many as fit. */
   recentTurns: number | null
-  /** Whether the window is trimmed in steps (window.ts); otherwise it has all the newest turns that fit. */
+  /** Whether the window is trimmed in steps (window.ts); otherwise it has as many of the newest turns as fit. */
   inSteps: boolean
   shares: Shares
   /**
-   * Finds turns to quote; at most `k` of them are quoted. Null for no recall. `newest` is the text of the newest turn
-   * addressed to the model, `included` the ids of the sources that are in the context already.
+   * Finds turns to quote, best first; at most `k` of them are quoted. Null for no recall. `newest` is the text of the
+   * newest turn addressed to the model, or null; `included` contains the ids of the sources already in the context.
    */
   recall: { k: number; find(newest: string | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> } | null
 }
 
 /**
+ * Builds the context and its manifest.
  * @throws BudgetTooSmall if instructions and the newest turn exceed the token budget
  * @throws InvalidInput if they exceed maxMessages or maxChars
  */
 export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
   const { shares, recall } = request
   const all = spaceOf(request.tokenBudget, request.maxMessages ?? Infinity, request.maxChars ?? Infinity)
-  const weighing = await weighTurns(tokens, material.perspective, material.recent, material.kept)
-  const { turns, kept } = weighing
-  const newest = weighing.newest.map((index) => turns[index]!)
+  const weighed = await weighTurns(tokens, material.perspective, material.recent, material.kept)
+  const { turns, kept } = weighed
+  const newest = weighed.newest.map((index) => turns[index]!)
   const newestSize = sizesOf(newest)
 
   const systemPrompt = await weighSystemPrompt(tokens, material.systemPrompt)
@@ -82,8 +87,8 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
 
   const limits = allot({ all, fixed, newest: newestSize, shares, withRecall: recall !== null })
   let spent = NOTHING
-  const spend = (weighed: readonly WeighedMessage[]) => {
-    spent = plus(spent, sizesOf(weighed))
+  const spend = (messages: readonly WeighedMessage[]) => {
+    spent = plus(spent, sizesOf(messages))
   }
   const profiles = await weighProfiles(tokens, material.profiles, minus(limits.profile, spent))
   spend(profiles.messages)
@@ -94,13 +99,13 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
   const chosenKept = chooseKept(kept, minus(limits.pinned, spent))
   spend(chosenKept.taken)
   const chosen = chooseTurns(
-    weighing,
+    weighed,
     chosenKept,
     { ...request, rootSeqs: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
     minus(limits.window, spent),
   )
 
-  const front = [
+  const prefix = [
     ...systemPrompt,
     ...profiles.messages,
     ...facts.messages,
@@ -108,12 +113,12 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
     ...chosen.before,
     ...chosen.window,
   ]
-  const included = new Set(idsOf([...front, ...newest]))
+  const included = new Set(idsOf([...prefix, ...newest]))
   const space = minus(all, sum([fixed, spent, chosen.size]))
   const recalled = recall
     ? await weighRecalled(tokens, await recall.find(newestText(turns), included), recall.k, included, space)
     : { messages: [], left: [] }
-  return toContext(request.tokenBudget, { front, recalled: recalled.messages, newest }, opening, [
+  return toContext(request.tokenBudget, { prefix, recalled: recalled.messages, newest }, opening, [
     ...profiles.left,
     ...facts.left,
     ...summaries.left,
@@ -130,7 +135,7 @@ async function weighSystemPrompt(tokens: Tokens, systemPrompt: string | null): P
   return [await weighMessage(tokens, textMessage({ ...about, sources: [] }, systemPrompt))]
 }
 
-/** Throws unless instructions and the newest turn fit. */
+/** Throws if instructions and the newest turn exceed a limit. */
 function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Size): void {
   if (tokensOf(required) > tokenBudget) throw new BudgetTooSmall(tokenBudget, tokensOf(required))
   for (const [measure, path] of [
@@ -142,7 +147,7 @@ function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Si
   }
 }
 
-/** Weighs the newest summaries that fit, and lists the others. */
+/** Returns the messages of the newest summaries that fit, and one manifest item for all others. */
 async function weighSummaries(
   tokens: Tokens,
   { summaries, tooLong }: ContextMaterial,
@@ -162,7 +167,7 @@ async function weighSummaries(
   return { messages: taken, left: all.length ? [leftOut('SUMMARY', all, reason)] : [] }
 }
 
-/** The text of the newest turn addressed to the model; null if there is none. */
+/** Returns the text of the newest turn addressed to the model; null if there is none. */
 function newestText(turns: readonly Message[]): string | null {
   const last = turns.findLast(({ role, parts }) => role === 'USER' && contentOf(parts).trim() !== '')
   return last ? contentOf(last.parts) : null
@@ -170,18 +175,18 @@ function newestText(turns: readonly Message[]): string | null {
 
 function toContext(
   tokenBudget: number,
-  { front, recalled, newest }: Record<'front' | 'recalled' | 'newest', WeighedMessage[]>,
+  { prefix, recalled, newest }: Record<'prefix' | 'recalled' | 'newest', WeighedMessage[]>,
   opening: Size,
   left: ContextItem[],
 ): Context {
-  const weighed = [...front, ...recalled, ...newest]
-  const opens = weighed.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
+  const weighed = [...prefix, ...recalled, ...newest]
+  const needsOpening = weighed.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
   const messages = weighed.map(({ size, ...message }) => ({
     ...message,
     content: contentOf(message.parts),
     tokens: tokensOf(size),
   }))
-  const total = (some: readonly WeighedMessage[]) => tokensOf(plus(sizesOf(some), opens ? opening : NOTHING))
+  const total = (some: readonly WeighedMessage[]) => tokensOf(plus(sizesOf(some), needsOpening ? opening : NOTHING))
   return {
     messages,
     tokenBudget,
@@ -197,6 +202,6 @@ function toContext(
       })),
       ...left,
     ],
-    stablePrefixTokens: total(recalled.length > 0 ? front : weighed),
+    stablePrefixTokens: total(recalled.length > 0 ? prefix : weighed),
   }
 }

@@ -1,7 +1,7 @@
 // Sizes of messages, the budget, and the shares of its sections.
 //
-// A message's size is the token count of its rendered JSON plus a provider's overhead per message. JSON punctuation
-// makes that more than providers bill, so a context never exceeds the budget, however the provider counts.
+// A message's size is the token count of its rendered JSON plus PER_MESSAGE. The punctuation of JSON makes it larger
+// than the count that a provider bills, so that a context stays within the budget by the provider's count too.
 
 import type { TokenCounter } from '../../text/tokens.ts'
 import { contentOf, type Message } from './message.ts'
@@ -10,29 +10,29 @@ import { FORMATS, OPENING_JSON, piecesOf, type Format } from './render.ts'
 /** Tokens that providers add to each message for its role and its delimiters. */
 export const PER_MESSAGE = 4
 
-/** Size: tokens in each format, number of messages, and characters (UTF-16 units). */
+/** Tokens in each format, number of messages, and characters in UTF-16 units. */
 export type Size = Record<Format, number> & { messages: number; chars: number }
 
 const MEASURES = [...FORMATS, 'messages', 'chars'] as const
 
 export const NOTHING: Size = { OPENAI: 0, ANTHROPIC: 0, AI_SDK: 0, messages: 0, chars: 0 }
 
-const each = (size: (measure: keyof Size) => number): Size => ({
-  OPENAI: size('OPENAI'),
-  ANTHROPIC: size('ANTHROPIC'),
-  AI_SDK: size('AI_SDK'),
-  messages: size('messages'),
-  chars: size('chars'),
+const sizeFrom = (valueOf: (measure: keyof Size) => number): Size => ({
+  OPENAI: valueOf('OPENAI'),
+  ANTHROPIC: valueOf('ANTHROPIC'),
+  AI_SDK: valueOf('AI_SDK'),
+  messages: valueOf('messages'),
+  chars: valueOf('chars'),
 })
 
-export const plus = (a: Size, b: Size): Size => each((measure) => a[measure] + b[measure])
-export const minus = (a: Size, b: Size): Size => each((measure) => a[measure] - b[measure])
+export const plus = (a: Size, b: Size): Size => sizeFrom((measure) => a[measure] + b[measure])
+export const minus = (a: Size, b: Size): Size => sizeFrom((measure) => a[measure] - b[measure])
 export const sum = (sizes: Iterable<Size>): Size => [...sizes].reduce(plus, NOTHING)
 
 /** Tokens in the format that needs the most. */
 export const tokensOf = (size: Size) => Math.max(size.OPENAI, size.ANTHROPIC, size.AI_SDK)
 
-/** The part of the space that is taken, by the scarcest measure; above 1 it does not fit. */
+/** Returns the fraction of the space that is taken, in the measure where it is greatest; above 1 if it does not fit. */
 export function fullness(taken: Size, space: Size): number {
   let fullest = 0
   for (const measure of MEASURES) {
@@ -43,7 +43,7 @@ export function fullness(taken: Size, space: Size): number {
 
 export const fits = (taken: Size, space: Size) => MEASURES.every((measure) => taken[measure] <= space[measure])
 
-/** The whole space of a budget. */
+/** Returns the space of a budget; `chars` in UTF-16 units. */
 export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): Size => ({
   OPENAI: tokens,
   ANTHROPIC: tokens,
@@ -53,9 +53,9 @@ export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): 
 })
 
 /**
- * The sections' shares of the budget after instructions; they add up to 1. A section may also use what the sections
- * before it left. The newest turn counts towards the share of the recent turns, or towards any other space that is
- * left.
+ * The sections' shares of the space that remains after the system prompt and the instructions; they add up to 1. A
+ * section may also use space that earlier sections left. The newest turn counts towards the share of the recent turns;
+ * if it is larger than that share, it reduces the space of the other sections.
  */
 export type Shares = {
   profile: number
@@ -74,12 +74,12 @@ export const DEFAULT_SHARES: Shares = {
   recalled: 0.2,
 }
 
-/** Tokens of a message besides its text: the minimum, and a usual maximum. */
+/** Tokens that a message has besides its text: the minimum and the usual maximum. */
 export const OVERHEAD = { least: 11, most: 40 }
 
 /**
- * Chooses the newest summaries that fit their share by their stored token counts. The turns of a summary that does not
- * fit are read instead, unless a newer summary covers them.
+ * Chooses the newest summaries that fit, by stored token counts: in the summaries' share and in the space that profiles
+ * and facts leave. If none fits, the turns they cover are read instead; otherwise the turns of those left are omitted.
  *
  * `before`: stored token counts of the profiles and facts that may precede the summaries.
  */
@@ -98,11 +98,14 @@ export function summariesThatFit<T extends { tokenCount: number }>(
   return { taken: summaries.slice(from), left: summaries.slice(0, from) }
 }
 
-/** Part of a space, in tokens and characters. The number of messages is not divided: a limit on it is usually small. */
-export const partOf = (space: Size, part: number): Size =>
-  each((measure) => (measure === 'messages' ? space.messages : Math.floor(space[measure] * part)))
+/**
+ * Returns a fraction of a space's tokens and characters. The number of messages is not divided, because its limit is
+ * usually small.
+ */
+export const partOf = (space: Size, fraction: number): Size =>
+  sizeFrom((measure) => (measure === 'messages' ? space.messages : Math.floor(space[measure] * fraction)))
 
-/** The size of a message. Long messages are counted in a thread. */
+/** Returns the size of a message. Long messages are counted in a worker thread. `unanswered`: see piecesOf. */
 export async function sizeOf(
   tokens: Pick<TokenCounter, 'count'>,
   message: Message,
@@ -118,13 +121,13 @@ export async function sizeOf(
   return size
 }
 
-/** Characters of a message: its text, and the JSON of its other parts. */
+/** Returns the UTF-16 units of a message's text and of the JSON of its other parts. */
 function charsOf({ parts }: Message): number {
-  const others = parts.filter(({ type }) => type !== 'text')
-  return contentOf(parts).length + others.reduce((sum, part) => sum + JSON.stringify(part).length, 0)
+  const otherParts = parts.filter(({ type }) => type !== 'text')
+  return contentOf(parts).length + otherParts.reduce((sum, part) => sum + JSON.stringify(part).length, 0)
 }
 
-/** The size of the message that Anthropic's rendering starts with if the first message is the assistant's. */
+/** Returns the size of the user message that Anthropic's rendering inserts before a first message by the assistant. */
 export async function openingSize(tokens: Pick<TokenCounter, 'count'>): Promise<Size> {
   return { ...NOTHING, ANTHROPIC: PER_MESSAGE + (await tokens.count(OPENING_JSON)) }
 }

@@ -14,26 +14,26 @@ import type { RecalledTurn } from './quote.ts'
 
 const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
-/** Maximum of tokenBudget. */
-const MOST_TOKENS = 2_000_000
+/** Maximum `tokenBudget`, in tokens. */
+const MAX_TOKENS = 2_000_000
 /** Maximum number of hits of one recall. */
-const MOST_HITS = 100
+const MAX_HITS = 100
 /**
- * Hits requested beyond `k`, because some may be in the context already; the search is repeated if these do not
- * suffice.
+ * Number of hits requested beyond `k`, because some hits may be in the context already. If too few are left, the search
+ * is repeated with a greater `k`.
  */
 const SPARE_HITS = 5
-/** Maximum length of a query in UTF-16 units, as in recall. */
-const QUERY = 10_000
+/** Maximum length of a query in UTF-16 units, the same as in recall.ts. */
+const MAX_QUERY = 10_000
 
 const buildContextInput = z
   .object({
     conversationId: id('conversation'),
-    tokenBudget: between(1, MOST_TOKENS),
+    tokenBudget: between(1, MAX_TOKENS),
     recentTurns: count.nullish(),
     semanticRecall: z
       .object({
-        k: between(1, MOST_HITS).nullish(),
+        k: between(1, MAX_HITS).nullish(),
         threshold: share.nullish(),
         scope: z.enum(['CONVERSATION', 'OWNER', 'TENANT']).nullish(),
       })
@@ -50,7 +50,7 @@ const buildContextInput = z
     query: z
       .string()
       .min(1, 'must not be empty')
-      .max(QUERY, `must be at most ${QUERY} characters`)
+      .max(MAX_QUERY, `must be at most ${MAX_QUERY} characters`)
       .superRefine((query, context) => {
         const problem = storable(query)
         if (problem) context.addIssue({ code: 'custom', message: problem })
@@ -62,14 +62,14 @@ const buildContextInput = z
   })
   .refine(({ query, semanticRecall }) => query == null || semanticRecall != null, {
     path: ['query'],
-    message: 'requires semanticRecall: it is the query to recall with',
+    message: 'requires semanticRecall, which searches for this query',
   })
 export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
  * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
- * recent turns, recalled turns, and the newest turn. Stores nothing except that facts were recalled; the same
- * conversation gives the same context.
+ * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled and stores nothing else; the
+ * same conversation and input give the same context.
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts.
  * @throws InvalidInput @throws NotFound
@@ -98,7 +98,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
   const recallOptions = given.semanticRecall
 
   async function find(newest: string | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> {
-    const query = given.query ?? newest?.slice(0, QUERY).toWellFormed()
+    const query = given.query ?? newest?.slice(0, MAX_QUERY).toWellFormed()
     if (!query?.trim()) return []
     const wanted = recallOptions!.k ?? 5
     const search = async (k: number) =>
@@ -109,7 +109,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
           scope: recallOptions!.scope,
           threshold: recallOptions!.threshold,
           actors,
-          k: Math.min(MOST_HITS, k),
+          k: Math.min(MAX_HITS, k),
           kinds: ['TURN'],
         })
       ).hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
@@ -139,17 +139,17 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
   return context
 }
 
-/** Returns the `known` names plus the display names of those turns' actors that are in the conversation. */
+/** Returns `names`, plus the names of the actors of the turns that are in the conversation. */
 async function namesOf(
   { pool }: RecallDeps,
   { tenant }: Viewer,
-  known: ReadonlyMap<string, string>,
+  names: ReadonlyMap<string, string>,
   conversationId: string,
   turns: readonly { actor: string; conversationId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
-  const here = turns.filter((turn) => turn.conversationId === conversationId).map(({ actor }) => actor)
-  const unnamed = new Set(here.filter((actor) => !known.has(actor)))
-  if (unnamed.size === 0) return known
+  const actors = turns.filter((turn) => turn.conversationId === conversationId).map(({ actor }) => actor)
+  const unnamed = new Set(actors.filter((actor) => !names.has(actor)))
+  if (unnamed.size === 0) return names
   const rows = await readParticipants(pool, tenant, [conversationId], [...unnamed])
-  return new Map([...known, ...rows.map(({ actor, displayName }) => [actor, displayName ?? actor] as const)])
+  return new Map([...names, ...rows.map(({ actor, displayName }) => [actor, displayName ?? actor] as const)])
 }

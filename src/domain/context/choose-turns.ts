@@ -1,5 +1,5 @@
-// Chooses the turns that a context has verbatim: kept turns and the window of recent turns. Lists the turns that are
-// left out, with reasons, for the manifest.
+// Chooses the turns that a context contains verbatim: kept turns and the window of recent turns. Lists the turns that
+// are left out, with reasons, for the manifest.
 
 import { fullness, plus, type Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
@@ -14,7 +14,7 @@ import {
 } from './weigh.ts'
 import { windowStart } from './window.ts'
 
-/** The kept turns: instructions, which every context has; of the others, those that fit and those that do not. */
+/** Kept turns: instructions, which are always included; of the others, `taken` fit and `left` do not. */
 type ChosenKeptTurns = { instructions: KeptTurn[]; taken: KeptTurn[]; left: KeptTurn[] }
 
 /** Manifest reasons for kept turns that do not fit. */
@@ -25,7 +25,7 @@ const NO_SPACE = {
 
 export const isInstruction = (turn: KeptTurn) => turn.isInstruction
 
-/** Chooses the newest kept turns that fit. */
+/** Chooses all instructions, and the newest of the other kept turns that fit. */
 export const chooseKept = (kept: readonly KeptTurn[], space: Size): ChosenKeptTurns => ({
   instructions: kept.filter(isInstruction),
   ...newestThatFit(
@@ -37,24 +37,26 @@ export const chooseKept = (kept: readonly KeptTurn[], space: Size): ChosenKeptTu
 type RecentTurns = {
   /** Root seqs of the recent turns, ascending. */
   rootSeqs: readonly number[]
-  /** Whether there is no turn before the first of them. */
+  /** True if no turn precedes the first one in `rootSeqs`. */
   complete: boolean
+  /** Number of turns in the window (window.ts); null for as many as fit. */
   recentTurns: number | null
+  /** Whether the window is trimmed in steps. */
   inSteps: boolean
 }
 
 export type ChosenTurns = {
   /** Kept turns before the window, by root seq. */
   before: KeptTurn[]
-  /** The window without the newest turn, by root seq. A kept turn within it has its rendering as a kept turn. */
+  /** The window without the newest turn, by root seq. A kept turn in the window is rendered as a kept turn. */
   window: WeighedMessage[]
-  /** The size of the window with the newest turn and without kept turns. */
+  /** The size of the window, including the newest turn and excluding kept turns. */
   size: Size
   /** Manifest items for turns that are left out. */
   left: ContextItem[]
 }
 
-/** Chooses the window. The chosen kept turns have been paid for, so they take no space of it. */
+/** Chooses the window. The sizes of the chosen kept turns are already counted, so these take no space in the window. */
 export function chooseTurns(
   weighing: WeighedTurns,
   kept: ChosenKeptTurns,
@@ -63,9 +65,9 @@ export function chooseTurns(
 ): ChosenTurns {
   const { turns, newest, groupOf, isStray } = weighing
   const isNewest = new Set(newest)
-  const paid = new Map([...kept.instructions, ...kept.taken].map((each) => [each.sources[0]!, each]))
-  const paidFor = (index: number) => paid.get(turns[index]!.sources[0]!)
-  const sizes = sizesFrom(weighing, (index) => paidFor(index) !== undefined)
+  const counted = new Map([...kept.instructions, ...kept.taken].map((each) => [each.sources[0]!, each]))
+  const countedAt = (index: number) => counted.get(turns[index]!.sources[0]!)
+  const sizes = sizesFrom(weighing, (index) => countedAt(index) !== undefined)
   const start = windowStart({
     rootSeqs: request.rootSeqs,
     complete: request.complete,
@@ -77,43 +79,43 @@ export function chooseTurns(
   const strays: WeighedMessage[] = []
   for (let index = start; index < turns.length; index++) {
     if (isNewest.has(index)) continue
-    const keptTurn = paidFor(index)
+    const keptTurn = countedAt(index)
     if (keptTurn) window.push(keptTurn)
     else if (isStray(index) || groupOf(index)[0]! < start) strays.push(turns[index]!)
     else window.push(turns[index]!)
   }
   const inWindow = new Set(idsOf(window))
-  const unkept = kept.left.filter(({ sources }) => !inWindow.has(sources[0]!))
-  const unkeptIds = new Set(idsOf(unkept))
+  const omitted = kept.left.filter(({ sources }) => !inWindow.has(sources[0]!))
+  const omittedIds = new Set(idsOf(omitted))
   const older = turns.filter(
-    ({ sources: [id] }, index) => index < start && !isNewest.has(index) && !paid.has(id!) && !unkeptIds.has(id!),
+    ({ sources: [id] }, index) => index < start && !isNewest.has(index) && !counted.has(id!) && !omittedIds.has(id!),
   )
   return {
-    before: [...paid.values()]
+    before: [...counted.values()]
       .filter(({ sources }) => !inWindow.has(sources[0]!))
       .sort((a, b) => a.rootSeq - b.rootSeq),
     window,
     size: sizes[start]!,
-    left: [...unkeptItems(unkept), ...olderItems(older, turns.length - start, request), ...strayItems(strays)],
+    left: [...omittedItems(omitted), ...olderItems(older, turns.length - start, request), ...strayItems(strays)],
   }
 }
 
-/** Returns, for each index, the size of a window that starts there, with the newest turn. Paid turns count nothing. */
-function sizesFrom({ turns, newest, groupOf, isStray }: WeighedTurns, isPaid: (index: number) => boolean): Size[] {
+/** Returns, for each index, the size of a window that starts there, with the newest turn, without counted turns. */
+function sizesFrom({ turns, newest, groupOf, isStray }: WeighedTurns, isCounted: (index: number) => boolean): Size[] {
   const isNewest = new Set(newest)
   const sizes: Size[] = new Array(turns.length + 1).fill(sizesOf(newest.map((index) => turns[index]!)))
   for (let index = turns.length - 1; index >= 0; index--) {
     const group = groupOf(index)
-    const isFree = isNewest.has(index) || isPaid(index) || isStray(index) || group[0] !== index
+    const addsNothing = isNewest.has(index) || isCounted(index) || isStray(index) || group[0] !== index
     const after = sizes[index + 1]!
-    sizes[index] = isFree ? after : plus(after, sizesOf(group.map((member) => turns[member]!)))
+    sizes[index] = addsNothing ? after : plus(after, sizesOf(group.map((member) => turns[member]!)))
   }
   return sizes
 }
 
-const unkeptItems = (unkept: readonly KeptTurn[]): ContextItem[] =>
+const omittedItems = (omitted: readonly KeptTurn[]): ContextItem[] =>
   (['PINNED', 'RECENT'] as const).flatMap((kind) => {
-    const left = unkept.filter((each) => each.kind === kind)
+    const left = omitted.filter((each) => each.kind === kind)
     return left.length ? [leftOut(kind, left, NO_SPACE[kind])] : []
   })
 
@@ -127,7 +129,7 @@ function olderItems(
     recentTurns !== null && taken >= recentTurns
       ? `older than the requested recent turns (at least ${recentTurns})`
       : 'no space for older turns'
-  return [leftOut('RECENT', older, complete ? why : `${why}, nor for all turns before them`)]
+  return [leftOut('RECENT', older, complete ? why : `${why}; turns before them were not read`)]
 }
 
 const strayItems = (strays: readonly WeighedMessage[]): ContextItem[] =>

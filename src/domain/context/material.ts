@@ -1,5 +1,5 @@
 // Reads the material of a context with a few statements, each bounded by the budget, not by the conversation's length.
-// Reads only what is in the viewer's view.
+// Every read is limited to the viewer's view.
 
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
@@ -16,7 +16,7 @@ import { hasContent, tie } from './perspective.ts'
 
 export type MaterialRequest = {
   conversationId: string
-  /** The participant whose perspective the context takes; null gives each turn its own role. */
+  /** The participant whose perspective the context takes; null leaves each turn its own role. */
   as: string | null
   tokenBudget: number
   /** Maximum number of turns in the window; null for as many as fit. */
@@ -26,22 +26,24 @@ export type MaterialRequest = {
   withFacts: boolean
   /** Whether to reserve space for recalled turns. */
   withRecall: boolean
-  /** Only turns with a greater root seq, and no summaries; null for all. */
+  /** Reads only turns with a greater root seq, and no summaries; null reads all. */
   sinceSeq: number | null
+  /** Reads only instructions, turns by these actors and results of their calls, and no summaries; null reads all. */
   actors: readonly string[] | null
 }
 
 /** Minimum and maximum number of turns per read. */
-const FEWEST = 16
-const MOST = 1000
-/** Number of newest turns that are searched for the call that the newest turn answers. */
-const CALL_AWAY = 256
-/** Greater than any root seq. */
-const END = 2 ** 31 - 1
+const MIN_TURNS = 16
+const MAX_TURNS = 1000
+/** Number of turns after which the search for the tool call that the newest turn answers ends. */
+const CALL_REACH = 256
+/** Greater than every root seq. */
+const MAX_SEQ = 2 ** 31 - 1
 
 /**
- * Reads the conversation's newest turns after a root seq, as far back as they may fit; returns them oldest first. The
- * page size is estimated from the average token count, so that one page usually suffices.
+ * Reads the conversation's newest turns after a root seq, as far back as they may fit; returns them oldest first.
+ * `complete`: whether all turns after that root seq were read. The page size is estimated from the average token count,
+ * so that one page usually suffices.
  */
 async function readRecent(
   deps: RecallDeps,
@@ -51,14 +53,14 @@ async function readRecent(
   { tokenBudget, windowTurns, actors }: MaterialRequest,
 ): Promise<{ recent: Turn[]; complete: boolean }> {
   const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
-  const guess = Math.min((windowTurns ?? MOST) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.least)) + 1)
-  let limit = Math.max(FEWEST, Math.min(MOST, guess))
+  const estimate = Math.min((windowTurns ?? MAX_TURNS) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.least)) + 1)
+  let limit = Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
   const read: Turn[] = []
   let tokens = 0
   for (;;) {
     const page = await readRecentTurns(deps.pool, viewer, conversation.id, {
       after,
-      before: read.at(-1)?.rootSeq ?? END,
+      before: read.at(-1)?.rootSeq ?? MAX_SEQ,
       actors,
       limit,
     })
@@ -68,7 +70,7 @@ async function readRecent(
     const recent = ofActors(read.filter(hasContent).toReversed(), actors)
     const isFull = tokens > tokenBudget || (windowTurns !== null && recent.length > windowTurns)
     if (complete || (isFull && !lacksCall(recent, read.length))) return { recent, complete }
-    limit = Math.min(MOST, limit * 2)
+    limit = Math.min(MAX_TURNS, limit * 2)
   }
 }
 
@@ -76,9 +78,9 @@ async function readRecent(
 async function readNewest(deps: RecallDeps, viewer: Viewer, conversationId: string): Promise<Turn[]> {
   const page = await readRecentTurns(deps.pool, viewer, conversationId, {
     after: 0,
-    before: END,
+    before: MAX_SEQ,
     actors: null,
-    limit: CALL_AWAY,
+    limit: CALL_REACH,
   })
   const turns = page.filter(hasContent).toReversed()
   const group = tie(turns).groups.get(turns.length - 1) ?? []
@@ -93,17 +95,18 @@ function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
   return turns.filter(({ actor }, position) => actors.includes(actor) || answers.has(position))
 }
 
-/** Whether the newest turn answers a call that has not been read yet, and fewer than CALL_AWAY turns were read. */
+/** Whether the newest turn answers a call that has not been read yet, and fewer than CALL_REACH turns were read. */
 function lacksCall(recent: readonly Turn[], read: number): boolean {
   const last = recent.length - 1
   const parts = (recent[last]?.parts ?? []) as { type: string }[]
   const { callers } = tie(recent)
-  return read < CALL_AWAY && parts.some(({ type }, index) => type === 'toolResult' && !callers.has(`${last}:${index}`))
+  return read < CALL_REACH && parts.some(({ type }, index) => type === 'toolResult' && !callers.has(`${last}:${index}`))
 }
 
 /**
+ * Reads the material of a context, and the display names of its actors.
  * @throws NotFound if the viewer's tenant has no such conversation
- * @throws InvalidInput if `as`, or one of the actors, never was in the conversation
+ * @throws InvalidInput if `as` or one of the actors was never in the conversation
  */
 export async function readMaterial(
   deps: RecallDeps,
@@ -122,20 +125,20 @@ export async function readMaterial(
 
   const memory = await readProfilesAndFacts(deps, viewer, conversation, request)
   const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, memory.tokens)
-  const covered = fitting.taken.at(-1)?.toSeq ?? 0
+  const coveredThrough = fitting.taken.at(-1)?.toSeq ?? 0
   const [{ recent, complete }, candidates] = await Promise.all([
-    readRecent(deps, viewer, conversation, sinceSeq ?? covered, request),
-    readKeptTurns(deps.pool, viewer, conversation.id, covered),
+    readRecent(deps, viewer, conversation, sinceSeq ?? coveredThrough, request),
+    readKeptTurns(deps.pool, viewer, conversation.id, coveredThrough),
   ])
   // The newest turn is included even if a summary covers it.
-  if (recent.length === 0 && covered > 0) recent.push(...(await readNewest(deps, viewer, conversation.id)))
+  if (recent.length === 0 && coveredThrough > 0) recent.push(...(await readNewest(deps, viewer, conversation.id)))
   const kept = candidates.filter(
     (turn) => hasContent(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )
-  const speaking = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
-  const { known: speakers, others } = await readSpeakers(deps.db, viewer.tenant, conversation.id, speaking, as)
-  const unknown = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
-  if (unknown >= 0) throw InvalidInput.at(`filterParticipants.${unknown}`, unknownActor(actors![unknown]!))
+  const speakerIds = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
+  const { known: speakers, others } = await readSpeakers(deps.db, viewer.tenant, conversation.id, speakerIds, as)
+  const missing = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
+  if (missing >= 0) throw InvalidInput.at(`filterParticipants.${missing}`, unknownActor(actors![missing]!))
 
   const names = new Map(speakers.map(({ actor, displayName }) => [actor, displayName ?? actor]))
   const users = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))

@@ -3,7 +3,7 @@
 import type { Role } from '../../store/generated/enums.ts'
 import type { ContentPart } from '../turn/content.ts'
 
-/** The sections of a context, in their order. */
+/** The kinds of messages, one per section of a context. */
 export const ITEM_KINDS = ['SYSTEM_PROMPT', 'PROFILE', 'FACT', 'SUMMARY', 'PINNED', 'RECENT', 'RECALLED'] as const
 export type ItemKind = (typeof ITEM_KINDS)[number]
 
@@ -11,18 +11,18 @@ export type ItemKind = (typeof ITEM_KINDS)[number]
 export type Message = {
   kind: ItemKind
   role: Role
-  /** The speaker's name on one line; null for instructions and the model's own messages. */
+  /** Name of the speaker or of the quoted section, on one line; null for SYSTEM and for messages by `as` itself. */
   name: string | null
   /** Whether formats without a name field put the name before the text. */
   labelled: boolean
   parts: ContentPart[]
-  /** Ids of its turns, facts or summaries, or the users of its profiles. Empty for the system prompt. */
+  /** Ids of the message's turn, turns, facts or summary, or of its profiles' users; empty for the system prompt. */
   sources: string[]
   /** Why the message is included. */
   reason: string
 }
 
-/** An item of the manifest: a message, or a group of sources that were left out. */
+/** An item of the manifest: a message, or a group of sources that are left out. */
 export type ContextItem = { kind: ItemKind; sourceIds: string[]; tokens: number; included: boolean; reason: string }
 
 export type ContextMessage = Message & {
@@ -40,7 +40,8 @@ export type Context = {
   truncated: boolean
   items: ContextItem[]
   /**
-   * Token count of the messages before the recalled ones: the next context is expected to begin with the same bytes.
+   * Token count of the messages before the recalled turns; without recalled turns, of all messages. The next context
+   * usually begins with the same bytes.
    */
   stablePrefixTokens: number
 }

@@ -1,7 +1,7 @@
-// Renders turns from one participant's perspective: its own turns are the assistant's, all others are addressed to it
-// by name. Tool calls of the participant itself stay tool calls; those of others become text.
+// Renders turns from one participant's perspective: its own turns become assistant messages, the turns of others become
+// user messages with a name. The participant's own tool calls stay tool calls; those of others become text.
 //
-// Invariant: a tool result is rendered as a result only with its call, and the same turns give the same messages.
+// Invariants: a tool result stays a result only if its call stays a call; the same turns give the same messages.
 
 import type { Role } from '../../store/generated/enums.ts'
 import { partsOf, type ContentPart } from '../turn/content.ts'
@@ -20,11 +20,11 @@ export type ContextTurn = {
 }
 
 export type Perspective = {
-  /** The participant; null gives every turn the role that it has. */
+  /** The participant; null leaves each turn its own role. */
   as: string | null
-  /** Display names by actor; an actor without one is shown as itself. */
+  /** Display names by actor; a missing display name is replaced by the actor. */
   names: ReadonlyMap<string, string>
-  /** Whether several people speak to the model, so that their messages need names. */
+  /** Whether several participants write to the model, so that their messages need names. */
   several: boolean
 }
 
@@ -34,13 +34,13 @@ export const oneLine = (name: string) => name.replace(/[\p{C}\p{Z}]+/gu, ' ').tr
 const nameOf = ({ names }: Perspective, actor: string) => oneLine(names.get(actor) ?? actor)
 
 type Part<Type extends ContentPart['type']> = Extract<ContentPart, { type: Type }>
-const words = (text: string): Part<'text'> => ({ type: 'text', text })
-const asWords = {
-  toolCall: (part: Part<'toolCall'>) => words(`[called ${part.name}: ${JSON.stringify(part.arguments)}]`),
-  toolResult: (part: Part<'toolResult'>) => words(`[${part.name} answered: ${JSON.stringify(part.result)}]`),
+const textPart = (text: string): Part<'text'> => ({ type: 'text', text })
+const asText = {
+  toolCall: (part: Part<'toolCall'>) => textPart(`[called ${part.name}: ${JSON.stringify(part.arguments)}]`),
+  toolResult: (part: Part<'toolResult'>) => textPart(`[${part.name} answered: ${JSON.stringify(part.result)}]`),
 }
 
-/** The role of a turn from this perspective, before its tool results are matched with calls. */
+/** Returns the role of a turn from this perspective, before its tool results are matched with calls. */
 function roleOf({ as }: Perspective, turn: ContextTurn): Role {
   if (as === null || turn.role === 'SYSTEM') return turn.role
   if (turn.actor === as) return 'ASSISTANT'
@@ -50,19 +50,19 @@ function roleOf({ as }: Perspective, turn: ContextTurn): Role {
 const isBlank = (part: ContentPart) => part.type === 'text' && part.text.trim() === ''
 const partsIn = (turn: ContextTurn) => partsOf(turn as { text: string; parts: ContentPart[] | null })
 
-/** Whether the turn has content; erased turns and empty streams have none. */
+/** Whether the turn is rendered: aborted turns always, committed turns unless they are blank, as erased turns are. */
 export const hasContent = (turn: ContextTurn) =>
   turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part)))
 
 /** Which turns of a list belong together as tool calls and results. A position is an index in that list. */
 export type Ties = {
-  /** By position: ascending positions of the turns that are kept or left out with that turn, itself included. */
+  /** By position: ascending positions of the turns to include or leave out together with that turn, itself included. */
   groups: Map<number, number[]>
-  /** By result, as `position:part`: the position of the turn with the call. Results without a call are missing. */
+  /** By result, as `position:part`: the position of the turn with the call. Results without a call are absent. */
   callers: Map<string, number>
 }
 
-/** Matches each result with the latest earlier call of its id that has no result yet. Instructions answer no calls. */
+/** Matches each result with the latest earlier call of its id without a result. Ignores results in SYSTEM turns. */
 export function tie(turns: readonly ContextTurn[]): Ties {
   const open = new Map<string, number[]>()
   const parent = turns.map((_, position) => position)
@@ -97,7 +97,7 @@ export function tie(turns: readonly ContextTurn[]): Ties {
   }
 }
 
-/** Whether a turn has only results of calls that are not in the list; a model cannot use it. */
+/** Whether a turn has only results of calls that are not in the list; such a turn is useless to a model. */
 export const isStray = (turns: readonly ContextTurn[], position: number, { callers }: Ties) => {
   const parts = partsIn(turns[position]!)
   return (
@@ -106,19 +106,19 @@ export const isStray = (turns: readonly ContextTurn[], position: number, { calle
 }
 
 /** Marks the end of an aborted turn. */
-const BROKEN_OFF = '[broken off]'
+const ABORTED_MARK = '[broken off]'
 
 /**
- * Returns the messages of the turns, one each, in their order.
+ * Returns one message for each turn, in the same order.
  *
- * `tools`: false renders every call and result as text, for turns without their group.
+ * `tools`: false renders every call and result as text, for a turn that is rendered without its group.
  */
 export function seenFrom(
   perspective: Perspective,
   turns: readonly ContextTurn[],
   { ties = tie(turns), tools = true }: { ties?: Ties; tools?: boolean } = {},
 ): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sources'>[] {
-  const isOwn = (key: string) => {
+  const staysResult = (key: string) => {
     const caller = ties.callers.get(key)
     return tools && caller !== undefined && roleOf(perspective, turns[caller]!) === 'ASSISTANT'
   }
@@ -127,27 +127,27 @@ export function seenFrom(
     const parts = partsIn(turn).flatMap((part, index): ContentPart[] => {
       switch (part.type) {
         case 'toolCall':
-          return [tools && role === 'ASSISTANT' ? part : asWords.toolCall(part)]
+          return [tools && role === 'ASSISTANT' ? part : asText.toolCall(part)]
         case 'toolResult':
-          return [isOwn(`${position}:${index}`) ? part : asWords.toolResult(part)]
-        // Only the participant itself gets its reasoning.
+          return [staysResult(`${position}:${index}`) ? part : asText.toolResult(part)]
+        // A participant's reasoning is not shown to others.
         case 'reasoning':
           return role === 'ASSISTANT' ? [part] : []
         default:
           return isBlank(part) ? [] : [part]
       }
     })
-    if (turn.status === 'ABORTED') parts.push(words(parts.length > 0 ? ` ${BROKEN_OFF}` : BROKEN_OFF))
-    if (parts.length === 0) parts.push(words('[thought, and said nothing]'))
+    if (turn.status === 'ABORTED') parts.push(textPart(parts.length > 0 ? ` ${ABORTED_MARK}` : ABORTED_MARK))
+    if (parts.length === 0) parts.push(textPart('[thought, and said nothing]'))
     const hasResult = parts.some(({ type }) => type === 'toolResult')
     if (role === 'TOOL' && !hasResult) role = 'USER'
     else if (role === 'USER' && hasResult && parts.every(({ type }) => type === 'toolResult')) role = 'TOOL'
-    const named = role === 'USER' || role === 'TOOL' || (role === 'ASSISTANT' && perspective.as === null)
+    const hasName = role === 'USER' || role === 'TOOL' || (role === 'ASSISTANT' && perspective.as === null)
     return {
       role,
       parts,
       sources: [turn.id],
-      name: named ? nameOf(perspective, turn.actor) : null,
+      name: hasName ? nameOf(perspective, turn.actor) : null,
       labelled: role === 'USER' && perspective.several,
     }
   })

@@ -8,10 +8,10 @@ import { oneLine } from './perspective.ts'
 /** A recalled turn. */
 export type RecalledTurn = { id: string; name: string; createdAt: Date; text: string }
 
-/** A profile; its id is the user's. */
+/** A profile; `id` is the id of its user. */
 export type QuotedProfile = { id: string; name: string; text: string }
 
-/** A fact as a line of text (`factLine`). */
+/** A fact as one line of text: see `factLine`. */
 export type QuotedFact = { id: string; text: string }
 
 /** Returns a fence longer than any run of its character in the texts, and at least three characters long. */
@@ -31,13 +31,14 @@ export const quote = ({ name, createdAt, text }: RecalledTurn, fence: string) =>
 export const quoteProfile = ({ name, text }: QuotedProfile, fence: string) =>
   `${oneLine(name)}:\n${fenced(text, fence)}`
 
-const CLAIMED: Record<Source, string> = {
+/** The beginning of a fact's line, by its source. */
+const CLAIM: Record<Source, string> = {
   HUMAN: '',
   AGENT: 'claimed by an agent, not confirmed: ',
   TOOL: 'claimed by a tool, not confirmed: ',
 }
 
-/** Formats a fact as one line with the day it was observed. A fact that no person asserted is quoted as a claim. */
+/** Formats a fact as one line with the UTC day it was observed. A fact not stated by a person is quoted as a claim. */
 export function factLine({
   sentence,
   saidBy,
@@ -48,10 +49,10 @@ export function factLine({
   observedAt: Date
 }): string {
   const statement = TRUST[saidBy] >= BELIEVED ? oneLine(sentence) : `"${oneLine(sentence).replaceAll('"', "'")}"`
-  return `- ${CLAIMED[saidBy]}${statement} (${observedAt.toISOString().slice(0, 10)})`
+  return `- ${CLAIM[saidBy]}${statement} (${observedAt.toISOString().slice(0, 10)})`
 }
 
-/** Creates a user message of Colloquy's own; the remembered data is between fences in its body. */
+/** Creates a user message that Colloquy itself writes; `body` quotes the data between fences. */
 const remembered = (
   kind: ItemKind,
   name: string,

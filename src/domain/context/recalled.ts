@@ -9,12 +9,13 @@ import type { Tokens } from './weigh.ts'
 /** Manifest reason for a recalled turn that is in the context already. */
 export const ALREADY_INCLUDED = 'already in the context'
 
-const inOrder = (hits: readonly RecalledTurn[]) =>
+const byTime = (hits: readonly RecalledTurn[]) =>
   hits.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1))
 
 /**
+ * Builds one message from the best `k` hits that are not in the context already; skips hits that do not fit.
  * @param hits best first
- * @param included ids of the turns that are in the context already
+ * @param included ids of the sources that are in the context already
  */
 export async function weighRecalled(
   tokens: Tokens,
@@ -39,7 +40,7 @@ export async function weighRecalled(
   const { message, passed, passedTokens } = await quoteThatFit(
     tokens,
     candidates,
-    { textOf: (each) => quote(each, fence), toMessage: (chosen) => recallMessage(inOrder(chosen), fence) },
+    { textOf: (each) => quote(each, fence), toMessage: (chosen) => recallMessage(byTime(chosen), fence) },
     space,
   )
   leaveOut(passed, passedTokens, 'no space for more recalled turns')

@@ -7,9 +7,9 @@ import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, 
 import type { Tokens, WeighedMessage } from './weigh.ts'
 
 type Quoting<T> = {
-  /** The text that an item adds to the message, whatever the other items are. */
+  /** Returns the text that an item adds to the message. It must not depend on the other items. */
   textOf(each: T): string
-  /** The message of the items, given in order of preference; without items, its fixed text. */
+  /** Returns the message that quotes the items, given in order of preference; without items, only its fixed text. */
   toMessage(chosen: readonly T[]): Message
 }
 
@@ -21,7 +21,7 @@ type Quoted<T> = {
   passedTokens: number
 }
 
-/** The size of a text as JSON, as it is sent. */
+/** Returns the size of a text in JSON, with the line break that separates it from the text before. */
 async function sizeOfText(tokens: Tokens, text: string): Promise<Size> {
   const counted = await tokens.count(JSON.stringify(`\n${text}`))
   return { OPENAI: counted, ANTHROPIC: counted, AI_SDK: counted, messages: 0, chars: text.length + 1 }
@@ -48,7 +48,7 @@ export async function quoteThatFit<T>(
       passedTokens += tokensOf(added)
     }
   }
-  // Joined texts may rarely have more tokens than the sum of their own; so the message is measured and shortened.
+  // The joined text may have more tokens than its parts together. Measure the message and drop items until it fits.
   while (chosen.length > 0) {
     const message = toMessage(chosen)
     const size = await sizeOf(tokens, message)
@@ -60,10 +60,13 @@ export async function quoteThatFit<T>(
   return { message: null, passed, passedTokens }
 }
 
-/** At most one message, and manifest items for what does not fit. */
+/** At most one message, and manifest items for the sources that do not fit. */
 export type QuotedSection = { messages: WeighedMessage[]; left: ContextItem[] }
 
-/** @param profiles the most important first; the message keeps this order */
+/**
+ * Builds the message of the profiles that fit.
+ * @param profiles the most important first; the message keeps this order
+ */
 export async function weighProfiles(
   tokens: Tokens,
   profiles: readonly QuotedProfile[],
@@ -94,8 +97,9 @@ export async function weighProfiles(
 }
 
 /**
- * @param facts the last observed first; the message has them in reverse order
- * @param areAll whether there are no other facts
+ * Builds the message of the facts that fit.
+ * @param facts most recently observed first; the message has them in reverse order
+ * @param areAll whether `facts` contains all facts; false if there are more than are read
  */
 export async function weighFacts(
   tokens: Tokens,
@@ -122,7 +126,7 @@ export async function weighFacts(
               sourceIds: passed.map(({ id }) => id),
               tokens: passedTokens,
               included: false,
-              reason: areAll || passed.length === 0 ? why : `${why}, nor for all facts before them`,
+              reason: areAll || passed.length === 0 ? why : `${why}; facts before them were not read`,
             },
           ],
   }

@@ -18,23 +18,25 @@ const RENDER: { [F in Format]: (steps: readonly RenderStep[]) => Rendered[F] } =
   AI_SDK: (steps) => steps.flatMap(toAiSdk),
 }
 
-const OPENS: ReadonlySet<Message['kind']> = new Set(['SYSTEM_PROMPT', 'SUMMARY'])
+/** Kinds of messages that are rendered before all others. */
+const FIRST_KINDS: ReadonlySet<Message['kind']> = new Set(['SYSTEM_PROMPT', 'SUMMARY'])
 
 /**
- * Renders the messages in a format, ready to be sent. System prompt and summaries precede profiles and facts, because
- * some providers reject a system message after a user message.
+ * Renders the messages in a format, ready to be sent. The system prompt and summaries precede profiles and facts,
+ * because some providers reject a system message after a user message.
  */
 export function render<F extends Format>(messages: readonly Message[], format: F): Rendered[F] {
-  const opening = messages.filter(({ kind }) => OPENS.has(kind))
-  const rest = messages.filter(({ kind }) => !OPENS.has(kind))
-  return RENDER[format](answered([...opening, ...rest].flatMap(stepsOf)))
+  const first = messages.filter(({ kind }) => FIRST_KINDS.has(kind))
+  const rest = messages.filter(({ kind }) => !FIRST_KINDS.has(kind))
+  return RENDER[format](answered([...first, ...rest].flatMap(stepsOf)))
 }
 
 /**
- * Returns the JSON of each piece that a message is rendered as in a format. The sum is an upper bound: tool results
- * that move to their call may share one message, and Anthropic's adjacent messages of one role are merged.
+ * Returns the JSON of each message or block that a message becomes in a format. The sum of their sizes is an upper
+ * bound: `render` may put several tool results into one message, and merges adjacent Anthropic messages of one role.
  *
- * `unanswered`: ids of the message's calls without a result; other results are counted with their own messages.
+ * `unanswered`: ids of the message's calls without a result, for which a placeholder is counted. The results of other
+ * calls are counted with the messages that contain them.
  */
 export function piecesOf(message: Message, format: Format, unanswered: ReadonlySet<string>): string[] {
   const steps = stepsOf(message).flatMap((step): RenderStep[] => {
@@ -44,17 +46,17 @@ export function piecesOf(message: Message, format: Format, unanswered: ReadonlyS
         : callsOf(step)
             .filter(({ callId }) => unanswered.has(callId))
             .map(noResult)
-    const alone = results.map((result): RenderStep => ({ role: 'tool', results: [result] }))
-    return step.role === 'tool' ? alone : [step, ...alone]
+    const resultSteps = results.map((result): RenderStep => ({ role: 'tool', results: [result] }))
+    return step.role === 'tool' ? resultSteps : [step, ...resultSteps]
   })
-  const made: unknown[] =
+  const rendered: unknown[] =
     format === 'OPENAI'
       ? steps.flatMap(toOpenAi)
       : format === 'AI_SDK'
         ? steps.flatMap(toAiSdk)
         : steps.map((step) => (step.role === 'system' ? { type: 'text', text: step.text } : toAnthropic(step)))
-  return made.map((each) => JSON.stringify(each))
+  return rendered.map((each) => JSON.stringify(each))
 }
 
-/** The JSON of the message that Anthropic's rendering starts with if the first message is the assistant's. */
+/** The JSON of the user message that Anthropic's rendering inserts before a first message by the assistant. */
 export const OPENING_JSON = JSON.stringify(OPENING)

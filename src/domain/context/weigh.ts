@@ -1,4 +1,4 @@
-// Converts turns to messages with sizes, and finds the turns that a context must keep or leave out together.
+// Converts turns to messages with sizes, and finds the turns that a context must include or leave out together.
 
 import type { TokenCounter } from '../../text/tokens.ts'
 import { fits, plus, sizeOf, sum, tokensOf, NOTHING, type Size } from './budget.ts'
@@ -18,7 +18,7 @@ export const weighMessage = async (
 export const sizesOf = (weighed: readonly WeighedMessage[]) => sum(weighed.map(({ size }) => size))
 export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sources }) => sources)
 
-/** The manifest item for messages that are left out together. */
+/** Creates the manifest item for messages that are left out together. */
 export const leftOut = (
   kind: ContextItem['kind'],
   weighed: readonly WeighedMessage[],
@@ -33,7 +33,7 @@ export function newestThatFit<T extends WeighedMessage>(weighed: readonly T[], s
   return { taken: weighed.slice(from), left: weighed.slice(0, from) }
 }
 
-/** Returns the ids of each turn's calls without a result, by the turn's position in the list. */
+/** Returns the ids of each turn's calls that have no result in the list, by the turn's position. */
 function unansweredIn(turns: readonly ContextTurn[], { callers }: Ties): Map<number, Set<string>> {
   const answers = new Map<string, number>()
   for (const [key, caller] of callers) {
@@ -53,23 +53,23 @@ function unansweredIn(turns: readonly ContextTurn[], { callers }: Ties): Map<num
   return open
 }
 
-/** A turn that stays verbatim at any age. */
+/** A turn that is considered regardless of age: an instruction, a pinned turn, or one that summaries never cover. */
 export type KeptTurn = WeighedMessage & { rootSeq: number; isInstruction: boolean }
 
 export type WeighedTurns = {
   /** The recent turns, by root seq. */
   turns: WeighedMessage[]
-  /** The kept turns except the newest turn, rendered without reference to other turns. */
+  /** The kept turns except those in `newest`, each rendered without the call or results that belong to it. */
   kept: KeptTurn[]
   /** Ascending indices in `turns` of the newest turn, and of the call and results that belong to it. */
   newest: number[]
-  /** Returns the indices of the turns that are kept or left out with that turn, itself included. */
+  /** Returns the indices of the turns to include or leave out together with that turn, itself included. */
   groupOf(index: number): number[]
   /** Whether the turn has only results of calls that are not in `turns`. */
   isStray(index: number): boolean
 }
 
-/** @param kept turns that stay verbatim at any age; some may be recent too */
+/** @param kept turns that are considered regardless of age; some may be in `recent` too */
 export async function weighTurns(
   tokens: Tokens,
   perspective: Perspective,
@@ -81,10 +81,10 @@ export async function weighTurns(
   const isNewest = new Set(newest)
   const newestIds = new Set(newest.map((position) => recent[position]!.id))
   const keptIds = new Set(kept.map(({ id }) => id).filter((id) => !newestIds.has(id)))
-  // A kept turn is rendered without its call or results; the rest of its group then becomes text too.
-  const alone = (position: number) =>
+  // A kept turn is rendered without the rest of its group, so calls and results of the whole group become text.
+  const isAlone = (position: number) =>
     !isNewest.has(position) && ties.groups.get(position)!.some((member) => keptIds.has(recent[member]!.id))
-  const inWords = (turn: ContextTurn) => seenFrom(perspective, [turn], { tools: false })[0]!
+  const asText = (turn: ContextTurn) => seenFrom(perspective, [turn], { tools: false })[0]!
   const open = unansweredIn(recent, ties)
   const seen = seenFrom(perspective, recent, { ties })
   const turns: WeighedMessage[] = []
@@ -97,8 +97,8 @@ export async function weighTurns(
     turns.push(
       await weighMessage(
         tokens,
-        { kind: 'RECENT', reason, ...(alone(position) ? inWords(turn) : seen[position]!) },
-        alone(position) ? undefined : open.get(position),
+        { kind: 'RECENT', reason, ...(isAlone(position) ? asText(turn) : seen[position]!) },
+        isAlone(position) ? undefined : open.get(position),
       ),
     )
   }
@@ -110,19 +110,19 @@ export async function weighTurns(
       ? { kind: 'PINNED' as const, reason: 'an instruction: always included' }
       : turn.pinned
         ? { kind: 'PINNED' as const, reason: 'pinned: included if it fits' }
-        : { kind: 'RECENT' as const, reason: 'has an audience, so no summary covers it' }
+        : { kind: 'RECENT' as const, reason: 'no summary covers it, because it has an audience or was aborted' }
     keptTurns.push({
-      ...(await weighMessage(tokens, { ...about, ...inWords(turn) })),
+      ...(await weighMessage(tokens, { ...about, ...asText(turn) })),
       rootSeq: turn.rootSeq,
       isInstruction,
     })
   }
-  const groupOf = (position: number) => (alone(position) ? [position] : ties.groups.get(position)!)
+  const groupOf = (position: number) => (isAlone(position) ? [position] : ties.groups.get(position)!)
   return {
     turns,
     kept: keptTurns,
     newest,
     groupOf,
-    isStray: (position: number) => !alone(position) && isStray(recent, position, ties),
+    isStray: (position: number) => !isAlone(position) && isStray(recent, position, ties),
   }
 }

@@ -3,7 +3,7 @@
 // `roundness`, which usually stays the same from one call to the next. Root seqs are visible anyway, so the start
 // reveals nothing about hidden turns.
 
-/** Minimum fraction of its space that the window fills after it is trimmed in steps. */
+/** Minimum fraction of its space that the window fills after it is trimmed in steps, if there are enough turns. */
 export const LEAST = 1 / 3
 
 type WindowRequest = {
@@ -17,7 +17,7 @@ type WindowRequest = {
    */
   fill(start: number): number
   /**
-   * Number of turns to keep if they fit; null keeps as many as fit. A window that is trimmed in steps has at most
+   * Number of turns to include if they fit; null for as many as fit. A window that is trimmed in steps has at most
    * `2 * turns - 1` turns.
    */
   turns: number | null
@@ -35,7 +35,7 @@ export function windowStart({ rootSeqs, complete, fill, turns, inSteps }: Window
   let earliest = end
   while (earliest > end - most && fill(earliest - 1) <= 1) earliest -= 1
   if (!inSteps || (earliest === 0 && complete)) return earliest
-  // The latest start that keeps `turns` turns or, if `turns` is null or does not fit, fills LEAST of the space.
+  // The latest start that includes `turns` turns or, if `turns` is null or too many, fills at least LEAST of the space.
   let latest = end
   if (turns !== null && end - earliest >= turns) latest = end - turns
   else while (latest > earliest && fill(latest) < LEAST) latest -= 1

@@ -1,5 +1,5 @@
-// Measures the quality of the stored facts without calling a model: the rates of duplicates, contradictions and facts
-// never recalled, and the backlog of background jobs. Read-only.
+// Measures the quality of the stored facts without calling a model: duplicates, contradictions, facts never recalled,
+// and the backlog of background jobs. Read-only.
 
 import { countFacts, readAudited, readUsersWithFacts, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
@@ -12,19 +12,25 @@ import { isSame, toComparedFact, type ComparedFact } from './same.ts'
 import { TRUST } from './trust.ts'
 
 /** Maximum number of users whose facts are compared, those with the newest facts first. */
-const USERS = 100
+const MAX_USERS = 100
 /** Maximum number of active facts compared per user, newest first. */
-const FACTS = 500
+const MAX_FACTS = 500
 
 /** Rates are 0 to 1; null if the denominator is 0. */
 export type MemoryAudit = {
   activeFacts: number
   supersededFacts: number
+  /** Exact duplicates without an audience that were not stored, in the whole tenant. */
   exactDuplicatesSkipped: number
+  /** Skipped exact duplicates, as a share of these and the visible facts without an audience. */
   exactDuplicateRate: number | null
+  /** Share of the sampled facts that have a duplicate in the sample. */
   nearDuplicateRate: number | null
+  /** Sampled facts that a reconciliation would supersede, plus pairs that it would report as disputed. */
   openContradictions: number
+  /** Share of the active facts that no recall or context has returned. */
   neverRecalledRate: number | null
+  /** Background jobs of the tenant that wait in any queue. */
   waitingJobs: number
   /** Age of the oldest waiting job; null if no job waits. */
   queueAgeSeconds: number | null
@@ -32,10 +38,10 @@ export type MemoryAudit = {
 
 const rate = (part: number, whole: number) => (whole > 0 ? part / whole : null)
 
-/** Result of comparing the facts of one user with one visibility. */
+/** Result of comparing facts about one user in one visibility set. */
 type Comparison = { facts: number; nearDuplicates: number; contradictions: number }
 
-/** Counts facts that have a duplicate, and pairs that reconciling would supersede or report as disputed. Pure. */
+/** Compares facts of one visibility set; see MemoryAudit for the counts. Pure. */
 function compareFacts(facts: readonly AuditedFact[]): Comparison {
   const slots = new Map<string, ComparedFact[]>()
   for (const fact of facts) {
@@ -51,7 +57,7 @@ function compareFacts(facts: readonly AuditedFact[]): Comparison {
   return { facts: facts.length, nearDuplicates, contradictions: disputed.length + contradicted.length }
 }
 
-/** Audits the facts that the viewer sees. Duplicates and contradictions are counted in a sample of them. */
+/** Audits the facts that the viewer sees. Near duplicates and contradictions are counted in a sample of them. */
 export async function auditMemory(
   { db, embedding }: Pick<FactDeps, 'db' | 'embedding'>,
   viewer: Viewer,
@@ -59,15 +65,15 @@ export async function auditMemory(
   const counts = await countFacts(db, viewer)
   const { waiting, ageSeconds } = await readQueue(db, viewer.tenant, Object.values(QUEUES))
   const sum: Comparison = { facts: 0, nearDuplicates: 0, contradictions: 0 }
-  for (const user of await readUsersWithFacts(db, viewer, USERS)) {
-    const facts = await readAudited(db, viewer, user, embedding.searched().name, FACTS)
+  for (const user of await readUsersWithFacts(db, viewer, MAX_USERS)) {
+    const facts = await readAudited(db, viewer, user, embedding.searched().name, MAX_FACTS)
     const sets = new Map<string, AuditedFact[]>()
     for (const fact of facts) sets.set(fact.visibility, [...(sets.get(fact.visibility) ?? []), fact])
     for (const set of sets.values()) {
       const comparison = compareFacts(set)
       for (const key of ['facts', 'nearDuplicates', 'contradictions'] as const) sum[key] += comparison[key]
     }
-    // Comparing one user's facts takes milliseconds; other requests are served between users.
+    // Comparing one user's facts takes milliseconds, so serve other requests between users.
     await yieldToEventLoop()
   }
   const { active, superseded, neverRecalled, forEveryone, exactDuplicatesSkipped: skipped } = counts

@@ -20,11 +20,11 @@ const HASH_DIGITS = 32
 /** Control characters, including line breaks: a fact is always a single line. */
 const CONTROLS = /\p{Cc}+/gu
 /**
- * Invisible format characters: tags, direction marks, soft hyphens, zero-width spaces. They can carry text that models
- * read and people cannot see. The two joiners stay: Persian, Indic scripts and emoji need them.
+ * Invisible format characters: tags, direction marks, soft hyphens, zero-width spaces. They can hide text that models
+ * read and people cannot see. Excludes the two zero-width joiners, because Persian, Indic scripts and emoji need them.
  */
 const INVISIBLE = /[^\P{Cf}\u200c\u200d]+/gu
-/** A letter, a digit or a symbol such as an emoji. A text without any counts as empty. */
+/** A letter, a digit or a symbol such as an emoji. A text without any of these counts as empty. */
 const HAS_CONTENT = /[\p{L}\p{N}\p{S}]/u
 
 /** Returns the text in NFC, on one line, with single spaces and no invisible characters. Idempotent. */
@@ -50,7 +50,7 @@ const statementText = (part: keyof Statement) =>
       return text
     })
 
-/** Validates and normalises the three texts of a fact. Spread it into the schema of an input that contains facts. */
+/** Validates and normalises the three texts of a fact. For use in the schema of an input that contains facts. */
 export const statementShape = {
   subject: statementText('subject'),
   predicate: statementText('predicate'),
@@ -58,8 +58,8 @@ export const statementShape = {
 }
 
 /**
- * The first 32 hex digits of SHA-256 over the UTF-8 of "subject predicate object": each trimmed, in lower case
- * (locale-independent), each run of white space replaced by one space. Storing normalised texts does not change it.
+ * Returns the first HASH_DIGITS hex digits of SHA-256 over the UTF-8 of "subject predicate object": each text trimmed,
+ * in lower case (locale-independent), each run of white space replaced by one space. Stored texts give the same hash.
  */
 export function contentHash({ subject, predicate, object }: Statement): string {
   const content = [subject, predicate, object]

@@ -18,7 +18,7 @@ import { startLoop, type Loop } from '../job/loop.ts'
 import { sentenceOf } from './write.ts'
 
 export type FactEmbedding = {
-  /** Call after facts may have been written. */
+  /** Schedules a batch. Call it after facts may have been written. */
   nudge(): void
   start(): void
   /** Aborts the running batch; its facts are embedded after the next start. */
@@ -35,8 +35,9 @@ const SWEEP_MS = 10_000
 const BATCH_TIMEOUT_MS = 10_000
 
 /**
- * Embeds the facts that need vectors and marks all of them as processed by the embedder. Returns the number of facts
- * marked, and the object vectors of all facts embedded here, marked or not.
+ * Embeds those facts that need vectors, and marks all given facts as processed by the embedder. Returns the number of
+ * marked facts, and the object vectors of all facts embedded here, marked or not. A vector is all zeros if its text
+ * could not be embedded.
  */
 async function embedBatch(
   { db, log }: EmbeddingPlatform,
@@ -66,12 +67,15 @@ async function embedBatch(
   return { marked, objects: vectors.map(({ id, object }) => [id, object]) }
 }
 
-/** Embeds the facts of all tenants with the embedder that searches use at the time. Does nothing before `start`. */
+/** Embeds the facts of all tenants with the embedder that searches currently use. Does nothing before `start`. */
 export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWEEP_MS } = {}): FactEmbedding {
   const { db, embedding } = platform
   let loop: Loop | null = null
 
-  /** Embeds one batch. If no fact was marked, another process embedded them; the next sweep finds the rest. */
+  /**
+   * Embeds one batch; returns true if more facts may be waiting. If no fact was marked, another process embedded the
+   * batch, and the next sweep finds the remaining facts.
+   */
   async function step(signal: AbortSignal): Promise<boolean> {
     const embedder = embedding.searched()
     const facts = await findUnembeddedFacts(db, embedder.name, embedder.batch)
@@ -96,9 +100,9 @@ export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWE
 }
 
 /**
- * Embeds those of the facts that have no vectors yet. Returns object vectors by fact id; all zeros if only the object
- * could not be embedded. A fact has no key if it is deleted, superseded or without words, or if the embedder is
- * unavailable. Must not be called inside a transaction: it opens its own connection.
+ * Embeds the given facts that have no vectors yet. Returns object vectors by fact id; a vector is all zeros if the
+ * sentence could be embedded but not the object. A fact has no key if it is deleted or superseded, has no words, or if
+ * the embedder failed or timed out. Do not call it inside a transaction: it uses a connection of its own.
  */
 export async function embedFacts(
   platform: EmbeddingPlatform,

@@ -39,9 +39,9 @@ import {
   type WrittenFacts,
 } from './write.ts'
 
-/** Number of turns per extraction on demand. */
+/** Maximum number of turns per extractor call in `extractFacts`. */
 const BATCH_TURNS = 50
-/** Maximum number of existing facts, newest first, that facts stated by agents and tools are compared with. */
+/** Maximum number of existing facts, newest first, that candidates from agents and tools are compared with. */
 const COMPARED_FACTS = 1000
 
 /** A fact that an extractor returned. An invalid confidence becomes 0.5. */
@@ -70,8 +70,8 @@ async function extract(
   return facts
 }
 
-/** A candidate with the actor of its source turn. */
-type SpokenFact = FactCandidate & { speaker: string }
+/** A candidate with the author of its source turn. */
+type AuthoredCandidate = FactCandidate & { author: string }
 
 /** Validates an extracted fact and, if configured, redacts it; null if it is invalid. */
 function toCandidate(
@@ -80,18 +80,18 @@ function toCandidate(
   turn: UnreadTurn,
   people: readonly Person[],
   fact: ExtractedFact,
-): SpokenFact | null {
+): AuthoredCandidate | null {
   const { data: parsed } = extractedFact.safeParse(fact)
   if (!parsed) return null
-  // Redacts the normalised texts: in the original ones, invisible characters could hide a match.
+  // Redact the normalised texts: in the original texts, invisible characters could hide a match.
   const data = redactFacts ? redactStatement(parsed, detectors) : parsed
   const saidBy = lessTrusted(turn.kind, kindOfRole(turn.role))!
   return {
     ...data,
     saidBy,
     observedAt: turn.createdAt,
-    speaker: turn.actor,
-    // What a person says about somebody outside the conversation is stored with the speaker's facts.
+    author: turn.actor,
+    // A person's statement about somebody outside the conversation is stored with the author's facts.
     userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     origin: { conversationId, turn },
   }
@@ -102,16 +102,16 @@ const isVisibleTo = (audience: readonly string[] | null, fact: { audience: reado
   fact.audience === null || (audience !== null && audience.every((actor) => fact.audience!.includes(actor)))
 
 /**
- * Drops candidates from agents and tools that repeat an active fact in other words or for a smaller audience, or any
- * superseded fact: otherwise the memory would learn from itself and revive superseded facts. An agent that says about
- * itself what is known about a participant counts as repeating that participant.
+ * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in other words or for a
+ * smaller audience. Otherwise agents would restate facts from their own contexts as new ones and revive superseded
+ * facts. An agent's statement about itself is compared with the facts about all participants, whatever their subject.
  */
-async function withoutEchoes(
+async function withoutRepetitions(
   { db }: FactDeps,
   tenant: string,
   conversationId: string,
   people: readonly Person[],
-  candidates: readonly SpokenFact[],
+  candidates: readonly AuthoredCandidate[],
 ): Promise<FactCandidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
   const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
@@ -121,25 +121,25 @@ async function withoutEchoes(
   ])
   const compare = (fact: Statement & { userId: string | null }) =>
     toComparedFact({ ...fact, subject: subjectFor(fact, names), vector: null })
-  const compared = existing.map((fact) => ({ fact, own: compare(fact) }))
+  const stored = existing.map((fact) => ({ fact, compared: compare(fact) }))
   return candidates.filter((candidate) => {
     if (candidate.saidBy === 'HUMAN') return true
-    const { userId, speaker } = candidate
-    const own = compare(candidate)
+    const { userId, author } = candidate
+    const compared = compare(candidate)
     const { audience } = candidate.origin!.turn!
     const visibility = visibilityOf(audience)
-    const echoed = compared.filter(
-      ({ fact, own: other }) =>
+    const matches = stored.filter(
+      ({ fact, compared: other }) =>
         isVisibleTo(audience, fact)
-        && (userId === speaker
-          ? isSame({ ...own, subject: other.subject }, other)
-          : fact.userId === userId && isSame(own, other)),
+        && (userId === author
+          ? isSame({ ...compared, subject: other.subject }, other)
+          : fact.userId === userId && isSame(compared, other)),
     )
     // Keep exact duplicates of active facts: writeFacts counts and skips them.
     const hash = contentHash(candidate)
     return (
-      echoed.length === 0
-      || echoed.some(
+      matches.length === 0
+      || matches.some(
         ({ fact }) => fact.supersededAt === null && fact.contentHash === hash && fact.visibility === visibility,
       )
     )
@@ -147,7 +147,8 @@ async function withoutEchoes(
 }
 
 /**
- * Extracts facts from the entries in (from, to] and writes them; null if another process extracted them meanwhile.
+ * Extracts facts from the turns with entries in (from, to] and writes them. Returns null if another process extracted
+ * them meanwhile or the conversation was deleted.
  * @throws ProviderFailed
  */
 async function extractRange(
@@ -166,7 +167,7 @@ async function extractRange(
   const readable = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
   const byId = new Map(readable.map((turn) => [turn.id, turn]))
   const facts = await extract(deps, readable, people, signal)
-  const candidates = await withoutEchoes(
+  const candidates = await withoutRepetitions(
     deps,
     tenant,
     conversationId,
@@ -187,7 +188,7 @@ async function extractRange(
   })
 }
 
-/** Drops candidates whose turn was edited during the extraction: the newer version is extracted later. */
+/** Drops candidates whose turn was edited or deleted during the extraction. A newer version is extracted later. */
 async function withCurrentSources<C extends FactCandidate>(tx: Tx, candidates: readonly C[]): Promise<C[]> {
   const ids = [...new Set(candidates.map(({ origin }) => origin!.turn!.id))]
   const turns = await tx.turn.findMany({
@@ -215,7 +216,7 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
-    // A streaming turn is read at its completion, whose seq may be higher.
+    // A streamed turn is read through the entry that completed it, whose seq may be higher.
     end = (await findCompletion(deps.db, conversationId, through, turn.seq)) ?? turn.seq
   }
   const ids: string[] = []
@@ -243,8 +244,8 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
 }
 
 /**
- * Runs one automatic extraction of the oldest `n` unread turns. False if there are fewer, or another process extracted
- * them meanwhile.
+ * Runs one automatic extraction of the oldest `n` unread turns. Returns false if there are fewer, or if another process
+ * extracted them meanwhile.
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function extractNext(

@@ -1,5 +1,5 @@
 // Reads facts. A fact is active until it is superseded; superseded facts are kept with the reason. A viewer sees a fact
-// from a turn if and only if the viewer sees that turn.
+// from a turn if and only if the viewer sees that turn. A fact without a conversation is visible to the whole tenant.
 
 import { z } from 'zod'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
@@ -17,7 +17,7 @@ export type Fact = Omit<FactRow, 'rootSeq' | 'seq' | 'audience' | 'visibility'>
 
 const toFact = ({ rootSeq, seq, audience, visibility, ...fact }: FactRow): Fact => fact
 
-/** Returns the facts that the viewer sees, active or superseded, by id. */
+/** Returns the given facts that the viewer sees, active or superseded, by id. */
 export async function getFacts(
   { db }: Pick<Platform, 'db'>,
   viewer: Viewer,
@@ -32,8 +32,8 @@ export async function getFacts(
 }
 
 /**
- * Returns the facts with those ids that the viewer sees and whose current source is that conversation, in the order of
- * the ids. Repeating a fact in another conversation moves its source there.
+ * Returns the given facts that the viewer sees and whose current source is the given conversation, in the order of the
+ * ids. A repetition in another conversation makes that conversation the fact's source.
  */
 export async function getFactsKnownFrom(
   deps: Pick<Platform, 'db'>,
@@ -45,7 +45,7 @@ export async function getFactsKnownFrom(
   return ids.flatMap((each) => facts.get(each) ?? []).filter((fact) => fact.conversationId === conversationId)
 }
 
-/** Normalised like the stored texts. */
+/** Parses a text to filter by and normalises it like the stored texts. */
 const filterText = (part: 'subject' | 'predicate') => text(LONGEST[part]).transform(normaliseText).nullish()
 
 const factFilter = z.object({
@@ -64,7 +64,7 @@ const CURSOR = cursorFormat<FactPlace>(
   (createdAt, fact) => ({ createdAt: new Date(Number(createdAt)), id: fact }),
 )
 
-/** A fact's position in a list, as an opaque cursor. */
+/** Returns a fact's position in a list, as an opaque cursor. */
 export const factCursor = (fact: Fact): string => CURSOR.encode(fact)
 
 /**

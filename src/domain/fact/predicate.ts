@@ -1,6 +1,6 @@
 // Classifies predicates: synonyms, denials, how many objects a subject has at a time, and the profile section. A
-// predicate that is not in the table is a class of its own with many objects, so only predicates in the table can
-// contradict each other.
+// predicate that is neither in TABLE nor a favourite is a class of its own with many objects, so only its denial
+// contradicts it.
 
 import { stem, words } from '../../text/words.ts'
 
@@ -10,21 +10,21 @@ import { stem, words } from '../../text/words.ts'
  */
 export type Section = 'ABOUT' | 'PREFERENCES' | 'WORK' | 'ENVIRONMENT' | 'CONSTRAINTS' | 'OTHER'
 
-/** How many objects a subject has at a time. ONE_OF_A_KIND: one of each group of alternatives. */
-type Many = 'MANY' | 'ONE' | 'ONE_OF_A_KIND'
+/** Number of objects that a subject has at a time. ONE_OF_A_KIND: one of each group of alternatives (see same.ts). */
+type Cardinality = 'MANY' | 'ONE' | 'ONE_OF_A_KIND'
 
 export type PredicateClass = {
   /** Equal for synonyms, and for a predicate and its denial. */
   name: string
   /** "does not like", "dislikes" and "no longer likes" deny "likes". A denied predicate always has MANY objects. */
   isDenied: boolean
-  many: Many
+  many: Cardinality
   section: Section
 }
 
-type Row = [name: string, many: Many, section: Section, synonyms: string]
+type Row = [name: string, many: Cardinality, section: Section, synonyms: string]
 
-/** Each class with its synonyms, comma-separated. Compared by stems, without the words of IGNORED. */
+/** Each class with its synonyms, comma-separated. Predicates are compared by stems, without the words of IGNORED. */
 const TABLE: Row[] = [
   ['is named', 'ONE', 'ABOUT', 'name, named, has name, called, full name, name of'],
   ['goes by', 'MANY', 'ABOUT', 'nickname, nicknamed, likes to be called, prefers to be called, known as'],
@@ -105,7 +105,7 @@ const TABLE: Row[] = [
   ['follows the diet', 'MANY', 'CONSTRAINTS', 'diet, dietary restriction'],
 ]
 
-/** Predicates that deny a class without a negation, comma-separated. */
+/** Predicates, comma-separated, that deny a class without containing a negation, except "stopped using". */
 const DENIALS: [denied: string, synonyms: string][] = [
   ['likes', 'dislikes, hates, detests, loathes, averse to'],
   ['works at', 'left, quit, left the job at, quit the job at, resigned from, fired from'],
@@ -123,11 +123,11 @@ const IGNORED = new Set(
   very much any anymore can ca will wo`.split(/\s+/),
 )
 
-/** Matches the past tense, which stemming hides: "lived in" does not describe the present, "has lived in" does. */
+/** Matches the past tense, which stemming removes: "lived in" does not describe the present, "has lived in" does. */
 const PAST =
   /^(?:previously |once )?(?:lived|resided|worked|studied|attended|drove|owned|used|spoke|dated|liked)\b(?! to\b)/i
 
-/** The stems that identify a predicate. If all its words are ignored ones, uses them all. */
+/** Returns the stems that identify a predicate: those not in IGNORED, or all if all are in IGNORED. */
 function keyOf(predicate: string): string {
   const all = words(predicate)
   const kept = all.filter((word) => !IGNORED.has(word))
@@ -144,10 +144,10 @@ for (const [denied, synonyms] of DENIALS) {
   for (const synonym of synonyms.split(',')) denials.set(keyOf(synonym), row)
 }
 
-/** Captures "colour is" in "favourite colour is": a subject has one favourite of each kind. */
+/** Captures "colour is" in "favourite colour is". A subject has one favourite of each kind. */
 const FAVOURITE = /^(?:has (?:a |the )?)?(?:favou?rite|preferred)\s+(\S.*)$/i
 
-/** Returns the class of a predicate in any wording. */
+/** Returns the class of a predicate; synonyms have the same class. */
 export function classify(predicate: string): PredicateClass {
   const favourite = FAVOURITE.exec(predicate.trim())
   if (favourite) {

@@ -5,9 +5,9 @@ import { markRecalled } from '../../store/sql/fact/mark-recalled.ts'
 import type { Platform } from '../platform.ts'
 
 export type RecalledFacts = {
-  /** Call with the facts that a recall or a context returned. */
+  /** Collects the ids of the facts that a recall or a context returned. */
   note(ids: Iterable<string>): void
-  /** Writes the collected ids. */
+  /** Waits for a running write, then writes the collected ids. */
   stop(): Promise<void>
 }
 
@@ -17,13 +17,13 @@ const GATHER_MS = 500
 const MAX_WAITING = 10_000
 
 export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): RecalledFacts {
-  const noted = new Set<string>()
+  const waiting = new Set<string>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
 
   async function write(): Promise<void> {
-    const ids = [...noted]
-    noted.clear()
+    const ids = [...waiting]
+    waiting.clear()
     if (ids.length === 0) return
     await markRecalled(db, ids).catch((err: unknown) =>
       log.error({ err, facts: ids.length }, 'could not mark facts as recalled'),
@@ -32,8 +32,8 @@ export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): 
 
   return {
     note(ids) {
-      for (const id of ids) if (noted.size < MAX_WAITING) noted.add(id)
-      if (noted.size === 0 || timer) return
+      for (const id of ids) if (waiting.size < MAX_WAITING) waiting.add(id)
+      if (waiting.size === 0 || timer) return
       timer = setTimeout(() => {
         timer = null
         writing = writing.then(write)

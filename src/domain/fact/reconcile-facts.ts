@@ -1,6 +1,6 @@
-// Reconciles stored facts: merges duplicates and supersedes contradicted facts. reconcile.ts decides; this file reads
-// the facts, asks a model about the pairs that rules leave open, and writes the outcome in one transaction, for those
-// facts that have not changed since they were read.
+// Reconciles stored facts: merges duplicates and supersedes contradicted facts. reconcile.ts makes the plan; this file
+// reads the facts, asks a model about the pairs that the rules leave open, and executes the plan in one transaction.
+// Only facts that have not changed since they were read are written.
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
@@ -27,7 +27,7 @@ import { factTerms, lockConversations, noteFacts } from './write.ts'
 /** Default and maximum number of facts compared per visibility set. */
 const DEFAULT_FACTS = 50
 const MAX_FACTS = 500
-/** Maximum attempts if facts change while they are compared; the last one writes the part that did not change. */
+/** Maximum attempts if facts change while they are compared. The last attempt writes the part that did not change. */
 const ATTEMPTS = 5
 
 /** Counts of the facts that a reconciliation kept and changed. */
@@ -41,8 +41,9 @@ export type Reconciliation = {
 }
 
 /** The facts of one set and the plan for them. */
-type ReconciliationOutcome = { facts: FactRow[]; plan: ReconciliationPlan }
+type PlannedSet = { facts: FactRow[]; plan: ReconciliationPlan }
 
+/** Key of a fact's set: only facts of one set are compared. */
 const setOf = ({ userId, conversationId, visibility }: FactRow) => `${userId ?? conversationId} ${visibility}`
 
 const toJudgedFact = ({ id: fact, subject, predicate, object, observedAt }: ActiveFact): JudgedFact => ({
@@ -53,7 +54,7 @@ const toJudgedFact = ({ id: fact, subject, predicate, object, observedAt }: Acti
   observedAt: observedAt.toISOString(),
 })
 
-/** Returns the model's verdicts on the pairs that rules leave open; none without a model. @throws ProviderFailed */
+/** Returns the model's verdicts on the pairs that the rules leave open; none without a model. @throws ProviderFailed */
 async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
   const { judge: model } = deps.factServices
   const pairs = model ? openPairs(facts, MOST_PAIRS) : []
@@ -63,13 +64,8 @@ async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: Abor
   return askProvider(deps.log, 'judge facts', model.name, () => model.judge(judgedPairs, signal))
 }
 
-/** Plans the reconciliation of the facts in scope, set by set. @throws ProviderFailed */
-async function decide(
-  deps: FactDeps,
-  scope: FactScope,
-  n: number,
-  signal?: AbortSignal,
-): Promise<ReconciliationOutcome[]> {
+/** Plans the reconciliation of the `n` newest facts of each set in scope. @throws ProviderFailed */
+async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: AbortSignal): Promise<PlannedSet[]> {
   const rows = await readActiveFacts(deps.db, scope, n)
   const users = [...new Set(rows.flatMap(({ userId }) => userId ?? []))]
   const [vectors, names] = await Promise.all([
@@ -81,7 +77,7 @@ async function decide(
   ])
   const sets = new Map<string, FactRow[]>()
   for (const row of rows) sets.set(setOf(row), [...(sets.get(setOf(row)) ?? []), row])
-  const outcomes: ReconciliationOutcome[] = []
+  const planned: PlannedSet[] = []
   for (const facts of sets.values()) {
     const active = facts.map((fact): ActiveFact => ({
       ...fact,
@@ -89,16 +85,16 @@ async function decide(
       vector: vectors.get(fact.id) ?? null,
       trust: TRUST[fact.saidBy],
     }))
-    outcomes.push({ facts, plan: reconcile(active, await judge(deps, active, signal)) })
+    planned.push({ facts, plan: reconcile(active, await judge(deps, active, signal)) })
   }
-  return outcomes
+  return planned
 }
 
 /** Writes the plan of one set and returns the changed facts. The facts it supersedes must be locked and active. */
-async function write(tx: Tx, tenant: string, { facts, plan }: ReconciliationOutcome): Promise<FactRow[]> {
+async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
-  // A merged fact keeps the source turn of the fact whose words it has, and so its visibility.
+  // A merged fact has the source turn of the original whose words it takes over, and hence its visibility.
   const merged = plan.merged.map(({ into }) => {
     const fact = {
       ...byId.get(into.from)!,
@@ -132,8 +128,8 @@ async function write(tx: Tx, tenant: string, { facts, plan }: ReconciliationOutc
   return [...merged.map(({ fact }) => fact), ...superseded.map((each) => byId.get(each.id)!)]
 }
 
-/** The part of the plan whose facts are all locked, hence unchanged; the next run plans the rest again. */
-function restrictToLocked({ facts, plan }: ReconciliationOutcome, locked: ReadonlySet<string>): ReconciliationOutcome {
+/** Returns the part of the plan whose facts are all locked and hence unchanged. The next run plans the rest again. */
+function restrictToLocked({ facts, plan }: PlannedSet, locked: ReadonlySet<string>): PlannedSet {
   const merged = plan.merged.filter(({ originals }) => originals.every((original) => locked.has(original)))
   const mergedKeys = new Set(merged.map(({ into }) => into.key))
   const contradicted = plan.contradicted.filter(
@@ -142,10 +138,10 @@ function restrictToLocked({ facts, plan }: ReconciliationOutcome, locked: Readon
   return { facts, plan: { ...plan, merged, contradicted } }
 }
 
-const hasChanges = ({ plan }: ReconciliationOutcome) => plan.merged.length + plan.contradicted.length > 0
+const hasChanges = ({ plan }: PlannedSet) => plan.merged.length + plan.contradicted.length > 0
 
-/** Ids of the facts that the plan depends on: those it changes and the winners. */
-const dependenciesOf = ({ plan }: ReconciliationOutcome): string[] => {
+/** Returns the ids of the facts that the plan depends on: the facts that it changes, and the winners. */
+const dependenciesOf = ({ plan }: PlannedSet): string[] => {
   const keys = new Set(plan.merged.map(({ into }) => into.key))
   return [
     ...plan.merged.flatMap(({ originals }) => originals),
@@ -166,38 +162,37 @@ async function reconcileScope(
   signal?: AbortSignal,
 ): Promise<Reconciliation | null> {
   for (let attempt = 1; ; attempt++) {
-    const outcomes = await decide(deps, scope, n, signal)
-    const busy = outcomes.filter(hasChanges)
+    const planned = await planSets(deps, scope, n, signal)
+    const changing = planned.filter(hasChanges)
     const result = await withTransaction(deps.db, async (tx, afterCommit) => {
-      const facts = busy.flatMap((outcome) => outcome.facts)
+      const facts = changing.flatMap((set) => set.facts)
       await lockConversations(
         tx,
         scope.tenant,
         facts.flatMap(({ conversationId }) => conversationId ?? []),
       )
-      const wanted = new Set(busy.flatMap(dependenciesOf))
+      const required = new Set(changing.flatMap(dependenciesOf))
       const locked = new Set(
         await lockFacts(
           tx,
-          facts.filter((fact) => wanted.has(fact.id)),
+          facts.filter((fact) => required.has(fact.id)),
         ),
       )
-      if (locked.size < wanted.size && attempt < ATTEMPTS) return 'changed'
+      if (locked.size < required.size && attempt < ATTEMPTS) return 'changed'
       if (!(await take(tx))) return 'taken'
-      const writable = outcomes.map((outcome) => restrictToLocked(outcome, locked))
+      const writable = planned.map((set) => restrictToLocked(set, locked))
       const written: FactRow[] = []
-      for (const outcome of writable) written.push(...(await write(tx, scope.tenant, outcome)))
+      for (const set of writable) written.push(...(await write(tx, scope.tenant, set)))
       await noteFacts(deps, tx, afterCommit, scope.tenant, written)
-      return countOutcomes(writable)
+      return countChanges(writable)
     })
     if (result === 'taken') return null
     if (result !== 'changed') return result
   }
 }
 
-const countOutcomes = (outcomes: readonly ReconciliationOutcome[]): Reconciliation => {
-  const sum = (count: (plan: ReconciliationPlan) => number) =>
-    outcomes.reduce((total, { plan }) => total + count(plan), 0)
+const countChanges = (sets: readonly PlannedSet[]): Reconciliation => {
+  const sum = (count: (plan: ReconciliationPlan) => number) => sets.reduce((total, { plan }) => total + count(plan), 0)
   return {
     kept: sum(({ kept }) => kept.length),
     merged: sum(({ merged }) => merged.length),
@@ -214,8 +209,8 @@ const reconcileFactsInput = z
 export type ReconcileFactsInput = z.input<typeof reconcileFactsInput>
 
 /**
- * Reconciles the newest active facts of a user, of a conversation, or of a user in a conversation, that the viewer
- * sees. Only facts with equal visibility are compared: `n` (50) of each such set.
+ * Reconciles the newest active facts that the viewer sees: about a user, of a conversation, or both. Only facts with
+ * equal visibility are compared; `n` (default DEFAULT_FACTS) limits the facts of each such set.
  * @throws InvalidInput @throws NotFound for a conversation of another tenant @throws ProviderFailed
  */
 export async function reconcileFacts(
@@ -232,8 +227,8 @@ export async function reconcileFacts(
 }
 
 /**
- * Runs one automatic reconciliation of all facts of a user if `every` turns by the user are not yet accounted for.
- * False if there are fewer, or another process ran it.
+ * Runs one automatic reconciliation of the newest facts about a user, DEFAULT_FACTS of each set, if a run is due: one
+ * for every `every` turns by the user. Returns false if none is due, or if another process ran it.
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function reconcileDue(

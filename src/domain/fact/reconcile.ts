@@ -1,11 +1,11 @@
-// Plans which active facts of one visibility set are merged, contradicted or kept. Pure. Each fact is accounted for
-// exactly once; every loser points to a fact that is kept, so there are no chains and no cycles; the result does not
-// depend on the order of the list; a second pass changes nothing.
+// Plans which active facts of one visibility set are merged, contradicted or kept. Pure. The plan names each fact
+// exactly once; the winner over a contradicted fact is always kept or merged, so there are no chains and no cycles; the
+// plan does not depend on the order of the facts; a second pass changes nothing.
 //
-// Duplicates (same.ts) become one fact. Among the most trusted of them, it takes the words of the clearest, the latest
-// time and the greatest confidence: repetition does not raise confidence. Of two contradictory facts the later observed
-// wins, then the more confident, then the lower hash. A less trusted fact never supersedes a more trusted one: if it is
-// newer, both are kept and reported as disputed.
+// Duplicates (same.ts) become one fact. It takes the words of the clearest, the latest time and the greatest confidence
+// among the most trusted of them; repetition does not raise confidence. Of two contradictory facts, the later observed
+// wins, then the more confident, then the one with the lower hash. A less trusted fact never supersedes a more trusted
+// one: if the less trusted fact is newer, both are kept and reported as disputed.
 
 import type { Verdict } from '../../providers/ports/fact-judge.ts'
 import { contentHash, type Statement } from './content-hash.ts'
@@ -25,7 +25,7 @@ export type ActiveFact = Statement & {
 
 /** A new fact that replaces duplicates. */
 type MergedFact = Statement & {
-  /** Identifies it in `contradicted` and `disputed` until it has an id. */
+  /** Identifies the merged fact in `contradicted` and `disputed` until it has an id. */
   key: string
   confidence: number
   observedAt: Date
@@ -44,7 +44,7 @@ export type ReconciliationPlan = {
   contradicted: { loser: string; winner: string }[]
   kept: string[]
   /**
-   * Contradictory pairs of which both are kept, since the newer (a) is less trusted than the older (b). Ids or keys.
+   * Contradictory pairs of which both are kept, because the newer (a) is less trusted than the older (b). Ids or keys.
    */
   disputed: FactPair[]
   /** Verdicts that were ignored, and why. */
@@ -64,14 +64,14 @@ type FactCluster = {
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 const pairKey = ({ a, b }: FactPair) => (a < b ? `${a} ${b}` : `${b} ${a}`)
 
-/** A total order: of two contradictory clusters, the first wins. */
+/** A total order: of two contradictory clusters with equal trust, the first wins. */
 const byWinning = (a: FactCluster, b: FactCluster) =>
   b.observedAt.getTime() - a.observedAt.getTime()
   || b.confidence - a.confidence
   || byText(a.lead.contentHash, b.lead.contentHash)
   || byText(a.lead.id, b.lead.id)
 
-/** Number of words beyond which an object gets no clearer. */
+/** Number of words above which an object counts as no clearer. */
 const CLEAR_WORDS = 12
 
 /** Most trusted first, then clearest: more words up to CLEAR_WORDS, shorter, more confident, lower hash, lower id. */
@@ -87,8 +87,8 @@ const prepare = (facts: readonly ActiveFact[]): ComparedActiveFact[] =>
   facts.map((fact) => ({ ...fact, compared: toComparedFact(fact) })).sort(byClarity)
 
 /**
- * Returns at most `most` pairs that rules leave open, for a model to judge. The result does not depend on the order of
- * the list.
+ * Returns at most `most` pairs that the rules leave open, for a model to judge. The result does not depend on the order
+ * of the facts.
  */
 export function openPairs(facts: readonly ActiveFact[], most = 100, nearness: Nearness = NEARNESS): FactPair[] {
   const sorted = prepare(facts).sort((a, b) => byText(a.id, b.id))
@@ -102,7 +102,7 @@ export function openPairs(facts: readonly ActiveFact[], most = 100, nearness: Ne
   return pairs
 }
 
-/** Splits verdicts into those to follow, by pair, and those to ignore: unknown fact, pair not open, or conflicting. */
+/** Splits verdicts: `followed`, by pair, and `rejected` for an unknown fact, a pair that is not open, or a conflict. */
 function checkVerdicts(facts: readonly ComparedActiveFact[], verdicts: readonly Verdict[], nearness: Nearness) {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const answers = new Map<string, Set<Verdict['says']>>()
@@ -145,8 +145,8 @@ export function reconcile(
   const { followed, rejected } = checkVerdicts(prepared, verdicts, nearness)
   const verdictOn = (a: ComparedActiveFact, b: ComparedActiveFact) => followed.get(pairKey({ a: a.id, b: b.id }))
 
-  // Each fact joins the first group whose lead it duplicates. So no two leads are duplicates, and a second pass merges
-  // none.
+  // Each fact joins the first group whose lead it duplicates. Hence no two leads are duplicates, and a second pass
+  // merges nothing.
   const groups: ComparedActiveFact[][] = []
   for (const fact of prepared) {
     const group = groups.find(
@@ -157,14 +157,14 @@ export function reconcile(
   }
   const clusters = groups.map(toFactCluster).sort(byWinning)
 
-  const contradict = (a: FactCluster, b: FactCluster) =>
+  const areContradictory = (a: FactCluster, b: FactCluster) =>
     contradicts(a.lead.compared, b.lead.compared, nearness)
     || a.members.some((one) => b.members.some((other) => verdictOn(one, other) === 'CONTRADICTORY'))
 
   const plan: ReconciliationPlan = { merged: [], contradicted: [], kept: [], disputed: [], rejected }
   const kept: FactCluster[] = []
   for (const cluster of clusters) {
-    const rivals = kept.filter((other) => contradict(other, cluster))
+    const rivals = kept.filter((other) => areContradictory(other, cluster))
     const winner = rivals.find((rival) => rival.lead.trust >= cluster.lead.trust)
     if (winner) {
       for (const { id } of cluster.members) plan.contradicted.push({ loser: id, winner: winner.key })

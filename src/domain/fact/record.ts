@@ -1,5 +1,5 @@
-// Records facts supplied by the viewer, without a model, and retracts facts. A fact is trusted no more than its source
-// turn's author and its recorder. Nothing is deleted: a retracted fact is kept with the reason.
+// Records facts supplied by the viewer, without a model, and retracts facts. A recorded fact has the lower trust of its
+// source turn and its recorder. Nothing is deleted: a retracted fact is kept with the reason.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
@@ -39,7 +39,7 @@ export type RecordFactsInput = z.input<typeof recordFactsInput>
 export type FactExtraction = {
   /** The new facts. */
   facts: Fact[]
-  /** Exact duplicates of existing facts, without those from turns that the viewer does not see. */
+  /** Number of facts not stored because they exist already; without facts from turns that the viewer does not see. */
   exactDuplicatesSkipped: number
 }
 
@@ -80,7 +80,7 @@ async function findSources(
   )
 }
 
-/** Returns AGENT or TOOL if the viewer participates as one in any conversation of the tenant; null otherwise. */
+/** Returns AGENT or TOOL if the viewer is or was one in any conversation of the tenant; null otherwise. */
 async function nonHumanKindOf({ db }: FactDeps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
   const participant = await db.participant.findFirst({
     where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } },
@@ -92,7 +92,8 @@ async function nonHumanKindOf({ db }: FactDeps, { tenant, actor }: Viewer): Prom
 /**
  * Writes all of the facts or none; exact duplicates are counted, not written. A fact's trust is the lower of its source
  * turn's and the recorder's. A recorder outside the conversation counts as an agent or a tool if it is one in any other
- * conversation, and as a person otherwise.
+ * conversation, and as a person otherwise. `confidence` defaults to 1; `observedAt` to the time of the source turn, or
+ * to now without one.
  * @throws InvalidInput @throws NotFound for the conversation or a source turn
  */
 export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
@@ -131,7 +132,7 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
 }
 
 /**
- * Checks that the source turns are committed and the newest versions. Runs while their conversations are locked,
+ * Checks that the source turns are committed and the newest versions. Call it while their conversations are locked,
  * because an edit retracts the facts of the version it replaces and must not miss one.
  * @throws InvalidInput
  */
@@ -177,7 +178,7 @@ const retractFactInput = z.object({ factId: z.string(), reason: text(1000).nulli
 export type RetractFactInput = z.input<typeof retractFactInput>
 
 /**
- * Retracts a fact: it is superseded and kept with the reason. A fact that is already superseded stays as it is.
+ * Retracts a fact: supersedes it and stores the reason. A fact that is already superseded does not change.
  * @throws NotFound
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {

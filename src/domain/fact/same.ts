@@ -1,6 +1,6 @@
-// Decides whether two facts are duplicates and whether they contradict each other. Conservative in both: facts that
-// differ in a number, a name or a negation are not duplicates however similar their vectors, and only the predicate
-// table makes facts contradictory.
+// Decides whether two facts are duplicates and whether they contradict each other. Conservative in both: similar
+// vectors do not make facts duplicates if their numbers, names or negations differ; facts are contradictory only if one
+// denies the other or if their predicate allows one object, or one of a kind, at a time.
 
 import { dot } from '../../providers/ports/embedder.ts'
 import { words } from '../../text/words.ts'
@@ -9,9 +9,12 @@ import { classify, type PredicateClass } from './predicate.ts'
 
 /** Cosine thresholds for object vectors. */
 export type Nearness = {
-  /** Minimum for the same meaning (static embedder): "jazz" and "jazz music", but not "red wine" and "white wine". */
+  /**
+   * Minimum for equal meaning. With the static embedder, "jazz" and "jazz music" reach it; "red wine" and "white wine"
+   * do not.
+   */
   same: number
-  /** Minimum for objects of one kind, which are alternatives: "tea" and "coffee", "dark mode" and "light mode". */
+  /** Minimum for alternatives of one kind, such as "tea" and "coffee", or "dark mode" and "light mode". */
   kin: number
 }
 
@@ -63,7 +66,7 @@ const isWithin = (few: Iterable<string>, many: readonly string[] | ReadonlySet<s
   return [...few].every((word) => set.has(word))
 }
 
-/** The cosine of the objects; 0 if one has no vector or their dimensions differ. */
+/** Returns the cosine of the objects; 0 if one has no vector or the dimensions differ. */
 function cosine(a: ComparedFact, b: ComparedFact): number {
   return a.vector && b.vector && a.vector.length === b.vector.length ? dot(a.vector, b.vector) : 0
 }
@@ -98,7 +101,7 @@ function isKin(a: ComparedFact, b: ComparedFact, { kin }: Nearness): boolean {
   return (last !== undefined && last === b.words.at(-1)) || cosine(a, b) >= kin
 }
 
-/** Whether rules find the facts contradictory. Symmetric; false for duplicates. */
+/** Whether the facts are contradictory by the rules. Symmetric; false for duplicates. */
 export function contradicts(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
   if (!sameSlot(a, b) || isSame(a, b, nearness)) return false
   if (a.predicate.isDenied !== b.predicate.isDenied) {
@@ -110,8 +113,8 @@ export function contradicts(a: ComparedFact, b: ComparedFact, nearness: Nearness
 }
 
 /**
- * Whether a model should judge the pair: rules leave it open, the subject is the same, predicates or objects are
- * related.
+ * Whether a model should judge the pair: the rules leave it open, the subjects are equal, and the predicates have the
+ * same class or the objects are related.
  */
 export function isOpen(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
   if (a.subject !== b.subject || isSame(a, b, nearness) || contradicts(a, b, nearness)) return false

@@ -1,19 +1,19 @@
-// How far a fact is trusted, by its source. A derived fact is never more trusted than the facts it was made from, and a
-// less trusted fact never supersedes a more trusted one: it is kept beside it as a claim.
+// Defines the trust of facts by their source. A derived fact is never more trusted than the facts it was made from. A
+// less trusted fact never supersedes a more trusted one: both are kept.
 
-/** The kind of participant that stated a fact. */
+/** The kind of participant who stated a fact. */
 export type Source = 'HUMAN' | 'AGENT' | 'TOOL'
 
-/** The source implied by a turn's role, whatever the kind of its actor; null for USER and SYSTEM, which imply none. */
+/** Returns the source that a turn's role implies for any kind of actor; null for USER and SYSTEM, which imply none. */
 export const kindOfRole = (role: 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'): Source | null =>
   role === 'ASSISTANT' ? 'AGENT' : role === 'TOOL' ? 'TOOL' : null
 
-/** Greater is more trusted. A tool may return text by anyone, and an agent may repeat it. */
+/** Trust by source; greater is more trusted. A tool may return text by anyone, and an agent may repeat that text. */
 export const TRUST: Readonly<Record<Source, number>> = { TOOL: 0, AGENT: 1, HUMAN: 2 }
 
-/** Facts with less trust are shown as quoted claims. */
+/** Minimum trust of facts that are stated as true; facts below it are quoted as claims. */
 export const BELIEVED = TRUST.HUMAN
 
-/** Returns the less trusted of two sources; null means no source. */
+/** Returns the less trusted of two sources. Null is no source: the other one is returned. */
 export const lessTrusted = (a: Source | null, b: Source | null): Source | null =>
   a === null || b === null ? (a ?? b) : TRUST[a] < TRUST[b] ? a : b

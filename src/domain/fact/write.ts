@@ -1,5 +1,5 @@
 // Writes facts, all or none in one transaction. Exact duplicates are stored once per user (per conversation if the fact
-// has no user) and visibility: repeating a fact renews the stored one, unless the repetition is less trusted.
+// has no user) and visibility: a repetition that is more trusted, or equally trusted and newer, renews the stored fact.
 
 import { createHash } from 'node:crypto'
 import { terms } from '../../text/words.ts'
@@ -31,26 +31,26 @@ import { TRUST } from './trust.ts'
 /** The source of a fact, which determines who sees it: a turn, or only the conversation it was recorded in. */
 export type FactOrigin = {
   conversationId: string
-  /** null if the fact has no source turn. */
+  /** Null if the fact has no source turn. */
   turn: { id: string; rootSeq: number; seq: number; audience: readonly string[] | null } | null
 }
 
 /** A statement to store as a fact, with its texts normalised and, if configured, redacted. */
 export type FactCandidate = Statement & {
-  /** The user it is about; null for none. */
+  /** The user whom the fact is about; null for none. */
   userId: string | null
   saidBy: ParticipantKind
   /** 0 to 1. */
   confidence: number
   observedAt: Date
-  /** null if the fact belongs to no conversation. */
+  /** Null if the fact belongs to no conversation. */
   origin: FactOrigin | null
 }
 
 /** A candidate with its token count, hash and index terms. */
 export type WeighedFact = FactCandidate & { tokenCount: number; contentHash: string; terms: number[] }
 
-/** Weighs candidates. Call it before locking a conversation: a thousand facts take seconds of CPU time. */
+/** Adds token counts, hashes and terms. Call it before locking conversations: 1,000 facts take seconds of CPU time. */
 export async function weighFacts(
   { tokens }: Pick<Platform, 'tokens'>,
   tenant: string,
@@ -73,7 +73,7 @@ export async function weighFacts(
 /** The last seq of each conversation whose journal is locked. */
 type JournalHeads = ReadonlyMap<string, number>
 
-/** Locks the journals of the conversations in the order of their ids. Conversations of other tenants have no head. */
+/** Locks the journals of the conversations in the order of their ids. Ignores conversations not in the tenant. */
 export async function lockConversations(
   tx: Tx,
   tenant: string,
@@ -87,7 +87,7 @@ export async function lockConversations(
   return heads
 }
 
-/** A digest of the audience; empty for everyone. */
+/** Returns a digest of the audience; empty for everyone. Facts with equal digests form one visibility set. */
 export const visibilityOf = (audience: readonly string[] | null): string =>
   audience === null
     ? ''
@@ -95,10 +95,10 @@ export const visibilityOf = (audience: readonly string[] | null): string =>
         .update(JSON.stringify([...new Set(audience)].sort()))
         .digest('hex')
 
-/** A fact as one sentence. */
+/** Returns a fact as one sentence. */
 export const sentenceOf = ({ subject, predicate, object }: Statement): string => `${subject} ${predicate} ${object}`
 
-/** The salted term hashes that the word index stores for a fact. */
+/** Returns the salted term hashes that the word index stores for a fact. */
 export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashTerm), saltOf(tenant, ''))
 
@@ -106,7 +106,7 @@ function toNewFact(heads: JournalHeads, candidate: WeighedFact): NewFact {
   const { origin, userId, saidBy, subject, predicate, object, confidence, observedAt, tokenCount } = candidate
   const turn = origin?.turn ?? null
   // A fact without a source turn takes the seq of its own journal entry: the next one, because the journal is locked.
-  // Renewals append an entry too: otherwise a participant joining at that seq would see a fact recorded before.
+  // Renewals append an entry too: otherwise a participant could join at that seq and see a fact recorded earlier.
   const next = origin ? heads.get(origin.conversationId)! + 1 : null
   const audience = turn?.audience ? [...new Set(turn.audience)].sort() : null
   return {
@@ -134,8 +134,8 @@ const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKe
   [userId ?? conversationId ?? '', visibility, hash].join('\n')
 
 /**
- * How a repetition changes a stored fact; null for not at all. The fact takes the latest time at its highest trust;
- * repetition does not raise its confidence.
+ * Returns the change that a repetition makes to a stored fact; null for none. A more trusted repetition replaces all
+ * but the id; an equally trusted, newer one replaces all but the id and the confidence.
  */
 function renewal(active: ActiveRow, { id: _, ...repetition }: NewFact): Renewal | null {
   const trustGain = TRUST[repetition.saidBy] - TRUST[active.saidBy]
@@ -146,13 +146,13 @@ function renewal(active: ActiveRow, { id: _, ...repetition }: NewFact): Renewal 
 export type WrittenFacts = {
   /** The new facts, in the order of the candidates. */
   facts: NewFact[]
-  /** Existing facts whose source changed to the repetition. */
+  /** Changes to stored facts, whose source is now the repetition. */
   renewed: Renewal[]
-  /** Candidates that are exact duplicates. */
+  /** Candidates that are exact duplicates of stored facts or of other candidates. */
   repeated: FactCandidate[]
 }
 
-/** Inserts the new facts and locks the existing duplicates of the others, by key. */
+/** Inserts the facts that are not stored yet, and locks the stored duplicates of the others (`active`, by key). */
 async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
   for (;;) {
     await saveFacts(tx)
@@ -160,15 +160,15 @@ async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
     const duplicates = facts.filter(({ id }) => !inserted.has(id))
     const active = new Map((await lockFactsByKey(tx, tenant, duplicates)).map((row) => [keyOf(row), row]))
     if (duplicates.every((fact) => active.has(keyOf(fact)))) return { inserted, duplicates, active }
-    // Another transaction, of other conversations, superseded a duplicate between the two statements. Roll back to the
-    // mark: retrying with these locks held would break the lock order.
+    // A transaction that locks other conversations superseded a duplicate between the two statements. Roll back to the
+    // savepoint: retrying without releasing the locks would break the lock order.
     await rollbackFacts(tx)
   }
 }
 
 /**
- * Writes the candidates and counts exact duplicates that are visible to everyone. The journals of their conversations
- * must be locked. The caller must call `noteFacts` right after.
+ * Writes the candidates and adds the exact duplicates without an audience to the tenant's count. The journals of their
+ * conversations must be locked. The caller must call `noteFacts` right after.
  */
 export async function writeFacts(
   tx: Tx,
@@ -190,7 +190,7 @@ export async function writeFacts(
   const repeated = candidates.filter((_, i) => !inserted.has(facts[i]!.id))
   await countSkipped(tx, tenant, repeated.filter(({ origin }) => !origin?.turn?.audience).length)
   return {
-    // A new fact may be repeated among the candidates; its renewal then applies.
+    // Another candidate may repeat a new fact; the fact then includes that renewal.
     facts: facts.filter(({ id }) => inserted.has(id)).map((fact) => ({ ...fact, ...renewals.get(fact.id) })),
     renewed: [...renewals.values()].filter(({ id }) => !inserted.has(id)),
     repeated,
@@ -211,10 +211,10 @@ export async function noteFacts(
   for (const { id, conversationId } of changed) {
     if (conversationId !== null) byConversation.set(conversationId, [...(byConversation.get(conversationId) ?? []), id])
   }
-  const grown: JournalRange[] = []
+  const ranges: JournalRange[] = []
   for (const [conversationId, factIds] of byConversation) {
     const seq = await writeEntry(tx, conversationId, 'FACTS_CHANGED', { factIds })
-    grown.push({ tenant, conversationId, first: seq, last: seq })
+    ranges.push({ tenant, conversationId, first: seq, last: seq })
   }
-  if (grown.length > 0) afterCommit(() => announceEntries(publisher, grown))
+  if (ranges.length > 0) afterCommit(() => announceEntries(publisher, ranges))
 }

@@ -1,6 +1,6 @@
-// Writes a user's profile by rules, from active facts alone: merges new facts into the previous profile and removes
-// superseded ones. Each line is the wording of one fact, so the line of a superseded fact can be found and removed.
-// Deterministic; never over the budget; less trusted facts appear as quoted claims.
+// Writes a user's profile by rules, without a model: merges new facts into the previous profile and removes superseded
+// ones. Each line contains the wording of one fact, so the line of a superseded fact can be found and removed.
+// Deterministic. A profile never exceeds its token budget; less trusted facts appear as quoted claims.
 
 import { normaliseText, type Statement } from '../fact/content-hash.ts'
 import { classify, type Section } from '../fact/predicate.ts'
@@ -9,7 +9,7 @@ import { BELIEVED } from '../fact/trust.ts'
 export type ProfileFact = Statement & { observedAt: Date; contentHash: string; trust: number }
 
 type ProfileChange = {
-  /** The user's id and names. Facts with one of these subjects are written without the subject. */
+  /** The user's id and names. A fact with one of them as its subject is written without the subject. */
   names: readonly string[]
   /** The previous profile; null for none. */
   previous: string | null
@@ -21,6 +21,7 @@ type ProfileChange = {
 
 type ProfileBudget = { maxTokens: number; count(text: string): number | Promise<number> }
 
+/** The sections of a profile, in order, with their titles. */
 const TITLES: [Section, string][] = [
   ['ABOUT', 'About'],
   ['PREFERENCES', 'Preferences'],
@@ -37,7 +38,7 @@ const LONGEST_LINE = 300
 /** Prefix of a line whose fact is less trusted than BELIEVED. */
 const CLAIM = 'Somebody claims: '
 
-/** The line of a fact, without the dash. */
+/** Returns the line of a fact, without the dash and the claim's prefix. */
 function wording({ subject, predicate, object }: Statement, names: ReadonlySet<string>): string {
   const isOwn = names.has(normaliseText(subject).toLowerCase())
   const whole = normaliseText(isOwn ? `${predicate} ${object}` : `${subject} ${predicate} ${object}`)
@@ -46,15 +47,16 @@ function wording({ subject, predicate, object }: Statement, names: ReadonlySet<s
 
 const claimed = (text: string) => `${CLAIM}"${text.replaceAll('"', "'")}"`
 
-/** Equal for a line and its form as a claim, so that only one of them is written. */
+/** Returns the same key for a line and for the same line as a claim, so that only one of them is written. */
 const keyOf = (line: string) =>
   (line.startsWith(CLAIM) ? line.slice(CLAIM.length + 1, -1) : line).replaceAll('"', "'").toLowerCase()
 
-/** Predicates about family, pets and the like, which are not in the predicate table but belong to ABOUT. */
+/** Matches predicates about family, pets and the like, which belong to ABOUT but are not in the predicate table. */
 const HAS = /^has (?:a|an|one|two|three|four|five)\b/i
 
 /**
- * The profile section of a fact. Facts about others go to OTHER: they are not the user's preferences or constraints.
+ * Returns the profile section of a fact. Facts about other people belong to OTHER, because they are not the user's own
+ * preferences or constraints.
  */
 function sectionOf({ subject, predicate }: Statement, names: ReadonlySet<string>): Section {
   if (!names.has(normaliseText(subject).toLowerCase())) return 'OTHER'
@@ -62,7 +64,7 @@ function sectionOf({ subject, predicate }: Statement, names: ReadonlySet<string>
   return section === 'OTHER' && HAS.test(predicate) ? 'ABOUT' : section
 }
 
-/** Newest first; at equal times the more trusted first, then by hash. */
+/** Orders facts newest first; at equal times, the more trusted first, then by hash. */
 const byNewness = (a: ProfileFact, b: ProfileFact) =>
   b.observedAt.getTime() - a.observedAt.getTime() || b.trust - a.trust || (a.contentHash < b.contentHash ? -1 : 1)
 
@@ -79,13 +81,13 @@ function readLines(profile: string | null): Map<string, string[]> {
 
 const render = (lines: ReadonlyMap<string, readonly string[]>) =>
   [...lines]
-    .filter(([, own]) => own.length > 0)
-    .map(([title, own]) => `## ${title}\n${own.map((line) => `- ${line}`).join('\n')}`)
+    .filter(([, section]) => section.length > 0)
+    .map(([title, section]) => `## ${title}\n${section.map((line) => `- ${line}`).join('\n')}`)
     .join('\n\n')
 
 /**
- * Returns the new profile; empty if there are no facts or none fits. Each section starts with the newest fact. Over
- * budget, lines are dropped from the end of "Other" first, then from the end of the longest section.
+ * Returns the new profile; empty if there are no facts or none fits. Each section starts with the added facts, newest
+ * first. Over budget, lines are dropped from the end of "Other" first, then from the end of the longest section.
  */
 export async function mergeProfile(change: ProfileChange, { maxTokens, count }: ProfileBudget): Promise<string> {
   const names = new Set(change.names.map((name) => normaliseText(name).toLowerCase()))
@@ -113,19 +115,19 @@ export async function mergeProfile(change: ProfileChange, { maxTokens, count }: 
   return fit(merged, { maxTokens, count })
 }
 
-/** Drops lines until the profile fits the budget. Counts tokens after several drops while far over it. */
+/** Drops lines until the profile fits the budget. While it is far over budget, drops several lines between counts. */
 async function fit(lines: Map<string, string[]>, { maxTokens, count }: ProfileBudget): Promise<string> {
   for (;;) {
     const text = render(lines)
     const tokens = text === '' ? 0 : await count(text)
     if (tokens <= maxTokens) return text
-    const total = [...lines.values()].reduce((sum, own) => sum + own.length, 0)
-    // Drops 80% of the estimated surplus per count, at least one line.
+    const total = [...lines.values()].reduce((sum, section) => sum + section.length, 0)
+    // Drop at least one line, but less than the estimated surplus: lines differ in length.
     let surplus = Math.max(1, Math.floor(total * (1 - maxTokens / tokens) * 0.8))
     for (; surplus > 0; surplus--) {
       const other = lines.get('Other')!
       const longest =
-        other.length > 0 ? other : [...lines.values()].reduce((most, own) => (own.length > most.length ? own : most))
+        other.length > 0 ? other : [...lines.values()].reduce((most, each) => (each.length > most.length ? each : most))
       longest.pop()
     }
   }

@@ -7,7 +7,7 @@ import type { Viewer } from '../view.ts'
 
 export type UserProfile = UserProfileRow
 
-/** Returns profiles by user. A user without a profile that the viewer may read has no key. */
+/** Returns the profiles that the viewer may read, by user. A user without such a profile has no key. */
 export async function getProfiles(
   { db }: Pick<Platform, 'db'>,
   viewer: Viewer,

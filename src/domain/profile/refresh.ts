@@ -35,10 +35,11 @@ const ATTEMPTS = 10
 /** The `madeBy` of a profile written by rules. */
 const RULES = 'rules'
 
+/** The input of a refresh. `removed`: superseded facts that the previous profile contains. */
 type Change = { previous: ProfileRow | null; active: FactRow[]; removed: SupersededFact[] }
 
-/** Writes the new profile, with the profile writer if one is configured, else by rules. @throws ProviderFailed */
-async function write(
+/** Composes the new profile: by the profile writer if one is configured, otherwise by rules. @throws ProviderFailed */
+async function compose(
   deps: Platform,
   tenant: string,
   userId: string,
@@ -82,13 +83,15 @@ async function write(
 
 /**
  * Writes the profile and runs `take` in the same transaction. If `take` returns false, rolls back and returns false.
+ *
+ * `limit`: maximum number of facts read; at least DEFAULT_FACTS if there is no previous profile.
  * @throws ProviderFailed
  */
 async function refresh(
   deps: Platform,
   tenant: string,
   userId: string,
-  recent: number,
+  limit: number,
   take: (tx: Tx) => Promise<boolean>,
   signal?: AbortSignal,
 ): Promise<boolean> {
@@ -97,12 +100,12 @@ async function refresh(
     const rows = await readActiveFacts(
       deps.db,
       { tenant, userId, conversationId: null, actor: null },
-      previous ? recent : Math.max(recent, DEFAULT_FACTS),
+      previous ? limit : Math.max(limit, DEFAULT_FACTS),
     )
-    // Only facts that everyone sees.
+    // Facts with an audience must not enter a profile.
     const active = rows.filter(({ visibility }) => visibility === '')
     const removed = previous ? await readSupersededAmong(deps.db, previous.madeOf) : []
-    const newProfile = await write(deps, tenant, userId, { previous, active, removed }, signal)
+    const newProfile = await compose(deps, tenant, userId, { previous, active, removed }, signal)
     const removedIds = new Set(removed.map(({ id }) => id))
     const included = new Set([...(previous?.madeOf ?? []), ...active.map(({ id }) => id)])
     const madeOf = [...included].filter((id) => !removedIds.has(id))
@@ -126,14 +129,15 @@ async function refresh(
   throw new Error(`the profile of a user changed concurrently in ${ATTEMPTS} attempts to refresh it`)
 }
 
-/** Rolls back the transaction because `take` returned false. */
+/** Thrown to roll back the transaction when `take` returned false. */
 class Taken extends Error {}
 
 const refreshInput = z.object({ userId: name, recentK: between(1, MAX_FACTS).nullish() })
 export type RefreshUserProfileInput = z.input<typeof refreshInput>
 
 /**
- * Refreshes the profile with the user's `recentK` (200) newest active facts that everyone sees, and returns it.
+ * Refreshes the profile from the user's newest active facts that everyone sees, at most `recentK` (default
+ * DEFAULT_FACTS), and returns it.
  * @throws InvalidInput @throws ProviderFailed
  * @throws NotAllowed if the viewer does not see all facts that the profile contains; the refreshed profile is kept
  */
@@ -154,8 +158,8 @@ export async function refreshUserProfile(
 }
 
 /**
- * Runs one automatic refresh if `every` turns by the user are not yet accounted for. False if there are fewer, or
- * another process ran it.
+ * Runs one automatic refresh if one is due: one for every `every` turns by the user. Returns false if none is due, or
+ * if another process ran it.
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function refreshProfileDue(

@@ -1,15 +1,16 @@
-// Scores words: Okapi BM25 over a turn together with its neighbours in the same sitting, because an answer seldom
-// repeats the words of its question. Pure. All counts are over turns that the viewer sees.
+// Scores word matches: Okapi BM25 over a turn together with its neighbours in the same sitting, because an answer
+// seldom repeats the words of its question. Pure. All counts are over texts that the viewer sees.
 
-/** Robertson and Zaragoza's default values. K1 of 0.9 to 2 and B of 0.4 to 0.75 change recall by under half a point. */
+/** Defaults of Robertson and Zaragoza. K1 of 0.9 to 2 and B of 0.4 to 0.75 change recall by less than half a point. */
 const K1 = 1.2
 const B = 0.75
 
-/** Number of turns on each side whose words count towards a turn, weighted 1/2, 1/3 and 1/4 by distance. */
+/** Number of turns on each side whose words count towards a turn. */
 export const REACH = 3
+/** Returns the weight of a turn's words by its distance in turns: 1, 1/2, 1/3 and so on. */
 export const weightAt = (distance: number) => 1 / (1 + distance)
 
-/** Occurrences in a text of each query term, by term number. Absent terms may be missing. */
+/** Occurrences in a text of each query term, by term number. Terms that do not occur may be absent. */
 export type Counts = ReadonlyMap<number, number>
 
 /** Statistics of the texts of one kind (turns, facts or summaries) in the searched scope. */
@@ -26,7 +27,7 @@ export type Statistics = {
 export const rarities = ({ texts, holding }: Statistics): number[] =>
   holding.map((count) => Math.log(1 + Math.max(0, texts - count + 0.5) / (count + 0.5)))
 
-/** Returns the BM25 score. `length` and `averageLength` are in terms; both with neighbours, or both without. */
+/** Returns the BM25 score. `length` and `averageLength` are in terms; both include neighbours, or neither does. */
 export function bm25(rarity: readonly number[], counts: Counts, length: number, averageLength: number): number {
   const norm = K1 * (1 - B + (B * length) / averageLength)
   let score = 0
@@ -41,7 +42,7 @@ export function averageSurrounded(averageLength: number): number {
   return weights * averageLength
 }
 
-/** Returns the share of the query, weighted by rarity, that a set of its terms covers: 0 to 1. */
+/** Returns the share of the query, weighted by rarity, that some of its terms make up: 0 to 1. */
 export function coverage(rarity: readonly number[], terms: ReadonlySet<number>): number {
   const all = rarity.reduce((sum, weight) => sum + weight, 0)
   let part = 0

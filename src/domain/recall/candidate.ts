@@ -1,5 +1,6 @@
 // Converts indexed turns into ranking candidates, with the features of their neighbours and their sitting. Pure. A
-// stretch is an ordered run of turns in one conversation, as the viewer sees them; turns outside it are not considered.
+// stretch is an ordered run of consecutive turns in one conversation, as the viewer sees them. A sitting is a part of a
+// stretch without long gaps.
 
 import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
 import { averageSurrounded, bm25, coverage, REACH, weightAt, type Statistics } from './bm25.ts'
@@ -24,7 +25,7 @@ export function statisticsOf(terms: number, scope: readonly IndexedTurn[]): Stat
   return { texts: scope.length, holding, averageLength: matching ? length / matching : 1 }
 }
 
-/** The BM25 score of a turn without its neighbours. */
+/** Returns the BM25 score of a turn without its neighbours. */
 export const ownScore = (rarity: readonly number[], averageLength: number, { counts, length }: IndexedTurn): number =>
   counts.size === 0 ? 0 : bm25(rarity, counts, length, averageLength)
 
@@ -40,25 +41,26 @@ function sittingAround(stretch: readonly IndexedTurn[], index: number, reach: nu
   return { first, last }
 }
 
-/** Returns the indexes of the found turns and of their eligible neighbours in the same sitting. */
+/** Returns the indexes of the eligible turns among the found ones and their neighbours in the same sitting. */
 export function withNeighbours(stretch: readonly IndexedTurn[], isFound: (turn: IndexedTurn) => boolean): number[] {
   const chosen = new Set<number>()
   stretch.forEach((turn, index) => {
     if (!isFound(turn)) return
     const { first, last } = sittingAround(stretch, index, REACH)
-    for (let near = first; near <= last; near++) if (stretch[near]!.eligible) chosen.add(near)
+    for (let at = first; at <= last; at++) if (stretch[at]!.eligible) chosen.add(at)
   })
   return [...chosen]
 }
 
-/** The parts of a search that scoring a turn needs. */
+/** The properties of a search that the features of a turn depend on. */
 export type TurnSearch = {
   /** Inverse document frequency of each query term, by term number. */
   rarity: readonly number[]
+  /** Average number of terms in a turn without its neighbours. */
   averageLength: number
-  /** Whether the query names the turn's actor. */
+  /** Returns whether the query names the turn's actor. */
   names(turn: IndexedTurn): boolean
-  /** Cosine of the query and the turn; null if the turn has no vector. */
+  /** Returns the cosine of the query and the turn; null if either has no vector. */
   similarity(turn: IndexedTurn): number | null
 }
 
@@ -68,19 +70,19 @@ export type TurnCandidate = RankCandidate & { turn: IndexedTurn; stretch: readon
 export function toTurnCandidate(search: TurnSearch, stretch: readonly IndexedTurn[], index: number): TurnCandidate {
   const turn = stretch[index]!
   const { first, last } = sittingAround(stretch, index, SITTING_REACH)
-  const near = stretch.slice(Math.max(first, index - REACH), Math.min(last, index + REACH) + 1)
+  const neighbourhood = stretch.slice(Math.max(first, index - REACH), Math.min(last, index + REACH) + 1)
   const center = index - Math.max(first, index - REACH)
 
   const counts = new Map<number, number>()
   let length = 0
-  near.forEach((each, at) => {
+  neighbourhood.forEach((each, at) => {
     const weight = weightAt(Math.abs(at - center))
     length += weight * each.length
     for (const [term, count] of each.counts) counts.set(term, (counts.get(term) ?? 0) + weight * count)
   })
   const sittingTerms = new Set<number>()
   for (let at = first; at <= last; at++) for (const term of stretch[at]!.counts.keys()) sittingTerms.add(term)
-  const beside = [near[center - 1], near[center + 1]].filter((each) => each !== undefined)
+  const beside = [neighbourhood[center - 1], neighbourhood[center + 1]].filter((each) => each !== undefined)
 
   return {
     turn,
@@ -94,6 +96,6 @@ export function toTurnCandidate(search: TurnSearch, stretch: readonly IndexedTur
     sitting: coverage(search.rarity, sittingTerms),
     similarity: search.similarity(turn),
     beside: beside.map((each) => search.similarity(each)).filter((each) => each !== null),
-    answers: center > 0 && (near[center - 1]!.cues & Cue.ASKS) !== 0,
+    answers: center > 0 && (neighbourhood[center - 1]!.cues & Cue.ASKS) !== 0,
   }
 }

@@ -15,10 +15,10 @@ import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 import { namesOf } from './turns.ts'
 
-/** Matches a subject of capitalised words only, which is a name and may be shortened to its first word. */
+/** Matches a subject of capitalised words only. Such a subject counts as a name, which a query may shorten. */
 const NAME = /^\p{Lu}[^\s'’]*(?: \p{Lu}[^\s'’]*)*$/u
 
-/** The names by which a query may refer to a subject. "Ada's sister" is not called Ada. */
+/** Returns the names by which a query may refer to a subject. "Ada" does not refer to "Ada's sister". */
 const subjectNames = (subject: string): string[] =>
   NAME.test(subject)
     ? namesOf(subject)
@@ -30,10 +30,11 @@ const subjectNames = (subject: string): string[] =>
       ]
 
 /**
- * Returns facts, best first. `conversationId`: the conversation of scope CONVERSATION; for OWNER, a conversation of the
- * owner, or null for the viewer. OWNER contains the facts of the owner's conversations and facts about the owner.
+ * Returns facts, best first. Scope OWNER contains the facts of the owner's conversations and the facts about the owner.
+ * `conversationId`: for CONVERSATION, the conversation searched; for OWNER, a conversation of the owner, or null if the
+ * viewer is the owner.
  *
- * The filter's times apply to when a fact was observed; its actors, roles and metadata to the fact's source turn.
+ * The filter's times apply to the time a fact was observed; its actors, roles and metadata to the fact's source turn.
  */
 export async function recallFacts(
   deps: RecallDeps,
@@ -91,7 +92,7 @@ export async function recallFacts(
     terms,
     statistics,
     candidates.flatMap(({ id, ...rest }) => {
-      // It may have been superseded since the search.
+      // The fact may have been superseded or deleted since the search.
       const fact = facts.get(id)
       if (!fact || fact.supersededAt) return []
       const names = subjects.get(fact.subject)!

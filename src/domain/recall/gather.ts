@@ -15,11 +15,11 @@ import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candida
 
 /** Maximum number of journal entries (hence of turns) in a scope that is read completely. */
 const WHOLE_ENTRIES = 5_000
-/** Minimum number of turns (or facts) taken from the word search, and from the vector search. More do not add hits. */
+/** Minimum number of turns (or facts) taken from each search, by words and by vectors. More do not improve the hits. */
 export const SIDE = 64
-/** A wide scope is not searched for terms that occur in more than this share of its turns. */
+/** A wide scope is not searched for terms that occur in more than this share of its turns, unless all terms do. */
 const COMMON_SHARE = 0.1
-/** Nor for terms in at least this many turns. If only such terms are left, this many turns are read for each. */
+/** Maximum number of turns found per term. Terms that reach it count as common too. */
 const MAX_POSTINGS = 10_000
 /** Greater than every root seq. */
 const MAX_SEQ = 2 ** 31 - 1
@@ -42,6 +42,7 @@ export type GatheredTurns = {
   /** For each stretch, the indexes of its candidates. */
   candidates: number[][]
   statistics: Statistics
+  /** Returns the cosine of the query and the turn; null if either has no vector. */
   similarity(turn: IndexedTurn): number | null
   /** Participants of the candidates' conversations. */
   participants: readonly ParticipantRow[]
@@ -70,7 +71,7 @@ export const gather = (
         request,
       )
 
-/** Returns at most `most` elements with a positive score, best first. */
+/** Returns the elements with positive scores, best first, at most `most`. */
 const best = <T>(all: readonly T[], scoreOf: (each: T) => number, most: number): T[] =>
   all
     .map((each) => ({ each, score: scoreOf(each) }))
@@ -105,7 +106,7 @@ async function gatherWhole(
   const rarity = rarities(statistics)
   const found = new Set([
     ...best(eligible, (turn) => ownScore(rarity, statistics.averageLength, turn), side),
-    // Shifted so that every turn with a vector scores above 0: even dissimilar turns may fill the result.
+    // Scores are shifted above 0 for every turn with a vector, so that dissimilar turns may fill the result.
     ...best(eligible, (turn) => (similarity(turn) ?? -2) + 1 + 1e-6, side),
   ])
   return {
@@ -126,15 +127,15 @@ async function gatherWide(
 ): Promise<GatheredTurns> {
   const { pool, vectors } = deps
   const side = Math.max(SIDE, k)
-  const [words, near] = await Promise.all([
+  const [words, nearest] = await Promise.all([
     findByWords(deps, viewer, conversationIds, terms, filter, side),
     vector && vectors.nearest(vector.embedder, viewer, conversationIds, vector.query, side, filter),
   ])
-  const found = new Map([...words.found, ...(near?.found ?? [])].map((turn) => [placeKey(turn), turn]))
+  const found = new Map([...words.found, ...(nearest?.found ?? [])].map((turn) => [placeKey(turn), turn]))
   const ranges = stretchesOf([...found.values()])
   const stretches = await readIndex(pool, viewer, ranges, filter, words.terms)
-  // Turns around a stretch may lie inside another one, which has more of their neighbours: they are candidates there
-  // only.
+  // A found turn may also be among the turns around another stretch. It becomes a candidate only in its own stretch,
+  // which contains more of its neighbours.
   const candidates = stretches.map((stretch, i) =>
     withNeighbours(
       stretch,
@@ -142,7 +143,8 @@ async function gatherWide(
     ),
   )
 
-  // Similarities of the candidates and the turns beside them. Recomputing those of the search is cheap.
+  // Ranking needs the similarities of the candidates and of the turns beside them. The search computed some of them;
+  // computing them again is cheap.
   const compared = stretches.flatMap((stretch, i) => {
     const indexes = new Set(candidates[i]!.flatMap((index) => [index - 1, index, index + 1]))
     return [...indexes].flatMap((index) => stretch[index] ?? [])
@@ -157,11 +159,11 @@ async function gatherWide(
     participants,
     statistics: words.statistics,
     similarity: (turn) => similarities?.get(placeKey(turn)) ?? null,
-    vectorSearch: near?.how ?? 'NONE',
+    vectorSearch: nearest?.how ?? 'NONE',
   }
 }
 
-/** Returns the turns whose own words match best, the terms that were searched for, and the statistics of both. */
+/** Returns the turns whose own words match best, the terms that were searched for, and the statistics of the scope. */
 async function findByWords(
   { pool }: Platform,
   viewer: Viewer,
@@ -208,8 +210,8 @@ async function findByWords(
 }
 
 /**
- * Returns the ranges of root seqs to read: nearby places share a range, and `around` turns on each side complete the
- * sittings of their neighbours. `around` counts seen turns, so unseen ones do not change the result.
+ * Returns the ranges of root seqs to read. Nearby places share a range. The `around` turns on each side complete the
+ * sittings of the neighbours; only visible turns are counted, so invisible turns do not change the result.
  */
 function stretchesOf(places: readonly Place[]): Stretch[] {
   const around = SITTING_REACH + REACH

@@ -1,4 +1,4 @@
-// Merges ranked memories of all kinds and chooses the hits that fit. Pure.
+// Merges ranked memories of all kinds and chooses the hits that fit the token limit. Pure.
 
 import { placeKey } from '../../store/vector-search.ts'
 import type { Fact } from '../fact/fact.ts'
@@ -18,11 +18,11 @@ export type RankedMemory = Ranked<{ at: number; similarity: number | null }>
 
 export type ChosenMemory = {
   hit: RankedMemory
-  /** The turns before and after a turn; none for other kinds. */
+  /** For a turn, the turns before and after it; empty for other kinds. */
   neighbours: TurnCandidate['turn'][]
 }
 
-/** Merges ranked lists: best first; at equal scores, the newer first. */
+/** Merges ranked lists, best first; at equal scores, the newer first. */
 export function merge(...kinds: readonly RankedMemory[][]): RankedMemory[] {
   const lists = kinds.filter(({ length }) => length > 0)
   if (lists.length < 2) return lists[0] ?? []
@@ -30,7 +30,8 @@ export function merge(...kinds: readonly RankedMemory[][]): RankedMemory[] {
 }
 
 /**
- * Returns a hit's neighbours, up to `reach` on each side, and the token counts of the hit and its neighbours by key.
+ * Returns a hit's neighbours, up to `reach` on each side, and the token counts of the hit and its neighbours. Equal
+ * keys denote the same turn, fact or summary.
  */
 function withCosts(
   hit: RankedMemory,
@@ -46,7 +47,7 @@ function withCosts(
   }
 }
 
-/** Chooses the best `k` hits that fit. Tokens of neighbours count; those of a turn shown twice count once. */
+/** Chooses the best `k` hits that fit. Neighbours' tokens count too; a turn that is returned twice counts once. */
 export function choose(ranked: readonly RankedMemory[], k: number, reach: number, maxTokens: number): ChosenMemory[] {
   const chosen: ChosenMemory[] = []
   const counted = new Set<string>()

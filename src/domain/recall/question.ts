@@ -1,5 +1,6 @@
-// Detects hints in a query: named speakers, named periods, and whether it asks for a time, an amount or a name. English
-// rules; each is a weak signal for ranking. Queries in other languages yield no hints.
+// Detects hints in a query: named speakers, named periods, and whether it asks for a time, an amount or a name. Each
+// hint is a weak signal for ranking. The rules are English; in other languages, only names, ISO dates and years are
+// detected.
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
 
@@ -9,6 +10,7 @@ export type Question = {
   speakers: ReadonlySet<string>
   /** Whether it asks for a time or duration: when, how long, which year. */
   asksTime: boolean
+  /** Whether it asks for an amount: how many, how much, how often. */
   asksAmount: boolean
   /** Whether it asks for a name: who, where, which, what … called. */
   asksName: boolean
@@ -16,7 +18,10 @@ export type Question = {
   periods: Period[]
 }
 
-/** A day or `months` months, in UTC. `year` null: every year. `month` null: the whole year. */
+/**
+ * `months` months that start with `month` (0 to 11; null for January), or one `day` of `month` (null for all days), in
+ * UTC. Null `year`: in any year.
+ */
 export type Period = { year: number | null; month: number | null; months: number; day: number | null }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -49,7 +54,7 @@ export function readQuestion(query: string, names: Iterable<string>): Question {
   }
 }
 
-/** Returns the dates, months, seasons and years that a text names. "may" and "fall" alone count as verbs. */
+/** Returns the dates, months, seasons and years that a text names. Ignores "may" alone, and seasons without a year. */
 export function periods(text: string): Period[] {
   const found: Period[] = []
   const rest = text
@@ -79,11 +84,11 @@ export function periods(text: string): Period[] {
   return found
 }
 
-/** Whether a turn created at `at` (ms) may report on one of the periods: in it, or within a week after its end. */
+/** Whether a turn created at `at` (ms) may report on a period: in it, or within REPORTED_WITHIN_MS after its end. */
 export function mayReportOn(periodsNamed: readonly Period[], at: number): boolean {
   const year = new Date(at).getUTCFullYear()
   return periodsNamed.some((period) => {
-    // A period without a year may be of the turn's year or of the year before.
+    // A period without a year may be in the turn's year or in the year before.
     const years = period.year === null ? [year - 1, year] : [period.year]
     return years.some((y) => {
       const from = Date.UTC(y, period.month ?? 0, period.day ?? 1)

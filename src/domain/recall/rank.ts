@@ -11,7 +11,7 @@ export type RankCandidate = {
   at: number
   /** Bits of Cue. */
   cues: number
-  /** BM25 score of the turn with its neighbours. */
+  /** BM25 score; for a turn, together with its neighbours. */
   text: number
   /** Share of the query, weighted by rarity, that the sitting covers, 0 to 1. */
   sitting: number
@@ -25,27 +25,27 @@ export type RankCandidate = {
   answers: boolean
 }
 
-/** `textScore`: 0 to 1, relative to the best match among the candidates; null if no word matches. */
+/** `textScore`: 0 to 1, relative to `best` in `rank`; null if no word matches. */
 export type Ranked<T> = { candidate: T; score: number; textScore: number | null }
 
 /**
- * Weight of each signal, relative to the best word match (1). Fitted by listwise regression on two of three LoCoMo
- * conversations and tested on the third, in turn, then rounded. Signs and rough sizes agree in all three fits.
+ * Weight of each signal, relative to the best word match (1). Fitted by listwise regression on each pair of three
+ * LoCoMo conversations, tested on the third, then rounded. Signs and rough sizes agree in all three fits.
  */
 export const WEIGHTS = {
-  /** Similarity of meaning; it decides if no words are shared. */
+  /** Cosine with the query. It ranks candidates that share no words with the query. */
   similarity: 1,
   /** The query names the speaker: questions about a person are mostly answered by that person. */
   speaker: 0.5,
-  /** The sitting contains the query's words, even if the turn uses others. */
+  /** The sitting contains the query's words, even if the turn itself does not. */
   sitting: 0.4,
-  /** The query names a period and the turn was created in it: the strongest signal after the words. */
+  /** The query names a period on which the turn may report (`mayReportOn`). */
   period: 0.7,
   /** The query asks for a time and the turn contains one. */
   time: 0.5,
-  /** The same for an amount. */
+  /** The query asks for an amount and the turn contains one. */
   amount: 0.2,
-  /** The same for a name. */
+  /** The query asks for a name and the turn contains one. */
   name: 0.2,
   /** The turn is a question: questions seldom contain answers. */
   question: -0.1,
@@ -60,12 +60,12 @@ const SIGNALS = Object.keys(WEIGHTS) as Signal[]
 
 /** Number of terms at which `substance` is 1. 12 to 24 change recall by less than half a point. */
 export const ENOUGH_TERMS = 16
-/** Weight of each adjacent turn in a turn's similarity, since short turns mean little alone. */
+/** Weight of each adjacent turn in a turn's similarity, because short turns mean little alone. */
 const ADJACENT_WEIGHT = 0.5
 
 /**
- * Scores the candidates, best first; at equal scores the newer first. Only measurements pass `weights`. `best`: the
- * word score that counts as 1.
+ * Returns the candidates with their scores, best first; at equal scores, the newer first. Only benchmarks pass
+ * `weights`. `best`: the BM25 score that counts as 1.
  */
 export function rank<T extends RankCandidate>(
   question: Question,
@@ -84,7 +84,7 @@ export function rank<T extends RankCandidate>(
     .sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
 }
 
-/** The unweighted signals of a candidate, 0 to 1 (similarity −1 to 1). */
+/** Returns the unweighted signals of a candidate: similarity from −1 to 1, the others from 0 to 1. */
 function signals(question: Question, candidate: RankCandidate): Record<Signal, number> {
   const { cues, beside } = candidate
   const meaning = beside.reduce((sum, each) => sum + ADJACENT_WEIGHT * each, candidate.similarity ?? 0)

@@ -22,13 +22,14 @@ import { recallTurns } from './turns.ts'
 
 /** Maximum length of a query, in UTF-16 units. */
 const MAX_QUERY = 10_000
-/** Maximum number of hits. */
+/** Default and maximum number of hits. */
+const DEFAULT_HITS = 10
 const MAX_HITS = 100
 /** Maximum number of neighbours on each side of a hit. */
 const MAX_NEIGHBOURS = 10
 /** Maximum number of distinct terms searched for, from the beginning of the query. */
 const MAX_TERMS = 32
-/** Timeout for embedding a query, in milliseconds; then the search uses words only. */
+/** Timeout for embedding a query, in milliseconds. After it, the search uses words only. */
 const EMBED_TIMEOUT_MS = 3_000
 
 const SCOPES = ['CONVERSATION', 'OWNER', 'TENANT'] as const
@@ -65,22 +66,23 @@ export type RecallHit = {
   memory: Memory
   /** Relevance; hits are sorted by it, highest first. */
   score: number
-  /** Cosine of query and memory (for a fact, the greater of its two vectors'); null if it has no vector (yet). */
+  /** Cosine of query and memory, for a fact the greater of its two; null if the memory has no vector (yet). */
   similarity: number | null
-  /** 0 to 1, relative to the best match among the candidates of its kind; null if no word matches. */
+  /** Word score, 0 to 1, relative to the best match among the candidates of its kind; null if no word matches. */
   textScore: number | null
   /** Turns before and after a turn, as the viewer sees them, oldest first; empty for facts and summaries. */
   neighbours: Turn[]
 }
+/** `plan`: how turns and facts were searched by vector, and the number of candidates that were ranked. */
 export type Recall = { hits: RecallHit[]; plan: { vectorSearch: GatheredTurns['vectorSearch']; candidates: number } }
 
 /**
- * Returns the `k` (10) most relevant memories, best first; `kinds` defaults to turns and facts. Superseded, streaming
- * and aborted turns and superseded facts are excluded.
+ * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
+ * Superseded, streaming and aborted turns and superseded facts are excluded.
  *
  * `threshold`: minimum cosine of query and memory; memories without a vector are excluded. `maxTokens`: maximum for
- * hits and neighbours together; hits that do not fit are skipped. facts.ts and summaries.ts define the filters for
- * their kind.
+ * hits and neighbours together; hits that do not fit are skipped. facts.ts and summaries.ts describe how the other
+ * filters apply to facts and summaries.
  * @throws InvalidInput @throws NotFound for a conversation of another tenant
  */
 export async function recall(deps: RecallDeps, principal: Viewer, input: RecallInput): Promise<Recall> {
@@ -97,9 +99,9 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
     findConversations(deps, viewer, scope, conversationId),
     kinds.has('TURN') || kinds.has('FACT') ? embedQuery(deps, query) : null,
   ])
-  // Skip the fact search if no conversation has facts; the other scopes also contain facts without a conversation.
+  // Skip the fact search if the conversation has no facts. The other scopes also contain facts without a conversation.
   const mayHaveFacts = scope !== 'CONVERSATION' || conversationIds.some(({ hasFacts }) => hasFacts)
-  const k = given.k ?? 10
+  const k = given.k ?? DEFAULT_HITS
   const request: SearchRequest = {
     terms: termsOf(query),
     vector,
@@ -126,11 +128,12 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
   )
   const chosen = choose(aboveThreshold, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
   deps.recalledFacts.note(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
-  // The search of facts by vectors is always exact.
+  // Facts are always searched exactly.
   const vectorSearch = turns.vectorSearch === 'NONE' && kinds.has('FACT') && vector ? 'EXACT' : turns.vectorSearch
   return { hits: await toHits(deps, viewer, chosen), plan: { vectorSearch, candidates: ranked.length } }
 }
 
+/** Returns the conversations in scope. @throws NotFound if the tenant has no conversation with the given id */
 async function findConversations(
   { pool }: RecallDeps,
   viewer: Viewer,
@@ -146,7 +149,7 @@ async function findConversations(
   return conversationIds
 }
 
-/** Embeds the query; null if its vector is all zeros or the embedder is unavailable, and the search uses words only. */
+/** Embeds the query. Null if its vector is all zeros or the embedder fails: the search then uses words only. */
 async function embedQuery(deps: RecallDeps, text: string): Promise<SearchRequest['vector']> {
   const embedder = deps.embedding.searched()
   try {
@@ -159,13 +162,13 @@ async function embedQuery(deps: RecallDeps, text: string): Promise<SearchRequest
   }
 }
 
-/** Returns the numbers of the query's distinct terms, by term hash. */
+/** Returns the numbers of the query's first MAX_TERMS distinct terms, by term hash. */
 function termsOf(query: string): QueryTerms {
   const distinct = [...new Set(terms(query))].slice(0, MAX_TERMS)
   return new Map(distinct.map((term, number) => [hashTerm(term), number]))
 }
 
-/** Builds the hits. Reads the turns, of which only index rows were read before. */
+/** Builds the hits. Reads their turns, because ranking read only index entries. */
 async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly ChosenMemory[]): Promise<RecallHit[]> {
   const places = new Map(
     chosen

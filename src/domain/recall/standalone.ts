@@ -1,5 +1,5 @@
 // Scores facts and summaries, which have no neighbouring turns, by the same sum as turns, so that all kinds share one
-// ranking. Each is its own sitting and has full `substance`. Pure.
+// ranking. Each fact or summary is a sitting of its own and has full `substance` (rank.ts). Pure.
 
 import { bm25, coverage, rarities, type Statistics } from './bm25.ts'
 import type { QueryTerms } from './gather.ts'
@@ -7,7 +7,7 @@ import type { Question } from './question.ts'
 import { ENOUGH_TERMS, rank, type RankCandidate, type Ranked } from './rank.ts'
 
 export type StandaloneMemory = Pick<RankCandidate, 'named' | 'at' | 'cues' | 'similarity'> & {
-  /** Unsalted hashes of all its terms, including repetitions. */
+  /** Unsalted hashes of all terms of the text, repetitions included. */
   terms: readonly number[]
 }
 
@@ -35,8 +35,8 @@ export function scoresOf(
 }
 
 /**
- * Ranks memories, best first. The best word match counts as the share of the query that it covers, weighted by rarity,
- * not as 1: a memory that shares only a name with the query must not outrank the turn that answers it.
+ * Ranks memories, best first. The word score of the best match is not 1 but the share of the query that it covers,
+ * weighted by rarity: a memory that shares only a name with the query must not outrank the turn that answers the query.
  */
 export function rankStandalone<T extends StandaloneMemory>(
   question: Question,

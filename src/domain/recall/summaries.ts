@@ -1,5 +1,5 @@
-// Recalls summaries by words only; summaries have no vectors. Searches the summaries that cover the oldest turns in the
-// viewer's view, so only summaries that the viewer may read.
+// Recalls summaries by words only, because summaries have no vectors. Searches only current summaries that the viewer
+// may read: see `coveringSummaries`.
 
 import { terms as termsOf } from '../../text/words.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
@@ -20,6 +20,7 @@ const MAX_SUMMARIES = 1_000
 /** Number of conversations whose summaries are read per statement. */
 const BATCH_CONVERSATIONS = 500
 
+/** Returns the newest matching summaries, at most MAX_SUMMARIES, newest first. */
 async function newestOf(
   deps: RecallDeps,
   viewer: Viewer,
@@ -55,20 +56,20 @@ export async function recallSummaries(
     conversationIds.map(({ id }) => id),
     ({ createdAt }) => (!since || createdAt >= since) && (!until || createdAt < until),
   )
-  const read: { summary: Summary; terms: number[] }[] = []
+  const searched: { summary: Summary; terms: number[] }[] = []
   const yieldIfDue = createYield()
   for (const summary of summaries) {
-    read.push({ summary, terms: termsOf(summary.content.slice(0, READ)).map(hashTerm) })
+    searched.push({ summary, terms: termsOf(summary.content.slice(0, READ)).map(hashTerm) })
     await yieldIfDue()
   }
-  const counted = read.map((each) => ({ ...each, counts: countsOf(terms, each.terms) }))
+  const counted = searched.map((each) => ({ ...each, counts: countsOf(terms, each.terms) }))
   const matching = counted.filter(({ counts }) => counts.size > 0)
   const statistics = {
-    texts: read.length,
+    texts: searched.length,
     holding: [...terms.values()].map((number) => matching.filter(({ counts }) => counts.has(number)).length),
     averageLength: matching.reduce((sum, each) => sum + each.terms.length, 0) / (matching.length || 1) || 1,
   }
-  // A summary's creation time says nothing about when its turns were created.
+  // Ignore named periods: a summary's creation time does not tell when its turns were created.
   const question = { ...readQuestion(query, []), periods: [] }
   return rankStandalone(
     question,

@@ -28,18 +28,19 @@ export async function recallTurns(
   }
 }
 
-/** The names by which a query may refer to a person: the full name, and its first word. */
+/** Returns the names by which a query may refer to a person: the full name and its first word, except stop words. */
 export function namesOf(name: string): string[] {
   const all = words(name)
   const first = all[0]
   return [...new Set([all.join(' '), first ?? ''])].filter((each) => each.length > 1 && !STOP_WORDS.has(each))
 }
 
+/** Ranks the gathered candidates, best first, each turn once. */
 function rankGathered(
   query: string,
   { stretches, candidates, participants, statistics, similarity }: GatheredTurns,
 ): Ranked<TurnCandidate>[] {
-  // A turn may be a candidate in two stretches; either has enough of its neighbours.
+  // A turn may be a candidate in two stretches. Either stretch contains enough of its neighbours.
   const chosen = new Map(
     stretches.flatMap((stretch, i) =>
       candidates[i]!.map((index) => [placeKey(stretch[index]!), { stretch, index }] as const),

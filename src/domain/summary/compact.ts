@@ -1,6 +1,6 @@
 // Compaction: summarises the oldest turns step by step until the uncovered turns are within the policy. Runs
-// automatically when a conversation exceeds its policy or has enough uncovered turns, and on demand, up to a turn or by
-// another policy.
+// automatically when a conversation exceeds its policy or has `threadSummaryEvery` uncovered turns, and on demand, up
+// to a given turn or under a given policy.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
@@ -14,7 +14,7 @@ import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readCompactionState, type 
 import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
 import type { SpanMeasure } from './span.ts'
 
-/** Maximum number of steps per run that fail because the conversation changed concurrently. */
+/** Number of failed steps that end a run. A step fails if the conversation changes concurrently. */
 const ATTEMPTS = 4
 
 /** Whether the uncovered turns exceed the policy. A single turn never does. */
@@ -22,10 +22,10 @@ const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, uncovered: { turns
   uncovered.turns > 1 && (uncovered.turns > triggerTurns || uncovered.tokens > triggerTokens)
 
 type CompactionStep = { measure: SpanMeasure; policy: StoredPolicy }
-/** Returns the steps to try in this state; the first possible one runs. */
+/** Returns the steps to try in this state, in order; only the first possible one runs. */
 type PlanSteps = (state: CompactionState) => CompactionStep[]
 
-/** Covers the oldest half, at most PASS_TOKENS per step, and never the newest turn. */
+/** At most the oldest half of the turns, with at most PASS_TOKENS if possible, and never the newest turn. */
 const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   least: 1,
   most: Math.floor(turns / 2),
@@ -34,7 +34,7 @@ const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   tokens: PASS_TOKENS,
 })
 
-/** Covers exactly the oldest `count`; more only to keep a tool call together with its result. */
+/** Exactly the oldest `count` turns; more only to keep a tool call together with its result. */
 const oldest = (count: number): SpanMeasure => ({
   least: count,
   most: count,
@@ -43,6 +43,7 @@ const oldest = (count: number): SpanMeasure => ({
   tokens: Infinity,
 })
 
+/** Returns the first step whose strategy is not NEVER and that can cover a turn, with these turns; null if none can. */
 async function firstPossible(deps: Platform, state: CompactionState, steps: readonly CompactionStep[]) {
   for (const { measure, policy } of steps) {
     const { strategy, summarizerModel } = policy
@@ -53,9 +54,9 @@ async function firstPossible(deps: Platform, state: CompactionState, steps: read
 }
 
 /**
- * Runs steps until `plan` returns none that is possible, or `halt` ends the run. Returns the ids of the written
- * summaries, in order.
- * @throws ProviderFailed, or the reason of `stop`; summaries written before stay
+ * Runs steps until `plan` returns no possible step, ATTEMPTS steps failed, or `halt` ends the run. Returns the ids of
+ * the written summaries, in order.
+ * @throws ProviderFailed, or the reason of `halt.stop`; summaries written before are kept
  */
 async function run(
   deps: Platform,
@@ -92,8 +93,8 @@ async function run(
 }
 
 /**
- * Runs automatic compaction; returns the number of summaries written. Covers the oldest `threadSummaryEvery` turns as
- * long as there are that many uncovered ones, then more until the conversation is within its own policy.
+ * Runs automatic compaction and returns the number of summaries written. Covers the oldest `threadSummaryEvery` turns
+ * as long as there are that many uncovered turns, then more until the conversation is within its policy.
  * @throws ProviderFailed
  */
 export async function compactDue(deps: Platform, conversationId: string, halt: Partial<Halt> = {}): Promise<number> {
@@ -119,12 +120,14 @@ export type CompactInput = z.input<typeof compactInput>
 export type Compaction = {
   /** The written summaries that are still current and that the viewer may read, oldest first. */
   summaries: Summary[]
+  /** Number of turns covered by this compaction. */
   turnsCovered: number
-  /** Tokens of current summaries and uncovered turns. */
+  /** Token count of the current summaries and the uncovered turns, before and after. */
   tokensBefore: number
   tokensAfter: number
 }
 
+/** Returns the token count of the current summaries and the uncovered turns. */
 const costOf = ({ tokens, current }: CompactionState) => current.reduce((sum, each) => sum + each.tokenCount, tokens)
 
 async function requireState(deps: Platform, viewer: Viewer, conversationId: string): Promise<CompactionState> {
@@ -134,8 +137,8 @@ async function requireState(deps: Platform, viewer: Viewer, conversationId: stri
 }
 
 /**
- * Compacts now. The fields of the given policy override the conversation's for this call. Without a policy, the oldest
- * half is covered even if the conversation is within its own.
+ * Compacts now. The fields of the given policy override the conversation's policy for this call. Without a given
+ * policy, the oldest half is covered even if the conversation is within its policy.
  * @throws InvalidInput @throws NotFound @throws ProviderFailed
  */
 export async function compact(deps: Platform, viewer: Viewer, input: CompactInput): Promise<Compaction> {
@@ -146,10 +149,10 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
     triggerTurns: given?.triggerTurns ?? before.triggerTurns,
     triggerTokens: given?.triggerTokens ?? before.triggerTokens,
     summarizerModel: given?.summarizerModel ?? before.summarizerModel,
-    // The conversation's NEVER disables only automatic compaction; a NEVER given with this call applies.
+    // NEVER in the conversation's policy disables only automatic compaction; in the given policy, it applies.
     strategy: given?.strategy ?? (before.strategy === 'NEVER' ? 'ROLLING' : before.strategy),
   }
-  // The oldest half may take several steps; counts down the turns still to cover.
+  // Number of turns still to cover: the oldest half may take several steps.
   let remaining = given ? 0 : Math.floor(before.turns / 2)
   let uncovered = before.turns
   const written = await run(deps, conversationId, (state) => {
@@ -175,7 +178,7 @@ export type SummarizeInput = z.input<typeof summarizeInput>
 
 /**
  * Covers all turns up to and including `through` (default: the newest); fewer if that would separate a tool call from
- * its result or include a streaming turn. Returns the summary that covers the last of them, new or existing.
+ * its result or include a streaming turn. Returns the summary, new or existing, that covers the last of these turns.
  * @throws InvalidInput if there is nothing to summarise, or the viewer may not read the summary
  * @throws NotFound @throws ProviderFailed
  */

@@ -1,5 +1,5 @@
-// Reads a conversation's newest history with summaries in place of the turns they cover. Turns that summaries never
-// cover, such as those with an audience, are kept.
+// Reads a conversation's newest history with summaries in place of the turns they cover. The history also contains the
+// turns that summaries never cover, such as turns with an audience.
 
 import { pageTurns } from '../../store/sql/turn/page-turns.ts'
 import { readNeverCoveredTurns } from '../../store/sql/summary/read-never-covered-turns.ts'
@@ -9,15 +9,16 @@ import { withTextSoFar, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { coveringSummaries, type Summary } from './summary.ts'
 
-/** Greater than every seq. */
+/** Greater than every seq and every root seq. */
 const MAX_SEQ = 2 ** 31 - 1
 
-export const isSummary = (entry: Turn | Summary): entry is Summary => 'fromSeq' in entry
-const rootSeqOf = (entry: Turn | Summary) => (isSummary(entry) ? entry.fromSeq : entry.rootSeq)
+export const isSummary = (item: Turn | Summary): item is Summary => 'fromSeq' in item
+const rootSeqOf = (item: Turn | Summary) => (isSummary(item) ? item.fromSeq : item.rootSeq)
 
 /**
- * Returns each conversation's newest turns and summaries, at most `limit` (50), oldest first. A summary replaces the
- * turns it covers, at the position of the first. With `before`, only entries that begin before that seq.
+ * Returns each conversation's newest turns and summaries, at most `limit` in all, oldest first. A summary replaces
+ * the turns it covers, at the position of the first. `before`: only turns with a lower root seq, and summaries with a
+ * lower fromSeq; null for all. Default and maximum of `limit`: see historyPage.
  * @throws InvalidInput
  */
 export async function historyWithSummaries(
@@ -33,21 +34,21 @@ export async function historyWithSummaries(
   for (const conversationId of conversationIds) {
     const summaries = (covering.get(conversationId) ?? []).filter(({ fromSeq }) => fromSeq < end)
     const through = covering.get(conversationId)?.at(-1)?.toSeq ?? 0
-    const after = await pageTurns(deps.pool, viewer, [conversationId], {
+    const newer = await pageTurns(deps.pool, viewer, [conversationId], {
       limit: size,
       from: 'newest',
       after: { rootSeq: through, seq: MAX_SEQ },
       before: { rootSeq: end, seq: 0 },
     })
-    const uncovered = through ? await readNeverCoveredTurns(deps.pool, viewer, conversationId, through, end, size) : []
-    const turns = [...(after.get(conversationId) ?? []), ...uncovered]
+    const older = through ? await readNeverCoveredTurns(deps.pool, viewer, conversationId, through, end, size) : []
+    const turns = [...(newer.get(conversationId) ?? []), ...older]
     await withTextSoFar(deps, viewer.tenant, turns)
     histories.set(conversationId, [...turns, ...summaries].sort((a, b) => rootSeqOf(a) - rootSeqOf(b)).slice(-size))
   }
   return histories
 }
 
-/** Returns the newest version of the last turn that each conversation's summaries cover; without summaries, no key. */
+/** Returns the last turn that each conversation's summaries cover, in its newest version; no key without summaries. */
 export async function summarizedThrough(
   deps: Platform,
   viewer: Viewer,

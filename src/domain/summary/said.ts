@@ -1,5 +1,5 @@
 // Converts turns for compaction: to summarizer input (speaker, time, text) and to span candidates (tool calls,
-// results). In the text, tool calls, results and files become one line each; reasoning is omitted.
+// results). In the summarizer's input, tool calls, results, files and data become one line each; reasoning is omitted.
 
 import type { Said } from '../../providers/ports/summarizer.ts'
 import type { UncoveredTurn } from '../../store/sql/summary/read-uncovered-turns.ts'
@@ -7,7 +7,7 @@ import type { ContentPart } from '../turn/content.ts'
 import { partsOf } from '../turn/content.ts'
 import type { SpanCandidate } from './span.ts'
 
-/** Maximum length of a call's rendered arguments or result, in UTF-16 units. */
+/** Maximum length of the JSON of arguments, a result or data, in UTF-16 units; longer JSON is cut. */
 const MAX_DETAIL = 4_000
 
 const detail = (value: unknown) => (JSON.stringify(value) ?? '').slice(0, MAX_DETAIL).toWellFormed()
@@ -38,7 +38,7 @@ export const toSummarizerTurn = (turn: UncoveredTurn): Said => ({
   text: contentOf(turn).map(renderPart).filter(Boolean).join('\n'),
 })
 
-/** A tool call without a result for this long counts as abandoned, so that it does not block summaries forever. */
+/** Milliseconds after which a tool call without a result counts as abandoned and no longer blocks summaries. */
 const ABANDONED_MS = 60 * 60 * 1000
 
 export function toSpanCandidate(turn: UncoveredTurn, now: number): SpanCandidate {

@@ -5,60 +5,66 @@
 export type SpanCandidate = {
   rootSeq: number
   tokenCount: number
+  /** Whether the turn is still streaming. */
   isOpen: boolean
-  /** Ids of the tool calls that it makes, and of those that it answers. */
+  /** Ids of the tool calls in the turn. */
   calls: readonly string[]
+  /** Ids of the tool calls whose results are in the turn. */
   answers: readonly string[]
-  /** Whether its tool calls may still be answered. */
+  /** Whether the turn's tool calls may still be answered. */
   isWaiting: boolean
 }
 
 export type SpanMeasure = {
-  /** Minimum number of turns; fewer are not covered. */
+  /** Minimum number of turns. If fewer can be covered, none are. */
   least: number
   /** Maximum number of turns; exceeded only to keep a call together with its result. */
   most: number
-  /** Hard maximum number of turns, and hard maximum root seq. If they would split a call, fewer turns are covered. */
+  /** Maximum number of turns, never exceeded: fewer are covered to keep a call together with its result. */
   limit: number
+  /** Maximum root seq, never exceeded either. */
   through: number
-  /** Maximum number of tokens; exceeded only if the first possible boundary lies beyond it. */
+  /** Maximum number of tokens; exceeded only if no smaller span is possible. */
   tokens: number
 }
 
-/** For each turn, the index of the last turn that must stay with it: the last answer to its calls, or Infinity. */
+/**
+ * Returns, for each turn, the index of the last turn that contains a result of its calls, or its own index; Infinity if
+ * a result may still follow the given turns. A span must not end between the two.
+ */
 function reaches(turns: readonly SpanCandidate[], answeredLater: ReadonlySet<string>): number[] {
   const reach = turns.map((_, i) => i)
-  /** For each call id, the last turn that made it: models reuse ids. */
-  const makers = new Map<string, number>()
+  /** For each call id, the index of the last turn with such a call: models reuse ids. */
+  const callers = new Map<string, number>()
   const answered = new Set<string>()
-  const key = (maker: number, call: string) => `${maker} ${call}`
+  const key = (caller: number, call: string) => `${caller} ${call}`
   turns.forEach((turn, i) => {
     for (const call of turn.answers) {
-      const maker = makers.get(call)
-      if (maker === undefined) continue
-      reach[maker] = Math.max(reach[maker]!, i)
-      answered.add(key(maker, call))
+      const caller = callers.get(call)
+      if (caller === undefined) continue
+      reach[caller] = Math.max(reach[caller]!, i)
+      answered.add(key(caller, call))
     }
-    for (const call of turn.calls) makers.set(call, i)
+    for (const call of turn.calls) callers.set(call, i)
   })
   turns.forEach((turn, i) => {
     const pending = turn.calls.filter((call) => !answered.has(key(i, call)))
-    const isLast = (call: string) => makers.get(call) === i
-    if (pending.some((call) => turn.isWaiting || (isLast(call) && answeredLater.has(call)))) reach[i] = Infinity
+    const isLatestUse = (call: string) => callers.get(call) === i
+    if (pending.some((call) => turn.isWaiting || (isLatestUse(call) && answeredLater.has(call)))) reach[i] = Infinity
   })
   return reach
 }
 
-/** Returns the ids of calls that none of the turns answers. */
+/** Returns the ids of the turns' calls that have no result in any of the turns. */
 export function unanswered(turns: readonly SpanCandidate[]): string[] {
   const answers = new Set(turns.flatMap((turn) => turn.answers))
   return [...new Set(turns.flatMap((turn) => turn.calls))].filter((call) => !answers.has(call))
 }
 
 /**
- * Returns how many of the first turns the next summary covers; 0 for none.
+ * Returns how many of the turns, from the first on, the next summary covers; 0 for none.
  * @param turns the oldest uncovered turns, in order
- * @param answeredLater ids of calls answered by turns after these
+ * @param answeredLater ids of calls whose results are in turns after these
  */
 export function spanOf(
   turns: readonly SpanCandidate[],
@@ -81,7 +87,7 @@ export function spanOf(
   return best >= measure.least ? best : 0
 }
 
-/** Splits the turns into parts of at most `tokens` tokens. A turn with more is a part of its own. */
+/** Splits the turns into parts of at most `tokens` tokens. A turn with more tokens is a part of its own. */
 export function passes<T extends { tokenCount: number }>(turns: readonly T[], tokens: number): T[][] {
   const parts: T[][] = []
   let sum = Infinity

@@ -1,6 +1,6 @@
 // One compaction step: reads the oldest uncovered turns, summarises them, and writes the summary if the conversation
-// has not changed meanwhile. Holds no lock during the model call. Steps may run concurrently, repeatedly or crash; at
-// any time, each committed turn without audience is covered by at most one current summary.
+// has not changed meanwhile. Nothing is locked during the model call. Steps may run concurrently, be repeated or crash;
+// at any time, each committed turn without an audience is covered by at most one current summary.
 
 import { beginningOf, type Said, type Summarizer } from '../../providers/ports/summarizer.ts'
 import { readCompaction, readCurrentOf, type CompactionRow } from '../../store/sql/summary/read-compaction.ts'
@@ -20,23 +20,27 @@ import { passes, spanOf, unanswered, type SpanMeasure } from './span.ts'
 
 /** Maximum number of turn tokens per summarizer call. */
 export const PASS_TOKENS = 8_000
-/** Maximum number of tokens of a summary: of a rolling or folded one, and of a hierarchical one of turns. */
+/** Maximum number of tokens of a rolling or folded summary. */
 export const SUMMARY_TOKENS = 1_000
+/** Maximum number of tokens of a hierarchical summary of turns. */
 const SPAN_TOKENS = 400
-/** Number of summaries on a level at which the oldest half is folded into one summary of the next level. */
+/** Number of summaries on a level at which the oldest FAN / 2 are folded into one summary of the next level. */
 export const FAN = 8
 
-/** Maximum turns and tokens read for one step; multiplied by the next factor if a tool call is answered later. */
+/**
+ * Maximum number of turns and of tokens read for one step. Each is multiplied by the next factor if no turn can be
+ * covered because a call's result follows the turns read.
+ */
 const READ_TURNS = 1_000
 const READ_TOKENS = 2 * PASS_TOKENS
 const READ_FACTORS = [1, 4, 16]
-/** Number of turns read beyond the required minimum, to find the results of tool calls. */
+/** Number of turns read beyond a required minimum, to find the results of tool calls. */
 const EXTRA_TURNS = 100
 
 /** The conversation's state at the beginning of a step. */
 export type CompactionState = CompactionRow & { current: SummaryRow[] }
 
-/** Returns null if the conversation does not exist. */
+/** Reads the state; null if the conversation does not exist. */
 export async function readCompactionState(
   { db }: Pick<Platform, 'db'>,
   conversationId: string,
@@ -53,7 +57,7 @@ export async function findSpan(
   measure: SpanMeasure,
 ): Promise<UncoveredTurn[]> {
   const now = Date.now()
-  // A minimum number of turns applies regardless of their tokens.
+  // A required number of turns is read regardless of their tokens.
   const isCounted = measure.least > 1
   const most = isCounted ? measure.least + EXTRA_TURNS : READ_TURNS
   for (const factor of READ_FACTORS) {
@@ -68,7 +72,7 @@ export async function findSpan(
   return []
 }
 
-/** Calls the summarizer once and cuts its answer to `maxTokens`. @throws ProviderFailed */
+/** Calls the summarizer once and cuts the summary to `maxTokens`. @throws ProviderFailed */
 async function summarizePass(
   { tokens, log }: Platform,
   summarizer: Summarizer,
@@ -83,7 +87,7 @@ async function summarizePass(
   return { content: await beginningOf(content, maxTokens, tokens.count), model }
 }
 
-/** Summarises the turns in passes of PASS_TOKENS; a longer turn is cut. @throws ProviderFailed */
+/** Summarises the turns in passes of at most PASS_TOKENS; cuts a longer turn. @throws ProviderFailed */
 async function summarizeTurns(
   deps: Platform,
   summarizer: Summarizer,
@@ -137,8 +141,8 @@ async function write(
 }
 
 /**
- * Covers the turns. ROLLING: with one summary that also replaces all current ones. HIERARCHICAL: with one more summary.
- * Returns its id; null if the conversation changed meanwhile, and then nothing was written.
+ * Covers the turns with one new summary. ROLLING: it also replaces all current summaries. HIERARCHICAL: the current
+ * summaries stay. Returns its id; null if nothing was written because the conversation changed meanwhile.
  * @throws ProviderFailed
  */
 export async function coverSpan(
@@ -159,8 +163,8 @@ export async function coverSpan(
 }
 
 /**
- * Folds the oldest half of a level that has `FAN` summaries into one. Returns its id; null if no level has that many,
- * or the conversation changed meanwhile.
+ * Folds the oldest FAN / 2 summaries of a level that has FAN into one. Returns its id; null if no level has that many,
+ * or if the conversation changed meanwhile.
  * @throws ProviderFailed
  */
 export async function foldLevel(
@@ -175,10 +179,11 @@ export async function foldLevel(
     if (all.length < FAN) continue
     const oldest = all.slice(0, FAN / 2)
     const indexes = oldest.map((each) => state.current.indexOf(each))
-    // Summaries of a level are adjacent, because levels descend from oldest to newest, unless the strategy has changed.
+    // Fold only adjacent summaries. Those of a level are adjacent, because levels descend from the oldest to the newest
+    // summary, unless the strategy has changed.
     if (indexes.at(-1)! - indexes[0]! !== oldest.length - 1) continue
-    const most = Math.min(SUMMARY_TOKENS, SPAN_TOKENS * 2 ** (level + 1))
-    const summary = await summarizePass(deps, summarizer, joined(oldest), [], most, stop)
+    const maxTokens = Math.min(SUMMARY_TOKENS, SPAN_TOKENS * 2 ** (level + 1))
+    const summary = await summarizePass(deps, summarizer, joined(oldest), [], maxTokens, stop)
     return write(deps, state, level + 1, oldest.at(-1)!.toSeq, summary, oldest, [])
   }
   return null

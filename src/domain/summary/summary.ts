@@ -1,6 +1,6 @@
-// Reads summaries. A summary covers the committed turns without audience from root seq fromSeq to toSeq; turns with an
-// audience, aborted turns and streaming turns are never covered. Only a viewer whose view contains everything the
-// summary was made from may read it; every other viewer gets the turns instead.
+// Reads summaries. A summary covers the committed turns without an audience from root seq fromSeq to toSeq; turns with
+// an audience, aborted turns and streaming turns are never covered. A viewer may read a summary only if the viewer sees
+// every turn version it was made from; every other viewer gets the turns instead.
 
 import {
   readCurrentSummaries,
@@ -19,8 +19,8 @@ const toSummary = ({ windows, newestSeq, turns, ...summary }: SeenSummary): Summ
 
 /**
  * Returns the current summaries that cover the oldest turns in the viewer's view, oldest first; a conversation without
- * any has no key. Each committed turn without audience that the viewer sees, up to the last toSeq, is covered by
- * exactly one of them. Hence the list ends before the first summary whose turns the viewer sees only in part.
+ * such summaries has no key. Each committed turn without an audience that the viewer sees, up to the last toSeq, is
+ * covered by exactly one of them. Hence the list ends before the first summary of which the viewer sees only a part.
  */
 export async function coveringSummaries(
   { db }: Pick<Platform, 'db'>,
@@ -39,7 +39,7 @@ export async function coveringSummaries(
   return covering
 }
 
-/** `coveringSummaries` of one conversation; empty if there are none for this viewer. */
+/** Returns the `coveringSummaries` of one conversation; empty if there are none. */
 export async function getCoveringSummaries(
   deps: Pick<Platform, 'db'>,
   viewer: Viewer,
@@ -49,8 +49,8 @@ export async function getCoveringSummaries(
 }
 
 /**
- * Returns the summaries that the viewer may read, by id, including superseded ones. A stale summary (outdated by an
- * edit) has no key.
+ * Returns the given summaries that the viewer may read, by id, superseded ones included. A stale summary, which an edit
+ * made outdated, has no key.
  */
 export async function getSummaries(
   { db }: Pick<Platform, 'db'>,

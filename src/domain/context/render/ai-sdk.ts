@@ -1,5 +1,5 @@
-// Renders messages for Vercel's AI SDK (`ModelMessage`), which converts them for its provider. `ModelMessage` has
-// no name field, so the speaker's name precedes the text.
+// Renders messages for Vercel's AI SDK (`ModelMessage`), which converts them to the format of its provider.
+// `ModelMessage` has no name field, so the speaker's name precedes the text.
 
 import { blocks, inWords, labelled, plainly, type RenderStep } from './step.ts'
 
@@ -21,7 +21,7 @@ export type AiSdkMessage =
   | { role: 'assistant'; content: string | (Text | Reasoning | ToolCall)[] }
   | { role: 'tool'; content: ToolResult[] }
 
-/** Returns an empty array for a step without content. */
+/** Renders one step. Returns an empty array for a step without content. */
 export function toAiSdk(step: RenderStep): AiSdkMessage[] {
   switch (step.role) {
     case 'system':

@@ -1,5 +1,5 @@
-// Renders messages for Anthropic: instructions in `system`, then alternating roles, starting with the user. The
-// speaker's name precedes the text. Reasoning is sent back only with its signature.
+// Renders messages for Anthropic: instructions in `system`, then messages with alternating roles, starting with a user
+// message. The speaker's name precedes the text. Reasoning without a signature is left out: Anthropic requires one.
 
 import { blocks, inWords, labelled, resultText, type Part, type RenderStep } from './step.ts'
 
@@ -22,7 +22,7 @@ export type AnthropicPrompt = { system: Text[]; messages: AnthropicMessage[] }
 
 const BASE64 = /^data:(image\/(?:jpeg|png|gif|webp)|application\/pdf);base64,([A-Za-z0-9+/=]+)$/
 
-/** Returns the file's block, or text about the file if Anthropic does not accept it. */
+/** Returns the file's block, or a text that describes the file if Anthropic does not accept its type or URL. */
 function toFile(part: Part<'file'>): AnthropicBlock | string | null {
   const isImage = /^image\/(jpeg|png|gif|webp)$/.test(part.mediaType)
   if (!isImage && part.mediaType !== 'application/pdf') return inWords(part)
@@ -48,7 +48,7 @@ function toFile(part: Part<'file'>): AnthropicBlock | string | null {
 const asObject = (value: unknown): Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : { value }
 
-/** Renders one message, before adjacent messages of one role are merged. It may have no content. */
+/** Renders one step, before adjacent messages of one role are merged. The message may have no content. */
 export function toAnthropic(step: Exclude<RenderStep, { role: 'system' }>): AnthropicMessage {
   switch (step.role) {
     case 'tool':
@@ -82,13 +82,13 @@ export function toAnthropic(step: Exclude<RenderStep, { role: 'system' }>): Anth
   }
 }
 
-/** The user message that Anthropic requires before an assistant message that would be first. */
+/** Inserted before a first message by the assistant, because Anthropic requires a user message there. */
 export const OPENING: AnthropicMessage = {
   role: 'user',
   content: [{ type: 'text', text: '(The conversation goes on.)' }],
 }
 
-/** Renders all steps, with alternating roles. */
+/** Renders all steps; merges adjacent messages of one role, because Anthropic requires alternating roles. */
 export function toAnthropicPrompt(steps: readonly RenderStep[]): AnthropicPrompt {
   const system: Text[] = []
   const messages: AnthropicMessage[] = []

@@ -1,5 +1,5 @@
-// Renders messages for OpenAI's chat completions. Reasoning is left out; adjacent messages of several people stay
-// separate and differ by `name`.
+// Renders messages for OpenAI's chat completions. Reasoning is left out. Adjacent user messages stay separate; `name`
+// identifies their speakers.
 
 import { createHash } from 'node:crypto'
 import { blocks, callsOf, inWords, plainly, resultText, shown, type RenderStep } from './step.ts'
@@ -14,13 +14,13 @@ export type OpenAiMessage =
   | { role: 'assistant'; content?: string; tool_calls?: ToolCall[] }
   | { role: 'tool'; tool_call_id: string; content: string }
 
-/** Converts a name to the characters that OpenAI accepts; a name without any of them becomes a digest. */
+/** Converts a name to at most 64 accepted characters; a name without ASCII letters and digits becomes a digest. */
 export function openAiName(name: string): string {
   const plain = name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, 64)
   return /[a-zA-Z0-9]/.test(plain) ? plain : `speaker_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 }
 
-/** Returns an empty array for a step without content that OpenAI accepts. */
+/** Renders one step. Returns an empty array for a step without content that OpenAI accepts. */
 export function toOpenAi(step: RenderStep): OpenAiMessage[] {
   switch (step.role) {
     case 'system':

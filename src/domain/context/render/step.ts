@@ -1,8 +1,8 @@
-// Converts messages into steps, from which every format is rendered: instructions, messages to the model, its own
-// messages and calls, and the results of its calls.
+// Converts messages into steps, from which every format is rendered: instructions, messages to the model, the model's
+// own messages and calls, and the results of its calls.
 //
-// Invariant: each call is followed by its result, which providers require. Later results move up, and a call without a
-// result gets one that says so.
+// Invariant, required by providers: each call is followed by its result. `answered` moves later results to their call
+// and gives a placeholder to a call without a result.
 
 import type { ContentPart } from '../../turn/content.ts'
 import { contentOf, type Message } from '../message.ts'
@@ -11,7 +11,7 @@ export type Part<Type extends ContentPart['type']> = Extract<ContentPart, { type
 type Call = Part<'toolCall'>
 type Result = Part<'toolResult'>
 
-const words = (text: string): Part<'text'> => ({ type: 'text', text })
+const textPart = (text: string): Part<'text'> => ({ type: 'text', text })
 
 /** One step: instructions, a message to the model, the model's own message and calls, or results of its calls. */
 export type RenderStep =
@@ -19,13 +19,14 @@ export type RenderStep =
   | { role: 'user' | 'assistant'; message: Message; parts: ContentPart[] }
   | { role: 'tool'; results: Result[] }
 
-/** Appends a part; adjacent texts are joined. */
+/** Appends a part; joins adjacent text parts. */
 function append(parts: ContentPart[], part: ContentPart): void {
   const last = parts.at(-1)
-  if (last?.type === 'text' && part.type === 'text') parts[parts.length - 1] = words(last.text + part.text)
+  if (last?.type === 'text' && part.type === 'text') parts[parts.length - 1] = textPart(last.text + part.text)
   else parts.push(part)
 }
 
+/** Splits a message into steps: a new step starts where tool results begin or end. */
 export function stepsOf(message: Message): RenderStep[] {
   if (message.role === 'SYSTEM') return [{ role: 'system', text: contentOf(message.parts) || shown(message.parts) }]
   const role = message.role === 'ASSISTANT' ? 'assistant' : 'user'
@@ -44,7 +45,7 @@ export function stepsOf(message: Message): RenderStep[] {
 export const callsOf = (step: RenderStep): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
-/** Moves each result to its call, which is the latest earlier call of its id without a result. */
+/** Moves each result to the latest earlier call of its id that has none. Drops results without a call. */
 export function answered(steps: readonly RenderStep[]): RenderStep[] {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()
@@ -64,7 +65,7 @@ export function answered(steps: readonly RenderStep[]): RenderStep[] {
   })
 }
 
-/** The result given to a call that has none. */
+/** Returns the placeholder for the missing result of a call. */
 export const noResult = ({ callId, name }: Call): Result => ({
   type: 'toolResult',
   callId,
@@ -74,7 +75,7 @@ export const noResult = ({ callId, name }: Call): Result => ({
 
 export const resultText = (result: unknown) => (typeof result === 'string' ? result : JSON.stringify(result))
 
-/** Converts a part that a format lacks to text; null for a part that is left out. */
+/** Converts a part that a format lacks to text; returns null for a part that is left out. */
 export function inWords(part: ContentPart): string | null {
   switch (part.type) {
     case 'text':
@@ -87,6 +88,8 @@ export function inWords(part: ContentPart): string | null {
       return null
   }
 }
+
+/** Returns the parts as text, one line for each that is not left out. */
 export const shown = (parts: readonly ContentPart[]) => parts.flatMap((part) => inWords(part) ?? []).join('\n')
 
 /** Returns the parts with the speaker's name before the first text, for formats without a name field. */
@@ -94,20 +97,20 @@ export function labelled({ message, parts }: { message: Message; parts: ContentP
   if (!message.labelled || message.name === null) return parts
   const [first, ...rest] = parts
   return first?.type === 'text'
-    ? [words(`${message.name}: ${first.text}`), ...rest]
-    : [words(`${message.name}:`), ...parts]
+    ? [textPart(`${message.name}: ${first.text}`), ...rest]
+    : [textPart(`${message.name}:`), ...parts]
 }
 
 type Text = { type: 'text'; text: string }
 
-/** Converts parts to a format's blocks: `block` returns its own block, a text, or null to leave the part out. */
+/** Converts parts to a format's blocks. `block` returns the format's block, a text, or null to leave the part out. */
 export const blocks = <Block>(parts: readonly ContentPart[], block: (part: ContentPart) => Block | string | null) =>
   parts.flatMap((part): (Block | Text)[] => {
-    const made = block(part)
-    return made === null ? [] : [typeof made === 'string' ? { type: 'text', text: made } : made]
+    const converted = block(part)
+    return converted === null ? [] : [typeof converted === 'string' ? { type: 'text', text: converted } : converted]
   })
 
-/** Returns a single text block as a plain string. */
+/** Returns a single text block as a string; returns other content unchanged. */
 export function plainly<Block extends { type: string }>(content: (Block | Text)[]): string | (Block | Text)[] {
   const [first] = content
   return content.length === 1 && first!.type === 'text' && 'text' in first! ? first.text : content
