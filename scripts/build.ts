@@ -1,4 +1,5 @@
-// `npm run build` compiles src to dist/: JavaScript, declarations, and the files that the code reads at run time.
+// `npm run build` compiles src to JavaScript and declarations in dist/, and copies the files that the code reads at run
+// time.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, rmSync } from 'node:fs'
@@ -7,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 const root = new URL('../', import.meta.url)
 const inRoot = (path: string) => fileURLToPath(new URL(path, root))
 
-/** Files other than TypeScript, copied to the same path, beside the module that reads them. */
+/** Files read at run time, copied to the same path, because modules read them by relative path. */
 const ASSETS = ['providers/openai/prompts', 'providers/static/word-vectors.bin']
 
 rmSync(inRoot('dist'), { recursive: true, force: true })

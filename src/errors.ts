@@ -1,5 +1,5 @@
-// Every expected failure. Each class is a member of the result union of every mutation that can fail with it. Each
-// message names the cause and the next step. Any other error is a bug: it is logged once and masked.
+// All expected failures. Each class is a member of the result union of every mutation that can fail with it. Each
+// message names the cause and the next step. Any other error is unexpected: it is logged once and masked.
 
 /** Base of all expected failures: a stable machine-readable code, and a message for people. */
 export abstract class DomainError extends Error {
@@ -17,7 +17,7 @@ export class InvalidInput extends DomainError {
     super(issues.map(({ path, message }) => (path.length ? `${path.join('.')}: ${message}` : message)).join('; '))
     this.issues = issues
   }
-  /** An error with one issue at `path`, which is dot-separated. */
+  /** Creates an error with one issue at `path`, which is dot-separated; '' is the input as a whole. */
   static at(path: string, message: string): InvalidInput {
     return new InvalidInput([{ path: path ? path.split('.') : [], message }])
   }
@@ -26,8 +26,8 @@ export class InvalidInput extends DomainError {
 /** The object does not exist or the viewer may not see it; the two cases look the same. */
 export class NotFound extends DomainError {
   readonly code = 'NOT_FOUND'
-  constructor(what: string, id: string) {
-    super(`There is no ${what} ${JSON.stringify(id)} that you can see.`)
+  constructor(kind: string, id: string) {
+    super(`There is no ${kind} ${JSON.stringify(id)} that you can see.`)
   }
 }
 
@@ -46,7 +46,7 @@ export class StreamClosed extends DomainError {
   readonly code = 'STREAM_CLOSED'
   readonly status: string
   constructor(turnId: string, status: string) {
-    super(`Turn ${turnId} is ${status}: its text no longer changes. Supersede it, or open another.`)
+    super(`Turn ${turnId} is ${status}, no longer open. To stream more text, open a new turn.`)
     this.status = status
   }
 }
@@ -66,7 +66,7 @@ export class BudgetTooSmall extends DomainError {
 /** A call to a model provider failed. Changes written before the call are kept. */
 export class ProviderFailed extends DomainError {
   readonly code = 'PROVIDER_FAILED'
-  /** Whether the same call may succeed later; if not, the configuration or the input must change first. */
+  /** Whether the same call may succeed later. If false, the configuration or the input must change first. */
   readonly retryable: boolean
   constructor(message: string, retryable: boolean) {
     super(message)

@@ -8,21 +8,23 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
+/** Whether the host is `localhost` or a loopback address. Does not resolve names. */
 export const isLoopback = (host: string) =>
   host.toLowerCase() === 'localhost' || (isIP(host) > 0 && loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4'))
 
-/** A decimal whole number; 1e3, 0x10 and 4000.5 are rejected. */
-export const number = (least: number, most: number) => {
-  const range = `must be a whole number from ${least} to ${most}`
+/** A decimal whole number from `min` to `max`, both included; 1e3, 0x10 and 4000.5 are rejected. */
+export const number = (min: number, max: number) => {
+  const range = `must be a whole number from ${min} to ${max}`
   return z
     .string()
     .regex(/^\d{1,15}$/, range)
     .transform(Number)
-    .refine((n) => n >= least && n <= most, range)
+    .refine((n) => n >= min && n <= max, range)
 }
-export const whole = (least: number, most: number, fallback: number) => number(least, most).prefault(String(fallback))
+/** Like `number`; `fallback` is the default. */
+export const whole = (min: number, max: number, fallback: number) => number(min, max).prefault(String(fallback))
 
-/** A URL of which only the scheme is checked; the driver checks hosts, sockets and options. */
+/** A URL with one of the schemes. Only the scheme is checked: the driver checks host, socket and options. */
 export const url = (...schemes: string[]) =>
   z
     .string()
@@ -42,6 +44,7 @@ export const endpoint = z
   .transform((text) => text.replace(/\/+$/, ''))
 
 const flags: Record<string, boolean> = { '1': true, true: true, '0': false, false: false }
+/** A boolean; `fallback` is the default, in the same notation. */
 export const flag = (fallback: string) =>
   z
     .string()
@@ -61,6 +64,7 @@ const origin = z
     return `${protocol}//${host}`
   })
 
+/** A comma-separated list of origins. Defaults to an empty list. */
 export const origins = z
   .string()
   .transform((text) =>
@@ -87,7 +91,7 @@ export const directory = z
   .refine(isReadableDirectory, 'must be a directory that exists and can be read')
   .optional()
 
-/** A provider's name of a model. */
+/** A model name of a provider: one line. */
 export const model = z
   .string()
   .regex(/^\S(.*\S)?$/, 'must be one line without leading or trailing spaces')

@@ -1,4 +1,5 @@
-// The server process. Starts dependencies, the server and background work; a signal stops them in reverse order.
+// The server process. Starts dependencies, the server and background work. A signal stops the server first, then
+// background work, then the dependencies that both use.
 
 import { pino } from 'pino'
 import { ConfigError, loadConfig, type Config } from './config/config.ts'
@@ -12,7 +13,7 @@ const FORCED_EXIT_MS = 2_000
 
 async function run(config: Config): Promise<void> {
   const log = pino({ level: config.logLevel })
-  // The embedded database starts in its own thread while this one loads the rest of the code.
+  // The embedded database starts in its own thread while this thread loads the rest of the code.
   const [{ deps, health, failed, close }, { createServer }] = await Promise.all([
     createDeps(config, log),
     import('./server/http.ts'),
@@ -56,8 +57,8 @@ async function run(config: Config): Promise<void> {
 }
 
 /**
- * Runs the server with the configuration of the environment until a signal stops it. If it cannot start, prints the
- * reason and exits with code 1.
+ * Runs the server, configured by the environment, until a signal stops it. If it cannot start, prints the reason and
+ * exits with code 1.
  */
 export async function main(): Promise<void> {
   try {

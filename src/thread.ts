@@ -5,7 +5,8 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 /**
  * Creates a Worker for the module with the given source URL (`new URL('./worker.ts', import.meta.url)`).
  *
- * Node 20 does not pass tsx's hooks to threads (privatenumber/tsx#354), so a TypeScript thread registers them first.
+ * Node 20 does not pass tsx's hooks to threads (privatenumber/tsx#354), so a thread registers them before it imports
+ * TypeScript.
  */
 export function startThread(source: URL, options: WorkerOptions = {}): Worker {
   const isCompiled = import.meta.url.endsWith('.js')

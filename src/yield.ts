@@ -1,4 +1,4 @@
-// Lets requests and timers run during long loops, which would otherwise block the whole process.
+// Lets requests and timers run during long loops, which would otherwise block the event loop.
 
 import { setImmediate } from 'node:timers/promises'
 

@@ -1,14 +1,14 @@
-// Thresholds of automatic work: after how many turns each kind of background work runs. Pure.
+// Thresholds of automatic work: the number of turns after which each kind of background work runs. Pure.
 
-/** Number of turns after which each kind of work runs again; 0 switches it off. */
+/** Number of turns after which each kind of work runs again; 0 disables it. */
 export type AutomaticThresholds = {
-  /** Unsummarised turns without an audience in a conversation; that many of the oldest are summarised. */
+  /** Unsummarised turns without an audience in one conversation. Each run summarises this many, the oldest. */
   threadSummaryEvery: number
-  /** Turns of a conversation that were not yet read for facts; that many of the oldest are read. */
+  /** Turns of one conversation that were not read for facts. Each run reads this many, the oldest. */
   factExtractionEvery: number
-  /** Turns by a person, over all conversations of the tenant, after which the profile is refreshed. */
+  /** Turns by one user, in all conversations of the tenant, after which the user's profile is refreshed. */
   userSummaryEvery: number
-  /** Turns by a person after which the facts about them are reconciled; only if facts are extracted automatically. */
+  /** Turns by one user after which the facts about the user are reconciled; unused if factExtractionEvery is 0. */
   dedupEvery: number
 }
 
@@ -16,13 +16,13 @@ export type AutomaticThresholds = {
 export const countsUsers = (automatic: AutomaticThresholds): boolean =>
   automatic.userSummaryEvery > 0 || reconcilesEvery(automatic) > 0
 
-/** Turns of a user after which the facts about them are reconciled; 0 if facts are never extracted automatically. */
+/** The effective `dedupEvery`: 0 if facts are never extracted automatically. */
 export const reconcilesEvery = ({ factExtractionEvery, dedupEvery }: AutomaticThresholds): number =>
   factExtractionEvery > 0 ? dedupEvery : 0
 
 /**
- * Number of runs due: one for each multiple of `every` above `done` and up to `turns`. `done` rises by `every` with each
- * run, so each run accounts for exactly `every` turns.
+ * Number of runs due: one for each multiple of `every` above `done` and up to `turns`. Each run adds `every` to `done`,
+ * so it accounts for exactly `every` turns.
  */
 export const runsDue = (turns: number, done: number, every: number): number =>
   every > 0 ? Math.max(0, Math.floor(turns / every) - Math.floor(done / every)) : 0

@@ -7,12 +7,13 @@ import { CompactionStrategy } from '../store/generated/enums.ts'
 import type { Platform } from './platform.ts'
 import { name } from './input.ts'
 
-/** The policy in effect. */
+/** The policy in effect: every default is resolved. */
 export type CompactionPolicy = {
   /** Number of unsummarised turns that triggers compaction. */
   triggerTurns: number
   /** Token count of unsummarised turns that triggers compaction. */
   triggerTokens: number
+  /** Model name of a configured summarizer. */
   summarizerModel: string
   strategy: CompactionStrategy
 }
@@ -34,8 +35,9 @@ const DEFAULTS: StoredPolicy = { triggerTurns: 50, triggerTokens: 8000, summariz
 type Models = Pick<Platform, 'summarizers'>
 
 /**
- * The columns to write. Null restores the default, of one field or of the whole policy; omitted fields stay unchanged.
- * @throws InvalidInput for a model that the server does not have
+ * Returns the columns to write. Null restores the default of one field or of the whole policy; omitted fields are not
+ * changed.
+ * @throws InvalidInput for a model without a configured summarizer
  */
 export function policyColumns(
   { summarizers }: Models,
@@ -46,8 +48,8 @@ export function policyColumns(
   const given = input ?? { triggerTurns: null, triggerTokens: null, summarizerModel: null, strategy: null }
   const { summarizerModel } = given
   if (summarizerModel != null && !summarizers.byModel.has(summarizerModel)) {
-    const known = [...summarizers.byModel.keys()].join(', ')
-    throw InvalidInput.at(`${path}.summarizerModel`, `is ${JSON.stringify(summarizerModel)}; this server has ${known}`)
+    const models = [...summarizers.byModel.keys()].join(', ')
+    throw InvalidInput.at(`${path}.summarizerModel`, `is ${JSON.stringify(summarizerModel)}; this server has ${models}`)
   }
   const or = <T>(value: T | null | undefined, fallback: T) => (value === null ? fallback : value)
   return {
@@ -58,11 +60,11 @@ export function policyColumns(
   }
 }
 
-/** The summarizer with that name; the server's default if it is null or no longer configured. */
+/** The summarizer of the model; the server's default if `model` is null or no longer configured. */
 export const summarizerFor = ({ summarizers }: Models, model: string | null): Summarizer =>
   (model !== null && summarizers.byModel.get(model)) || summarizers.standard
 
-/** The policy in effect for a stored one. */
+/** Returns the policy in effect for a stored policy. */
 export const policyOf = (models: Models, stored: StoredPolicy): CompactionPolicy => ({
   triggerTurns: stored.triggerTurns,
   triggerTokens: stored.triggerTokens,

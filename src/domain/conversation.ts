@@ -29,11 +29,11 @@ export type Conversation = Omit<
   ConversationRow,
   'publicTurnCount' | 'publicTokenCount' | 'viewActor' | 'windows' | 'addressed'
 > & {
-  /** Committed turns in the viewer's view, and their tokens; null if countOfTurns has to count them. */
+  /** Committed turns in the viewer's view, and their tokens; null if countOfTurns must count them. */
   counts: TurnCount | null
 }
 
-/** The stored counters count the turns without an audience, so they are used only for a view of exactly these turns. */
+/** The stored counters cover the turns without an audience, so they apply only to a view of exactly these turns. */
 function toConversation(row: ConversationRow): Conversation {
   const { publicTurnCount, publicTokenCount, viewActor, windows, addressed, ...conversation } = row
   const isCounted = seesAllPublic({ actor: viewActor, windows, addressed }) && !addressed
@@ -57,9 +57,9 @@ const createConversationInput = z.object({
 export type CreateConversationInput = z.input<typeof createConversationInput>
 
 /**
- * Creates a conversation and returns it. If the tenant has a conversation with the given key, returns that one
- * unchanged.
- * @throws InvalidInput @throws Conflict if that conversation is deleted concurrently
+ * Creates a conversation and returns it. If the tenant already has a conversation with the given key, returns that
+ * conversation unchanged.
+ * @throws InvalidInput @throws Conflict if the existing conversation is deleted concurrently
  */
 export async function createConversation(
   deps: Platform,
@@ -69,7 +69,7 @@ export async function createConversation(
   const given = parse(createConversationInput, input)
   const participants = given.participants ?? []
   if (new Set(participants.map(({ actor }) => actor)).size < participants.length) {
-    throw InvalidInput.at('participants', 'name each actor once')
+    throw InvalidInput.at('participants', 'must name each actor only once')
   }
   const policy = policyColumns(deps, given.compaction)
   const created = newId('conversation')
@@ -157,8 +157,10 @@ const conversationFilter = z.object({
 })
 export type ConversationFilter = z.input<typeof conversationFilter>
 
+/** `orderBy` defaults to CREATED. */
 export type ConversationsArgs = Paging & { filter?: ConversationFilter | null; orderBy?: ConversationOrder | null }
 
+/** `at` is the time by which the list is ordered. */
 type Position = { at: Date; id: string }
 
 const cursorIn = (order: ConversationOrder) =>
@@ -180,8 +182,8 @@ export function conversationCursor(conversation: Conversation, order: Conversati
 }
 
 /**
- * Returns the tenant's conversations that match the filter, newest first. Concurrent writes never make pages ordered by
- * creation repeat or miss a conversation. In a list ordered by activity, a conversation with a new entry moves to the
+ * Returns a page of the tenant's conversations that match the filter, newest first. In CREATED order, concurrent writes
+ * cannot make a page repeat or miss a conversation. In ACTIVE order, a conversation with a new entry moves to the
  * front.
  * @throws InvalidInput
  */
@@ -215,7 +217,8 @@ const updateConversationInput = z.object({
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
 
 /**
- * Updates the given fields and returns the conversation. Null clears a field; metadata is replaced as a whole.
+ * Updates the given fields and returns the conversation. Null clears a field or restores its default; metadata is
+ * replaced as a whole.
  * @throws InvalidInput @throws NotFound
  */
 export async function updateConversation(

@@ -1,4 +1,4 @@
-// Opaque cursors: an item's position in a list, encoded as text. Each list has a format of its own.
+// Opaque cursors: an item's position in a list, encoded as text. Each list has its own format.
 
 import { InvalidInput } from '../errors.ts'
 
@@ -11,9 +11,9 @@ export type CursorFormat<Position> = {
 /**
  * Creates the cursor format of one list.
  * @param print formats a position as text
- * @param pattern matches printed positions; anchor it at both ends, so that cursors of other lists are refused
- * @param read parses the groups of a match; null if a number is out of range
- * @param list name of the list in errors
+ * @param pattern matches printed positions; anchor it at both ends, so that it rejects cursors of other lists
+ * @param read converts the groups of a match to a position; null if a number is out of range
+ * @param list name of the list in error messages
  */
 export const cursorFormat = <Position>(
   print: (position: Position) => string,

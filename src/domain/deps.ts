@@ -1,5 +1,5 @@
-// Every dependency of the domain's verbs: the platform, and the domain's state in this process. Only code outside the
-// domain imports this type; each verb declares the subset that it needs.
+// All dependencies of the domain's verbs: the platform, and the domain's state in this process. Only code outside the
+// domain imports this type: each verb declares a smaller type.
 
 import type { Feeds } from './event/feed.ts'
 import type { Inboxes } from './event/inbox.ts'

@@ -1,11 +1,11 @@
-// Input validation: zod schemas for values that several verbs take, and the error they fail with. Every domain function
-// parses its own input, so GraphQL clients and library users get the same checks.
+// Input validation: zod schemas for values that several verbs take, and `parse`, which throws InvalidInput. Every
+// domain function parses its own input, so GraphQL clients and library users get the same checks.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
 import { kindOf, type Kind } from './id.ts'
 
-/** Why Postgres cannot store the text (U+0000, or half of a surrogate pair); null if it can. */
+/** Returns the reason that Postgres cannot store the text (U+0000, or half of a surrogate pair); null if it can. */
 export function storable(text: string): string | null {
   if (text.includes('\0')) return 'must not contain U+0000'
   if (!text.isWellFormed()) return 'must not contain half of a surrogate pair'
@@ -17,19 +17,19 @@ const checked = z.string().superRefine((text, context) => {
   if (problem) context.addIssue({ code: 'custom', message: problem })
 })
 
-/** Text of at most `max` characters. */
+/** Text of at most `max` characters (code points). */
 export const text = (max: number) => checked.max(max, `must be at most ${max} characters`)
 
-/** A name chosen by the caller: an actor, a key, a model. 1 to 200 characters. */
+/** A name chosen by the client, such as an actor, a key or a model: 1 to 200 characters. */
 export const name = text(200).min(1, 'must not be empty')
 
-/** A well-formed id of that type, whether or not it exists. */
+/** A well-formed id of that kind. Does not check that the object exists. */
 export const id = (kind: Kind) => z.string().refine((value) => kindOf(value) === kind, `is not the id of a ${kind}`)
 
-/** Bytes of application-defined JSON on one row at most. */
+/** Maximum size of the application-defined JSON of one row, in bytes. */
 export const JSON_BYTES = 64 * 1024
 
-/** Nesting depth of JSON at most: databases and clients process it recursively. */
+/** Maximum nesting depth of JSON. It is limited because databases and clients process JSON recursively. */
 export const JSON_DEPTH = 64
 
 function depthOf(printed: string): number {
@@ -50,7 +50,7 @@ export const json = z.unknown().superRefine((value, context) => {
   } catch {
     return context.addIssue({ code: 'custom', message: 'must be JSON' })
   }
-  // Printed JSON shows both as escapes; an escaped backslash before one is not part of it.
+  // JSON.stringify writes both as escapes. Only an odd number of backslashes before `u` makes an escape.
   if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f]..)/i.test(printed)) {
     context.addIssue({ code: 'custom', message: 'must not contain U+0000 or half of a surrogate pair' })
   }
@@ -80,17 +80,17 @@ export const time = z
 /** A count: 0 to the largest Postgres integer. */
 export const count = z.int().min(0, 'must not be negative').max(2_147_483_647, 'must be below 2³¹')
 
-/** A whole number from `least` to `most`, both included. */
-export const between = (least: number, most: number) => {
-  const range = `must be ${least} to ${most.toLocaleString('en-US')}`
-  return z.int(range).min(least, range).max(most, range)
+/** A whole number from `min` to `max`, both included. */
+export const between = (min: number, max: number) => {
+  const range = `must be ${min} to ${max.toLocaleString('en-US')}`
+  return z.int(range).min(min, range).max(max, range)
 }
 
-/** From 0 to 1, both included. */
+/** A number from 0 to 1, both included. */
 export const share = z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1')
 
 /**
- * The parsed input.
+ * Returns the parsed input.
  * @throws InvalidInput with one issue for each problem
  */
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {

@@ -1,9 +1,10 @@
-// Notifies this process's own workers of conversations with new journal entries. A lost notification only delays them:
-// they also look for work periodically.
+// Notifies the workers of this process of conversations with new journal entries. A lost notification only delays the
+// work: each worker also searches for work periodically.
 
 export type JournalGrowth = {
+  /** Notifies every listener. */
   grew(conversationId: string): void
-  /** Returns a function that removes the listener. Listeners must be quick and must not throw. */
+  /** Adds a listener and returns a function that removes it. Listeners must be quick and must not throw. */
   listen(listener: (conversationId: string) => void): () => void
 }
 

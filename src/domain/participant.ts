@@ -13,7 +13,7 @@ import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, name, parse, text } from './input.ts'
 import { actAs, type Viewer } from './view.ts'
 
-/** A participant as any viewer of the tenant sees it: without the columns that decide the participant's own view. */
+/** A participant without the columns that determine its view, which other viewers must not read. */
 export type Participant = Omit<ParticipantRow, 'windows' | 'addressed'>
 
 export const toParticipant = ({ windows, addressed, ...participant }: ParticipantRow): Participant => participant
@@ -26,8 +26,8 @@ export const participantInput = z.object({
 })
 
 /**
- * Returns the participants of each conversation in joining order, former ones included; an empty list for a
- * conversation without any.
+ * Returns the present and former participants of each conversation, in joining order; an empty list if there are
+ * none.
  */
 export async function getParticipants(
   deps: Pick<Platform, 'pool'>,
@@ -41,7 +41,7 @@ export async function getParticipants(
   return byConversation
 }
 
-/** Returns the participant, former ones included, or null. */
+/** Returns a present or former participant; null for an actor who never joined. */
 async function getParticipant(
   deps: Platform,
   viewer: Viewer,
@@ -52,7 +52,7 @@ async function getParticipant(
   return row ? toParticipant(row) : null
 }
 
-/** Counts, for each participant, the unread committed turns of others that the viewer sees too. */
+/** For each participant, counts the unread committed turns by other actors that both it and the viewer see. */
 export async function getUnreadCounts(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
@@ -78,8 +78,8 @@ const addParticipantInput = z.object({ conversationId: id('conversation'), parti
 export type AddParticipantInput = z.input<typeof addParticipantInput>
 
 /**
- * Adds the actor to the conversation and returns the participant. If it is a participant already, only a given
- * displayName is changed.
+ * Adds the actor to the conversation and returns the participant. For an actor who is already a participant, only
+ * displayName is updated, if given.
  * @throws InvalidInput @throws NotFound
  */
 export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
@@ -90,10 +90,10 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
       throw new NotFound('conversation', conversationId)
     }
     const existing = await tx.participant.findUnique({ where: key })
-    const isIn = existing !== null && existing.leftAt === null
+    const isPresent = existing !== null && existing.leftAt === null
     const displayName = given.displayName ?? existing?.displayName
-    if (isIn && existing.displayName === (displayName ?? null)) return
-    const seq = await writeEntry(tx, conversationId, isIn ? 'UPDATED' : 'JOINED', { actor: given.actor })
+    if (isPresent && existing.displayName === (displayName ?? null)) return
+    const seq = await writeEntry(tx, conversationId, isPresent ? 'UPDATED' : 'JOINED', { actor: given.actor })
     const history = given.history ?? 'ALL'
     const joined = {
       kind: given.kind ?? 'HUMAN',
@@ -105,7 +105,7 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
     await tx.participant.upsert({
       where: key,
       create: { conversationId, actor: given.actor, displayName, ...joined },
-      update: isIn ? { displayName } : { displayName, ...joined },
+      update: isPresent ? { displayName } : { displayName, ...joined },
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
@@ -115,7 +115,7 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
 const removeParticipantInput = z.object({ conversationId: id('conversation'), actor: name })
 export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
-/** Removes the participant from the conversation and returns it. Its view ends with the LEFT entry. @throws NotFound */
+/** Removes the participant and returns it. Its view ends with the LEFT entry. @throws InvalidInput @throws NotFound */
 export async function removeParticipant(
   deps: Platform,
   viewer: Viewer,
@@ -155,7 +155,7 @@ const markReadInput = z.object({ conversationId: id('conversation'), seq: count,
 export type MarkReadInput = z.input<typeof markReadInput>
 
 /**
- * Marks entries up to `seq` as read and returns the participant. A mark never moves back.
+ * Marks entries up to `seq` as read and returns the participant. The read mark never moves back.
  * @throws InvalidInput if `seq` is greater than the journal's last seq @throws NotFound @throws NotAllowed
  */
 export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadInput): Promise<Participant> {

@@ -1,4 +1,4 @@
-// What the domain stands on: ports, stores and settings. The composition root (src/deps.ts) chooses the adapters.
+// The dependencies of the domain: ports, stores and settings. The composition root (src/deps.ts) chooses the adapters.
 
 import type { Pool } from 'pg'
 import type { Bus } from '../bus/bus.ts'
@@ -15,13 +15,13 @@ import type { JournalGrowth } from './journal-growth.ts'
 import type { CustomDetector } from '../text/redact.ts'
 import type { AutomaticThresholds } from './automatic-thresholds.ts'
 
-/** Limits of one call. */
+/** Configured maximums of one call. */
 export type Limits = {
-  /** UTF-8 bytes of one turn's content at most. */
+  /** Maximum size of one turn's content, in UTF-8 bytes. */
   turnBytes: number
-  /** Turns in one appendTurns at most. */
+  /** Maximum number of turns in one call of appendTurns. */
   batchTurns: number
-  /** Items of one page at most. */
+  /** Maximum number of items of one page. */
   pageSize: number
 }
 
@@ -35,7 +35,7 @@ export type Platform = {
   bus: Bus
   presence: PresenceStore
   tokens: TokenCounter
-  /** The configured embedder. Searches use `Deps.embedding.searched()`, which may still be the previous one. */
+  /** The configured embedder. Searches use `Deps.embedding.searched()`, which may still be the previous embedder. */
   embedder: Embedder
   summarizers: Summarizers
   /** The providers that extract and judge facts and write profiles. */
@@ -44,29 +44,27 @@ export type Platform = {
   redactFacts: boolean
   /** Detectors for redaction, in addition to the built-in ones. */
   detectors: readonly CustomDetector[]
-  /** The job queue. */
   jobs: JobQueue
-  /** Thresholds of automatic work. */
   automatic: AutomaticThresholds
   vectors: VectorSearch
-  /** Called after the commit with every journal range that this process has written; starts the work that follows. */
+  /** Called after each commit with the journal ranges that it wrote. Wakes this process's workers. */
   onJournalGrowth: (grown: readonly JournalRange[]) => void
-  /** Notifies this process's workers of new journal entries. */
+  /** Passes these notifications to the background jobs. */
   journalGrowth: JournalGrowth
   limits: Limits
-  /** Lease of a streaming turn's writer, ms: a turn without a delta for longer is aborted. */
+  /** Lease of a streaming turn's writer, ms: a turn that gets no delta for longer is aborted. */
   streamLeaseMs: number
-  /** Lifetime of presence that is not renewed, ms. */
+  /** Time after which presence expires unless it is renewed, ms. */
   presenceTtlMs: number
   log: Log
 }
 
-/** Checks of what a server depends on, for its /ready endpoint. */
+/** Health checks of a server's dependencies, for /ready. */
 export type Health = {
   /** Rejects when the database does not answer. */
   database(): Promise<unknown>
   /** Rejects when the bus does not answer. */
   bus(): Promise<unknown>
-  /** Which failures an acknowledged write survives, as a sentence. */
+  /** A sentence that names the failures an acknowledged write survives. */
   durability: string
 }

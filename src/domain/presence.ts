@@ -1,5 +1,5 @@
-// Presence: whether a participant is online, typing, thinking or away. Presence set over a socket lasts as long as the
-// socket; presence set over HTTP expires unless it is set again. It is never stored with the transcript.
+// Presence: whether a participant is online, typing, thinking or away. Presence set over a socket ends when the
+// socket closes; presence set over HTTP expires unless it is set again. It is never stored in the database.
 
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
@@ -18,20 +18,21 @@ const setPresenceInput = z.object({
 })
 export type SetPresenceInput = z.input<typeof setPresenceInput>
 
-/** Owner of presence: a socket, for as long as it is open. */
+/** One open socket, which owns the presence set over it. */
 export type PresenceHolder = {
+  /** Renews the mark until `end` is called. OFFLINE stops renewing it. */
   hold(mark: PresenceMark, state: PresenceState): void
   readonly id: string
-  /** Ends all presence of this holder and announces it. */
+  /** Removes all marks of this holder and announces the resulting states. */
   end(): Promise<void>
 }
 
-/** Holder id shared by all callers without a socket: the last state that was set wins. */
+/** Holder id shared by all clients without a socket: the last state that was set applies. */
 const HTTP_HOLDER = 'http'
 
 /**
- * Sets the presence of the participant and returns the participant. OFFLINE removes only the state that this holder
- * set; states set by other holders remain.
+ * Sets the viewer's presence, or that of `as`, and returns the participant. OFFLINE removes only the state that this
+ * holder set; states set by other holders remain. `holder` is null for a client without a socket.
  * @throws InvalidInput @throws NotFound @throws NotAllowed if the actor is not in the conversation
  */
 export async function setPresence(
@@ -51,13 +52,13 @@ export async function setPresence(
   return participant
 }
 
-/** Announces the actor's present state across all holders. */
+/** Announces the actor's current state, which is the newest state of all holders; OFFLINE without one. */
 async function announce(deps: Platform, { conversationId, actor }: PresenceMark): Promise<void> {
   const states = await deps.presence.states([conversationId])
   announcePresence(deps, conversationId, actor, (states.get(conversationId)?.get(actor) ?? 'OFFLINE') as PresenceState)
 }
 
-/** Returns the presence of each participant, in the given order; OFFLINE for all while the broker is unreachable. */
+/** Returns the presence of each participant, in the given order; OFFLINE for all if it cannot be read. */
 export async function getPresence(
   deps: Platform,
   participants: readonly { conversationId: string; actor: string }[],
@@ -70,7 +71,7 @@ export async function getPresence(
   return participants.map((p) => (states.get(p.conversationId)?.get(p.actor) ?? 'OFFLINE') as PresenceState)
 }
 
-/** Creates the holder of one socket. It renews its presence three times per lifetime. */
+/** Creates the holder of one socket. It renews its marks three times per presenceTtlMs. */
 export function createPresenceHolder(deps: Platform): PresenceHolder {
   const held = new Map<string, { mark: PresenceMark; state: PresenceState }>()
   const renew = setInterval(() => {
@@ -97,10 +98,13 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
   }
 }
 
-/** Maximum number of presence marks that one sweep ends. */
+/** Maximum number of expired marks that one sweep removes. */
 const SWEEP_LIMIT = 500
 
-/** Announces OFFLINE for expired presence and returns the number of marks. Each mark is taken by one process. */
+/**
+ * Removes expired marks, announces the current states of their actors, and returns the number of marks. Each mark is
+ * removed by one process only.
+ */
 export async function endExpiredPresence(deps: Platform): Promise<number> {
   const expired = await deps.presence.takeExpired(SWEEP_LIMIT)
   for (const mark of expired) await announce(deps, mark)

@@ -1,12 +1,13 @@
-// The messages on the bus. Two topics: one for the readers of a conversation, one for the inboxes of a tenant. Messages
-// announce that entries exist; readers read the entries from the journal.
+// Defines and publishes the messages on the bus: each conversation has a topic for its readers, each tenant a topic for
+// its inboxes. A message announces that entries exist; readers read the entries from the journal.
 
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceState } from './presence-state.ts'
 
 export type ConversationMessage =
-  /** The newest entry of the journal is `seq`. */
+  /** `seq` is the newest entry of the journal. */
   | { type: 'entries'; seq: number }
+  /** Text of an open turn from UTF-16 offset `start`. */
   | { type: 'delta'; turnId: string; start: number; text: string }
   | { type: 'read'; actor: string }
   | { type: 'presence'; actor: string; state: PresenceState }
@@ -35,19 +36,19 @@ export type JournalRange = { tenant: string; conversationId: string; first: numb
 /** Dependencies for announcing journal entries. `onJournalGrowth` receives the announced ranges within this process. */
 export type JournalPublisher = Publisher & { onJournalGrowth: (grown: readonly JournalRange[]) => void }
 
-/** Announces entries, after the commit that wrote them. Each conversation gets one message, whatever its number of ranges. */
+/** Announces entries, after the commit that wrote them. The ranges of one conversation are merged into one message. */
 export function announceEntries(publisher: JournalPublisher, grown: readonly JournalRange[]): void {
-  const conversationIds = new Map<string, JournalRange>()
-  for (const growth of grown) {
-    const { first, last } = conversationIds.get(growth.conversationId) ?? growth
-    conversationIds.set(growth.conversationId, {
-      ...growth,
-      first: Math.min(first, growth.first),
-      last: Math.max(last, growth.last),
+  const ranges = new Map<string, JournalRange>()
+  for (const range of grown) {
+    const { first, last } = ranges.get(range.conversationId) ?? range
+    ranges.set(range.conversationId, {
+      ...range,
+      first: Math.min(first, range.first),
+      last: Math.max(last, range.last),
     })
   }
   const tenants = new Map<string, [string, number, number][]>()
-  for (const { tenant, conversationId, first, last } of conversationIds.values()) {
+  for (const { tenant, conversationId, first, last } of ranges.values()) {
     toConversation(publisher, conversationId, { type: 'entries', seq: last })
     const list = tenants.get(tenant)
     if (list) list.push([conversationId, first, last])

@@ -6,9 +6,9 @@ export type PushIterator<T> = {
   push(value: T): boolean
   /** Resolves when the buffer is empty or the iteration has ended. */
   drained(): Promise<void>
-  /** Ends the iteration after the buffered values, by throwing `error` if given. Later calls have no effect. */
+  /** Ends the iteration after the buffered values; throws `error` there if given. Later calls have no effect. */
   end(error?: unknown): void
-  /** The values, for one consumer. Ending the iteration drops the buffered values and calls `stop`. */
+  /** Returns the values to one consumer. Ending the iteration drops the buffered values and calls `stop`. */
   iterate(stop: () => void): AsyncIterableIterator<T>
 }
 

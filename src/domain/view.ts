@@ -1,23 +1,23 @@
-// Who may see what. A participant's view is its history windows, minus turns limited to other participants. The same rule
-// is written in SQL in store/sql/visible.ts; a property test keeps the two equal.
+// Decides which turns, summaries and events a view contains. A participant's view is its history windows, minus turns
+// limited to other participants. store/sql/visible.ts has the same rule in SQL; a property test compares the two.
 
 import type { Viewer } from '../store/viewer.ts'
 
 export type { Viewer } from '../store/viewer.ts'
 
 export type View = {
-  /** Null for an actor who was never a participant: such an actor sees all turns without an audience. */
+  /** Null for an actor who was never a participant, who sees all turns without an audience. */
   actor: string | null
-  /** Journal numbers at which the view opens, closes, opens again …, ascending. */
+  /** Seqs at which the view opens, closes, opens again …, ascending. */
   windows: readonly number[]
   /** Whether any turn's audience has ever included the actor. */
   addressed: boolean
 }
 
-/** The view of an actor who is not a participant. */
+/** The view of an actor who was never a participant. */
 export const OPEN_VIEW: View = { actor: null, windows: [1], addressed: false }
 
-/** The fields of a turn that decide who sees it. */
+/** The fields of a turn or fact that determine its visibility. A null audience includes every participant. */
 export type Placed = { seq: number; rootSeq: number; audience: readonly string[] | null }
 
 /** Whether the windows are open at `seq`, that is, whether an odd number of boundaries is at or before it. */
@@ -30,7 +30,10 @@ export function isOpenAt(windows: readonly number[], seq: number): boolean {
   return open
 }
 
-/** Whether the view contains this version of a turn: its own seq and its root's are in a window, and its audience includes the actor. */
+/**
+ * Whether the view contains this version of a turn: its seq and root seq are in windows, and no audience excludes the
+ * actor.
+ */
 export function sees(view: View, turn: Placed): boolean {
   return (
     isOpenAt(view.windows, turn.seq)
@@ -39,11 +42,12 @@ export function sees(view: View, turn: Placed): boolean {
   )
 }
 
-/** The root seqs that a summary covers, and the greatest seq of the versions it was made from. */
+/** The first and last root seq that a summary covers, and the greatest seq of the versions it was made from. */
 type Spanned = { fromSeq: number; toSeq: number; newestSeq: number }
 
 /**
- * Whether [from, to] overlaps any window (`first` 0) or any gap between windows (`first` -1).
+ * Whether the seqs from `from` to `to`, both included, overlap a window (`first` 0), or a gap before or between windows
+ * (`first` -1).
  */
 function overlaps({ windows }: Pick<View, 'windows'>, first: -1 | 0, from: number, to: number): boolean {
   for (let i: number = first; i < windows.length; i += 2) {
@@ -54,7 +58,7 @@ function overlaps({ windows }: Pick<View, 'windows'>, first: -1 | 0, from: numbe
   return false
 }
 
-/** Whether the windows contain everything that the summary was made from. */
+/** Whether the windows contain every version that the summary was made from. */
 export const spans = (view: Pick<View, 'windows'>, { fromSeq, newestSeq }: Spanned): boolean =>
   !overlaps(view, -1, fromSeq, newestSeq)
 
@@ -67,14 +71,14 @@ export function seesAllPublic(view: View): boolean {
   return view.windows.length === 1 && view.windows[0]! <= 1
 }
 
-/** A key of the view: views of one conversation with equal keys contain the same turns. */
+/** Returns a key of the view: views of one conversation with equal keys contain the same turns. */
 export function viewClass(view: View): string {
   return `${view.windows.join()}${view.addressed ? `|${view.actor}` : ''}`
 }
 
 /**
- * The viewer that `as` names, or `viewer` if it is absent. Without authentication, any caller may act as any actor of its
- * tenant.
+ * Returns the viewer with `as` as its actor; null and undefined keep the actor. Without authentication, any client may
+ * act as any actor of its tenant.
  */
 export function actAs(viewer: Viewer, as: string | null | undefined): Viewer {
   return as == null || as === viewer.actor ? viewer : { ...viewer, actor: as }

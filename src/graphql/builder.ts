@@ -35,12 +35,12 @@ export const builder = new SchemaBuilder<{
   Scalars: {
     DateTime: { Input: Date; Output: Date }
     ID: { Input: string; Output: string }
-    // An input may be any JSON value. Where an object is required, the domain rejects any other value.
+    // An input may be any JSON value. For a field that requires an object, the domain rejects other values.
     JSON: { Input: Record<string, unknown>; Output: unknown }
   }
 }>({
   plugins: [ErrorsPlugin],
-  // Every null has a meaning, so each nullable field is declared as such.
+  // Every null has a documented meaning, so each nullable field is declared explicitly.
   defaultFieldNullability: false,
   errors: { directResult: true },
 })

@@ -1,5 +1,5 @@
-// Pages of lists, in the shape of the Relay connection specification. Written by hand, so that an edge is one small object
-// and a cursor is only computed when it is selected.
+// Connection types as the Relay specification defines them. Pothos's Relay plugin is not used, so that an edge is one
+// small object and a cursor is only computed when it is selected.
 
 import type { ObjectRef } from '@pothos/core'
 import type { Page } from '../domain/page.ts'
@@ -40,7 +40,7 @@ const PageInfo = builder
   })
 type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
 
-/** Defines `<name>Connection` and `<name>Edge` for pages of that object type; `items` is the plural in descriptions. */
+/** Defines `<name>Connection` and `<name>Edge` for pages of the object type; `items` is its plural in descriptions. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
   name: 'Conversation' | 'Fact' | 'Turn',
   items: string,

@@ -1,4 +1,4 @@
-// Contexts: the messages to send to a model. The domain selects and counts them; this file defines the types.
+// Contexts, the messages to send to a model: their types, and the query that builds one.
 
 import { buildContext } from '../domain/context/build.ts'
 import type {

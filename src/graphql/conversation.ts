@@ -23,7 +23,7 @@ import { PER_VIEWER } from './sharing.ts'
 import { orErrors } from './result.ts'
 import { CompactionPolicyInput } from './summary.ts'
 
-/** Counts the viewer's turns in a conversation that was loaded without counts. */
+/** Counts the turns in the viewer's view, for a conversation that was loaded without counts. */
 const countTurnsOf = (conversation: Conversation, context: RequestContext) =>
   loadTurnCount(context, viewerOf(context, conversation), conversation.id)
 

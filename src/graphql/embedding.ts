@@ -1,4 +1,4 @@
-// Progress of embedding: shows whether searches by meaning cover all turns, for example after a change of the embedder.
+// The progress of embedding: whether vector searches cover all turns, for example after a change of the embedder.
 
 import { builder } from './builder.ts'
 

@@ -1,5 +1,5 @@
-// Errors as clients see them. Expected errors of a mutation, recall or buildContext are members of its result union;
-// elsewhere they are GraphQL errors with the same code. Other errors are hidden from clients (server/yoga.ts).
+// The error types of the API. Expected errors of a mutation, recall or buildContext are members of its result union;
+// those of other fields are GraphQL errors with the same code. Other errors are hidden from clients (server/yoga.ts).
 
 import { GraphQLError } from 'graphql'
 import type { Turn } from '../domain/turn/turn.ts'
@@ -110,20 +110,20 @@ builder.objectType(BudgetTooSmall, {
 })
 
 /**
- * The GraphQL error for a domain error that is not a member of a result: it carries the code and issues, and keeps the
- * location of the error that wraps it. Null for an error that no DomainError caused.
+ * Returns the GraphQL error for a domain error that is not a member of a result: its extensions are the code and
+ * issues, and its location is that of the wrapping error. Null if no DomainError caused the error.
  */
 export function toGraphQLError(error: unknown): GraphQLError | null {
-  const at = error instanceof GraphQLError ? error : null
+  const located = error instanceof GraphQLError ? error : null
   let cause: unknown = error
   while (cause instanceof GraphQLError) cause = cause.originalError
   if (!(cause instanceof DomainError)) return null
   const issues = cause instanceof InvalidInput ? { issues: cause.issues } : {}
   return new GraphQLError(cause.message, {
-    nodes: at?.nodes,
-    source: at?.source,
-    positions: at?.positions,
-    path: at?.path,
+    nodes: located?.nodes,
+    source: located?.source,
+    positions: located?.positions,
+    path: located?.path,
     originalError: cause,
     extensions: { code: cause.code, ...issues },
   })

@@ -1,6 +1,6 @@
-// The events of a conversation, as subscriptions deliver them. On every transport, the root value of the execution is
-// the copy of the event that `tell` makes for the reader's view. Readers share an event and its objects, so neither is
-// ever modified: `lentTo` copies an object before it records a viewer for the copy.
+// The event types, and the subscription that delivers them. On every transport, the root value of the execution is the
+// copy of the event that `tell` makes for the reader's view. Readers share an event and its objects, so neither is ever
+// modified: `lentTo` copies an object before it records a viewer.
 
 import type {
   ConversationDeleted,
@@ -46,7 +46,7 @@ const ConversationEvent = builder
 
 const interfaces = [ConversationEvent]
 
-/** Returns an object of the event, recorded as read for the event's viewer. */
+/** Returns an object of the event, or a copy, recorded as read for the event's viewer. */
 const objectIn = <T extends object>(context: RequestContext, event: ToldEvent, object: T): T =>
   lentTo(context, viewerOf(context, event), object)
 

@@ -1,4 +1,4 @@
-// The mutations of facts: recording, extracting, retracting and reconciling them.
+// The mutations that record, extract, retract and reconcile facts.
 
 import { extractFacts } from '../domain/fact/extract.ts'
 import { recordFacts, retractFact, type FactExtraction as Extracted } from '../domain/fact/record.ts'

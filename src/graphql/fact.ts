@@ -1,4 +1,4 @@
-// Facts: the type, and the queries that list them. fact-mutations.ts has the mutations.
+// Facts: the type, and the fields that list facts. fact-mutations.ts has the mutations.
 
 import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
 import { builder } from './builder.ts'
@@ -75,7 +75,8 @@ builder.objectType('Fact', {
       type: 'Fact',
       nullable: true,
       description: 'What holds in its place; null for nothing, or nothing that the viewer sees.',
-      // It may come from another conversation, in which viewers of one view class here see different facts.
+      // The newer fact may belong to another conversation, where viewers with one view class in this one see different
+      // facts.
       extensions: PER_VIEWER,
       resolve: (fact, _, context) =>
         fact.supersededBy === null ? null : loadFact(context, viewerOf(context, fact), fact.supersededBy),

@@ -1,4 +1,5 @@
-// Conversation.history: the newest turns in one list, optionally with summaries. Conversation.turns (turn.ts) has pages.
+// Conversation.history: the newest turns in one list, optionally with summaries. Conversation.turns (turn.ts) returns
+// pages.
 
 import { isSummary } from '../domain/summary/history.ts'
 import type { Summary } from '../domain/summary/summary.ts'

@@ -1,6 +1,7 @@
 // Batches the fields of many parents into one statement: the keys that the executor requests on one level are loaded
-// together, per viewer and arguments, and the loaded objects pass that viewer on to their fields. Nothing is cached beyond
-// its batch: the next mutation of a document, or the next event of a subscription, reads again.
+// together, per viewer and arguments. Each loaded object is recorded as read for that viewer (inherited-view.ts).
+// Nothing is cached beyond its batch: the next mutation of a document, or the next event of a subscription, reads
+// again.
 
 import DataLoader from 'dataloader'
 import { getConversations, type Conversation } from '../domain/conversation.ts'
@@ -21,7 +22,7 @@ import type { RequestContext } from './request.ts'
 
 type Load<Key, Args, Value> = (context: RequestContext, viewer: Viewer, key: Key, args: Args) => Promise<Value>
 
-/** The objects in a loaded value whose fields are read for the same viewer. */
+/** Returns the objects in a loaded value whose fields must be read for the same viewer. */
 type ObjectsOf<Value> = (value: Value) => readonly object[]
 
 const none = () => []
@@ -29,7 +30,7 @@ const itself = (value: object | null) => (value === null ? [] : [value])
 const each = (values: readonly object[]) => values
 const items = ({ items }: Page<object>) => items
 
-/** A batched load by a function that returns one value for each key, in the order of the keys. */
+/** Batches a function that returns one value for each key, in the order of the keys. */
 function inOrder<Key, Args, Value>(
   name: string,
   load: (deps: Deps, viewer: Viewer, keys: readonly Key[], args: Args) => Promise<readonly Value[]>,
@@ -38,25 +39,25 @@ function inOrder<Key, Args, Value>(
 ): Load<Key, Args, Value> {
   return (context, viewer, key, args) => {
     const { deps, loaders } = context
-    // Names cannot contain U+0000 (domain/input.ts), so different parts never make the same group.
+    // No part contains U+0000 (domain/input.ts), so different parts never give the same group.
     const group = `${name}\0${viewer.tenant}\0${viewer.actor}\0${args === undefined ? '' : JSON.stringify(args)}`
     let loader = loaders.get(group) as DataLoader<Key, Value, string> | undefined
     if (!loader) {
-      const made: DataLoader<Key, Value, string> = new DataLoader<Key, Value, string>(
+      const created: DataLoader<Key, Value, string> = new DataLoader<Key, Value, string>(
         async (keys) => {
-          made.clearAll()
+          created.clearAll()
           const values = await load(deps, viewer, keys, args)
           return readFor(context, viewer, values, (all) => all.flatMap(objectsOf))
         },
         { cacheKeyFn: keyOf },
       )
-      loaders.set(group, (loader = made))
+      loaders.set(group, (loader = created))
     }
     return loader.load(key)
   }
 }
 
-/** A batched load by a function that returns a Map; keys without an entry load as `missing`. */
+/** Batches a function that returns a Map; an id without an entry loads as `missing`. */
 const byId = <Args, Value, Missing>(
   name: string,
   load: (deps: Deps, viewer: Viewer, ids: readonly string[], args: Args) => Promise<ReadonlyMap<string, Value>>,
@@ -74,7 +75,7 @@ const byId = <Args, Value, Missing>(
   )
 
 type LoadById<Value> = (context: RequestContext, viewer: Viewer, id: string) => Promise<Value>
-/** The same load without the parameter for arguments. */
+/** Removes the parameter for arguments from a load that has none. */
 const withoutArgs =
   <Value>(load: Load<string, undefined, Value>): LoadById<Value> =>
   (context, viewer, id) =>
@@ -103,7 +104,7 @@ export const loadNextVersion = withoutArgs<Turn | null>(byId('next version', get
 /** The version that the turn superseded; null if there is none in the viewer's view. */
 export const loadPreviousVersion = withoutArgs<Turn | null>(byId('previous version', getPreviousVersions, itself, null))
 
-/** Number of committed turns in the viewer's view of the conversation, and of their tokens. */
+/** Number of committed turns in the viewer's view of the conversation, and number of their tokens. */
 export const loadTurnCount = withoutArgs(byId('turn count', countOfTurns, none, { turnCount: 0, tokenCount: 0 }))
 
 /** Present and former participants of the conversation, in the order of joining. */
@@ -142,7 +143,7 @@ export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> 
 /** The summaries that cover the conversation's oldest turns, oldest first. */
 export const loadSummaries = withoutArgs<Summary[]>(byId('summaries', coveringSummaries, each, []))
 
-/** The last turn that these summaries cover; null without summaries. */
+/** The last turn that the conversation's summaries cover; null without summaries. */
 export const loadSummarizedThrough = withoutArgs<Turn | null>(
   byId('summarized through', summarizedThrough, itself, null),
 )
@@ -158,9 +159,10 @@ const presences = inOrder<ParticipantKey, undefined, PresenceState>(
   participantKey,
 )
 
-/** Number of turns by others that the participant has not read and the viewer can see. */
+/** Number of turns by other actors that the participant has not read and that both it and the viewer see. */
 export const loadUnreadCount = (context: RequestContext, viewer: Viewer, participant: ParticipantKey) =>
   unreadCounts(context, viewer, participant, undefined)
 
+/** The participant's presence; OFFLINE if it cannot be read. */
 export const loadPresence = (context: RequestContext, viewer: Viewer, participant: ParticipantKey) =>
   presences(context, viewer, participant, undefined)

@@ -1,4 +1,4 @@
-// Objects that can be queried by id alone. An id's prefix tells its type (domain/id.ts), so ids need no encoding.
+// Objects that can be queried by id alone. The prefix of an id names the type (domain/id.ts), so ids are not encoded.
 
 import { kindOf } from '../domain/id.ts'
 import { builder } from './builder.ts'

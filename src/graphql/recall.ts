@@ -1,5 +1,5 @@
-// Recall: the search over turns, facts and summaries. The domain ranks the hits and limits them to the viewer's view; this
-// file defines the types.
+// Recall, the search over turns, facts and summaries: its types, and the query. The domain ranks the hits and limits
+// them to the viewer's view.
 
 import { kindOf } from '../domain/id.ts'
 import { recall, type Recall as Found, type RecallHit as Hit } from '../domain/recall/recall.ts'

@@ -1,4 +1,4 @@
-// The context value of an operation. Each request has its own, and so has each event of a subscription.
+// The context value of resolvers. Each request, and each event of a subscription, gets its own.
 
 import type DataLoader from 'dataloader'
 import type { Deps } from '../domain/deps.ts'
@@ -10,14 +10,14 @@ type Loaders = Map<string, DataLoader<never, unknown, string>>
 
 export type RequestContext = {
   deps: Deps
-  /** The viewer from the transport. Below a field with `as`, inherited-view.ts replaces it. */
+  /** The viewer from the transport. For fields below a field with `as`, inherited-view.ts returns another viewer. */
   viewer: Viewer
-  /** Ends the presence that was set over this socket when the socket closes; null over HTTP. */
+  /** Owner of the presence set over the socket, which ends when the socket closes; null over HTTP. */
   holder: PresenceHolder | null
   loaders: Loaders
 }
 
-/** Cheap: loaders are created on first use. */
+/** Creates a context. It is cheap, because loaders are created on first use. */
 export function createRequestContext(deps: Deps, viewer: Viewer, holder: PresenceHolder | null): RequestContext {
   return { deps, viewer, holder, loaders: new Map() }
 }

@@ -1,4 +1,4 @@
-// Imports every file that defines types, then builds the schema. None of these files imports this one.
+// Imports every file that defines types, then builds the schema. None of those files imports this file.
 
 import './append.ts'
 import './audit.ts'
@@ -26,5 +26,5 @@ import './turn.ts'
 import './viewer.ts'
 import { builder } from './builder.ts'
 
-/** Types and fields are sorted by name, as in schema.graphql. */
+/** The schema, with types and fields sorted by name, as in schema.graphql. */
 export const schema = builder.toSchema({ sortSchema: true })

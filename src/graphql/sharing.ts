@@ -1,5 +1,6 @@
-// Marks the fields that have the same value for all viewers of one view class (domain/view.ts). A subscription's event is
-// executed once for a class only if its document selects no other fields. An unmarked field is not shared.
+// Marks the fields that have the same value for all viewers of one view class (domain/view.ts). An event of a
+// subscription is executed once per view class only if the document selects no other fields. An unmarked field is not
+// shareable.
 
 import {
   BREAK,
@@ -17,19 +18,19 @@ import {
 } from 'graphql'
 
 /**
- * Mark (`extensions`) of a field whose value depends on its parent alone, or on data that is the same for all viewers of
- * the tenant.
+ * Mark (`extensions`) of a field whose value depends only on its parent object, or on data that is the same for all
+ * viewers of the tenant.
  */
 export const SHAREABLE = { sharing: 'SHAREABLE' } as const
 
-/** Mark of a field that reads more data in the viewer's view, which may have changed since the event. */
+/** Mark of a field that reads more data in the viewer's current view, which may differ from the view of the event. */
 export const PER_VIEWER = { sharing: 'PER_VIEWER' } as const
 
 export type Sharing = (typeof SHAREABLE | typeof PER_VIEWER)['sharing']
 
 /**
- * The mark of a field; null for an unmarked field. A field that exposes a property of its parent (`t.expose…`) is
- * shareable without a mark.
+ * Returns the mark of a field; null for an unmarked field. A field that exposes a property of its parent (`t.expose…`)
+ * is shareable without a mark.
  */
 export function sharingOf({ extensions }: GraphQLField<unknown, unknown>): Sharing | null {
   if (extensions.sharing) return extensions.sharing as Sharing
@@ -37,7 +38,7 @@ export function sharingOf({ extensions }: GraphQLField<unknown, unknown>): Shari
   return isPlainColumn ? 'SHAREABLE' : null
 }
 
-/** The fields that a selection of that name may execute: of the type itself, and of each possible type. */
+/** Yields the fields that a selection of that name may execute: of the type itself, and of each possible type. */
 function* fieldsNamed(schema: GraphQLSchema, type: GraphQLCompositeType, name: string) {
   if (!isUnionType(type)) yield type.getFields()[name]
   if (isAbstractType(type)) for (const possible of schema.getPossibleTypes(type)) yield possible.getFields()[name]
@@ -45,7 +46,8 @@ function* fieldsNamed(schema: GraphQLSchema, type: GraphQLCompositeType, name: s
 
 /**
  * Whether every field that the operation selects, fragments included, is shareable; without a name, the document's only
- * operation. Does not evaluate `@skip` and `@include`. False for an operation that is not in the document.
+ * operation. Counts fields even if `@skip` or `@include` excludes them. False for an operation that is not in the
+ * document.
  */
 export function selectsOnlyShareable(schema: GraphQLSchema, document: DocumentNode, operationName?: string): boolean {
   const operation = getOperationAST(document, operationName)

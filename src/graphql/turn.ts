@@ -1,5 +1,5 @@
-// Turns as clients read them: the type, its versions, and pages of a conversation's transcript. A page of 50 is the most
-// frequent read, so most fields are plain properties of the row.
+// Turns: the type, its versions, and pages of a conversation's transcript. A page of 50 turns is the most frequent
+// read, so most fields are plain properties of the row.
 
 import { turnCursor } from '../domain/turn/history.ts'
 import type { Turn } from '../domain/turn/turn.ts'

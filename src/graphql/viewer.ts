@@ -1,4 +1,4 @@
-// The viewer of a request, which the transport determines, and `as`, which replaces it by another actor of the tenant.
+// The viewer of a request, which the transport determines, and `as`, which replaces its actor.
 
 import { z } from 'zod'
 import { name, parse } from '../domain/input.ts'
@@ -27,6 +27,9 @@ builder.queryField('viewer', (t) =>
 
 const asArgument = z.object({ as: name })
 
-/** The viewer for the fields below a field with `as`. @throws InvalidInput for an invalid actor name */
+/**
+ * Returns the viewer with `as` as its actor; without `as`, the given viewer.
+ * @throws InvalidInput for an invalid actor name
+ */
 export const viewAs = (viewer: Viewer, as: string | null | undefined): Viewer =>
   as == null ? viewer : actAs(viewer, parse(asArgument, { as }).as)

@@ -1,5 +1,6 @@
-// The viewer of a request, from two headers (over a WebSocket, from connectionParams of the same names). There is no
-// authentication yet: any caller may act as any actor of any tenant. guard.ts keeps web pages of other origins out.
+// Determines the viewer of a request from two headers (over a WebSocket, from connectionParams of the same names).
+// There is no authentication: any client may act as any actor of any tenant. guard.ts only rejects web pages of other
+// origins.
 
 import { InvalidInput } from '../errors.ts'
 import { name, parse } from '../domain/input.ts'
@@ -9,13 +10,14 @@ const TENANT = 'x-tenant'
 const ACTOR = 'x-actor'
 
 /**
+ * Returns the viewer. The tenant defaults to 'default', the actor to 'anonymous'.
  * @param get returns a header or connection parameter by its lower-case name; null or undefined if it is absent
- * @throws InvalidInput for an invalid name
+ * @throws InvalidInput for an invalid tenant or actor name
  */
 export function viewerFrom(get: (header: string) => unknown): Viewer {
-  const read = (header: string, otherwise: string) => {
+  const read = (header: string, fallback: string) => {
     const value = get(header)
-    if (value == null || value === '') return otherwise
+    if (value == null || value === '') return fallback
     try {
       return parse(name, value)
     } catch (error) {

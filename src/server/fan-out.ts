@@ -1,6 +1,6 @@
-// Executes and serialises an event once for all readers with an equal rendering: readers with the same document, the same
-// variables (except `after` and `as`) and the same class of view get the same bytes. A document that selects a field not
-// marked shareable is executed for each actor.
+// Renders an event (executes the document and serialises the result) once for many readers: readers with the same
+// document, the same variables (except `after` and `as`) and the same view class get the same bytes. A document that
+// selects a field that is not shareable is rendered once for each actor.
 
 import { createHash } from 'node:crypto'
 import {
@@ -25,21 +25,24 @@ import type { Payload } from './outbox.ts'
 /** The shared subscription. Its arguments `after` and `as` select the start and the reader, not the rendering. */
 const FIELD = 'conversationEvents'
 
-/** The analysis of a document, made once for all clients that send it. */
+/** The analysis of an operation of a document, computed once for all clients that send it. */
 type SharedDocument = {
   document: DocumentNode
   operation: OperationDefinitionNode
   field: FieldNode
-  /** Whether one rendering serves a whole class of views. */
+  /** Whether readers with the same view class get the same bytes. */
   isShareable: boolean
-  /** Variables used in `after` or `as` only. */
+  /** Names of variables that are used only in `after` or `as`. */
   positional: ReadonlySet<string>
+  /** Digest of the document and the operation's name. */
   key: string
 }
 
 const analysed = new WeakMap<DocumentNode, Map<string, SharedDocument | null>>()
 
-/** The analysis of a document that is a plain subscription to one conversation's events; null for any other. */
+/**
+ * Returns the analysis of an operation that subscribes to one conversation's events only; null for any other operation.
+ */
 export function sharedDocument(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -93,14 +96,18 @@ function analyse(
 /** How one subscription renders events. Subscriptions with equal keys render events equally. */
 export type Rendering = {
   key: string
-  /** Whether one rendering serves all actors with the same class of view. */
+  /** Whether readers with the same view class get the same bytes. */
   isShareable: boolean
   run(event: ToldEvent, reader: Viewer): Promise<ExecutionResult> | ExecutionResult
-  /** Logs an unexpected error, and hides it from clients. */
+  /** Logs an unexpected error, and returns an error that hides it from clients. */
   mask(error: unknown): GraphQLError
 }
 
-/** @param args the subscription's; they are executed for each event, with the event as the root value */
+/**
+ * Creates the rendering of one subscription.
+ * @param args the subscription's arguments, executed for each event with the event as the root value
+ * @param contextOf creates the context value of one execution
+ */
 export function rendering(
   shared: SharedDocument,
   args: ExecutionArgs,
@@ -120,30 +127,30 @@ export function rendering(
   }
 }
 
-/** Payloads of an event by the rendering's key, then by view class or actor. */
+/** Payloads of each event, by the rendering's key, then by view class or actor. */
 const payloads = new WeakMap<ConversationEvent, Map<string, Map<string, Payload>>>()
 
 const classes = new WeakMap<View, string>()
 
-/** The class of a view, computed once: views are replaced, not changed. */
+/** Returns the view class. It is cached, because views are replaced, not changed. */
 function classOf(view: View): string {
   let cached = classes.get(view)
   if (cached === undefined) classes.set(view, (cached = viewClass(view)))
   return cached
 }
 
-/** The event, rendered for a reader who has that view of the conversation. Never throws. */
+/** Returns the event, rendered for a reader with that view of the conversation. Never throws. */
 export function payloadOf(event: ConversationEvent, view: View, reader: Viewer, rendering: Rendering): Payload {
-  // Runs for every reader of every event: after the first reader of a rendering, it only looks up.
+  // Runs for every reader of every event. For all but the first reader of a rendering, it is a lookup.
   const { key, isShareable } = rendering
   let byKey = payloads.get(event)
   if (!byKey) payloads.set(event, (byKey = new Map()))
-  let byAudience = byKey.get(key)
-  if (!byAudience) byKey.set(key, (byAudience = new Map()))
-  const audience = isShareable ? classOf(view) : reader.actor
-  let payload = byAudience.get(audience)
+  let byClass = byKey.get(key)
+  if (!byClass) byKey.set(key, (byClass = new Map()))
+  const viewKey = isShareable ? classOf(view) : reader.actor
+  let payload = byClass.get(viewKey)
   if (!payload) {
-    byAudience.set(audience, (payload = { bytes: null, ready: null }))
+    byClass.set(viewKey, (payload = { bytes: null, ready: null }))
     fill(payload, rendering, () => rendering.run(tell(view, event), reader))
   }
   return payload

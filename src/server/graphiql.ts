@@ -1,4 +1,4 @@
-// The tabs that GraphiQL opens with: a tour of the API, one runnable operation for each step.
+// The default tabs of GraphiQL: a tour of the API, with one runnable operation per step.
 
 const tab = (query: string, variables: object = {}) => ({
   query: query.trim(),
@@ -65,7 +65,7 @@ mutation Append($conversationId: ID!) {
   tab(
     `
 # 4. Append a turn with an audience: only ada and scout
-# see it. For scribe it does not exist.
+# see it. Queries of scribe do not return it.
 mutation Whisper($conversationId: ID!) {
   appendTurn(input: {
     conversationId: $conversationId
@@ -125,8 +125,8 @@ query Recall($conversationId: ID!) {
   ),
   tab(
     `
-# 7. Record a fact. Run it again: the duplicate is
-# counted, not stored, also in other letter case.
+# 7. Record a fact. Run it again: the duplicate is counted,
+# not stored, even if its letter case differs.
 mutation Record($conversationId: ID!) {
   recordFacts(input: {
     conversationId: $conversationId

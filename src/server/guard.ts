@@ -1,22 +1,22 @@
-// Refuses requests from web pages of other origins, and from pages whose host name was rebound to this server's address
+// Rejects requests from web pages of other origins, and from pages whose host name resolves to this server's address
 // (DNS rebinding). Applies to HTTP requests and WebSocket upgrades.
 
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 
-type Guarded = { host: string; allowedOrigins: readonly string[] }
+type GuardConfig = { host: string; allowedOrigins: readonly string[] }
 
-/** The host name in a Host header, without port and brackets; null if there is none. */
+/** Returns the host name of a Host header, without port and brackets; null if there is none. */
 function hostName(header: string | undefined): string | null {
   if (!header || !URL.canParse(`http://${header}`)) return null
   return new URL(`http://${header}`).hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
 /**
- * Why the request is refused, or null. Any IP address is accepted as Host, since an address cannot be rebound; a name must
- * be localhost, HOST, or the host of an allowed origin.
+ * Returns the reason to reject the request, or null. Any IP address is accepted as Host, because an address cannot be
+ * rebound; a name must be localhost, a subdomain of it, HOST, or the host of an allowed origin.
  */
-export function refusal(headers: IncomingHttpHeaders, { host, allowedOrigins }: Guarded): string | null {
+export function refusal(headers: IncomingHttpHeaders, { host, allowedOrigins }: GuardConfig): string | null {
   const name = hostName(headers.host)
   const isAllowed =
     name !== null

@@ -1,9 +1,9 @@
-// /health reports that the process answers, /ready that its dependencies do.
+// /health reports that the process responds; /ready reports whether its dependencies respond.
 
 import type { ServerResponse } from 'node:http'
 import type { Health } from '../domain/platform.ts'
 
-/** Time after which a dependency that has not answered counts as down, ms. */
+/** Time after which a dependency that has not responded counts as down, ms. */
 const CHECK_TIMEOUT_MS = 2_000
 
 async function state(check: () => Promise<unknown>): Promise<'up' | 'down'> {
@@ -17,7 +17,7 @@ async function state(check: () => Promise<unknown>): Promise<'up' | 'down'> {
   ])
 }
 
-/** Answers 200, or 503 if the process is not ready. Names the dependency that is down; the cause is in the log. */
+/** Responds with 200, or 503 if the process is not ready. The body names the dependency that is down, not the cause. */
 export async function answerHealth(
   response: ServerResponse,
   path: '/health' | '/ready',

@@ -13,11 +13,11 @@ import { attachWebSockets } from './ws.ts'
 import { createYogaServer, maskWith } from './yoga.ts'
 
 export type Server = {
-  /** Starts listening; resolves with the port. */
+  /** Starts listening and resolves with the port. Rejects if the port is in use. */
   listen(): Promise<number>
   /**
-   * Accepts no more requests, waits for running ones, and closes WebSockets with 1001 so that clients reconnect elsewhere.
-   * Resolves when all connections are closed, after SHUTDOWN_SECONDS at most.
+   * Accepts no more connections, waits for running requests, and closes WebSockets with 1001, so that clients reconnect
+   * to another process. Resolves when all connections are closed, at most SHUTDOWN_SECONDS later.
    */
   close(): Promise<void>
 }
@@ -28,10 +28,10 @@ const refuse = (response: ServerResponse, status: number, message: string) => {
 }
 
 /**
- * The HTTP and WebSocket server over these dependencies; nothing listens before `listen()`.
+ * Creates the HTTP and WebSocket server. It does not listen before `listen()`.
  *
  * @param config host, port, allowed origins and limits
- * @param health the checks of /ready (World.health)
+ * @param health checks for /ready, from createDeps
  */
 export function createServer(deps: Deps, config: ServerConfig, health: Health): Server {
   const mask = maskWith(deps)
@@ -42,8 +42,8 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const http = createHttpServer((request, response) => {
     const path = request.url?.split('?', 1)[0]
     if (path === '/health' || path === '/ready') return void answerHealth(response, path, health, draining)
-    const refused = refusal(request.headers, config)
-    if (refused) return refuse(response, 403, refused)
+    const reason = refusal(request.headers, config)
+    if (reason) return refuse(response, 403, reason)
     if (request.method === 'POST') {
       const length = request.headers['content-length']
       if (length === undefined) return refuse(response, 411, 'The Content-Length header is missing.')

@@ -1,10 +1,10 @@
-// The frames waiting for one socket. Frames added within 2 ms are written together; a frame whose payload is not ready
-// delays the frames behind it. `isFull` bounds the bytes that wait for a slow socket.
+// The frames waiting for one socket. Frames added within GATHER_MS are written together; a frame whose payload is not
+// ready delays all later frames. Senders that respect `isFull` keep at most about MAX_WAITING_BYTES for a slow socket.
 
 import type { Duplex } from 'node:stream'
 import { headerSize, writeHeader } from './frame.ts'
 
-/** The body of a message, shared by all its recipients. `bytes` is null until it has been rendered. */
+/** The body of a message, shared by all its recipients. `bytes` is null until `ready` resolves. */
 export type Payload = { bytes: Buffer | null; ready: Promise<unknown> | null }
 
 export type Outbox = {
@@ -14,29 +14,32 @@ export type Outbox = {
   flush(): void
   /** Resolves when every added frame has been written, or the socket is closed. */
   emptied(): Promise<void>
-  /** Whether more than MAX_WAITING_BYTES bytes wait here and in the socket. */
+  /** Whether more than MAX_WAITING_BYTES wait in the outbox and the socket together. */
   isFull(): boolean
-  /** Resolves when it is no longer full. */
+  /** Resolves when the outbox is no longer full, or the socket is closed. */
   drained(): Promise<void>
 }
 
-/** Bytes waiting for one socket before it is full. */
+/** Number of bytes waiting for one socket above which its outbox is full. */
 const MAX_WAITING_BYTES = 1024 * 1024
-/** Time during which frames are gathered into one write, ms. */
+/** Time for which frames are collected into one write, ms. */
 const GATHER_MS = 2
 
 const CLOSING = 0x7d // }
 
 type Frame = { prefix: Buffer; payload: Payload }
 
-/** Approximate bytes: a payload that is not ready counts as a small one. */
+/** Approximate size in bytes: the size of a payload that is not ready is unknown. */
 const sizeOf = ({ prefix, payload }: Frame) => prefix.length + (payload.bytes?.length ?? 512)
 
 const scheduled = new Set<{ flush(): void }>()
 /** Whether a flush is running or scheduled. */
 let gathering = false
 
-/** After an idle period, frames are written in the same turn of the event loop; under load, they are gathered. */
+/**
+ * Flushes the scheduled outboxes. After an idle period, that is in the same event loop iteration; under load, every
+ * GATHER_MS.
+ */
 function flushAll(): void {
   const boxes = [...scheduled]
   scheduled.clear()
@@ -56,14 +59,14 @@ export function createOutbox(socket: Duplex): Outbox {
   let waiting: Frame[] = []
   let size = 0
   let isAwaitingPayload = false
-  /** Pending promises and their conditions, which are checked after every change that may meet one. */
+  /** Pending promises and their conditions. Conditions are checked after every change that may fulfil one. */
   let waiters: { until(): boolean; resolve(): void }[] = []
 
   function settle(): void {
     if (waiters.length === 0) return
-    const met = waiters.filter(({ until }) => socket.destroyed || until())
-    waiters = waiters.filter((waiter) => !met.includes(waiter))
-    for (const { resolve } of met) resolve()
+    const fulfilled = waiters.filter(({ until }) => socket.destroyed || until())
+    waiters = waiters.filter((waiter) => !fulfilled.includes(waiter))
+    for (const { resolve } of fulfilled) resolve()
   }
   socket.on('drain', settle)
   socket.on('close', flush)
@@ -107,7 +110,7 @@ export function createOutbox(socket: Duplex): Outbox {
     settle()
   }
 
-  /** Flushes again when that payload is ready. */
+  /** Schedules a flush for when the payload is ready. */
   function flushWhenReady(ready: Promise<unknown> | null): void {
     if (isAwaitingPayload || !ready) return
     isAwaitingPayload = true

@@ -1,4 +1,4 @@
-// The part of the configuration that the server reads.
+// The settings that the server reads.
 
 import type { Config } from '../config/config.ts'
 

@@ -1,5 +1,6 @@
-// GraphQL over WebSocket, by graphql-ws, on /graphql. Operations use yoga's plugins and error masking. A subscription to a
-// conversation's events is not executed for each client: fan-out.ts renders its frames, which go directly to the socket.
+// GraphQL over WebSocket on /graphql, with the protocol of graphql-ws. Operations use yoga's plugins and error masking.
+// A subscription to a conversation's events is not executed for each client: fan-out.ts renders its payloads, which are
+// written directly to the socket.
 
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -20,23 +21,24 @@ import { refusal } from './guard.ts'
 import type { Yoga } from './yoga.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 
-/** Interval of pings, and time within which a socket must answer one, ms. */
+/** Interval of pings, and time within which the client must respond to a ping, ms. */
 const PING_INTERVAL_MS = 12_000
-/** Maximum number of concurrent operations of one socket. */
+/** Maximum number of concurrent operations per socket. */
 const MAX_OPERATIONS = 100
 
+/** The state of one socket; `operations` are ids. The viewer is null until the client has connected. */
 type Extra = { outbox: Outbox; holder: PresenceHolder; viewer: Viewer | null; operations: Set<string> }
-type World = { deps: Deps; config: ServerConfig; yoga: Yoga; mask(error: unknown): GraphQLError }
-type Enveloped = ReturnType<World['yoga']['getEnveloped']>
-/** Passed from onSubscribe to `execute` and `subscribe`, as the root value. */
+type Services = { deps: Deps; config: ServerConfig; yoga: Yoga; mask(error: unknown): GraphQLError }
+type Enveloped = ReturnType<Services['yoga']['getEnveloped']>
+/** Passed from onSubscribe to `execute` and `subscribe` in the root value. */
 type Prepared = { enveloped: Enveloped; id: string; extra: Extra }
 
 const preparedOf = (args: ExecutionArgs) => args.rootValue as Prepared
 
 type ProtocolServer = ReturnType<typeof createProtocolServer>
 
-/** graphql-ws with yoga's plugins and the shared subscriptions. */
-function createProtocolServer(world: World) {
+/** Creates the graphql-ws server, with yoga's plugins and the shared subscriptions. */
+function createProtocolServer(services: Services) {
   return makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: 5_000,
     onConnect({ connectionParams, extra }) {
@@ -51,25 +53,25 @@ function createProtocolServer(world: World) {
         return false
       }
     },
-    onSubscribe: ({ extra }, id, payload) => prepare(world, extra, id, payload),
+    onSubscribe: ({ extra }, id, payload) => prepare(services, extra, id, payload),
     onComplete({ extra }, id) {
       extra.operations.delete(id)
     },
     execute: (args) => preparedOf(args).enveloped.execute(args),
-    subscribe: (args) => subscribe(world, args),
+    subscribe: (args) => subscribe(services, args),
   })
 }
 
-/** Accepts WebSockets on /graphql of the server. `close` refuses new ones, and resolves when all are closed. */
-export function attachWebSockets(http: Server, world: World): { close(): Promise<void> } {
-  const { config, deps } = world
+/** Accepts WebSockets on /graphql of the server. `close` rejects new sockets, and resolves when all are closed. */
+export function attachWebSockets(http: Server, services: Services): { close(): Promise<void> } {
+  const { config, deps } = services
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: config.limits.frameBytes,
     perMessageDeflate: false,
     handleProtocols,
   })
-  const server = createProtocolServer(world)
+  const server = createProtocolServer(services)
   let draining = false
 
   http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -98,14 +100,14 @@ export function attachWebSockets(http: Server, world: World): { close(): Promise
   }
 }
 
-/** Connects a socket to the protocol. */
+/** Passes the messages of a socket to the protocol server, and its closing to the presence holder. */
 function openSocket(deps: Deps, server: ProtocolServer, client: WebSocket, socket: Duplex): void {
   const outbox = createOutbox(socket)
   const extra: Extra = { outbox, holder: createPresenceHolder(deps), viewer: null, operations: new Set() }
   const closed = server.opened(
     {
       protocol: client.protocol,
-      // Messages of graphql-ws itself are sent after the frames that are ready.
+      // Flush first, so that a message of graphql-ws is sent after the frames that were added before it.
       send(data) {
         outbox.flush()
         return new Promise((resolve, reject) => {
@@ -125,7 +127,7 @@ function openSocket(deps: Deps, server: ProtocolServer, client: WebSocket, socke
     extra,
   )
   const stopPinging = keepAlive(client)
-  // ws itself closes the socket with the right code after an invalid frame or one over the limit.
+  // After an invalid or too large frame, ws closes the socket with the right code.
   client.on('error', (error) => deps.log.debug({ err: error }, 'a WebSocket failed'))
   client.once('close', (code, reason) => {
     stopPinging()
@@ -134,7 +136,7 @@ function openSocket(deps: Deps, server: ProtocolServer, client: WebSocket, socke
   })
 }
 
-/** Terminates the socket when its peer no longer answers pings. Returns a function that stops the pings. */
+/** Terminates the socket when the client no longer responds to pings. Returns a function that stops the pings. */
 function keepAlive(client: WebSocket): () => void {
   let alive = true
   client.on('pong', () => (alive = true))
@@ -146,9 +148,9 @@ function keepAlive(client: WebSocket): () => void {
   return () => clearInterval(timer)
 }
 
-/** The arguments to execute, or the errors of an operation that is refused. */
+/** Returns the arguments to execute, or the errors of an operation that is rejected. */
 async function prepare(
-  { yoga }: World,
+  { yoga }: Services,
   extra: Extra,
   id: string,
   payload: SubscribePayload,
@@ -179,21 +181,24 @@ async function prepare(
   }
 }
 
-async function subscribe(world: World, args: ExecutionArgs): Promise<AsyncIterable<ExecutionResult> | ExecutionResult> {
+async function subscribe(
+  services: Services,
+  args: ExecutionArgs,
+): Promise<AsyncIterable<ExecutionResult> | ExecutionResult> {
   const { enveloped, id, extra } = preparedOf(args)
   const shared = sharedDocument(args.schema, args.document, args.operationName)
   if (!shared) return enveloped.subscribe({ ...args, rootValue: undefined })
   const field = args.schema.getSubscriptionType()!.getFields()[shared.field.name.value]!
   try {
     const input = getArgumentValues(field, shared.field, args.variableValues) as Subscription
-    const contextOf = (viewer: Viewer) => createRequestContext(world.deps, viewer, null)
-    return await deliver(world.deps, extra, id, input, rendering(shared, args, contextOf, world.mask))
+    const contextOf = (viewer: Viewer) => createRequestContext(services.deps, viewer, null)
+    return await deliver(services.deps, extra, id, input, rendering(shared, args, contextOf, services.mask))
   } catch (error) {
-    return { errors: [world.mask(error)] }
+    return { errors: [services.mask(error)] }
   }
 }
 
-/** Writes the conversation's events to the socket. The iterable yields nothing, and ends with the subscription. */
+/** Writes the conversation's events to the socket. The returned iterable is empty, and ends with the subscription. */
 async function deliver(
   deps: Deps,
   { outbox, viewer }: Extra,
@@ -210,7 +215,7 @@ async function deliver(
     },
     drained: () => outbox.drained(),
     end(error) {
-      // The protocol's 'complete' comes after the last event.
+      // Wait, so that the protocol's 'complete' is sent after the last event.
       if (error === undefined) void outbox.emptied().then(() => ending.end())
       else ending.end(error)
     },

@@ -1,4 +1,4 @@
-// graphql-yoga as this server configures it: the schema, plugins, GraphiQL, masked errors, and the context of each request.
+// Configures graphql-yoga: the schema, plugins, GraphiQL, masked errors, and the context of each request.
 
 import type { IncomingMessage } from 'node:http'
 import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention'
@@ -16,17 +16,17 @@ import { viewerFrom } from './auth.ts'
 import { tabs } from './graphiql.ts'
 import { useKnownDocuments, type Answered, type KnownDocuments } from './known-documents.ts'
 
-/** The context of an operation over a WebSocket: its viewer is that of the connection. */
+/** The context of an operation over a WebSocket: the viewer and presence holder of the connection. */
 export type Connected = { viewer: Viewer; holder: PresenceHolder }
 
-/** Logs an unexpected error once and hides it from clients; expected failures keep their code. */
+/** Returns a function that logs an unexpected error and hides it from clients; expected errors keep their code. */
 export const maskWith =
   (deps: Deps) =>
   (error: unknown): GraphQLError => {
     const original = error instanceof GraphQLError ? error.originalError : error
     const expected = toGraphQLError(error)
     if (expected) return expected
-    // Syntax, validation and coercion errors are the client's, and safe to show.
+    // Syntax, validation and coercion errors are caused by the client, and reveal nothing.
     if (error instanceof GraphQLError && (!original || original instanceof GraphQLError)) return error
     deps.log.error({ err: original }, 'unexpected error')
     const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>)
@@ -34,7 +34,7 @@ export const maskWith =
     return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
   }
 
-/** @param documents filled with the documents that yoga validates */
+/** @param documents receives each document that yoga validates */
 export function createYogaServer(
   deps: Deps,
   config: ServerConfig,
@@ -50,7 +50,7 @@ export function createYogaServer(
     logging: false,
     cors: config.allowedOrigins.length ? { origin: [...config.allowedOrigins], credentials: false } : false,
     maskedErrors: { maskError: mask },
-    // The page is 9 MB: load it on the first request.
+    // Imported on the first request, because the page is 9 MB.
     renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
     graphiql: { title: 'Colloquy', subscriptionsProtocol: 'WS', defaultTabs: tabs },
     plugins: [useCSRFPrevention(), useKnownDocuments(documents), ...(config.queryPlans ? [usePlans(deps.log)] : [])],

@@ -87,7 +87,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       [
         'a participant named twice',
         { participants: [{ actor: 'a' }, { actor: 'a' }] },
-        /^participants: name each actor once/,
+        /^participants: must name each actor only once/,
       ],
       ['a nameless participant', { participants: [{ actor: '' }] }, /^participants\.0\.actor/],
       ['an unknown kind', { participants: [{ actor: 'a', kind: 'CAT' as never }] }, /^participants\.0\.kind/],

@@ -1,12 +1,12 @@
-// Compaction as background work: conversations that exceed their policy, or have THREAD_SUMMARY_EVERY_N turns without a
-// summary. One job covers both triggers, so that they never compete for the same turns.
+// Compaction as background work, for conversations that exceed their policy or have THREAD_SUMMARY_EVERY_N unsummarised
+// turns. One job handles both triggers, so that no two jobs summarise the same turns.
 
 import { readDue, readDueAmong } from '../../store/sql/summary/read-compaction.ts'
 import type { BackgroundDeps } from './deps.ts'
 import type { Work } from '../job/worker.ts'
 import { compactDue } from '../summary/compact.ts'
 
-/** Number of conversations that a process compacts concurrently. */
+/** Maximum number of conversations that one process compacts concurrently. */
 const LANES = 2
 
 export const compaction = (deps: BackgroundDeps): Work<string> => ({

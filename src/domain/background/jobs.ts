@@ -1,5 +1,5 @@
-// The background jobs of a server: compaction, and the work that its automatic thresholds enable. Disabled work is
-// neither counted nor searched for.
+// Selects the background jobs of a server: compaction, and the kinds of work that its automatic thresholds enable. For
+// a disabled kind, turns are not counted and no jobs are queued.
 
 import { countUserTurns, readUncounted } from '../../store/sql/background/count-user-turns.ts'
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/background/read-due-extraction.ts'
@@ -12,10 +12,10 @@ import { startWorks, type Works } from '../job/find-work.ts'
 import { VERBS, type Verbs } from './verbs.ts'
 import { repeat, type JobName, type Work } from '../job/worker.ts'
 
-/** Number of jobs of each kind that a process runs concurrently. */
+/** Maximum number of jobs of each kind that one process runs concurrently. */
 const LANES = 2
 
-function extraction(deps: BackgroundDeps, every: number, extractNext: Verbs['extractNext']): Work<string> {
+function extractionWork(deps: BackgroundDeps, every: number, extractNext: Verbs['extractNext']): Work<string> {
   return {
     name: 'EXTRACT_FACTS',
     lanes: LANES,
@@ -25,7 +25,7 @@ function extraction(deps: BackgroundDeps, every: number, extractNext: Verbs['ext
   }
 }
 
-function aboutUsers(
+function userWork(
   deps: BackgroundDeps,
   name: JobName,
   mark: UserMark,
@@ -45,22 +45,22 @@ function aboutUsers(
 function worksOf(deps: BackgroundDeps, verbs: Verbs): Works {
   const { automatic, db } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
-  const conversationIds = [compaction(deps)]
-  const users: Work<Subject>[] = []
+  const conversationWorks = [compaction(deps)]
+  const userWorks: Work<Subject>[] = []
   if (automatic.factExtractionEvery > 0) {
-    conversationIds.push(extraction(deps, automatic.factExtractionEvery, extractNext))
+    conversationWorks.push(extractionWork(deps, automatic.factExtractionEvery, extractNext))
   }
   if (automatic.userSummaryEvery > 0) {
-    users.push(aboutUsers(deps, 'REFRESH_PROFILE', 'profiled_turns', automatic.userSummaryEvery, refreshProfileDue))
+    userWorks.push(userWork(deps, 'REFRESH_PROFILE', 'profiled_turns', automatic.userSummaryEvery, refreshProfileDue))
   }
   if (reconcilesEvery(automatic) > 0) {
-    users.push(aboutUsers(deps, 'RECONCILE_FACTS', 'reconciled_turns', reconcilesEvery(automatic), reconcileDue))
+    userWorks.push(userWork(deps, 'RECONCILE_FACTS', 'reconciled_turns', reconcilesEvery(automatic), reconcileDue))
   }
   const counter = countsUsers(automatic) && {
     uncounted: (after: string, limit: number) => readUncounted(db, after, limit),
     count: (batch: readonly string[]) => countUserTurns(db, batch),
   }
-  return { conversationIds, users, counter: counter || null }
+  return { conversationIds: conversationWorks, users: userWorks, counter: counter || null }
 }
 
 /**

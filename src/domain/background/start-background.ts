@@ -1,15 +1,14 @@
-// Starts all automatic work of a server: periodic maintenance, and the jobs that follow turns.
+// Starts all automatic work of a server: periodic maintenance, and the background jobs.
 
 import type { BackgroundDeps } from './deps.ts'
 import { startJobs } from './jobs.ts'
 import { startSweeping } from './sweep.ts'
 
 /**
- * Starts the background work of this process: aborting streaming turns whose lease expired, ending expired presence,
- * and the jobs that compact, extract facts, refresh profiles and reconcile facts. Any number of processes may run it;
- * each piece of work is done once.
+ * Starts the background work of this process: the tasks of sweep.ts, and the jobs that compact, extract facts, refresh
+ * profiles and reconcile facts. Any number of processes may run it; each piece of work is done once.
  *
- * Returns at once. If the job queue cannot be created, that is logged and only the maintenance runs.
+ * Returns immediately. If the job queue cannot be created, logs the error and runs only the tasks.
  * @returns a function that stops the work and resolves when running tasks and jobs have ended
  */
 export function startBackground(deps: BackgroundDeps): () => Promise<void> {

@@ -1,4 +1,4 @@
-// Periodic, idempotent maintenance; any process may run it.
+// Periodic, idempotent maintenance tasks; any number of processes may run them.
 
 import type { BackgroundDeps } from './deps.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
@@ -6,11 +6,14 @@ import { startPeriodic } from '../job/periodic.ts'
 import { endExpiredPresence } from '../presence.ts'
 import { abortSilentTurns } from '../streaming-turn/stream.ts'
 
-/** `run` returns the number of items that it changed. */
+/**
+ * `name` is an imperative for log messages; `everyMs` is the interval. `run` returns the number of items that it
+ * changed.
+ */
 type Task = { name: string; everyMs: (deps: BackgroundDeps) => number; run(deps: BackgroundDeps): Promise<number> }
 
 const TASKS: Task[] = [
-  // Twice per lease, so that the turn of a dead writer is aborted within two leases.
+  // Twice per lease, so that a turn is aborted about half a lease after its lease expired, at the latest.
   {
     name: 'abort streaming turns whose lease expired',
     everyMs: (deps) => deps.streamLeaseMs / 2,

@@ -1,6 +1,6 @@
-// The verbs that jobs run when a conversation or user crosses a threshold. Each call handles exactly `n` turns and
-// moves the watermark in the transaction of the effect, so that concurrent runs count once. A verb returns false if
-// fewer than `n` turns are left or another process was faster.
+// The verbs that jobs run when a conversation or user reaches a threshold. Each call handles exactly `n` turns, and
+// advances the watermark in the transaction that writes the result, so that concurrent runs never handle a turn twice.
+// A verb returns false if fewer than `n` turns are left or another process handled them first.
 
 import type { BackgroundDeps } from './deps.ts'
 import { extractNext } from '../fact/extract.ts'
@@ -10,7 +10,7 @@ import { refreshProfileDue } from '../profile/refresh.ts'
 export type Verbs = {
   /** Extracts facts from the oldest `n` turns that have not been read for facts. @throws ProviderFailed */
   extractNext(deps: BackgroundDeps, conversationId: string, n: number, signal: AbortSignal): Promise<boolean>
-  /** Refreshes the user's profile. @throws ProviderFailed */
+  /** Refreshes the user's profile once for the user's next `n` turns. @throws ProviderFailed */
   refreshProfileDue(
     deps: BackgroundDeps,
     tenant: string,
@@ -18,7 +18,7 @@ export type Verbs = {
     n: number,
     signal: AbortSignal,
   ): Promise<boolean>
-  /** Reconciles the facts about the user. @throws ProviderFailed */
+  /** Reconciles the facts about the user once for the user's next `n` turns. @throws ProviderFailed */
   reconcileDue(deps: BackgroundDeps, tenant: string, userId: string, n: number, signal: AbortSignal): Promise<boolean>
 }
 

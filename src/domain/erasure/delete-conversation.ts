@@ -1,5 +1,5 @@
-// Deletes a conversation in one transaction, with its contents and, by the register of derivatives, everything derived
-// from them.
+// Deletes a conversation in one transaction, with its contents and everything derived from them. derivatives.ts lists
+// the derived data.
 
 import { NotFound } from '../../errors.ts'
 import { readConversationsSupersededBy } from '../../store/sql/erasure/erase-facts.ts'
@@ -11,10 +11,10 @@ import { announceDeleted } from '../publisher.ts'
 import type { Viewer } from '../view.ts'
 import { deleteWithDerivatives, releaseDerivatives } from './derivatives.ts'
 
-/** Counts of what was deleted. */
+/** The number of deleted rows of each type. */
 export type ErasureReceipt = {
   conversations: number
-  /** All versions. */
+  /** Every version counts. */
   turns: number
   facts: number
   summaries: number
@@ -24,7 +24,8 @@ export type ErasureReceipt = {
 
 /**
  * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations that
- * its facts superseded become active again, with a FactsChanged event there. Subscriptions to the conversation end.
+ * its facts superseded become active again; those conversations get a FactsChanged event. Subscriptions to the deleted
+ * conversation end.
  * @throws NotFound
  */
 export async function deleteConversation(
@@ -34,15 +35,15 @@ export async function deleteConversation(
 ): Promise<ErasureReceipt> {
   const { tenant } = viewer
   if (kindOf(conversationId) !== 'conversation') throw new NotFound('conversation', conversationId)
-  const others = await readConversationsSupersededBy(deps.db, conversationId)
+  const affectedIds = await readConversationsSupersededBy(deps.db, conversationId)
   return withTransaction(deps.db, async (tx, afterCommit) => {
-    const heads = await lockConversations(tx, tenant, [conversationId, ...others])
+    const heads = await lockConversations(tx, tenant, [conversationId, ...affectedIds])
     if (!heads.has(conversationId)) throw new NotFound('conversation', conversationId)
     const participants = await tx.participant.findMany({ where: { conversationId }, select: { actor: true } })
     const { rows, changed } = await deleteWithDerivatives(tx, { tenant, conversationId })
-    // A conversation that was not among `others` is not locked, and gets no entry.
-    const noted = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
-    await noteFacts(deps, tx, afterCommit, tenant, noted)
+    // A conversation that became affected after `affectedIds` was read is not locked, so it gets no entry.
+    const lockedChanges = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
+    await noteFacts(deps, tx, afterCommit, tenant, lockedChanges)
     afterCommit(() => {
       releaseDerivatives(deps, conversationId)
       announceDeleted(

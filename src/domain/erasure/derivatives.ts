@@ -1,6 +1,7 @@
-// Register of every table with data derived from a turn, and how that data is taken back when a turn is edited, erased,
-// or deleted with its conversation. supersedeTurn and deleteConversation run the steps of DERIVATIVES in its order,
-// which is the lock order: journals, facts, profiles. A test fails for a table that is in neither list.
+// Register of every table with data derived from a turn, and how that data is taken back (corrected or deleted) when a
+// turn is edited, erased, or deleted with its conversation. supersedeTurn and deleteConversation run the steps in the
+// order of DERIVATIVES, which is the lock order: journals, facts, profiles. A test fails for a table that is neither in
+// DERIVATIVES nor in NOT_DERIVED.
 
 import type { Tx } from '../../store/db.ts'
 import type { VectorSearch } from '../../store/vector-search.ts'
@@ -20,10 +21,10 @@ import {
 
 export type Derivative = {
   table: string
-  /** The data of a turn that the table stores. */
+  /** The stored data that comes from turns. */
   holds: string
   onEdit: { how: string; takeBack?: TakeBackEdit }
-  /** How to take it back when the content of all versions of a turn is erased. */
+  /** How the data is taken back when the content of all versions of a turn is erased. */
   onErase: string
   onDelete: OnDelete
 }
@@ -34,7 +35,9 @@ type OnDelete = {
   release?: (deps: { vectors: VectorSearch }, conversationId: string) => void
 } & (
   | { by: 'STATEMENT'; prepare: PrepareDelete }
-  /** CASCADE: a chain of ON DELETE CASCADE keys from conversation. KEPT: nothing deletes the rows. */
+  /**
+   * CASCADE: a chain of ON DELETE CASCADE keys from conversation. KEPT: nothing deletes the rows. STATEMENT: `prepare`.
+   */
   | { by: 'CASCADE' | 'KEPT'; prepare?: PrepareDelete }
 )
 
@@ -45,51 +48,56 @@ export const DERIVATIVES: readonly Derivative[] = [
     table: 'journal',
     holds: 'Totals over the turns: turn_count, token_count and the summarized_ columns.',
     onEdit: { how: 'The newer version is counted instead of the older one.', takeBack: recount },
-    onErase: 'The turn is taken out of turn_count and token_count; count_summarized() recomputes the rest.',
+    onErase: 'turn_count and token_count are reduced by the turn; count_summarized() recomputes the other totals.',
     onDelete: CASCADE,
   },
   {
     table: 'entry',
     holds: 'Ids of the turn, the summary or the facts that the entry is about, and no text.',
-    onEdit: { how: 'Kept: the journal is append-only, and readers get the present state of what an entry names.' },
+    onEdit: {
+      how: 'Kept: the journal is append-only, and readers get the current state of the objects that an entry names.',
+    },
     onErase: 'Kept: the entry then names a turn without content.',
     onDelete: CASCADE,
   },
   {
     table: 'participant',
-    holds: 'Membership that began by appending, last_read_seq, and whether any audience ever named the participant.',
+    holds:
+      'Participants added by appending a turn, last_read_seq, and whether any audience ever included the participant.',
     onEdit: { how: 'Kept: an edit changes neither author nor audience.' },
-    onErase: 'Kept: it says nothing about the content.',
+    onErase: 'Kept: nothing in it depends on the content.',
     onDelete: CASCADE,
   },
   {
     table: 'turn',
     holds: 'The text itself; computed from it: terms, cues, token_count and the digest client_hash.',
-    onEdit: { how: 'Kept for viewers whose history window closes before the edit; others find the newer version.' },
+    onEdit: {
+      how: 'Kept for viewers whose history window closes before the edit; other viewers see the newer version.',
+    },
     onErase:
-      'In every version text, parts, sources, metadata, abort_reason, client_hash and token_count are emptied, terms and '
-      + 'cues set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues do not come back.',
+      'In every version, text, parts, sources, metadata, abort_reason, client_hash and token_count are emptied, terms '
+      + 'and cues are set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues stay null.',
     onDelete: { ...CASCADE, prepare: countTurns },
   },
   {
     table: 'tool_call',
     holds: 'Ids of the tool calls among the parts.',
-    onEdit: { how: 'Kept, so that results given to calls of the older version still have their call.' },
+    onEdit: { how: 'Kept, so that turns with results of these calls still refer to existing calls.' },
     onErase: 'Rows of every version are deleted by turn_id.',
     onDelete: CASCADE,
   },
   {
     table: 'stream',
     holds: "The lease of an open turn's writer.",
-    onEdit: { how: 'None to take back: an open turn cannot be superseded.' },
+    onEdit: { how: 'Nothing to do: an open turn cannot be superseded.' },
     onErase: 'An open turn is aborted first, which deletes the row.',
     onDelete: CASCADE,
   },
   {
     table: 'chunk',
     holds: 'The text of an open turn.',
-    onEdit: { how: 'None to take back: an open turn cannot be superseded.' },
-    onErase: 'An open turn is aborted first, which deletes the rows with those of stream.',
+    onEdit: { how: 'Nothing to do: an open turn cannot be superseded.' },
+    onErase: 'An open turn is aborted first, which deletes the rows.',
     onDelete: CASCADE,
   },
   {
@@ -102,44 +110,46 @@ export const DERIVATIVES: readonly Derivative[] = [
   {
     table: 'turn_vector',
     holds: 'The vector of the text, by each embedder.',
-    onEdit: { how: 'Kept for viewers whose history window closes before the edit, as the turn is.' },
+    onEdit: { how: 'Kept, like the turn, for viewers whose history window closes before the edit.' },
     onErase:
       'Vectors of every version are deleted by root seq, and the conversation is released as on delete. Only COMMITTED '
-      + 'turns are embedded, so they do not come back.',
+      + 'turns are embedded, so none is written again.',
     onDelete: {
-      how: 'Deleted with the conversation; the embedded database also holds vectors in memory.',
+      how: 'Deleted with the conversation; the embedded database also keeps vectors in memory.',
       by: 'CASCADE',
       release: ({ vectors }, conversationId) => vectors.forget(conversationId),
     },
   },
   {
     table: 'summary',
-    holds: 'A text written from turns without audience, and their number and tokens.',
+    holds: 'A text written from turns without an audience, and the number of these turns and their tokens.',
     onEdit: {
-      how: 'Summaries that cover the turn become stale, and those they replaced before it current again.',
+      how:
+        'Summaries that cover the turn or a later one become stale; summaries that they replaced become current again '
+        + 'if they end before the turn.',
       takeBack: takeBackCoverage,
     },
     onErase:
-      'As on edit; then all summaries that cover the turn are deleted, stale ones included, since they may quote it.',
+      'As on edit; then all summaries that cover the turn, even stale ones, are deleted, since they may quote it.',
     onDelete: { ...CASCADE, prepare: countSummaries },
   },
   {
     table: 'conversation_progress',
-    holds: 'The seqs up to which the journal was read for facts and counted.',
+    holds: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after them, so facts are extracted from the newer version.' },
     onErase: 'Kept: they are seqs.',
     onDelete: CASCADE,
   },
   {
     table: 'fact',
-    holds: 'Statements taken from the text, with their terms and the id of the turn.',
+    holds: 'Statements extracted from the text, with their terms and the id of the turn.',
     onEdit: {
       how: 'Active facts whose source is the older version are superseded with reason UPDATE.',
       takeBack: supersedeFactsOfTurn,
     },
     onErase:
-      'Facts whose source is any version are deleted, superseded ones included, and the facts that they superseded '
-      + 'become active again, as on delete.',
+      'Facts whose source is any version are deleted, even superseded ones, and the facts that they superseded become '
+      + 'active again, as on delete.',
     onDelete: {
       how: 'Deleted with the conversation; facts of other conversations that they superseded become active again.',
       by: 'CASCADE',
@@ -155,8 +165,8 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'user_profile',
-    holds: 'A text written from facts without audience, and the ids of these facts.',
-    onEdit: { how: 'Kept until refreshUserProfile next writes it, without the facts that were superseded.' },
+    holds: 'A text written from facts without an audience, and the ids of these facts.',
+    onEdit: { how: 'Kept until refreshUserProfile writes it again, without the superseded facts.' },
     onErase: 'Profiles made from a deleted fact are deleted; the next refresh writes them again.',
     onDelete: {
       how: 'Profiles made from any fact of the conversation are deleted; the next refresh writes them again.',
@@ -166,7 +176,8 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'user_progress',
-    holds: "The number of a user's turns in all conversations, and the numbers up to which background work was done.",
+    holds:
+      "The number of a user's turns in all conversations, and the numbers of turns that background work has handled.",
     onEdit: { how: 'Kept: a newer version is not counted.' },
     onErase: 'Kept: it is a number that names no turn.',
     onDelete: {
@@ -176,28 +187,28 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'fact_tally',
-    holds: "The number of a tenant's facts without audience that were not written because they were exact duplicates.",
-    onEdit: { how: 'Kept: it counts what happened.' },
+    holds:
+      "The number of a tenant's facts without an audience that were not written because they were exact duplicates.",
+    onEdit: { how: 'Kept: it counts past calls, not present facts.' },
     onErase: 'Kept: it is a number that names no turn.',
     onDelete: { how: 'Kept: it is a number that names no conversation.', by: 'KEPT' },
   },
 ]
 
-/** The tables without data derived from a turn. A table outside the schema public has its schema in the name. */
+/** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
-  conversation: 'Settings given by participants.',
+  conversation: 'Settings from createConversation and updateConversation.',
   embedder: 'Names and dimensions of models.',
   _prisma_migrations: 'The migrations that were applied.',
-  'pgboss.job':
-    'The tenant and the id of a conversation or user that a job is about, and why it failed, quoting no turn.',
+  'pgboss.job': 'The tenant, and the id of the conversation or user of a job; its last error, which quotes no turn.',
   'pgboss.archive': 'Jobs that ended over an hour ago; deleted after a day.',
   'pgboss.queue': 'Names and settings of queues.',
   'pgboss.schedule': 'Not used.',
   'pgboss.subscription': 'Not used.',
-  'pgboss.version': "The version of pg-boss's tables.",
+  'pgboss.version': "The version of pg-boss's schema.",
 }
 
-/** Takes back every derivative of an edited turn. Returns the ids of the facts that were superseded. */
+/** Takes back every derivative of an edited turn. Returns the ids of the facts that became superseded. */
 export const takeBackEdit: TakeBackEdit = async (tx, edit) => {
   const factIds: string[] = []
   for (const { onEdit } of DERIVATIVES) factIds.push(...((await onEdit.takeBack?.(tx, edit)) ?? []))

@@ -1,5 +1,5 @@
-// The steps by which the register (derivatives.ts) takes derivatives back. Each runs inside the transaction that edits
-// the turn or deletes the conversation, under the conversation's lock.
+// The steps that take derivatives back, as registered in derivatives.ts. Each runs in the transaction that edits the
+// turn or deletes the conversation, under the conversation's lock.
 
 import {
   deleteProfilesOfConversation,
@@ -14,19 +14,20 @@ import type { TakeBackEdit } from '../turn/supersede.ts'
 /** A conversation to delete, with its journal locked. */
 export type DeletedConversation = { tenant: string; conversationId: string }
 
-/** A fact that deleting changed, and its conversation; null for a fact without one. */
+/** A fact changed by deleting another fact; `conversationId` is null for a fact that belongs to no conversation. */
 export type ChangedFact = { id: string; conversationId: string | null }
 
 /**
- * Runs before the conversation's row is deleted. `rows` counts what the deletion removes, for the receipt; `finish`
- * runs after the row is deleted, in the same transaction, and returns the facts of other conversations that it changed.
+ * Runs before the conversation's row is deleted. `rows` is the number of rows that will be deleted, for the receipt;
+ * `finish` runs after the row is deleted, in the same transaction, and returns the facts of other conversations that it
+ * changed.
  */
 export type PrepareDelete = (
   tx: Tx,
   deleted: DeletedConversation,
 ) => Promise<{ rows: number; finish?: (tx: Tx) => Promise<ChangedFact[]> }>
 
-/** Counts the newer version instead of the older one. An aborted older version was not counted. */
+/** Counts the newer version instead of the older one in the journal. An aborted older version was never counted. */
 export const recount: TakeBackEdit = async (tx, { conversationId, isPublic, older, newer }) => {
   if (isPublic) {
     await tx.journal.update({
@@ -41,15 +42,15 @@ export const recount: TakeBackEdit = async (tx, { conversationId, isPublic, olde
 }
 
 /**
- * Makes the summaries that cover the turn stale: the newer version and all turns after it are not covered until
- * summarised again.
+ * Makes the summaries that cover the turn or a later one stale: the newer version and all turns after it are not
+ * covered until they are summarised again.
  */
 export const takeBackCoverage: TakeBackEdit = async (tx, { conversationId, isPublic, older }) => {
   if (isPublic) await takeBackSummaries(tx, conversationId, older.rootSeq)
   return []
 }
 
-/** Supersedes the facts of the older version. If the newer one states them again, extraction writes them again. */
+/** Supersedes the facts of the older version. If the newer version states them too, extraction writes them again. */
 export const supersedeFactsOfTurn: TakeBackEdit = async (tx, { older }) => {
   const facts = await lockFactsOfTurn(tx, older.id)
   return supersedeFacts(
@@ -67,7 +68,8 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
 })
 
 /**
- * Revives the facts that the conversation's facts superseded. The journals of their conversations are locked already.
+ * Makes the facts active again that the conversation's facts superseded. The caller has locked the journals of their
+ * conversations.
  */
 export const reviveSuperseded: PrepareDelete = async (tx, { conversationId }) => {
   const { facts, supersededElsewhere: superseded } = await lockFactsOfConversation(tx, conversationId)
@@ -75,8 +77,8 @@ export const reviveSuperseded: PrepareDelete = async (tx, { conversationId }) =>
 }
 
 /**
- * Reads every profile of the tenant, so only if the conversation has facts. Runs after `reviveSuperseded` has locked
- * them.
+ * Deletes the profiles made from the conversation's facts. Skipped if it has no facts, because the statement reads
+ * every profile of the tenant. Runs after `reviveSuperseded` has locked the facts.
  */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })

@@ -1,4 +1,4 @@
-// Dependencies of a subscription to a conversation.
+// The dependencies of subscriptions to a conversation's events.
 
 import type { Platform } from '../platform.ts'
 import type { Feeds } from './feed.ts'

@@ -1,6 +1,6 @@
-// The events of a conversation, and their visibility. Journal events carry the seq of their entry and arrive in that
-// order, without gaps; ephemeral events have no seq and are not stored. An event shows the current state of the objects
-// it names. The readers of a process share event objects; `tell` makes the copy that one view receives.
+// The events of a conversation, and their visibility. A journal event has the seq of its entry; journal events arrive
+// in order of seq, without gaps. Ephemeral events have no seq and are not stored. An event contains the current state
+// of the objects it names. The readers of a process share event objects; `tell` makes the copy that one view receives.
 
 import type { PresenceState } from '../presence-state.ts'
 import type { Platform } from '../platform.ts'
@@ -26,7 +26,7 @@ export type ParticipantEvent = Common & {
   participant: Participant
 }
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
-/** The summary may have been replaced since. */
+/** The summary may have been replaced after the event. */
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
 /** The current state of each fact. `tell` removes the facts that are not in view. */
 export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: PlacedFact[] }
@@ -38,7 +38,7 @@ export type JournalEvent =
   | SummaryWritten
   | FactsChanged
 
-/** Text of an open turn: UTF-16 offsets [start, end). `of` is the turn, which decides who sees the text. */
+/** Text of an open turn: UTF-16 offsets [start, end). `of` is the turn, which determines the text's visibility. */
 export type TurnDelta = Common & {
   type: 'TurnDelta'
   seq: null
@@ -55,9 +55,9 @@ export type PresenceChanged = Common & {
   participant: Participant
   state: PresenceState
 }
-/** The last event: the stream then completes. */
+/** The last event: the subscription completes after it. */
 export type ConversationDeleted = Common & { type: 'ConversationDeleted'; seq: null }
-/** Entries up to `resumeAfter` were skipped: read history, then resume after that seq. */
+/** Entries up to `resumeAfter` were skipped: read them from the history; later events follow. */
 export type Gap = Common & { type: 'Gap'; seq: null; resumeAfter: number }
 type EphemeralEvent = TurnDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
 
@@ -70,7 +70,7 @@ export type ToldSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<Summ
 export type ToldFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
 export type ToldDelta = Omit<TurnDelta, 'of'>
 
-/** An event as one view receives it: only objects in view, without the fields that decide visibility. */
+/** An event as one view receives it: only objects in view, without the fields that determine visibility. */
 export type ToldEvent =
   | TurnEvent
   | ParticipantEvent
@@ -84,7 +84,7 @@ export type ToldEvent =
   | ToldFacts
   | ToldDelta
 
-/** Whether a reader with that view receives the text of an open turn. */
+/** Whether a reader with that view receives the text of an open turn: only while the view is open. */
 export const isTextVisible = (view: View, turn: Placed) => isOpenAt(view.windows, Infinity) && sees(view, turn)
 
 /** Whether a reader with that view receives the event. Ephemeral events need a view that is open now. */
@@ -116,7 +116,7 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
   }
 }
 
-/** The event as the view receives it; requires `isVisible`. Views of one class get equal results. */
+/** Returns the event as the view receives it. Call it only if `isVisible`. Views of one viewClass get equal results. */
 export function tell(view: View, event: ConversationEvent): ToldEvent {
   switch (event.type) {
     case 'TurnSuperseded':
@@ -145,6 +145,7 @@ const TURN_EVENTS = {
   ABORTED: 'TurnAborted',
 } as const
 
+/** Null if the object of the entry no longer exists. */
 function toEvent(conversationId: string, row: JournalRow, participants: Map<string, Participant>): JournalEvent | null {
   const common = { conversationId, seq: row.seq, at: row.at }
   switch (row.kind) {

@@ -1,6 +1,6 @@
-// The reducer of a conversation's feed: the next state and the events to emit. Pure: feed.ts reads and emits.
-// A follower that leaves the feed during an event records the texts in `open` as received, so none may be ahead of the
-// emitted events. An input is therefore one entry, or the text of one turn.
+// The reducer of a conversation's feed: returns the next state and the events to emit. Pure: feed.ts reads and emits.
+// A follower that leaves the feed during an event records the texts in `open` as received, so no text in `open` may be
+// ahead of the emitted events. Each input is therefore one entry, or the text of one turn.
 
 import type { ParticipantRow } from '../../store/sql/participant/read-participants.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
@@ -28,7 +28,7 @@ export type FeedInput =
   | { type: 'entry'; event: JournalEvent; at: Date }
   /** The last entry of a journal page, which may have produced no event. */
   | { type: 'pageEnd'; seq: number }
-  /** Text from `start`, as the bus delivers it: it may be repeated, or text before it may be missing. */
+  /** Text from `start`, as the bus delivers it: it may repeat text, or text before it may be missing. */
   | { type: 'delta'; turnId: string; start: number; text: string; at: Date }
   /** The whole stored text of one open turn. */
   | { type: 'text'; turnId: string; text: string; at: Date }
@@ -42,7 +42,7 @@ export type FeedStep = { readonly state: FeedState; readonly events: readonly Co
 
 const NO_EVENTS: readonly ConversationEvent[] = []
 
-/** The state of a feed that starts after entry `head`. A turn opened after `head` is added by its entry. */
+/** The state of a feed that starts after entry `head`. Ignores turns opened after `head`: their entries add them. */
 export function startFeedState(
   conversationId: string,
   head: number,
@@ -103,12 +103,12 @@ export function reduceFeed(state: FeedState, input: FeedInput): FeedStep {
 }
 
 function addEntry(state: FeedState, event: JournalEvent, at: Date): FeedStep {
-  const moved = { ...state, head: event.seq }
+  const advanced = { ...state, head: event.seq }
   if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') {
-    return { state: { ...moved, open: withTurn(state.open, { turn: event.turn, text: '' }) }, events: [event] }
+    return { state: { ...advanced, open: withTurn(state.open, { turn: event.turn, text: '' }) }, events: [event] }
   }
-  if (event.type !== 'TurnCommitted' && event.type !== 'TurnAborted') return { state: moved, events: [event] }
-  return closeTurn(moved, event, at)
+  if (event.type !== 'TurnCommitted' && event.type !== 'TurnAborted') return { state: advanced, events: [event] }
+  return closeTurn(advanced, event, at)
 }
 
 /** Emits the rest of the turn's text, then the entry that closes the turn. */
@@ -121,7 +121,7 @@ function closeTurn(state: FeedState, event: TurnEvent, at: Date): FeedStep {
   return { state: { ...state, open }, events: [...events, event] }
 }
 
-/** Emits the part of a turn's text that was not emitted yet; `text` is the whole text. */
+/** Emits the part of a turn's text that was not emitted before; `text` is the text from the start of the turn. */
 function extendText(state: FeedState, current: OpenTurn, text: string, at: Date): FeedStep {
   const start = current.text.length
   if (text.length <= start) return { state, events: NO_EVENTS }
@@ -144,14 +144,17 @@ const withTurn = (open: ReadonlyMap<string, OpenTurn>, changed: OpenTurn) => new
 
 const byActor = (participants: readonly ParticipantRow[]) => new Map(participants.map((each) => [each.actor, each]))
 
-/** The data to read before a delta is applied: the entry that opens its turn, or the text before it. Null for neither. */
+/**
+ * The data to read before the delta is applied: the entry that opens its turn, or earlier text; null if none is
+ * missing.
+ */
 export function missingFor(state: FeedState, delta: { turnId: string; start: number }): 'entries' | 'text' | null {
   const current = state.open.get(delta.turnId)
   if (!current) return 'entries'
   return delta.start > current.text.length ? 'text' : null
 }
 
-/** Whether the entry may change views: then participants must be read before it is emitted. */
+/** Whether the entry may change views. If so, participants must be read before it is emitted. */
 export const changesViews = ({ participants }: FeedState, event: JournalEvent): boolean =>
   event.type === 'ParticipantJoined'
   || event.type === 'ParticipantLeft'
@@ -159,9 +162,9 @@ export const changesViews = ({ participants }: FeedState, event: JournalEvent): 
 
 export const viewIn = ({ participants }: FeedState, actor: string): View => participants.get(actor) ?? OPEN_VIEW
 
-/** The actor's view after a change of participants, or null if it did not change. */
+/** Returns the actor's view after a change of participants; null if it did not change. */
 export function changedView(before: FeedState, after: FeedState, actor: string): View | null {
-  const [was, is] = [before.participants.get(actor), after.participants.get(actor)]
-  if (!is || (was?.windows.join() === is.windows.join() && was.addressed === is.addressed)) return null
-  return is
+  const [old, current] = [before.participants.get(actor), after.participants.get(actor)]
+  if (!current || (old?.windows.join() === current.windows.join() && old.addressed === current.addressed)) return null
+  return current
 }

@@ -1,5 +1,5 @@
-// The task queue of one feed. Tasks run one at a time, in the order they were added. A failed task is not repeated: the
-// next 'check' reads the missed entries and texts. Only 'reach' is retried, since a reader waits for it.
+// The task queue of one feed. Tasks run one at a time, in the order in which they were added. A failed task is not
+// retried, because the next 'check' reads the missed entries and texts. Only 'reach' is retried: a reader waits for it.
 
 import type { ConversationMessage } from '../publisher.ts'
 
@@ -11,13 +11,13 @@ export type FeedTask = ConversationMessage | { type: 'check' } | ReachTask
 
 export type FeedTasks = {
   readonly stopped: boolean
-  /** Queues a task; ignored once stopped. */
+  /** Queues a task. Does nothing once stopped. */
   add(task: FeedTask): void
-  /** Starts to run tasks. Tasks added earlier wait for this call. */
+  /** Starts to run tasks. Tasks added before this call wait for it. */
   start(): void
   /** Queues the 'reach' tasks that failed. */
   retry(): void
-  /** Drops all tasks and resolves the 'reach' tasks among them. */
+  /** Drops all waiting tasks, and resolves the 'reach' tasks among them. */
   stop(): void
 }
 

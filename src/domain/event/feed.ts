@@ -1,6 +1,7 @@
-// One feed per conversation and process: it reads each new entry once, in order, and emits it to the process's live
-// readers. The bus wakes it, but may lose messages: the feed also checks the database after 5 s without a message and
-// when the bus is restored. Readers that are behind read the journal (follow.ts) until they reach the feed's head.
+// One feed per conversation and process: it reads each new entry once, in order, and emits it to the live readers of
+// the process. A message on the bus wakes it. Messages may be lost, so the feed also checks the database CHECK_MS after
+// the last announced entries, and when the bus is restored. Readers that are behind read the journal (follow.ts) until
+// they reach the feed's head.
 
 import { NotFound } from '../../errors.ts'
 import { readLastSeq } from '../../store/sql/event/read-journal.ts'
@@ -25,18 +26,19 @@ import {
 } from './feed-state.ts'
 import { createFeedTasks, type FeedTask, type FeedTasks } from './feed-tasks.ts'
 
-/** Milliseconds without a message after which a feed checks the database for entries and texts. */
-const SILENCE_MS = 5_000
+/** Milliseconds without announced entries after which a feed checks the database for entries and texts. */
+const CHECK_MS = 5_000
 /** Entries per read. */
 const PAGE = 500
 
-/** A reader that has reached the feed's head. */
+/** A reader that has reached the feed's head, and receives its events. */
 export type Follower = {
   actor: string
+  /** Called with each event, whether or not the actor's view contains it. */
   tell(event: ConversationEvent): void
-  /** The actor's view has changed; `open` are the open turns. */
+  /** Called when the actor's view has changed; `open` are the open turns. */
   changeView(view: View, open: Iterable<OpenTurn>): void
-  /** The conversation is deleted. */
+  /** Called when the conversation has been deleted. */
   end(): void
 }
 
@@ -48,7 +50,7 @@ export type Feed = {
   readonly open: ReadonlyMap<string, OpenTurn>
   readonly deleted: boolean
   viewOf(actor: string): View
-  /** Resolves once the feed has emitted that entry, or has ended. */
+  /** Resolves once the feed has emitted entry `seq`, or has ended. */
   reach(seq: number): Promise<void>
   follow(follower: Follower): void
   unfollow(follower: Follower): void
@@ -62,10 +64,11 @@ type FeedRun = {
   state: FeedState
   readonly followers: Set<Follower>
   readonly tasks: FeedTasks
-  readonly silence: NodeJS.Timeout
+  /** Fires after CHECK_MS unless it is refreshed. */
+  readonly checkTimer: NodeJS.Timeout
 }
 
-/** Updates the state before it emits: followers read the state during an event. */
+/** Applies an input. Updates the state before it emits, because followers read the state during an event. */
 function apply(run: FeedRun, input: FeedInput): void {
   const { state, events } = reduceFeed(run.state, input)
   run.state = state
@@ -94,7 +97,7 @@ async function readEntries(run: FeedRun): Promise<void> {
   }
 }
 
-/** Emits the stored text of open turns that was not emitted yet. */
+/** Emits the stored text of open turns that was not emitted before. */
 async function readTexts(run: FeedRun, turnIds: readonly string[]): Promise<void> {
   if (turnIds.length === 0) return
   const texts = await readTextSoFar(run.deps.pool, run.tenant, [...turnIds])
@@ -108,7 +111,7 @@ async function handleDelta(run: FeedRun, delta: Extract<FeedTask, { type: 'delta
 }
 
 async function checkDatabase(run: FeedRun): Promise<void> {
-  run.silence.refresh()
+  run.checkTimer.refresh()
   if ((await readLastSeq(run.deps.pool, run.tenant, run.conversationId)) === null) return end(run)
   await readEntries(run)
   await readTexts(run, [...run.state.open.keys()])
@@ -124,7 +127,7 @@ async function handle(run: FeedRun, task: FeedTask): Promise<void> {
   switch (task.type) {
     case 'entries':
       if (task.seq > run.state.head) await readEntries(run)
-      run.silence.refresh()
+      run.checkTimer.refresh()
       return
     case 'reach':
       if (task.seq > run.state.head) await readEntries(run)
@@ -156,17 +159,17 @@ function createFeedRun(deps: Platform, tenant: string, conversationId: string): 
   const tasks = createFeedTasks(
     (task) => handle(run, task),
     (error) => {
-      deps.log.warn({ err: error, conversationId }, `could not read the journal; retrying in ${SILENCE_MS / 1000} s`)
-      run.silence.refresh()
+      deps.log.warn({ err: error, conversationId }, `could not read the journal; retrying in ${CHECK_MS / 1000} s`)
+      run.checkTimer.refresh()
     },
   )
-  const silence = setTimeout(() => {
+  const checkTimer = setTimeout(() => {
     tasks.add({ type: 'check' })
     tasks.retry()
-  }, SILENCE_MS)
-  silence.unref()
+  }, CHECK_MS)
+  checkTimer.unref()
   const state = startFeedState(conversationId, 0, [], [])
-  const run: FeedRun = { deps, tenant, conversationId, state, followers: new Set(), tasks, silence }
+  const run: FeedRun = { deps, tenant, conversationId, state, followers: new Set(), tasks, checkTimer }
   return run
 }
 
@@ -204,7 +207,7 @@ async function startFeed(deps: Platform, tenant: string, conversationId: string)
   const stopListening = deps.bus.onRestored(() => run.tasks.add({ type: 'check' }))
   async function close(): Promise<void> {
     run.tasks.stop()
-    clearTimeout(run.silence)
+    clearTimeout(run.checkTimer)
     stopListening()
     await unsubscribe()
   }
@@ -220,8 +223,8 @@ async function startFeed(deps: Platform, tenant: string, conversationId: string)
 
 export type Feeds = {
   /**
-   * Returns the conversation's feed, and starts it if it is not running. The feed stops once `release` has been called
-   * as often as `acquire`.
+   * Returns the conversation's feed, and starts it if it is not running. The feed stops once each `acquire` was
+   * followed by a `release`.
    * @throws NotFound
    */
   acquire(tenant: string, conversationId: string): Promise<Feed>

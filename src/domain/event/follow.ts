@@ -1,6 +1,6 @@
 // Runs one reader of a conversation: it reads the journal until it reaches the feed's head, then follows the feed. A
-// reader whose sink is full leaves the feed and catches up from its own cursor, so it delays no other reader and loses
-// nothing. reader-state.ts decides which events it receives.
+// reader whose sink is full leaves the feed and catches up from its own cursor, so it does not delay other readers. It
+// skips entries only if it is too far behind, and then gets a Gap. reader-state.ts decides which events it receives.
 
 import type { View } from '../view.ts'
 import type { ConversationEvent, JournalEvent } from './event.ts'
@@ -20,19 +20,19 @@ import {
 
 /** The destination of a reader's events. */
 export type Sink = {
-  /** Accepts the event for that view. Returns false when full: push no more until `drained`. */
+  /** Adds the event, to be delivered to that view. Returns false when full: push no more until `drained` resolves. */
   push(event: ConversationEvent, view: View): boolean
   /** Resolves when the sink accepts events again. */
   drained(): Promise<void>
-  /** Called after the last event: the conversation was deleted, or the reader was stopped or failed with `error`. */
+  /** Called after the last event: the conversation was deleted, the reader was stopped, or it failed with `error`. */
   end(error?: unknown): void
 }
 
 /** The source of a reader's entries while it is behind the feed. */
 export type ReaderSource = {
-  /** The entries after `after`, at most `limit`, as events; `last` is the seq of the last one, or `after`. */
+  /** Returns at most `limit` entries after `after`, as events; `last` is the seq of the last entry, or `after`. */
   read(after: number, limit: number): Promise<{ events: readonly JournalEvent[]; last: number }>
-  /** Called when `read` failed. The reader retries after 1 s, so a database restart ends no stream. */
+  /** Called when `read` failed. The reader retries after READ_RETRY_MS, so it survives a database restart. */
   onFailure(error: unknown): void
   /** Called once, when the reader stops. */
   release(): void
@@ -53,7 +53,7 @@ type ReaderRun = {
   readonly follower: Follower
   readonly state: ReaderState
   stopped: boolean
-  /** Wakes a reader that follows the feed. */
+  /** Ends the wait of a reader that follows the feed; null while it catches up. */
   resume: (() => void) | null
 }
 
@@ -89,7 +89,7 @@ function receive(run: ReaderRun, event: ConversationEvent): void {
   if (run.state.isFull) leave(run)
 }
 
-/** Leaves the feed, to catch up once the sink accepts events again. */
+/** Leaves the feed. The reader catches up once the sink accepts events again. */
 function leave(run: ReaderRun): void {
   run.feed.unfollow(run.follower)
   leaveFeed(run.state, run.feed.open.values())
@@ -105,6 +105,7 @@ function stop(run: ReaderRun, error?: unknown): void {
   run.sink.end(error)
 }
 
+/** Waits until the sink accepts events or the reader is stopped. */
 async function drain(run: ReaderRun): Promise<void> {
   while (run.state.isFull && !run.stopped) {
     run.state.isFull = false
@@ -112,7 +113,7 @@ async function drain(run: ReaderRun): Promise<void> {
   }
 }
 
-/** The next entries after the cursor. Repeats the read until it succeeds or the reader is stopped. */
+/** Reads the next entries after the cursor. Retries until it succeeds or the reader is stopped. */
 async function readPage(run: ReaderRun): ReturnType<ReaderSource['read']> {
   const { cursor } = run.state
   const limit = Math.min(PAGE, run.feed.head - cursor)
@@ -127,15 +128,15 @@ async function readPage(run: ReaderRun): ReturnType<ReaderSource['read']> {
   }
 }
 
-/** Pushes the next page of the journal. False if it is empty: the conversation is being deleted. */
+/** Pushes the next page of the journal. Returns false if it is empty, because the conversation is being deleted. */
 async function pushPage(run: ReaderRun): Promise<boolean> {
   const { feed, state, follower } = run
   const { events, last } = await readPage(run)
   if (last === state.cursor) return false
   state.view = feed.viewOf(follower.actor)
   for (const event of events) {
-    const rest = replay(state, event)
-    if (rest) push(run, rest)
+    const delta = replay(state, event)
+    if (delta) push(run, delta)
     push(run, event)
   }
   state.cursor = last

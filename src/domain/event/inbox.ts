@@ -1,5 +1,6 @@
-// The inbox: notifies an actor of changes in its list of conversations, with the reason. Live only. A process has one
-// bus subscription per tenant, and reads the changes of 20 ms together, for all inboxes of the tenant.
+// The inbox: notifies an actor of changes in its list of conversations, with the reason. Past changes are not
+// delivered. A process has one bus subscription per tenant with open inboxes, and reads the entries of GATHER_MS
+// together for all of them.
 
 import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
@@ -18,19 +19,21 @@ type InboxListener = { actor: string; notify(conversationId: string, reason: Inb
 
 /** Milliseconds for which messages are collected before their entries are read. */
 const GATHER_MS = 20
-/** Maximum number of entries read per conversation, the newest. Older ones of the same 20 ms rarely add a reason. */
+/**
+ * Maximum number of entries read per conversation and GATHER_MS. Older entries are skipped: they rarely add a reason.
+ */
 const PAGE = 500
 /** Maximum number of events buffered per consumer; the oldest are dropped, since a list needs only the newest. */
 const BUFFER = 1_000
 
 export type Inboxes = {
-  /** Notifies the listener of changes from now on. Returns a function that ends this. */
+  /** Notifies the listener of changes from now on. Returns a function that removes the listener. */
   listen(tenant: string, listener: InboxListener): Promise<() => void>
 }
 
 type Participation = { actor: string; windows: readonly number[]; addressed: boolean }
 
-/** The reason to notify the participant of an entry, or null. */
+/** Returns the reason to notify the participant of an entry; null if it is not notified. */
 function reasonFor(event: JournalEvent, participant: Participation): InboxReason | null {
   switch (event.type) {
     case 'ParticipantJoined':
@@ -50,8 +53,8 @@ function reasonFor(event: JournalEvent, participant: Participation): InboxReason
 }
 
 /**
- * The reasons to notify the participant of the entries: each once, with the time of its newest entry, in the order of
- * their first entries.
+ * Returns the reasons to notify the participant of the entries: each reason once, with the time of its newest entry, in
+ * the order of first occurrence.
  */
 export function reasonsFor(events: readonly JournalEvent[], participant: Participation): Map<InboxReason, Date> {
   const newest = new Map<InboxReason, Date>()
@@ -65,12 +68,12 @@ export function reasonsFor(events: readonly JournalEvent[], participant: Partici
 /** The open inboxes of one tenant in this process. */
 type TenantInboxes = {
   add(listener: InboxListener): void
-  /** Returns whether any listener is left. */
+  /** Removes the listener. Returns whether any listener is left. */
   remove(listener: InboxListener): boolean
   unsubscribe(): Promise<void>
 }
 
-/** Ranges of announced journal entries that are not read yet, by conversation. */
+/** Ranges of announced journal entries to read, by conversation. */
 type Announced = Map<string, { first: number; last: number }>
 
 /** Reads the announced entries and notifies each actor of the changes in its list. */
@@ -167,8 +170,8 @@ export function createInboxes(deps: Platform): Inboxes {
 }
 
 /**
- * The changes in the conversation list of the viewer, or of `as`, from now on. Ending the iteration ends the
- * subscription.
+ * Returns the changes in the list of conversations of the viewer, or of `as`, from now on. Ending the iteration ends
+ * the subscription.
  * @throws InvalidInput
  */
 export async function readInbox(

@@ -1,4 +1,4 @@
-// The position of one reader of a conversation: the entries and text it has received, and its view. No I/O: follow.ts
+// The state of one reader of a conversation: the entries and text it has received, and its view. No I/O: follow.ts
 // reads and writes. The state is mutated, so that an event allocates nothing per reader. Invariants: no entry is
 // delivered twice; the deltas of a turn that the reader saw open are contiguous and do not overlap.
 
@@ -21,11 +21,11 @@ export type ReaderState = {
   /** Seq of the last entry processed, whether or not the reader could see it. */
   cursor: number
   view: View
-  /** The sink accepts no events until it has drained. */
+  /** Whether the sink is full: it accepts no events until it has drained. */
   isFull: boolean
-  /** ConversationDeleted was delivered: no event may follow it. */
+  /** Whether ConversationDeleted was delivered: no event may follow it. */
   isOver: boolean
-  /** Whether the reader has followed the feed before: only then may entries be skipped. */
+  /** Whether the reader has followed the feed. Before that, entries must not be skipped. */
   isLive: boolean
   /** End of the text received, by id of each turn seen open. Empty while the reader follows the feed. */
   readonly received: Map<string, number>
@@ -49,14 +49,17 @@ export function moveTo(state: ReaderState, event: ConversationEvent): boolean {
   return true
 }
 
-/** Whether the reader receives the event: it is in view, and ConversationDeleted was not delivered before. */
+/**
+ * Whether the reader receives the event: it is in view, and ConversationDeleted was not delivered before. Sets
+ * `isOver`.
+ */
 export function takes(state: ReaderState, event: ConversationEvent): boolean {
   if (state.isOver) return false
   state.isOver = event.type === 'ConversationDeleted'
   return isVisible(state.view, event)
 }
 
-/** Records, for a reader that leaves the feed, the end of the text of each open turn in view. */
+/** Records the end of the text of each open turn in view, for a reader that leaves the feed. */
 export function leaveFeed(state: ReaderState, open: Iterable<OpenTurn>): void {
   for (const { turn, text } of open) if (isTextVisible(state.view, turn)) state.received.set(turn.id, text.length)
 }
@@ -71,8 +74,8 @@ export function changeView(state: ReaderState, view: View, open: Iterable<OpenTu
 }
 
 /**
- * Records an entry read from the journal instead of from the feed. For an entry that closes a turn which the reader saw
- * open, returns the rest of the turn's text, to be delivered before the entry; otherwise null.
+ * Records an entry that was read from the journal, not received from the feed. For an entry that closes a turn that the
+ * reader saw open, returns the rest of the turn's text, to be delivered before the entry; otherwise null.
  */
 export function replay(state: ReaderState, event: JournalEvent): TurnDelta | null {
   if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') state.received.set(event.turn.id, 0)
@@ -83,7 +86,10 @@ export function replay(state: ReaderState, event: JournalEvent): TurnDelta | nul
   return start === undefined ? null : textFrom(state, { turn, text: turn.text }, start)
 }
 
-/** Marks the reader as following the feed, whose head it has reached. Returns the open turns' text that it lacks. */
+/**
+ * Marks the reader as following the feed, whose head it has reached. Returns the text of open turns that it has not
+ * received.
+ */
 export function joinFeed(state: ReaderState, view: View, open: Iterable<OpenTurn>): TurnDelta[] {
   state.view = view
   const deltas: TurnDelta[] = []
@@ -96,7 +102,7 @@ export function joinFeed(state: ReaderState, view: View, open: Iterable<OpenTurn
 /** Whether a live reader is too far behind to receive every entry up to `head`. */
 export const isHopeless = (state: ReaderState, head: number): boolean => state.isLive && head - state.cursor > HOPELESS
 
-/** Skips all entries up to `head`. */
+/** Skips all entries up to `head`, and returns the Gap to deliver. */
 export function skipTo(state: ReaderState, head: number): Gap {
   state.cursor = head
   state.received.clear()

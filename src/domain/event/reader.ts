@@ -1,5 +1,5 @@
-// Subscribes to a conversation: its events after a cursor, first from the journal, then live. `readInto` writes them to
-// a sink; `readEventsOf` returns an iterable.
+// Subscribes to the events of a conversation after a seq: first entries of the journal, then live events. `readInto`
+// writes them to a sink; `readEventsOf` returns an iterable.
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
@@ -58,7 +58,7 @@ const sourceOf = (deps: EventDeps, feed: Feed): ReaderSource => ({
 const BUFFER = 256
 
 /**
- * The same events as an iterable for one consumer. Ending the iteration stops the reader.
+ * Like `readInto`, but returns the events as an iterable for one consumer. Ending the iteration stops the reader.
  * @throws InvalidInput @throws NotFound
  */
 export async function readEventsOf(

@@ -1,15 +1,15 @@
-// Ranking signals of a turn besides its terms: whether it ends with a question, and whether it states a time, an amount
-// or a name. The rules are English and weak; in other languages they seldom match and do no harm. Stored as bits beside
-// the turn's terms, so that ranking needs no text.
+// Ranking signals of a turn other than its terms: whether it ends with a question, and whether it states a time, an
+// amount or a name. The rules are weak and written for English; texts in other languages seldom match. The cues are
+// stored as bits next to the turn's terms, so that ranking does not read the text.
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
 
 export const Cue = {
-  /** It ends with a question, so it seldom answers one. */
+  /** The turn ends with a question, so it seldom answers one. */
   ASKS: 1,
   TELLS_TIME: 2,
   TELLS_AMOUNT: 4,
-  /** It has a capitalised word inside a sentence that is not its actor's name. */
+  /** A capitalised word inside a sentence, other than the actor's name. */
   TELLS_NAME: 8,
 } as const
 
@@ -20,10 +20,12 @@ const TIME = new RegExp(
   'i',
 )
 const AMOUNT = /\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|few|couple|several)\b/i
-/** A capitalised word after a lower-case letter, a comma or a quotation mark: not the first word of a sentence. */
+/**
+ * A capitalised word that follows a lower-case letter, `,`, `;` or a quotation mark, so it does not begin a sentence.
+ */
 const INNER_CAPITAL = /(?<=[\p{Ll},;'"] )\p{Lu}\p{Ll}+/gu
 
-/** The bits of Cue for a text. `actor` has the words of the actor's name in lower case. */
+/** Returns the bits of Cue for a text. `actor` is the set of words of the actor's name, in lower case. */
 export function cuesOf(text: string, actor: ReadonlySet<string>): number {
   let cues = 0
   if (asks(text)) cues |= Cue.ASKS
@@ -37,7 +39,10 @@ export function cuesOf(text: string, actor: ReadonlySet<string>): number {
   return cues
 }
 
-/** Whether the last line ends with a question mark. Lines that start with a bracket (`[image: …]`) are ignored. */
+/**
+ * Whether the last line ends with a question mark. Blank lines and lines that start with `[` (`[image: …]`) are
+ * ignored.
+ */
 function asks(text: string): boolean {
   const last = text
     .trimEnd()

@@ -8,24 +8,24 @@ import { type Embedder } from '../../providers/ports/embedder.ts'
 const PROBE = 'hello'
 
 /**
- * One vector per text, in order; null for a blank text, a zero vector, or a text that the embedder refuses.
- * @param refused called with the index of each refused text and the error
- * @throws the embedder's error if the call may succeed later, or if it fails for every text
+ * Returns one vector per text, in order; null for a blank text, a zero vector, or a text that the embedder refuses.
+ * @param onRefused called with the index of each refused text and the error
+ * @throws the embedder's error if it is retryable, or if the embedder refuses PROBE too
  */
 export async function embedTexts(
   embedder: Embedder,
   texts: readonly string[],
   signal: AbortSignal,
-  refused: (index: number, error: Error) => void,
+  onRefused: (index: number, error: Error) => void,
 ): Promise<(Float32Array | null)[]> {
   const vectors: (Float32Array | null)[] = texts.map(() => null)
   let isProbed = false
 
   async function embed(indexes: readonly number[]): Promise<void> {
     if (indexes.length === 0) return
-    let made: Float32Array[]
+    let embedded: Float32Array[]
     try {
-      made = await embedder.embed(
+      embedded = await embedder.embed(
         indexes.map((index) => texts[index]!),
         signal,
       )
@@ -33,13 +33,13 @@ export async function embedTexts(
       if (signal.aborted || !(error instanceof CallFailed) || error.retryable) throw error
       if (!isProbed) await embedder.embed([PROBE], signal)
       isProbed = true
-      if (indexes.length === 1) return refused(indexes[0]!, error)
+      if (indexes.length === 1) return onRefused(indexes[0]!, error)
       const half = indexes.length >> 1
       await embed(indexes.slice(0, half))
       return embed(indexes.slice(half))
     }
     for (const [i, index] of indexes.entries()) {
-      const vector = made[i]!
+      const vector = embedded[i]!
       // A zero vector has no direction, so it is similar to no other.
       if (vector.some((component) => component !== 0)) vectors[index] = vector
     }

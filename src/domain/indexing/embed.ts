@@ -1,6 +1,6 @@
-// Embeds turns in the background. Conversations to read are found by comparing journals with cursors. Vectors are
-// written before the cursor advances, and writing them twice changes nothing, so a crash repeats one batch and loses
-// none. Processes share the conversations by claims.
+// Embeds turns in the background. The worker compares journals with cursors to find conversations with unread turns. It
+// writes vectors before it advances the cursor, and writing them twice changes nothing, so a crash repeats one batch
+// and loses none. Each conversation is claimed by one process at a time.
 
 import type { Embedder } from '../../providers/ports/embedder.ts'
 import {
@@ -19,7 +19,10 @@ export type EmbeddingWorker = {
   readonly embedder: Embedder
   /** Notifies the worker of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
-  /** Searches for conversations without a nudge: left by other processes or crashes, or older than the embedder. */
+  /**
+   * Searches for conversations with unread turns that were not nudged, for example after a crash or a change of the
+   * embedder.
+   */
   sweep(): void
   /** Stops the worker and resolves once its claims are released. */
   stop(): Promise<void>
@@ -29,14 +32,14 @@ type EmbedPlatform = Pick<Platform, 'pool' | 'vectors' | 'log'>
 
 /** Milliseconds for which nudges are collected before they are handled. */
 const GATHER_MS = 20
-/** Conversations per claim. */
+/** Maximum number of conversations per claim. */
 const CLAIM = 64
 /** Maximum number of conversations that one search finds. */
 const FIND = 10_000
 /** Milliseconds until a conversation claimed by another process is retried: that process may miss the newest turns. */
 const BUSY_MS = 300
 
-/** The conversations that a worker has yet to read: nudged, found by a search, and claimed. */
+/** Creates the list of conversations that a worker has not read: nudged, found by a search, or claimed. */
 function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge: (ids: Iterable<string>) => void) {
   const nudged = new Set<string>()
   let found: string[] = []
@@ -44,7 +47,7 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
   let claimed: string[] = []
   let mustSearch = true
 
-  /** Removes the next conversations to claim: nudged ones immediately, found ones when none is claimed. */
+  /** Removes and returns the next conversations to claim: first nudged ones; found ones only when none is claimed. */
   function take(): string[] {
     if (nudged.size === 0) return claimed.length > 0 ? [] : found.splice(0, CLAIM)
     const conversationIds = [...nudged].slice(0, CLAIM)
@@ -60,7 +63,7 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
       mustSearch = true
     },
     isEmpty: () => nudged.size + found.length + claimed.length === 0 && !mustSearch,
-    /** Claims and returns the conversations to read next. Those claimed by another process are nudged again later. */
+    /** Claims and returns the conversations to read next. Conversations claimed by another process are retried. */
     async claim(): Promise<readonly string[]> {
       if (mustSearch && nudged.size + claimed.length + found.length === 0) {
         found = await findConversationsBehind(pool, embedder, FIND)
@@ -74,14 +77,14 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
       }
       return claimed
     },
-    /** Advances the cursors of the claimed conversations, and releases those that are read to the end. */
+    /** Advances the cursors of the claimed conversations, and releases the conversations that are read to the end. */
     async advance(read: readonly Unembedded[]): Promise<void> {
       const through = new Map(read.map((each) => [each.conversationId, each.through]))
       const cursors = claimed.map((conversationId) => ({ conversationId, through: through.get(conversationId) ?? 0 }))
       const released = await advanceConversations(pool, embedder, cursors)
       claimed = claimed.filter((conversationId) => !released.includes(conversationId))
     },
-    /** Releases all claims. Their conversations are claimed again later. */
+    /** Releases all claims. The conversations stay in the backlog. */
     async release(): Promise<void> {
       const conversationIds = claimed
       claimed = []
@@ -92,6 +95,7 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
   }
 }
 
+/** Returns the vectors of the turns. Logs each turn that the embedder refuses, and leaves it out. */
 async function embedTurns(
   { log }: Pick<Platform, 'log'>,
   embedder: Embedder,
@@ -99,7 +103,7 @@ async function embedTurns(
   signal: AbortSignal,
 ): Promise<(Place & { vector: Float32Array })[]> {
   const turns = read.flatMap(({ conversationId, turns }) => turns.map((turn) => ({ conversationId, ...turn })))
-  const made = await embedTexts(
+  const embedded = await embedTexts(
     embedder,
     turns.map(({ text }) => text),
     signal,
@@ -107,24 +111,24 @@ async function embedTurns(
       const { conversationId, seq } = turns[index]!
       log.warn(
         { embedder: embedder.name, conversationId, seq, cause: error.message },
-        'the embedder refused a turn, which gets no vector',
+        'the embedder refused a turn; the turn gets no vector',
       )
     },
   )
   return turns.flatMap(({ conversationId, rootSeq, seq }, index) => {
-    const vector = made[index]
+    const vector = embedded[index]
     return vector ? [{ conversationId, rootSeq, seq, vector }] : []
   })
 }
 
-/** @param idle called each time no conversation is left to read */
-export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder, idle: () => void): EmbeddingWorker {
+/** @param onIdle called each time no conversation is left to read */
+export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder, onIdle: () => void): EmbeddingWorker {
   const { pool, vectors } = platform
   const { name } = embedder
   const backlog = createBacklog(platform, name, nudge)
   const loop = startLoop(platform, {
     step,
-    idle,
+    idle: onIdle,
     release: backlog.release,
     gatherMs: GATHER_MS,
     sweepMs: null,
@@ -137,7 +141,7 @@ export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder
     loop.nudge()
   }
 
-  /** Embeds one batch, or searches once for conversations. Returns whether work is left. */
+  /** Embeds one batch, or searches for conversations once. Returns false if no work is left. */
   async function step(signal: AbortSignal): Promise<boolean> {
     const claimed = await backlog.claim()
     if (claimed.length === 0) return !backlog.isEmpty()

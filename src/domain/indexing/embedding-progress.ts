@@ -1,15 +1,16 @@
-// The progress of embedding in all processes together, estimated from samples of the cursors.
+// The progress of embedding over all processes, estimated from samples of the cursors.
 
 import type { EmbedderProgress } from '../../store/sql/indexing/embedders.ts'
 import type { Log } from '../platform.ts'
 
 type Pace = {
-  /** Number of entries of all journals that are read, and that remain. */
+  /** Number of entries of all journals that the embedder has read. */
   done: number
+  /** Number of entries that it has not read. */
   remaining: number
-  /** Entries read per second over `WINDOW_MS`; 0 when none remain, or none were read. */
+  /** Entries read per second over `WINDOW_MS`, to one decimal; 0 when none remain or none were read. */
   perSecond: number
-  /** Seconds left at that rate; 0 when none remain, null when the rate is 0. */
+  /** Seconds until none remain at that rate; 0 when none remain, null when the rate is 0. */
   etaSeconds: number | null
 }
 
@@ -22,11 +23,12 @@ export type EmbeddingProgress = Pace & {
 
 type Sample = { at: number; done: number }
 
-/** Milliseconds over which the rate is measured, if there are samples that old. */
+/** Maximum age in ms of the samples from which the rate is computed. */
 const WINDOW_MS = 30_000
 /** Milliseconds for which a measurement is reused. */
 const FRESH_MS = 1_000
 
+/** @param read reads the current number of entries from the database */
 export function createPace(log: Log, read: () => Promise<EmbedderProgress>, clock: () => number = Date.now) {
   let samples: Sample[] = []
   let last: Promise<Pace> | null = null
@@ -60,7 +62,7 @@ export function createPace(log: Log, read: () => Promise<EmbedderProgress>, cloc
   }
 }
 
-/** The pace of samples in order of time; the last one is current. */
+/** Computes the pace from samples in order of time, of which the last is current. */
 export function paceOf(samples: readonly Sample[], remaining: number): Pace {
   const [first, last] = [samples[0]!, samples.at(-1)!]
   const seconds = (last.at - first.at) / 1000

@@ -1,23 +1,24 @@
-// The embedding workers of a process: one per embedder in use.
+// The embedding workers of a process, one per embedder in use.
 
 import type { Embedder } from '../../providers/ports/embedder.ts'
 import type { Platform } from '../platform.ts'
 import { startEmbeddingWorker, type EmbeddingWorker } from './embed.ts'
 
 export type EmbeddingWorkers = {
-  /** Starts missing workers of these embedders, and stops the workers of all others. */
+  /** Starts the missing workers of these embedders, and stops the workers of all other embedders. */
   keep(embedders: ReadonlySet<Embedder>): Promise<void>
   /** Notifies the workers of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
   /** Makes each worker search for conversations that have unread turns but were not nudged. */
   sweep(): void
+  /** Stops all workers and resolves once their claims are released. */
   stop(): Promise<void>
 }
 
-/** @param idle called with an embedder each time its worker has no conversation left to read */
+/** @param onIdle called with an embedder each time its worker has no conversation left to read */
 export function createEmbeddingWorkers(
   platform: Pick<Platform, 'db' | 'pool' | 'vectors' | 'log'>,
-  idle: (embedder: Embedder) => void,
+  onIdle: (embedder: Embedder) => void,
 ): EmbeddingWorkers {
   const workers = new Map<string, EmbeddingWorker>()
   return {
@@ -31,7 +32,7 @@ export function createEmbeddingWorkers(
         if (workers.has(embedder.name)) continue
         workers.set(
           embedder.name,
-          startEmbeddingWorker(platform, embedder, () => idle(embedder)),
+          startEmbeddingWorker(platform, embedder, () => onIdle(embedder)),
         )
       }
     },

@@ -1,6 +1,7 @@
-// Decides which embedders are in use, and which one serves searches. A newly configured embedder first reads every
-// conversation; until it has, searches use the newest embedder that has, and both embed new turns. Then the vectors of
-// older embedders are deleted. Progress is stored in tables, so any process continues where another stopped.
+// Determines the embedders in use, and the embedder that serves searches. An embedder is complete once it has read
+// every conversation. Until the configured embedder is complete, searches use the newest complete one, and both embed
+// new turns. Then the vectors of older embedders are deleted. Progress is stored in tables, so any process continues
+// where another stopped.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'
@@ -19,52 +20,56 @@ import { createEmbeddingWorkers } from './embedding-workers.ts'
 import { keepVectors } from './vector-upkeep.ts'
 
 export type Embedding = {
-  /** The embedder that serves searches now: embed the query with it, and look up vectors by its name. */
+  /** Returns the embedder that serves searches now: embed the query with it, and look up vectors by its name. */
   searched(): Embedder
   /** Notifies the workers of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
-  /** The progress of the configured embedder. */
+  /** Returns the progress of the configured embedder. */
   progress(): Promise<EmbeddingProgress>
-  /** Call once, before the first search. @throws CallFailed if its stored vectors have another dimension */
+  /**
+   * Call once, before the first search.
+   * @throws CallFailed if the configured embedder's stored vectors have another dimension
+   */
   start(): Promise<void>
   /** Stops running work; the next start continues it. */
   stop(): Promise<void>
 }
 
 type EmbeddingOptions = {
-  /** Creates a previously configured embedder, or returns null if this process cannot. Called once per embedder. */
+  /** Creates a previously configured embedder; null if this process cannot create it. Called once per embedder. */
   find(previous: { name: string; dimension: number }): Promise<Embedder | null>
-  /** null if the database has no vector indexes. */
+  /** Null if the database has no vector indexes. */
   indexes: VectorIndexes | null
-  /** Milliseconds between checks for work or changes of other processes. Defaults to 10 s. */
+  /** Milliseconds between checks for work, and for changes by other processes. Defaults to SWEEP_MS. */
   sweepMs?: number
 }
 
 type EmbeddingPlatform = Pick<Platform, 'db' | 'pool' | 'vectors' | 'embedder' | 'log'>
 
+/** Default interval of sweeps, ms. */
 const SWEEP_MS = 10_000
 
-/** Caches the configured embedder and previous ones; creates each at most once. */
+/** Caches previously configured embedders; creates each at most once. */
 function createEmbedderCache(configured: Embedder, find: EmbeddingOptions['find']) {
-  /** null for an embedder that this process cannot create. */
-  const made = new Map<string, Embedder | null>()
+  /** Null for an embedder that this process cannot create. */
+  const created = new Map<string, Embedder | null>()
   return {
     async of({ name, dimension }: EmbedderRow): Promise<Embedder | null> {
       if (name === configured.name) return configured
-      if (!made.has(name)) made.set(name, await find({ name, dimension }))
-      return made.get(name)!
+      if (!created.has(name)) created.set(name, await find({ name, dimension }))
+      return created.get(name)!
     },
     async close(name: string): Promise<void> {
-      await made.get(name)?.close()
-      made.delete(name)
+      await created.get(name)?.close()
+      created.delete(name)
     },
     async closeAll(): Promise<void> {
-      for (const embedder of made.values()) await embedder?.close()
+      for (const embedder of created.values()) await embedder?.close()
     },
   }
 }
 
-/** The newest embedder that has read every conversation and can be created here, with its index in the rows. */
+/** Returns the newest complete embedder that this process can create, and its index in the rows. */
 async function newestComplete(
   rows: readonly EmbedderRow[],
   embedderOf: (row: EmbedderRow) => Promise<Embedder | null>,
@@ -89,18 +94,18 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
   let serving = configured
   let isFilled = false
   let stopSweeping = async () => {}
-  /** Running upkeep. It takes long, so sweeps do not wait for it. */
+  /** The running upkeep. It takes long, so sweeps do not wait for it. */
   let upkeep: Promise<void> | null = null
 
   const logFailure = (err: unknown) => {
     if (!signal.aborted) log.warn({ err }, 'could not update the embedders; retrying')
   }
 
-  /** Updates which embedder serves searches, and which ones are in use. */
+  /** Reads the embedders' rows, and updates the serving embedder and the workers. */
   async function refresh(): Promise<EmbedderRow[]> {
     const rows = await readEmbedders(db)
-    const own = rows.findIndex(({ name }) => name === configured.name)
-    isFilled = rows[own]?.filledAt != null
+    const configuredAt = rows.findIndex(({ name }) => name === configured.name)
+    isFilled = rows[configuredAt]?.filledAt != null
     const complete = await newestComplete(rows, cache.of)
     if (signal.aborted) return []
     const next = complete?.embedder ?? configured
@@ -110,13 +115,13 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
     }
     const inUse = new Set<Embedder>()
     if (complete) inUse.add(complete.embedder)
-    // The configured embedder is not used if one that was configured later is complete.
-    if (own >= 0 && (!complete || own <= complete.at)) inUse.add(configured)
+    // The configured embedder is not used if an embedder that was configured later is complete.
+    if (configuredAt >= 0 && (!complete || configuredAt <= complete.at)) inUse.add(configured)
     await workers.keep(inUse)
     return rows
   }
 
-  /** Checks whether the configured embedder has read every conversation, and records it. */
+  /** Records that the configured embedder is complete, once it is. */
   async function fill(): Promise<void> {
     if (!(await markFilled(db, configured.name))) return
     log.info({ embedder: configured.name }, 'the embedder has read every conversation')

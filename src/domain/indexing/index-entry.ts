@@ -5,14 +5,14 @@ import { hashTerm } from '../../text/term-hash.ts'
 import { terms, words } from '../../text/words.ts'
 import { cuesOf } from './cues.ts'
 
-/** Maximum UTF-16 units of a text that are indexed: about 10,000 words, in 5 ms. */
+/** Maximum number of UTF-16 units of a text that are indexed: about 10,000 words, which take 5 ms. */
 export const READ = 65_536
 
 type IndexEntry = { terms: number[]; cues: number }
 
 /**
- * `terms` has the hashes of the stems of the actor and the text, in order and with repetitions; its length is the
- * turn's length for ranking. Only the first 65,536 UTF-16 units of the text are indexed.
+ * Computes the index entry. `terms` are the hashes of the stems of the actor and the text, in order and with
+ * repetitions; their number is the turn's length for ranking. Only the first READ units of the text are indexed.
  */
 export function indexEntry(actor: string, text: string): IndexEntry {
   const indexed = text.slice(0, READ)

@@ -1,5 +1,5 @@
-// Indexes turns that have no lexical index entry, such as turns written by an earlier version. New turns are indexed
-// when they are written (turn/append.ts).
+// Indexes turns that have no lexical index entry, such as turns written by an earlier version of the server. New turns
+// are indexed when they are written (turn/append.ts).
 
 import { readUnindexedTurns, writeTerms, type TurnTerms } from '../../store/sql/indexing/index-turns.ts'
 import type { Platform } from '../platform.ts'
@@ -7,12 +7,12 @@ import { indexEntry, READ } from './index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
 import { createYield } from '../../yield.ts'
 
-/** Turns per read and write. */
+/** Maximum number of turns per read and write. */
 const BATCH = 500
 
 /**
- * Indexes the unindexed turns of all tenants and returns their number. Several processes may run it at once. It
- * may be interrupted at any time: the next call continues.
+ * Indexes the unindexed turns of all tenants and returns the number that it wrote. Several processes may run it
+ * concurrently. It may be interrupted at any time: the next call continues.
  */
 export async function indexTurns({ db }: Pick<Platform, 'db'>): Promise<number> {
   let count = 0
@@ -28,7 +28,7 @@ export async function indexTurns({ db }: Pick<Platform, 'db'>): Promise<number> 
     }
     const written = await writeTerms(db, turns)
     count += written
-    // If none could be written, another process is writing them.
+    // If no turn could be written, another process is indexing the same turns.
     if (unindexed.length < BATCH || written === 0) return count
   }
 }

@@ -12,11 +12,11 @@ import type { VectorIndexes } from '../../store/vector-index.ts'
 import type { Platform } from '../platform.ts'
 
 type UpkeepPlatform = Pick<Platform, 'db' | 'log'> & {
-  /** null if the database has no vector indexes. */
+  /** Null if the database has no vector indexes. */
   indexes: VectorIndexes | null
 }
 
-/** Number of turns from which an index is created: below it, searches would not use an index. */
+/** Minimum number of turns for which an index is created; with fewer, searches would not use it. */
 const INDEXED_TURNS = 10_000
 /** Maximum number of conversations whose vectors one statement deletes. */
 const DELETED_CONVERSATIONS = 50
@@ -32,7 +32,7 @@ async function createIndex(
   log.info({ embedder: name, turns }, 'created the vector index')
 }
 
-/** Deletes the embedder with its vectors. Returns whether this process did so. */
+/** Deletes the embedder with its vectors. Returns false if it is no longer outdated, or the signal aborts. */
 async function deleteOutdated(
   { db, log, indexes }: UpkeepPlatform,
   { name }: EmbedderRow,
@@ -50,20 +50,22 @@ async function deleteOutdated(
 }
 
 /**
- * Runs the upkeep. Does nothing until the serving embedder has read every conversation: older vectors are needed.
- * @param deleted called with each embedder whose vectors this process deleted
+ * Runs the upkeep. Does nothing until the serving embedder has read every conversation, because until then older
+ * vectors are needed.
+ * @param onDeleted called with the name of each embedder whose vectors this process deleted
  */
 export async function keepVectors(
   platform: UpkeepPlatform,
   rows: readonly EmbedderRow[],
   serving: string,
-  deleted: (name: string) => Promise<void>,
+  onDeleted: (name: string) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const complete = rows.find(({ name, filledAt }) => name === serving && filledAt)
   if (!complete) return
   await createIndex(platform, complete, signal)
   for (const row of rows) {
-    if (row.isOutdated && row.name !== serving && (await deleteOutdated(platform, row, signal))) await deleted(row.name)
+    if (row.isOutdated && row.name !== serving && (await deleteOutdated(platform, row, signal)))
+      await onDeleted(row.name)
   }
 }

@@ -1,5 +1,6 @@
-// Finds due work and queues jobs for it. Conversations are checked shortly after they grow; a sweep once a minute
-// checks everything, in case a notification was lost. A job that several processes send is queued once.
+// Finds due work and queues jobs for it. A conversation is checked shortly after it gets new entries; a sweep every
+// SWEEP_MS checks all conversations and users, in case a notification was lost. A job that several processes send is
+// queued once.
 
 import type { JobQueue, Subject } from '../../store/job-queue.ts'
 import type { Platform } from '../platform.ts'
@@ -7,12 +8,13 @@ import { startLoop, type Loop } from './loop.ts'
 import { startPeriodic } from './periodic.ts'
 import { QUEUES, startWorker, type Work } from './worker.ts'
 
-/** Counts the turns of users, which makes work about users due. */
+/** Counts the turns of users, because work about users is due after a number of turns. */
 type Counter = {
   /** Returns at most `limit` ids of conversations with uncounted turns, ascending, after the given id. */
   uncounted(after: string, limit: number): Promise<string[]>
   /**
-   * Counts the turns of the conversations. Returns their users, and the conversations that another process is counting.
+   * Counts the turns of the conversations. Returns the users who wrote them, and as `taken` the conversations
+   * that another process is counting.
    */
   count(conversationIds: readonly string[]): Promise<{ users: Subject[]; taken: string[] }>
 }
@@ -24,17 +26,18 @@ export type Works = {
   counter: Counter | null
 }
 
-/** Milliseconds for which grown conversations are collected before they are checked. */
+/** Milliseconds for which conversations with new entries are collected before they are checked. */
 const GATHER_MS = 250
+/** Milliseconds between sweeps. */
 const SWEEP_MS = 60_000
-/** Number of conversations or users per statement. */
+/** Maximum number of conversations or users per statement. */
 const BATCH = 500
 
 function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let from = 0; from < all.length; from += BATCH) yield all.slice(from, from + BATCH)
 }
 
-/** The conversations and users that wait to be checked, without duplicates. */
+/** Creates the sets of conversations and users that wait to be checked. */
 function createUnchecked() {
   const conversationIds = new Set<string>()
   const users = new Map<string, Subject>()
@@ -73,9 +76,7 @@ async function queueDueAmong(jobs: JobQueue, works: Works, unchecked: Unchecked)
   }
 }
 
-/**
- * Reads and handles pages, each after the last item of the previous one, until one is not full or the signal aborts.
- */
+/** Reads and handles pages of BATCH items in order, until a page is not full or the signal aborts. */
 async function forEachPage<T>(
   read: (after: T | null) => Promise<T[]>,
   handle: (page: T[]) => Promise<unknown>,
@@ -108,7 +109,7 @@ export async function startWorks(deps: Platform, works: Works): Promise<() => Pr
   const unchecked = createUnchecked()
   const stopping = new AbortController()
   const { signal } = stopping
-  /** Null until the workers have started: jobs cannot be queued before. */
+  /** Null until the workers have started, because jobs can only be queued after that. */
   let checking: Loop | null = null
   let stopSweeping = async () => {}
   const stops: (() => Promise<void>)[] = []
@@ -120,7 +121,7 @@ export async function startWorks(deps: Platform, works: Works): Promise<() => Pr
 
   async function check(): Promise<boolean> {
     await queueDueAmong(jobs, works, unchecked)
-    // Another process is counting these: check them again after the gathering time.
+    // Another process is counting these conversations: check them again after GATHER_MS.
     if (unchecked.hasConversations()) checking?.nudge()
     return false
   }

@@ -8,7 +8,7 @@ import { QUEUES, type JobName } from './worker.ts'
 
 export type { JobState } from '../../store/sql/job/read-jobs.ts'
 
-/** A job. Either conversationId or userId is set; the other is null. */
+/** A job for one conversation or one user: conversationId or userId is null. */
 export type Job = Omit<JobRow, 'name' | 'key'> & { name: JobName; conversationId: string | null; userId: string | null }
 
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
@@ -17,8 +17,8 @@ const ABOUT_CONVERSATIONS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_F
 type JobsArgs = { first?: number | null; state?: JobState | null }
 
 /**
- * Returns the jobs of the viewer's tenant: first the unfinished ones, oldest first; then the jobs that ended in the
- * last hour, newest first.
+ * Returns the first `first` jobs of the viewer's tenant, in one state if `state` is given: unfinished jobs, oldest
+ * first, then the jobs that ended in the last hour, newest first.
  * @throws InvalidInput
  */
 export async function getJobs(

@@ -1,41 +1,43 @@
 // The loop of a background worker: runs steps while there is work, then sleeps until it is nudged. A failed step is
-// retried with exponential backoff and logged once until steps succeed again. Steps must be idempotent.
+// retried with exponential backoff; only the first failure of a series is logged. Steps must be idempotent.
 
 import type { Log } from '../platform.ts'
 
 export type LoopWork = {
-  /** Does one piece of work. Returns false if no work is left; a nudge during the step counts as more work. */
+  /**
+   * Does one piece of work. Returns false if no work is left; after a nudge during the step, the next step still runs.
+   */
   step(signal: AbortSignal): Promise<boolean>
-  /** Called each time a step leaves no work. */
+  /** Called after each step that returned false. */
   idle?(): void
-  /** Releases claims after a failed step and when the loop stops. Must not throw. */
+  /** Releases the work's claims after a failed step and when the loop stops. Must not throw. */
   release?(): Promise<void>
   /** Milliseconds for which a sleeping loop collects nudges before its next step. */
   gatherMs: number
   /** Milliseconds after which a sleeping loop runs a step without a nudge; null for never. */
   sweepMs: number | null
-  /** Log messages for the first failure of a series, and for the first success after it. */
+  /** Log messages for the first failure of a series, and for the first success after the series. */
   messages: { failing: string; recovered: string }
-  /** Logged with both messages. */
+  /** Fields logged with both messages. */
   details: object
 }
 
 export type Loop = {
-  /** Wakes the loop: there may be work. */
+  /** Wakes the loop, because there may be work. */
   nudge(): void
   /** Aborts the running step; resolves when it has ended and its claims are released. */
   stop(): Promise<void>
 }
 
+/** Milliseconds before the first retry, doubled by each further failure up to `max`; jitter subtracts up to half. */
+const BACKOFF_MS = { first: 1_000, max: 60_000 }
 /**
- * Milliseconds before the first retry, and their maximum. They double with each failure; jitter takes off up to half.
+ * Maximum pause after a step, ms. The loop pauses for as long as the step took, so that requests get half of the time.
  */
-const BACKOFF_MS = { least: 1_000, most: 60_000 }
-/** Maximum pause after a step. The loop pauses for as long as the step took, so that requests get half of the time. */
 const PAUSE_MS = 50
 
 const backoffMs = (failures: number) =>
-  Math.min(BACKOFF_MS.least * 2 ** (failures - 1), BACKOFF_MS.most) * (0.5 + Math.random() / 2)
+  Math.min(BACKOFF_MS.first * 2 ** (failures - 1), BACKOFF_MS.max) * (0.5 + Math.random() / 2)
 
 /** Starts the loop; the first step runs at once. */
 export function startLoop({ log }: { log: Pick<Log, 'info' | 'warn'> }, work: LoopWork): Loop {
@@ -43,11 +45,11 @@ export function startLoop({ log }: { log: Pick<Log, 'info' | 'warn'> }, work: Lo
   const stopping = new AbortController()
   const { signal } = stopping
   let isNudged = false
-  /** Ends the present sleep, if a nudge may end it. */
+  /** Ends the current sleep, if a nudge may end it. */
   let wake = () => {}
   let failures = 0
 
-  /** Sleeps for `ms` milliseconds (null: without a limit), or until the loop stops. */
+  /** Sleeps for `ms` milliseconds (null: no limit), or until the loop stops. */
   const sleep = (ms: number | null, { untilNudged = false } = {}) =>
     new Promise<void>((resolve) => {
       if (signal.aborted) return resolve()

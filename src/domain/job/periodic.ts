@@ -1,7 +1,8 @@
-// Periodic work: runs a task at a fixed interval, never concurrently with itself in this process.
+// Runs a task at a fixed interval, never concurrently with itself in this process.
 
 /**
- * Runs the task once per interval and skips a run while the previous one is running. `atOnce` also runs it immediately.
+ * Runs the task once per interval; skips a run while the previous one is running. With `atOnce`, the first run starts
+ * immediately, otherwise after one interval.
  * @param task must not throw
  * @returns a function that stops the task and resolves when the current run has ended
  */

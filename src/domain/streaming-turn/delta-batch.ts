@@ -3,12 +3,13 @@
 import type { ChunkRow, Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
 import { isFirstHalf, isSecondHalf } from './state.ts'
 
+/** A delta to write at UTF-16 offset `start`; null for the turn's end. */
 export type DeltaWrite = { tenant: string; turnId: string; start: number | null; text: string }
 
-/** A waiting delta. `alone` prevents merging, after the delta was refused as part of a merged chunk. */
+/** A waiting delta. `alone` prevents merging; it is set when a delta is queued again. */
 export type WaitingDelta = { readonly delta: DeltaWrite; readonly alone: boolean }
 
-/** Separates the surrogate halves at the ends from the text. appendDelta has refused halves in the middle. */
+/** Separates the surrogate halves at the ends from the text. appendDelta has already rejected halves in the middle. */
 function toChunk({ turnId, tenant, start, text }: DeltaWrite): Delta {
   const second = isSecondHalf(text.charCodeAt(0)) ? text.charCodeAt(0) : null
   const last = text.charCodeAt(text.length - 1)
@@ -17,11 +18,11 @@ function toChunk({ turnId, tenant, start, text }: DeltaWrite): Delta {
   return { turn: turnId, tenant, start, second, text: whole, units: whole.length, half }
 }
 
-/** Whether the texts meet between characters, or within one surrogate pair. */
+/** Whether joining the texts leaves no surrogate half without its other half at the joint. */
 const fits = (before: string, after: string) =>
   isFirstHalf(before.charCodeAt(before.length - 1)) === isSecondHalf(after.charCodeAt(0))
 
-/** Merges a turn's first waiting deltas, as long as each continues the one before. `count` is the number merged. */
+/** Merges the first waiting deltas of a turn, as long as each continues the previous one. `count` is their number. */
 export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; count: number } {
   const first = waiting[0]!
   let { text } = first.delta
@@ -35,7 +36,7 @@ export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; c
   return { chunk: toChunk({ ...first.delta, text }), count }
 }
 
-/** The end of each merged delta: the chunk's end for the last one, the start of the next one for the others. */
+/** Returns the end of each merged delta: the chunk's end for the last delta, the start of the next delta otherwise. */
 export function endsOf(merged: readonly WaitingDelta[], chunkEnd: number): number[] {
   const ends: number[] = []
   let end = chunkEnd
@@ -47,8 +48,8 @@ export function endsOf(merged: readonly WaitingDelta[], chunkEnd: number): numbe
 }
 
 /**
- * The part of a delta that is not stored yet, given the turn's end and text so far; null if different text is stored.
- * Only text before the end is compared: the text may have grown since the end was read.
+ * Returns the part of a delta that is not stored, given the turn's end and text so far; null if different text is
+ * stored. Only text before `end` is compared, because text may have been appended after `end` was read.
  */
 export function unwrittenText(
   { start, text }: { start: number; text: string },

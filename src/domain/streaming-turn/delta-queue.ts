@@ -1,6 +1,6 @@
-// Batches deltas: those that arrive while a statement runs are written by the next one, merged into one chunk per turn.
-// They are acknowledged and published after the commit. Text that is already stored is removed here, so that a repeated
-// delta is still handled before those that follow it.
+// Batches deltas: the deltas that arrive while a statement runs are written by the next statement, merged into one
+// chunk per turn. They are acknowledged and published after the commit. Text that is already stored is removed in the
+// queue, so that a repeated delta keeps its position before later deltas of its turn.
 
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
@@ -15,11 +15,14 @@ import {
   type WaitingDelta,
 } from './delta-batch.ts'
 
-/** `end` is the delta's end, or the turn's end if nothing was written. 'other': different text is stored there. */
+/**
+ * The outcome of a delta. `end` is the delta's end, or the turn's end if nothing was written. 'other': different text
+ * is stored at the delta's offset.
+ */
 export type Written = { outcome: ChunkRow['outcome'] | 'other'; end: number | null; status: ChunkRow['status'] }
 
 export type DeltaQueue = {
-  /** Resolves after the commit, or with the reason that nothing was written. Rejects if the outcome is unknown. */
+  /** Resolves after the commit, or when nothing was written. Rejects if the outcome is unknown. */
   write(delta: DeltaWrite): Promise<Written>
 }
 
@@ -33,9 +36,9 @@ type OnWritten = (conversationId: string, turnId: string, start: number, text: s
 
 /**
  * @param limit maximum UTF-8 bytes of one turn's text
- * @param written called after the commit with each range of text written
+ * @param onWritten called after the commit with each range of text written
  */
-export function createDeltaQueue(pool: Pool, limit: number, written: OnWritten): DeltaQueue {
+export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten): DeltaQueue {
   const waiting: WaitingDeltas = new Map()
   let running = false
 
@@ -46,9 +49,9 @@ export function createDeltaQueue(pool: Pool, limit: number, written: OnWritten):
       try {
         const chunks = batches.map(({ chunk }) => chunk)
         const rows = await appendChunks(pool, chunks, limit)
-        for (const row of rows) await settle(pool, waiting, written, batches[row.place]!, row)
+        for (const row of rows) await settle(pool, waiting, onWritten, batches[row.place]!, row)
       } catch (error) {
-        // This has no effect on deltas that were settled before the error.
+        // For deltas that were settled before the error, reject has no effect.
         for (const { deltas } of batches) for (const { reject } of deltas) reject(error)
       }
     }
@@ -82,23 +85,25 @@ function takeBatches(waiting: WaitingDeltas): DeltaBatch[] {
   return batches
 }
 
-/** Resolves a chunk's deltas, or queues them again: unmerged if they were refused, or without text already stored. */
+/**
+ * Resolves a chunk's deltas, or queues them again: unmerged if the chunk was refused, or without text already stored.
+ */
 async function settle(
   pool: Pool,
   waiting: WaitingDeltas,
-  written: OnWritten,
+  onWritten: OnWritten,
   { chunk, deltas }: DeltaBatch,
   row: ChunkRow,
 ): Promise<void> {
   if (row.outcome === 'written' || row.outcome === 'renewed') {
-    if (row.text) written(row.conversationId!, chunk.turn, row.start!, row.text)
+    if (row.text) onWritten(row.conversationId!, chunk.turn, row.start!, row.text)
     const ends = endsOf(deltas, row.end!)
     for (let index = deltas.length - 1; index >= 0; index--) deltas[index]!.resolve({ ...row, end: ends[index]! })
     return
   }
   if (deltas.length > 1) {
     const unmerged = deltas.map((queued) => ({ ...queued, alone: true }))
-    return putBack(waiting, chunk.turn, unmerged)
+    return requeue(waiting, chunk.turn, unmerged)
   }
   const queued = deltas[0]!
   const { delta } = queued
@@ -108,11 +113,11 @@ async function settle(
   if (rest === null) return queued.resolve({ ...row, outcome: 'other' })
   // A delta without new text still renews the lease.
   const unwritten = { ...delta, text: rest, start: rest === '' ? null : row.end }
-  putBack(waiting, chunk.turn, [{ ...queued, delta: unwritten, alone: true }])
+  requeue(waiting, chunk.turn, [{ ...queued, delta: unwritten, alone: true }])
 }
 
 /** Queues deltas again, before later deltas of their turn. */
-function putBack(waiting: WaitingDeltas, turnId: string, deltas: QueuedDelta[]): void {
+function requeue(waiting: WaitingDeltas, turnId: string, deltas: QueuedDelta[]): void {
   waiting.set(turnId, [...deltas, ...(waiting.get(turnId) ?? [])])
 }
 

@@ -1,7 +1,7 @@
 // The states of a streaming turn, as a pure state machine. The SQL functions append_chunks and close_turn implement it
-// under the row's lock; test/domain/streaming-turn/state.test.ts covers every transition.
+// under the lock of the turn's stream; test/domain/streaming-turn/state.test.ts covers every transition.
 //
-//              delta            commit         abort         expire (lease over)
+//              delta            commit         abort         expire
 //   STREAMING  STREAMING ···    COMMITTED      ABORTED       ABORTED
 //   COMMITTED  (closed)         (closed)       (closed)      (closed)
 //   ABORTED    (closed)         (closed)       (closed)      (closed)
@@ -12,6 +12,7 @@ import type { TurnStatus } from '../../store/generated/enums.ts'
 /** The end of an open turn's text in UTF-16 units, and the first half of a surrogate pair after it, if any. */
 type Tail = { end: number; half: number | null }
 
+/** `aliveAt` is the time of the last delta; without one, of opening the turn. */
 export type State = { status: 'STREAMING'; tail: Tail; aliveAt: number } | { status: Exclude<TurnStatus, 'STREAMING'> }
 
 /** Times are in ms. */
@@ -26,9 +27,9 @@ export type Step =
   | { outcome: 'accepted'; next: State; write?: { start: number; text: string; half: number | null } }
   /** The delta does not start at the turn's end. */
   | { outcome: 'elsewhere'; end: number }
-  /** The delta leaves half of a surrogate pair without the other half. */
+  /** The delta would store half of a surrogate pair without the other half. */
   | { outcome: 'torn' }
-  /** The writer has renewed the lease. */
+  /** The lease has not expired. */
   | { outcome: 'alive' }
   | { outcome: 'closed'; status: TurnStatus }
 
@@ -39,8 +40,8 @@ export const isSecondHalf = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff
 export const endOf = (tail: Tail) => tail.end + (tail.half === null ? 0 : 1)
 
 /**
- * The text to store: a half in `tail` is prepended, and a half at the end is kept for the next delta. Null if a half
- * can no longer be completed.
+ * Returns the text to store: a half in `tail` is prepended, and a half at the end is left for the next delta. Null if a
+ * half can no longer be completed.
  */
 export function join(tail: Tail, text: string): { start: number; text: string; half: number | null } | null {
   const whole = tail.half === null ? text : String.fromCharCode(tail.half) + text
@@ -53,7 +54,7 @@ export function join(tail: Tail, text: string): { start: number; text: string; h
 /** Whether the text begins with the second half of a surrogate pair. */
 export const joins = (text: string) => isSecondHalf(text.charCodeAt(0))
 
-/** The transition of a turn in that state for the event. */
+/** Returns the transition for an event of a turn in that state. */
 export function step(state: State, event: Event): Step {
   if (state.status !== 'STREAMING') return { outcome: 'closed', status: state.status }
   switch (event.type) {

@@ -1,5 +1,5 @@
-// Writes streaming turns: deltas, then commit or abort. A writer needs only the turn's id. Deltas may be repeated: text
-// that is already stored is dropped if it is equal, and refused otherwise.
+// Writes streaming turns: deltas, then commit or abort. A writer needs only the turn's id. A delta may be sent again:
+// text that is already stored is dropped if it is equal; otherwise the delta fails with Conflict.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../errors.ts'
@@ -27,21 +27,21 @@ export type AppendDeltaInput = z.input<typeof appendDeltaInput>
 export type DeltaReceipt = { turnId: string; end: number }
 
 /**
- * Appends text at `start`, or at the turn's end if `start` is absent. Empty or already stored text renews the lease.
- * A surrogate pair may be split between two deltas; deltas may be sent without waiting for replies.
+ * Appends text at `start`, or at the turn's end if `start` is absent. Every accepted delta renews the lease, even without
+ * new text. A surrogate pair may be split between two deltas. Deltas may be sent without waiting for replies.
  * @throws InvalidInput for malformed text, or a turn over the limit @throws NotFound @throws StreamClosed
  * @throws Conflict when `start` is beyond the turn's end, or different text is stored there
  */
 export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
   const { turnId, start, text: content } = parse(appendDeltaInput, input)
-  // Other deltas may complete halves at the ends of the text, but not halves within it.
+  // Other deltas may complete surrogate halves at the ends of the text, but not halves within it.
   const whole = content.slice(isSecondHalf(content.charCodeAt(0)) ? 1 : 0).replace(/[\ud800-\udbff]$/, '')
-  if (!whole.isWellFormed()) throw torn()
+  if (!whole.isWellFormed()) throw unpairedHalf()
   const written = await deps.deltas.write({ tenant: viewer.tenant, turnId, start: start ?? null, text: content })
   return { turnId, end: endAfter(deps, turnId, start ?? null, written) }
 }
 
-const torn = () => InvalidInput.at('text', 'must not contain half of a surrogate pair without the other half')
+const unpairedHalf = () => InvalidInput.at('text', 'must not contain half of a surrogate pair without the other half')
 
 function endAfter(deps: StreamDeps, turnId: string, start: number | null, { outcome, end, status }: Written): number {
   switch (outcome) {
@@ -55,7 +55,7 @@ function endAfter(deps: StreamDeps, turnId: string, start: number | null, { outc
     case 'full':
       throw InvalidInput.at('text', `would make the turn longer than ${deps.limits.turnBytes} bytes`)
     case 'half':
-      throw torn()
+      throw unpairedHalf()
     case 'elsewhere':
       throw new Conflict(`The text of turn ${turnId} ends at ${end}; the text between ${end} and ${start} is missing.`)
     case 'other':
@@ -95,17 +95,18 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
 const abortTurnInput = z.object({ turnId: id('turn'), reason: text(1000).nullish() })
 export type AbortTurnInput = z.input<typeof abortTurnInput>
 
-/** Aborts the turn, which keeps its text, and returns it. @throws NotFound @throws StreamClosed */
+/** Aborts the turn and returns it. Its text is kept. @throws InvalidInput @throws NotFound @throws StreamClosed */
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
   const { turnId, reason } = parse(abortTurnInput, input)
   return close(deps, viewer, turnId, (streamed) => aborted(deps, streamed, reason ?? null))
 }
 
+/** The final content and status of a turn. */
 type Ending = Omit<ClosedTurn, 'tenant' | 'id' | 'end'>
 const EMPTY: Ending = { status: 'ABORTED', text: '', tokens: 0 }
 
 async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string | null): Promise<Ending> {
-  // contentOf refuses blank text, which an aborted turn keeps.
+  // An aborted turn may have blank text, which contentOf rejects.
   const blank = streamed.every((part) => part.type === 'text' && part.text.trim() === '')
   return blank
     ? { ...EMPTY, text: streamed.map((part) => (part.type === 'text' ? part.text : '')).join(''), reason }
@@ -113,8 +114,9 @@ async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string
 }
 
 /**
- * Stores the streamed text in the turn and closes its stream; retries if a delta is written meanwhile.
- * @param silentMs close only if the writer has sent nothing for this long; null for no condition
+ * Stores the streamed text in the turn and closes its stream; retries if a delta was written concurrently.
+ * @param silentMs close only if the writer has sent nothing for this many ms; null for no condition
+ * @param end returns the turn's final content for the streamed parts
  */
 async function closeStream(
   deps: StreamDeps,
@@ -125,7 +127,7 @@ async function closeStream(
 ): Promise<CloseRow> {
   for (;;) {
     const open = await readOpenTurn(deps.pool, tenant, turnId)
-    // For a turn that is not open, closeTurn returns the reason, and the ending is not used.
+    // For a turn that is not open, closeTurn returns the reason and ignores the ending.
     const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : EMPTY
     const index = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text) : null
     const row = await closeTurn(deps.pool, {
@@ -162,11 +164,11 @@ async function close(
 }
 
 /** Maximum number of turns aborted by one sweep. */
-const SWEEP = 100
+const SWEEP_LIMIT = 100
 
-/** Aborts the turns of any tenant whose lease has expired, and returns how many. Any process may run it. */
+/** Aborts open turns of all tenants whose lease has expired, and returns their number. Any process may run it. */
 export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
-  const silent = await readSilentStreams(deps.db, deps.streamLeaseMs, SWEEP)
+  const silent = await readSilentStreams(deps.db, deps.streamLeaseMs, SWEEP_LIMIT)
   let count = 0
   for (const { tenant, id: turnId } of silent) {
     const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`

@@ -1,12 +1,12 @@
-// Chooses the waiting appends that the next statement writes, and groups its rows by call. Pure: append-queue.ts runs
-// it. A conversation's calls are taken from the oldest on, without skipping any, so that they keep their order.
+// Chooses the waiting calls that the next statement writes, and groups the statement's rows by call. Pure:
+// append-queue.ts runs the statement. A conversation's calls are taken in order of arrival, without skipping any.
 
 import type { AppendCall, AppendRow } from '../../store/sql/turn/append-turns.ts'
 
 /** A waiting call; `text` is the length of its turns' text, in UTF-16 units. */
 export type WaitingAppend = { readonly call: AppendCall; readonly text: number }
 
-/** Maximum of one statement: turns, and UTF-16 units of text. A larger call is written alone. */
+/** Maximum number of turns, and of UTF-16 units of text, per statement. A larger call is written alone. */
 export type BatchLimits = { turns: number; text: number }
 
 const LIMITS: BatchLimits = { turns: 512, text: 4 * 1024 * 1024 }
@@ -19,16 +19,16 @@ function excludes(a: AppendCall, b: AppendCall): boolean {
   )
 }
 
-/** Whether the call must not share a statement with one of the calls from index `from` on. */
+/** Whether the call must not share a statement with any of the calls from index `from` on. */
 function isExcluded(batch: readonly WaitingAppend[], from: number, call: AppendCall): boolean {
   for (let index = from; index < batch.length; index++) if (excludes(batch[index]!.call, call)) return true
   return false
 }
 
 /**
- * The calls to write next, grouped by conversation; none if every waiting conversation is busy.
+ * Returns the calls to write next, grouped by conversation; none if every waiting conversation is busy.
  * @param waiting calls by conversation, both in order of arrival
- * @param busy conversations in another statement
+ * @param busy conversations to skip, because another statement writes or will retry them
  */
 export function chooseBatch<Append extends WaitingAppend>(
   waiting: ReadonlyMap<string, readonly Append[]>,
@@ -54,7 +54,7 @@ export function chooseBatch<Append extends WaitingAppend>(
   return batch
 }
 
-/** The rows of each call, by index of the call, in the order of its turns. Calls without rows have no key. */
+/** Returns each call's rows by the index of the call, in the order of its turns. Calls without rows have no key. */
 export function rowsByCall(rows: readonly AppendRow[]): Map<number, AppendRow[]> {
   const byCall = new Map<number, AppendRow[]>()
   for (const row of rows) {

@@ -1,5 +1,6 @@
-// Batches appends: those that arrive while a statement runs are written together by the next one. Within a process, a
-// conversation is in one statement at a time, so its appends keep their order; between processes, its lock orders them.
+// Batches appends: the calls that arrive while a statement runs are written together by the next statement. Within a
+// process, a conversation is in one statement at a time, so its calls keep their order; between processes, the
+// conversation's lock orders them.
 
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
@@ -7,13 +8,16 @@ import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/tu
 import { chooseBatch, rowsByCall, type WaitingAppend } from './append-batch.ts'
 
 export type AppendQueue = {
-  /** Returns the call's rows after the commit; none for an unknown conversation. Rejects if the outcome is unknown. */
+  /**
+   * Resolves after the commit with the call's rows; none for an unknown conversation. Rejects with the database's
+   * error.
+   */
   append(call: AppendCall): Promise<AppendRow[]>
 }
 
-/** Maximum number of statements that wait for a conversation lock. */
+/** Maximum number of concurrent statements that wait for a conversation's lock. */
 const MAX_WAITERS = 2
-/** Delay before a locked conversation is retried while that many statements wait, in ms. */
+/** Delay before a locked conversation is retried while MAX_WAITERS statements wait, ms. */
 const RETRY_MS = 20
 
 type QueuedAppend = WaitingAppend & { resolve(rows: AppendRow[]): void; reject(error: unknown): void }
@@ -24,24 +28,24 @@ type OnWritten = (calls: readonly { call: AppendCall; rows: AppendRow[] }[]) => 
 type QueueState = {
   readonly pool: Pool
   readonly lanes: number
-  readonly written: OnWritten
+  readonly onWritten: OnWritten
   /** Waiting calls by conversation, in order of arrival; conversations in the order of their oldest call. */
   readonly waiting: Map<string, QueuedAppend[]>
   /** Conversations in a statement, or waiting for a retry. */
   readonly busy: Set<string>
-  /** Number of statements that run in lanes. */
+  /** Number of running statements, at most `lanes`. Excludes `waiters`. */
   running: number
-  /** Number of statements that wait for a lock, beside the lanes. */
+  /** Number of statements that wait for a lock, at most MAX_WAITERS. */
   waiters: number
   isScheduled: boolean
 }
 
-/** @param lanes maximum number of statements that run at once */
-export function createAppendQueue(pool: Pool, lanes: number, written: OnWritten): AppendQueue {
+/** @param lanes maximum number of concurrent statements that do not wait for locks */
+export function createAppendQueue(pool: Pool, lanes: number, onWritten: OnWritten): AppendQueue {
   const queue: QueueState = {
     pool,
     lanes,
-    written,
+    onWritten,
     waiting: new Map(),
     busy: new Set(),
     running: 0,
@@ -65,7 +69,7 @@ export function createAppendQueue(pool: Pool, lanes: number, written: OnWritten)
 function schedule(queue: QueueState): void {
   if (queue.isScheduled || queue.waiting.size === 0) return
   queue.isScheduled = true
-  // After the I/O events of this event loop iteration, so that requests that arrive together are written together.
+  // Run after the I/O events of this event loop iteration, so that requests that arrive together are written together.
   setImmediate(() => {
     queue.isScheduled = false
     while (queue.running < queue.lanes) {
@@ -98,16 +102,18 @@ async function run(queue: QueueState, batch: QueuedAppend[], wait: boolean): Pro
   retrySkipped(queue, skipped)
 }
 
-/** Whether the database refused the statement, so that nothing was written. A lost connection leaves that open. */
+/**
+ * Whether the database refused the statement, so that nothing was written. After a lost connection, that is unknown.
+ */
 const wasRefused = (error: unknown): boolean =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Error & { code?: string }).code ?? '')
 
 /**
- * Writes the calls and resolves them. Without `wait`, returns the calls of conversations that are locked or unknown,
- * which the statement skipped.
+ * Writes the calls and resolves them. Without `wait`, the statement skips the calls of locked or unknown conversations;
+ * they are returned unresolved.
  */
 async function execute(
-  queue: Pick<QueueState, 'pool' | 'written'>,
+  queue: Pick<QueueState, 'pool' | 'onWritten'>,
   batch: QueuedAppend[],
   wait: boolean,
 ): Promise<QueuedAppend[]> {
@@ -129,15 +135,16 @@ async function execute(
     const ofCall = byCall.get(index)
     return ofCall ? [{ append, call: append.call, rows: ofCall }] : []
   })
-  queue.written(answered)
+  queue.onWritten(answered)
   for (const { append, rows } of answered) append.resolve(rows)
   const skipped = batch.filter((_, index) => !byCall.has(index))
   if (!wait) return skipped
-  for (const append of skipped) append.resolve([]) // an unknown conversation
+  // A statement that waits for locks skips only unknown conversations.
+  for (const append of skipped) append.resolve([])
   return []
 }
 
-/** Retries each skipped conversation in a statement of its own that waits for the lock. The conversation stays busy. */
+/** Retries each skipped conversation in its own statement, which waits for the lock. The conversation stays busy. */
 function retrySkipped(queue: QueueState, skipped: readonly QueuedAppend[]): void {
   const byConversation = new Map<string, QueuedAppend[]>()
   for (const append of skipped) {
@@ -148,7 +155,7 @@ function retrySkipped(queue: QueueState, skipped: readonly QueuedAppend[]): void
   for (const [conversationId, appends] of byConversation) {
     if (queue.waiters < MAX_WAITERS) sendWaiting(queue, appends)
     // Conversations that stay locked must neither delay one whose lock is released soon, nor query in a tight loop.
-    else setTimeout(() => putBack(queue, conversationId, appends), RETRY_MS)
+    else setTimeout(() => requeue(queue, conversationId, appends), RETRY_MS)
   }
 }
 
@@ -161,7 +168,7 @@ function sendWaiting(queue: QueueState, appends: QueuedAppend[]): void {
 }
 
 /** Queues the calls again, before later calls of their conversation. */
-function putBack(queue: QueueState, conversationId: string, appends: QueuedAppend[]): void {
+function requeue(queue: QueueState, conversationId: string, appends: QueuedAppend[]): void {
   queue.busy.delete(conversationId)
   queue.waiting.set(conversationId, [...appends, ...(queue.waiting.get(conversationId) ?? [])])
   schedule(queue)

@@ -1,5 +1,5 @@
-// Appends one turn or a batch atomically; resolves after the commit. Opening a streaming turn appends a turn without
-// content.
+// Appends one turn or a batch of turns atomically; resolves after the commit. Opening a streaming turn appends a turn
+// without content.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
@@ -43,10 +43,10 @@ export const turnInput = z.object({
 export type TurnInput = z.input<typeof turnInput>
 type ParsedTurn = z.output<typeof turnInput>
 
-/** The kind of a participant that joins by appending a turn, by the turn's role. */
+/** The kind of a participant that joins automatically, by the role of its first turn. */
 const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
 
-/** The content of a turn's input; `path` leads to the turn in error messages. @throws InvalidInput */
+/** Returns the content of a turn's input; `path` is the path of the turn in errors. @throws InvalidInput */
 export async function contentGiven(deps: Platform, input: ParsedTurn, path: string): Promise<Content> {
   if (input.content != null && input.parts != null) {
     throw InvalidInput.at(`${path}.parts`, 'give content or parts, not both')
@@ -85,8 +85,8 @@ function toRow(viewer: Viewer, input: ParsedTurn, status: AppendedTurn['status']
   }
 }
 
-/** The error for a refused call, or null if it was not refused. */
-function faultOf({ outcome, detail, place }: AppendRow, path: (place: number) => string): Error | null {
+/** Returns the error for a refused call, given its first row; null if the call was not refused. */
+function refusalOf({ outcome, detail, place }: AppendRow, path: (place: number) => string): Error | null {
   switch (outcome) {
     case 'moved_on':
       return new Conflict(
@@ -122,9 +122,9 @@ async function append(
   const rows = await deps.appends.append({ conversationId, tenant: viewer.tenant, expected, turns })
   const [first] = rows
   if (!first) throw new NotFound('conversation', conversationId)
-  const fault = faultOf(first, path)
-  if (fault) throw fault
-  // A turn that an earlier call wrote may have changed since: read it in its author's view.
+  const refusal = refusalOf(first, path)
+  if (refusal) throw refusal
+  // A turn that an earlier call wrote may have changed, so it is read again, in its author's view.
   const repeated = rows.filter(({ outcome }) => outcome === 'repeated')
   const earlier = new Map<string, Turn>()
   for (const { id, place } of repeated) {
@@ -136,7 +136,7 @@ async function append(
   )
 }
 
-/** The turn of a row that was just written. */
+/** Returns a turn that was just written, without reading it. */
 function toTurn(conversationId: string, turn: AppendedTurn, seq: number, createdAt: Date): Turn {
   return {
     id: turn.id,
@@ -172,7 +172,7 @@ const appendTurnInput = z.object({
 export type AppendTurnInput = z.input<typeof appendTurnInput>
 
 /**
- * Appends a turn and returns it. If its clientId was already used for the same content, returns the turn written then.
+ * Appends a turn and returns it. If its clientId was already used for the same content, returns the existing turn.
  * An actor who is not a participant joins in the same transaction.
  * @throws InvalidInput @throws NotFound
  * @throws Conflict when the journal is not at expectedLastSeq, or the clientId was already used for different content
@@ -187,7 +187,7 @@ const appendTurnsInput = z.object({ conversationId: id('conversation'), turns: z
 export type AppendTurnsInput = { conversationId: string; turns: TurnInput[] }
 
 /**
- * Appends all of the turns, in order, or none.
+ * Appends all turns in order, or none. Each may answer tool calls of earlier turns in the batch.
  * @throws InvalidInput with the index of the turn in its path @throws NotFound @throws Conflict
  */
 export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: AppendTurnsInput): Promise<Turn[]> {
@@ -201,7 +201,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   }
   const parsed = parse(z.object({ turns: z.array(turnInput) }), { turns }).turns
   const rows: AppendedTurn[] = []
-  /** The actors who may answer the tool calls made earlier in the batch, by call; null for every actor. */
+  /** The actors who may answer each tool call made earlier in the batch, by call id; null for every actor. */
   const answerers = new Map<string, string[] | null>()
   const keys = new Set<string>()
   for (const [index, turn] of parsed.entries()) {
@@ -224,7 +224,7 @@ const openTurnInput = z.object({ conversationId: id('conversation'), turn: turnI
 export type OpenTurnInput = z.input<typeof openTurnInput>
 
 /**
- * Opens a streaming turn, which gets its seq now and its text by appendDelta.
+ * Opens a streaming turn and returns it. Its seq is assigned now; appendDelta adds its text.
  * @throws InvalidInput if the turn has content @throws NotFound @throws Conflict
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Turn> {

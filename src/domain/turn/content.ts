@@ -1,5 +1,5 @@
-// The content of a turn: its parts, their validation, and the values derived from them. The parts are not stored if the
-// only part is the text.
+// The content of a turn: its parts, their validation, and the values derived from them. A single text part is stored as
+// the turn's text only, without parts.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -16,13 +16,13 @@ export type ContentPart =
   | { type: 'reasoning'; reasoning: string; signature?: string | null }
   | { type: 'data'; data: unknown }
 
-/** Maximum length of a part's text, in UTF-16 units, checked before its bytes are counted. */
+/** Maximum number of characters (code points) of a part's text. The turn's bytes are limited by Limits.turnBytes. */
 const MAX_TEXT = 16 * 1024 * 1024
 
 const call = { callId: name, name }
 const isGiven = (value: unknown) => value !== undefined && value !== null
 
-/** One part: an object with exactly one field. */
+/** One part: an object with exactly one field, which names its type. */
 export const partInput = z
   .object({
     text: text(MAX_TEXT).nullish(),
@@ -43,7 +43,7 @@ export const parts = z
   .min(1, 'must not be empty')
   .max(MAX_PARTS, `must have at most ${MAX_PARTS} parts`)
 
-/** The stored form of parts that were parsed by `partInput`. */
+/** Converts parts that were parsed by `partInput` to their stored form. */
 export function toParts(inputs: readonly z.output<typeof partInput>[]): ContentPart[] {
   return inputs.map((input): ContentPart => {
     if (isGiven(input.text)) return { type: 'text', text: input.text }
@@ -58,7 +58,7 @@ export function toParts(inputs: readonly z.output<typeof partInput>[]): ContentP
 export type Content = {
   /** The text parts joined. */
   text: string
-  /** null if the only part is the text. */
+  /** Null if the content is a single text part. */
   parts: ContentPart[] | null
   /** Token count of the whole content. */
   tokens: number
@@ -68,7 +68,7 @@ export type Content = {
   answers: string[]
 }
 
-/** The text of a part whose tokens are counted: the text that a model would read. */
+/** Returns the text of a part for counting tokens: approximately the text that a model reads. */
 function countedText(part: ContentPart): string {
   switch (part.type) {
     case 'text':
@@ -87,8 +87,8 @@ function countedText(part: ContentPart): string {
 }
 
 /**
- * The content to store for the parts. Whether the answered calls exist is checked when the turn is written.
- * @throws InvalidInput when the parts are blank or take more than `turnBytes`
+ * Returns the content to store for the parts. Writing the turn checks that the answered calls exist.
+ * @throws InvalidInput when the parts have only blank text, or more bytes than `turnBytes`
  */
 export async function contentOf(
   all: ContentPart[],
@@ -120,12 +120,12 @@ export async function contentOf(
   }
 }
 
-/** The parts of a stored turn. */
+/** Returns the parts of a stored turn; none if it has no content. */
 export function partsOf(turn: { text: string; parts: ContentPart[] | null }): ContentPart[] {
   return turn.parts ?? (turn.text === '' ? [] : [{ type: 'text', text: turn.text }])
 }
 
-/** JSON with sorted keys and without null fields: equal values have equal text. */
+/** Returns JSON with sorted keys and without null fields, so that equal values have equal text. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner) && !(inner instanceof Date)

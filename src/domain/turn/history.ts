@@ -1,4 +1,4 @@
-// Reads a conversation's transcript in a viewer's view: pages in both directions, and the newest turns.
+// Reads the transcript of conversations in a viewer's view: pages in both directions, and the newest turns.
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
@@ -36,12 +36,12 @@ const CURSOR = cursorFormat<Position>(
   },
 )
 
-/** A turn's position as an opaque cursor. Later writes do not invalidate it. */
+/** Returns a turn's position as an opaque cursor. Later writes do not invalidate it. */
 export const turnCursor = (turn: Position): string => CURSOR.encode(turn)
 
 /**
- * A page of each conversation's turns in the viewer's view, oldest first, read in one statement. Unknown conversations
- * get an empty page.
+ * Returns a page of each conversation's turns in the viewer's view, oldest first. Unknown conversations get an empty
+ * page.
  * @throws InvalidInput
  */
 export async function pageOfTurns(
@@ -53,7 +53,7 @@ export async function pageOfTurns(
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(turnFilter, args.filter ?? {})
   const includeSuperseded = args.includeSuperseded ?? false
-  // If superseded versions are not listed, a cursor applies to all versions of its turn.
+  // If superseded versions are not listed, a cursor is a position before or after all versions of its turn.
   const edge = (position: Position, seq: number) => (includeSuperseded ? position : { ...position, seq })
   const turns = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: page.size + 1,
@@ -76,10 +76,13 @@ export async function pageOfTurns(
 const historyArgs = z.object({ limit: count.nullish(), before: count.nullish() })
 export type HistoryArgs = z.input<typeof historyArgs>
 
-/** Default number of turns of `history`. */
+/** Default `limit` of `history`. */
 const DEFAULT_LIMIT = 50
 
-/** The number of turns to read, and the root seq before which to read them (null: the end). @throws InvalidInput */
+/**
+ * Returns the number of turns to read, and the root seq before which to read (null: from the end).
+ * @throws InvalidInput
+ */
 export function historyPage(
   { limits }: Pick<Platform, 'limits'>,
   args: HistoryArgs,
@@ -93,7 +96,7 @@ export function historyPage(
 }
 
 /**
- * Each conversation's newest turns, at most `limit` (50), with a root seq below `before`; oldest first.
+ * Returns each conversation's newest turns, oldest first: at most `limit`, with a root seq below `before` if given.
  * @throws InvalidInput
  */
 export async function history(
@@ -114,7 +117,10 @@ export async function history(
   )
 }
 
-/** The number of committed turns and their tokens in the viewer's view of each conversation; newest versions only. */
+/**
+ * Returns the number of committed turns and their tokens in the viewer's view of each conversation; newest versions
+ * only.
+ */
 export const countOfTurns = (
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,

@@ -1,4 +1,4 @@
-// Decides whether a turn may be superseded, as a pure function of the rows read under the conversation's lock.
+// Decides whether an actor may supersede a turn. Pure: supersede.ts reads the rows under the conversation's lock.
 
 import { Conflict, InvalidInput, NotAllowed, NotFound, type DomainError } from '../../errors.ts'
 import type { TurnStatus } from '../../store/generated/enums.ts'
@@ -8,8 +8,9 @@ export type OlderVersion = {
   id: string
   actor: string
   status: TurnStatus
-  /** In any order; null for every participant. */
+  /** Actors in any order; null for every participant. */
   audience: readonly string[] | null
+  /** Id of the next version; null for the newest version. */
   supersededBy: string | null
 }
 
@@ -18,14 +19,14 @@ export type RequestedEdit = {
   actor: string
   /** Whether the actor is a participant who has not left. */
   isPresent: boolean
-  /** null and undefined keep the audience. */
+  /** Null and undefined keep the audience. */
   audience: readonly string[] | null | undefined
 }
 
 const keyOf = (audience: Iterable<string>) => JSON.stringify([...new Set(audience)].sort())
 
 /**
- * The error that refuses the edit, or null if it is allowed. An actor outside the audience gets NotFound before
+ * Returns the error that refuses the edit, or null if it is allowed. An actor outside the audience gets NotFound before
  * anything else is checked, so that no other error reveals a private turn.
  */
 export function refusalOf(older: OlderVersion, edit: RequestedEdit): DomainError | null {

@@ -1,5 +1,5 @@
-// Edits and regenerations: supersedeTurn adds a version to a turn and keeps the older ones; all share the root seq. An
-// edit is one journal entry and keeps the audience, so that the same actors see every version.
+// Edits and regenerations: supersedeTurn adds a version to a turn and keeps the older versions; all share the root seq.
+// A version is one journal entry and keeps the audience, so that the same actors see every version.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
@@ -22,10 +22,10 @@ import { getTurns, type Turn } from './turn.ts'
 const supersedeTurnInput = z.object({ turnId: id('turn'), turn: turnInput })
 export type SupersedeTurnInput = z.input<typeof supersedeTurnInput>
 
-/** A written edit: the fields of both versions that their derivatives depend on. */
+/** A written edit: the fields of both versions from which derivatives are computed. */
 export type WrittenEdit = {
   conversationId: string
-  /** Whether the turn has no audience: only then is it counted and summarised. */
+  /** Whether the turn has no audience. Other turns are neither counted nor summarised. */
   isPublic: boolean
   older: { id: string; rootSeq: number; isCommitted: boolean; tokenCount: number }
   /** Always committed. */
@@ -33,8 +33,8 @@ export type WrittenEdit = {
 }
 
 /**
- * Invalidates everything derived from the older version, in the transaction that wrote the newer one and under the
- * conversation's lock. Returns the ids of the facts that it superseded. Injected by src/deps.ts, because this folder
+ * Takes back everything derived from the older version, in the transaction that wrote the newer version and under the
+ * conversation's lock. Returns the ids of the facts that it superseded. src/deps.ts injects it, because this folder
  * must not import domain/erasure.
  */
 export type TakeBackEdit = (tx: Tx, edit: WrittenEdit) => Promise<string[]>
@@ -51,10 +51,10 @@ type Edit = {
 }
 
 /** A conversation whose journal the transaction has locked. */
-type Locked = { conversationId: string; salt: number }
+type LockedConversation = { conversationId: string; salt: number }
 
 /** Finds the turn's conversation and locks it. @throws NotFound */
-async function lockConversationOf(tx: Tx, tenant: string, turnId: string): Promise<Locked> {
+async function lockConversationOf(tx: Tx, tenant: string, turnId: string): Promise<LockedConversation> {
   const found = await tx.turn.findFirst({
     where: { id: turnId, conversation: { tenant } },
     select: { conversationId: true },
@@ -64,8 +64,11 @@ async function lockConversationOf(tx: Tx, tenant: string, turnId: string): Promi
   return { conversationId: found.conversationId, salt: head.salt }
 }
 
-/** The id of the turn that an earlier call with this clientId wrote, or null. @throws Conflict for different content */
-async function findByClientId(tx: Tx, { conversationId }: Locked, edit: Edit): Promise<string | null> {
+/**
+ * Returns the id of the turn that an earlier call with this clientId wrote, or null.
+ * @throws Conflict for different content
+ */
+async function findByClientId(tx: Tx, { conversationId }: LockedConversation, edit: Edit): Promise<string | null> {
   const { clientId } = edit.turn
   if (clientId == null) return null
   const existing = await tx.turn.findFirst({ where: { conversationId, actor: edit.actor, clientId } })
@@ -79,15 +82,15 @@ async function findByClientId(tx: Tx, { conversationId }: Locked, edit: Edit): P
 
 type Older = OlderVersion & { rootSeq: number; tokenCount: number; pinned: boolean }
 
-/** The version as it is under the lock. */
+/** Reads the version to supersede, under the lock. */
 async function readOlder(tx: Tx, turnId: string): Promise<Older> {
   const older = await tx.turn.findUniqueOrThrow({ where: { id: turnId } })
   // Prisma reads a null audience as an empty list.
   return { ...older, audience: older.audience.length > 0 ? older.audience : null }
 }
 
-/** @throws NotFound @throws NotAllowed @throws Conflict @throws InvalidInput */
-async function checkEdit(tx: Tx, { conversationId }: Locked, older: Older, edit: Edit): Promise<void> {
+/** Checks that the edit is allowed. @throws NotFound @throws NotAllowed @throws Conflict @throws InvalidInput */
+async function checkEdit(tx: Tx, { conversationId }: LockedConversation, older: Older, edit: Edit): Promise<void> {
   const { actor, content } = edit
   const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId, actor } } })
   const isPresent = author !== null && author.leftAt === null
@@ -104,7 +107,7 @@ async function checkEdit(tx: Tx, { conversationId }: Locked, older: Older, edit:
   }
 }
 
-/** The calls among `callIds` made by turns that have no audience or whose audience includes the actor. */
+/** Returns the ids in `callIds` of calls that the actor sees: their turns have no audience, or one with the actor. */
 async function findVisibleCalls(
   tx: Tx,
   conversationId: string,
@@ -112,9 +115,9 @@ async function findVisibleCalls(
   callIds: string[],
 ): Promise<Set<string>> {
   const calls = await tx.toolCall.findMany({ where: { conversationId, callId: { in: callIds } } })
-  const makers = await tx.turn.findMany({ where: { id: { in: calls.map((call) => call.turnId) } } })
+  const turns = await tx.turn.findMany({ where: { id: { in: calls.map((call) => call.turnId) } } })
   const visible = new Set(
-    makers.filter(({ audience }) => audience.length === 0 || audience.includes(actor)).map((maker) => maker.id),
+    turns.filter(({ audience }) => audience.length === 0 || audience.includes(actor)).map((turn) => turn.id),
   )
   return new Set(calls.filter((call) => visible.has(call.turnId)).map((call) => call.callId))
 }
@@ -122,7 +125,7 @@ async function findVisibleCalls(
 /** Writes the newer version, its entry and its tool calls, and links the older version to it. */
 async function writeVersion(
   tx: Tx,
-  { conversationId, salt }: Locked,
+  { conversationId, salt }: LockedConversation,
   older: Older,
   { turn, actor, content, clientHash }: Edit,
 ): Promise<{ id: string; seq: number }> {
@@ -165,11 +168,11 @@ async function writeVersion(
   return { id: newer, seq }
 }
 
-/** Invalidates the older version's derivatives. Returns the seq of the FACTS_CHANGED entry, or null if no fact changed. */
+/** Takes back the older version's derivatives. Returns the seq of the FACTS_CHANGED entry; null if no fact changed. */
 async function takeBack(
   { takeBackEdit }: SupersedeDeps,
   tx: Tx,
-  { conversationId }: Locked,
+  { conversationId }: LockedConversation,
   older: Older,
   tokenCount: number,
 ): Promise<number | null> {
@@ -183,7 +186,7 @@ async function takeBack(
 }
 
 /**
- * Writes the newer version, committed, and returns it. The clientId makes it idempotent as in appendTurn.
+ * Writes a newer, committed version of the turn and returns it. The clientId makes it idempotent, as in appendTurn.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed for an actor who is not the turn's author, or has left
  * @throws Conflict when the turn is open, erased or already superseded, or the clientId was used for different content
@@ -209,7 +212,7 @@ export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: 
   })
   const author = actAs(viewer, actor)
   const newer = (await getTurns(deps, author, [written])).get(written)
-  // The conversation can be deleted right after the commit.
+  // The conversation may have been deleted after the commit.
   if (!newer) throw new NotFound('turn', turnId)
   return newer
 }

@@ -1,4 +1,4 @@
-// Reads turns by id and by version, and the text so far of open turns.
+// Reads turns by id, their next and previous versions, and the streamed text of open turns.
 
 import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
 import { readTurns, readVersions } from '../../store/sql/turn/read-turns.ts'
@@ -10,7 +10,7 @@ import type { Viewer } from '../view.ts'
 /** A turn that a viewer sees. All its columns are public: a turn is visible as a whole or not at all. */
 export type Turn = TurnRow
 
-/** Sets the text of open turns among the rows to their text so far. Returns the rows. */
+/** Sets `text` of the open turns among the rows to the text streamed so far. Changes and returns the rows. */
 export async function withTextSoFar(
   { pool }: Pick<Platform, 'pool'>,
   tenant: string,
@@ -27,21 +27,21 @@ export async function withTextSoFar(
   return rows
 }
 
-/** The turns that the viewer sees, by id. Ids of other turns and unknown ids have no key. */
+/** Returns the turns that the viewer sees, by id. Ids of other turns and unknown ids have no key. */
 export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
   const turnIds = ids.filter((id) => kindOf(id) === 'turn')
   const rows = await withTextSoFar(deps, viewer.tenant, await readTurns(deps.pool, viewer, turnIds))
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** The next version of each turn that the viewer sees, by turn id. A turn without one has no key. */
+/** Returns the next version of each turn in the viewer's view, by turn id. A turn without one has no key. */
 export const getNextVersions = (
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Turn>> => readVersions(pool, viewer, ids, 'next')
 
-/** The previous version of each turn that the viewer sees, by turn id. A turn without one has no key. */
+/** Returns the previous version of each turn in the viewer's view, by turn id. A turn without one has no key. */
 export const getPreviousVersions = (
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,

@@ -1,9 +1,10 @@
-// Compiles a query into a plan: the work that yoga's executor repeats for each field of each object (which
-// fields are selected, their resolvers, arguments and types) is done once for the document. Supports objects, lists
+// Compiles a query into a plan: the work that yoga's executor repeats for each field of each object (finding the
+// selected fields, their resolvers, arguments and types) is done once per document. Plans support objects, lists
 // and leaves; yoga's executor runs documents with directives, interfaces or unions.
 //
-// Gain, by `npm run bench -- plans` (QUERY_PLANS=1 against 0, processor time of the whole server for a request): 1.35 to
-// 1.7 times less for 50 conversations × 20 turns, 1.2 for one conversation of 4 fields. Execution alone: 2.6 times less.
+// Gain in the server's processor time per request, by `npm run bench -- plans` (QUERY_PLANS=1 against 0): 1.35 to 1.7
+// times less for 50 conversations × 20 turns, 1.2 times less for one conversation of 4 fields. Execution alone takes
+// 2.6 times less.
 
 import {
   defaultFieldResolver,
@@ -44,26 +45,31 @@ import {
   type Step,
 } from './run.ts'
 
-/** Maximum number of steps of a plan: nested fragments let a short document select very many fields. */
+/**
+ * Maximum number of steps of a plan. It is limited because nested fragments let a short document select many fields.
+ */
 const MAX_STEPS = 500
 
 /**
- * Executes the operation it was compiled from; never throws or rejects. Returns null, without calling a resolver, if the
- * variables are invalid: yoga's executor then reports that.
+ * Executes the operation from which it was compiled; never throws or rejects. Returns null, before any resolver is
+ * called, if the variables are invalid: yoga's executor then reports the error.
  */
 export type Plan = (
   args: Pick<ExecutionArgs, 'rootValue' | 'contextValue' | 'variableValues'>,
 ) => Promise<ExecutionResult> | ExecutionResult | null
 
-/** The document has no plan; the message is the reason. */
+/** Thrown for a document that has no plan; the message is the reason. */
 export class NotPlain extends Error {}
 
-/** A plan during compilation: `steps` counts its steps, `withArgs` those with arguments. */
+/** A plan during compilation: `steps` is its number of steps, `withArgs` the number of steps with arguments. */
 type Draft = Planned & { steps: number; withArgs: number }
 
 const NO_ARGS = Object.freeze({})
 
-/** Adds the fields that the selection set selects on that type to `into`, by response name. */
+/**
+ * Adds the fields that the selection set selects on the type to `into`, by response name. `seen` has the visited
+ * fragments.
+ */
 function collect(
   draft: Draft,
   type: GraphQLObjectType,
@@ -92,7 +98,7 @@ function collect(
   }
 }
 
-/** Returns a function that coerces the field's arguments, once for each run. */
+/** Returns a function that coerces the field's arguments on first use in a run. */
 function argumentsOf(draft: Draft, field: GraphQLField<unknown, unknown>, node: FieldNode): Step['argsOf'] {
   if (field.args.length === 0) return () => NO_ARGS
   const index = draft.withArgs++
@@ -135,18 +141,18 @@ function selectionOf(draft: Draft, type: GraphQLObjectType, sets: readonly Selec
 const leafOf =
   (type: GraphQLLeafType): Complete =>
   (value) => {
-    let done: unknown
+    let serialized: unknown
     try {
-      done = type.serialize(value)
+      serialized = type.serialize(value)
     } catch (error) {
-      // The resolver is at fault, not the client: a GraphQLError would reach clients unmasked.
+      // The resolver caused the error, not the client, so it must be masked. A GraphQLError would not be.
       throw error instanceof GraphQLError ? new Error(error.message) : error
     }
-    if (done == null) throw new Error(`${type.name} serialized a value as ${String(done)}.`)
-    return done
+    if (serialized == null) throw new Error(`${type.name} serialized a value as ${String(serialized)}.`)
+    return serialized
   }
 
-/** Completes values that are neither null nor an Error. */
+/** Returns the function that completes values of the nullable type that are neither null nor an Error. */
 function presentOf(draft: Draft, field: Field, type: GraphQLOutputType): Complete {
   if (isLeafType(type)) return leafOf(type)
   if (isListType(type)) return listOf(completionOf(draft, field, type.ofType), field)
@@ -173,7 +179,7 @@ function completionOf(draft: Draft, field: Field, type: GraphQLOutputType): Comp
 
 const resultOf = (data: unknown, { errors }: Run) => ({ ...(errors.length > 0 && { errors }), data }) as ExecutionResult
 
-/** Compiles a query of a validated document. @throws NotPlain if it has no plan */
+/** Compiles a query of a validated document. @throws NotPlain if it cannot have a plan */
 export function compileQuery(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): Plan {
   if (operation.operation !== OperationTypeNode.QUERY) throw new NotPlain(`a ${operation.operation}`)
   if (operation.directives?.length) throw new NotPlain(`directive @${operation.directives[0]!.name.value}`)

@@ -1,6 +1,6 @@
-// Makes yoga execute repeated queries by a plan. A query without a plan, or with invalid variables, falls back to
-// yoga's executor before any resolver has run; a debug log and a counter report it. A plan that has started always
-// finishes, so no resolver runs twice.
+// A yoga plugin that executes repeated queries by a plan. A query without a plan, or with invalid variables, falls back
+// to yoga's executor before any resolver has run; a debug log and a counter report the fallback. A plan that has called
+// a resolver never falls back, so no resolver runs twice.
 
 import {
   getOperationAST,
@@ -14,11 +14,14 @@ import type { Log } from '../../domain/platform.ts'
 import { compileQuery, NotPlain, type Plan } from './compile.ts'
 
 export type PlanPlugin = Plugin & {
-  /** Number of executions of repeated queries since the start. */
+  /** Number of executions of repeated queries since the process started, with and without a plan. */
   readonly executions: { planned: number; fallback: number }
 }
 
-/** A plan is compiled on the second execution of a query, and kept as long as yoga keeps the parsed document. */
+/**
+ * Creates the plugin. A plan is compiled on the second execution of a query, and kept as long as yoga keeps the
+ * document.
+ */
 export function usePlans(log: Pick<Log, 'debug'>): PlanPlugin {
   const plans = new WeakMap<OperationDefinitionNode, Plan | NotPlain>()
   const seen = new WeakSet<OperationDefinitionNode>()
@@ -53,6 +56,7 @@ export function usePlans(log: Pick<Log, 'debug'>): PlanPlugin {
   }
 }
 
+/** Returns the plan, or the reason that there is none. */
 function planOf(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): Plan | NotPlain {
   try {
     return compileQuery(schema, document, operation)

@@ -1,7 +1,7 @@
-// Runs a plan. Completes values, locates errors and propagates nulls like yoga's executor (@graphql-tools/executor), in the
-// same order, so that a document has the same result with and without a plan. Each resolver is called at most once for a
-// field. Code that runs for every field creates no closures: under tsx each costs as much as the field itself (esbuild's
-// keepNames).
+// Runs a plan. Completes values, locates errors and propagates nulls like yoga's executor (@graphql-tools/executor), in
+// the same order, so that a document has the same result with and without a plan. Each resolver is called at most once
+// per field. Code that runs for every field creates no closures, because under tsx a closure costs as much as the rest
+// of the field (esbuild's keepNames).
 
 import {
   defaultFieldResolver,
@@ -35,7 +35,7 @@ export type Run = {
   rootValue: unknown
   contextValue: unknown
   variables: Variables
-  /** Arguments by the index of their step, coerced on first use: the same for every object of a list. */
+  /** Arguments by the index of their step, coerced on first use and shared by all objects of a list. */
   args: Variables[]
   errors: GraphQLError[]
 }
@@ -43,7 +43,7 @@ export type Run = {
 /** A field of the schema, with the nodes that select it. */
 export type Field = { name: string; parent: GraphQLObjectType; type: GraphQLOutputType; nodes: readonly FieldNode[] }
 
-/** Turns a resolved value into a part of the result, or a promise of it. Throws or rejects on a field error. */
+/** Converts a resolved value to its part of the result, or a promise of it. Throws or rejects on a field error. */
 export type Complete = (value: unknown, run: Run, path: Path | undefined) => unknown
 
 /** How to complete values of one type. */
@@ -51,9 +51,9 @@ export type Completion = { complete: Complete; isLeaf: boolean; isRequired: bool
 
 /** One field of a selection set. */
 export type Step = {
-  /** Its name in the result. */
+  /** The field's name in the result. */
   key: string
-  /** The property of the source that holds its value; null if `resolve` has to be called. */
+  /** The property of the source that has the field's value; null if `resolve` must be called. */
   property: string | null
   resolve: GraphQLFieldResolver<unknown, unknown>
   argsOf(run: Run): Variables
@@ -61,7 +61,7 @@ export type Step = {
   completion: Completion
 }
 
-/** The fourth argument of resolvers. */
+/** Returns the fourth argument of resolvers. */
 const infoOf = (
   { name, parent, type, nodes }: Field,
   { planned: { schema, operation, fragments }, rootValue, variables }: Run,
@@ -106,7 +106,7 @@ function failField(error: unknown, field: Field, isRequired: boolean, run: Run, 
   return null
 }
 
-/** Reads a property like graphql's default resolver: methods are called. */
+/** Reads a property like graphql's default resolver, which calls methods. */
 function propertyOf(source: unknown, property: string, step: Step, run: Run, parent: Path | undefined): unknown {
   if (!isObjectLike(source) && typeof source !== 'function') return undefined
   const value: unknown = (source as Source)[property]
@@ -118,8 +118,8 @@ function propertyOf(source: unknown, property: string, step: Step, run: Run, par
 const pathTo = (prev: Path | undefined, { key, field }: Step): Path => ({ prev, key, typename: field.parent.name })
 
 /**
- * The completed field, or a promise of it. Throws or rejects if a required field fails. Most fields are leaves that are
- * plain properties; these need a path only when they fail.
+ * Returns the completed field, or a promise of it. Throws or rejects if a required field fails. The path of a leaf that
+ * is a plain property, like most fields, is only built when the field fails.
  */
 function fieldOf(step: Step, source: unknown, run: Run, parent: Path | undefined): unknown {
   const { property, field, completion } = step
@@ -130,16 +130,16 @@ function fieldOf(step: Step, source: unknown, run: Run, parent: Path | undefined
       property === null
         ? step.resolve(source, step.argsOf(run), run.contextValue, infoOf(field, run, path!))
         : propertyOf(source, property, step, run, parent)
-    const done = isPromise(value) ? value.then((each) => complete(each, run, path)) : complete(value, run, path)
-    if (!isPromise(done)) return done
+    const completed = isPromise(value) ? value.then((each) => complete(each, run, path)) : complete(value, run, path)
+    if (!isPromise(completed)) return completed
     path ??= pathTo(parent, step)
-    return done.then(undefined, (error) => failField(error, field, isRequired, run, path!))
+    return completed.then(undefined, (error) => failField(error, field, isRequired, run, path!))
   } catch (error) {
     return failField(error, field, isRequired, run, path ?? pathTo(parent, step))
   }
 }
 
-/** Completes an object. Its fields keep the order of the selection, also those that resolve later. */
+/** Returns a function that completes an object. The fields have the order of the selection, whenever they resolve. */
 export const objectOf =
   (steps: readonly Step[]): Complete =>
   (source, run, path) => {
@@ -148,13 +148,13 @@ export const objectOf =
     try {
       for (const step of steps) {
         const { key } = step
-        const done = fieldOf(step, source, run, path)
-        // Set now, so that the key keeps its position when a late value arrives.
-        result[key] = done
-        if (isPromise(done)) late.push(done.then((value) => void (result[key] = value)))
+        const completed = fieldOf(step, source, run, path)
+        // Set immediately, so that the key keeps its position when a late value arrives.
+        result[key] = completed
+        if (isPromise(completed)) late.push(completed.then((value) => void (result[key] = value)))
       }
     } catch (error) {
-      // Other fields may reject, too; without a handler that would end the process.
+      // Wait for the other fields: if one of them rejected without a handler, the process would end.
       if (late.length === 0) throw error
       return Promise.all(late).finally(() => {
         throw error
@@ -167,7 +167,7 @@ export const objectOf =
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   isObjectLike(value) && typeof (value as { [Symbol.iterator]?: unknown })[Symbol.iterator] === 'function'
 
-/** Completes a list, item by item. An item that fails is null if items are nullable. */
+/** Returns a function that completes a list. An item that fails becomes null if items are nullable. */
 export const listOf =
   ({ complete, isLeaf, isRequired }: Completion, field: Field): Complete =>
   (value, run, path) => {
@@ -180,13 +180,13 @@ export const listOf =
     for (const item of value) {
       let at: Path | undefined = isLeaf ? undefined : { prev: path, key: result.length, typename: undefined }
       try {
-        let done = isPromise(item) ? item.then((each) => complete(each, run, at)) : complete(item, run, at)
-        if (isPromise(done)) {
+        let completed = isPromise(item) ? item.then((each) => complete(each, run, at)) : complete(item, run, at)
+        if (isPromise(completed)) {
           isLate = true
-          const own = (at ??= { prev: path, key: result.length, typename: undefined })
-          done = done.then(undefined, (error) => fail(error, field, isRequired, run, own))
+          const itemPath = (at ??= { prev: path, key: result.length, typename: undefined })
+          completed = completed.then(undefined, (error) => fail(error, field, isRequired, run, itemPath))
         }
-        result.push(done)
+        result.push(completed)
       } catch (error) {
         at ??= { prev: path, key: result.length, typename: undefined }
         result.push(fail(error, field, isRequired, run, at))
