@@ -1,10 +1,12 @@
+// Thresholds of automatic work: the number of runs due after a number of turns, and the defaults.
+
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { countsUsers, reconcilesEvery, runsDue } from '../../src/domain/automatic-thresholds.ts'
 
 const DEFAULTS = loadConfig({}).automatic
 
-describe('thresholds', () => {
+describe('automatic thresholds', () => {
   it.each([
     // turns, done, every, runs
     [0, 0, 10, 0],
@@ -15,17 +17,17 @@ describe('thresholds', () => {
     [1600, 0, 10, 160],
     [5, 0, 1, 5],
     [7, 0, 0, 0],
-    // Progress as left by another threshold: 30 turns done, three at a time.
+    // The progress was stored under another threshold, so it need not be a multiple of this one.
     [34, 30, 10, 0],
     [40, 30, 10, 1],
     [30, 30, 20, 0],
     [40, 30, 20, 1],
     [30, 40, 10, 0],
-  ])('with %i turns, %i of them processed, and one run every %i turns: %i runs are due', (turns, done, every, runs) => {
+  ])('with %i turns, %i of them processed, and a run every %i turns make %i runs due', (turns, done, every, runs) => {
     expect(runsDue(turns, done, every)).toBe(runs)
   })
 
-  it('never skip a turn or run twice, whenever they are checked', () => {
+  it('account for each turn once, however often they are checked', () => {
     let done = 0
     let runs = 0
     for (let turns = 0; turns <= 1600; turns += 1 + ((turns * 7) % 13)) {
@@ -37,7 +39,7 @@ describe('thresholds', () => {
     }
   })
 
-  it('are all off by default, and schedule no reconciliation without extraction', () => {
+  it('count no turns of users by default, and cause no reconciliation without extraction', () => {
     expect([countsUsers(DEFAULTS), reconcilesEvery(DEFAULTS)]).toEqual([false, 0])
     expect(reconcilesEvery({ ...DEFAULTS, factExtractionEvery: 4 })).toBe(5)
     expect(countsUsers({ ...DEFAULTS, factExtractionEvery: 4 })).toBe(true)

@@ -28,25 +28,25 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
 
   describe('can be filtered by', () => {
     type Given = [title: string | null, input?: CreateConversationInput]
-    const titled = async (filter: ConversationsArgs['filter'], ...conversationIds: Given[]) => {
+    const titlesFor = async (filter: ConversationsArgs['filter'], ...conversations: Given[]) => {
       const tenant = world.tenant()
-      for (const [title, input] of conversationIds) await create(tenant, { ...input, title })
-      await create(world.tenant(), { ...conversationIds[0]![1], title: "another tenant's" })
+      for (const [title, input] of conversations) await create(tenant, { ...input, title })
+      await create(world.tenant(), { ...conversations[0]![1], title: "another tenant's" })
       return (await titlesOf(tenant, { filter })).toReversed()
     }
 
     it('owner, agent and both', async () => {
-      const conversationIds: [string, CreateConversationInput][] = [
+      const conversations: [string, CreateConversationInput][] = [
         ['a', {}],
         ['b', { owner: 'bob' }],
         ['c', { agentName: 'helper' }],
         ['d', { owner: 'bob', agentName: 'helper' }],
       ]
-      expect(await titled({ owner: 'ann' }, ...conversationIds)).toEqual(['a', 'c'])
-      expect(await titled({ agentName: 'helper' }, ...conversationIds)).toEqual(['c', 'd'])
-      expect(await titled({ owner: 'bob', agentName: 'helper' }, ...conversationIds)).toEqual(['d'])
-      expect(await titled({ owner: 'Bob' }, ...conversationIds)).toEqual([])
-      expect(await titled({}, ...conversationIds)).toEqual(['a', 'b', 'c', 'd'])
+      expect(await titlesFor({ owner: 'ann' }, ...conversations)).toEqual(['a', 'c'])
+      expect(await titlesFor({ agentName: 'helper' }, ...conversations)).toEqual(['c', 'd'])
+      expect(await titlesFor({ owner: 'bob', agentName: 'helper' }, ...conversations)).toEqual(['d'])
+      expect(await titlesFor({ owner: 'Bob' }, ...conversations)).toEqual([])
+      expect(await titlesFor({}, ...conversations)).toEqual(['a', 'b', 'c', 'd'])
     })
 
     it('current participants, not former ones', async () => {
@@ -74,7 +74,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       [{ '%': 1 }, []],
     ])('metadata that contains %j', async (metadata, titles) => {
       expect(
-        await titled(
+        await titlesFor(
           { metadata },
           ['flat', { metadata: { a: 1, b: 'x', c: [] } }],
           ['deep', { metadata: { in: { tags: ['p', 'q'], n: null } } }],
@@ -99,7 +99,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       ['a', ['snake_case', 'back\\slash']],
     ])('a part of the title: %j', async (search, titles) => {
       expect(
-        await titled(
+        await titlesFor(
           { search },
           ['Budget 2024'],
           ['100 % sure'],
@@ -112,7 +112,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     })
 
     it('an empty search, which matches everything', async () => {
-      expect(await titled({ search: '' }, ['a'], [null])).toEqual(['a', null])
+      expect(await titlesFor({ search: '' }, ['a'], [null])).toEqual(['a', null])
     })
 
     it('the time of the last activity', async () => {
@@ -134,9 +134,9 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
   describe('when paged,', () => {
     it('is newest first, and the same from both ends', async () => {
       const tenant = world.tenant()
-      const made = []
-      for (let i = 0; i < 7; i++) made.push((await create(tenant, { title: `${i}` })).id)
-      const newestFirst = made.toReversed()
+      const created = []
+      for (let i = 0; i < 7; i++) created.push((await create(tenant, { title: `${i}` })).id)
+      const newestFirst = created.toReversed()
       const all = await list(tenant)
       expect(all).toMatchObject({ hasNextPage: false, hasPreviousPage: false })
       expect(all.items.map(({ id }) => id)).toEqual(newestFirst)
@@ -157,26 +157,26 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
 
     it.each(['first', 'last'] as const)(
       'shows each conversation once when read with %s while conversations are created',
-      async (way) => {
+      async (argument) => {
         const tenant = world.tenant()
         const before = await Promise.all(Array.from({ length: 25 }, () => create(tenant)))
-        let making = true
-        const made: Promise<unknown> = (async () => {
-          while (making) await Promise.all([create(tenant), create(tenant), create(tenant)])
+        let creating = true
+        const created: Promise<unknown> = (async () => {
+          while (creating) await Promise.all([create(tenant), create(tenant), create(tenant)])
         })()
         const seen: string[] = []
         let cursor: string | null = null
         try {
           for (let pages = 0; pages < 50; pages++) {
-            const page = await list(tenant, { [way]: 4, [way === 'first' ? 'after' : 'before']: cursor })
-            const items = way === 'first' ? page.items : page.items.toReversed()
+            const page = await list(tenant, { [argument]: 4, [argument === 'first' ? 'after' : 'before']: cursor })
+            const items = argument === 'first' ? page.items : page.items.toReversed()
             seen.push(...items.map(({ id }) => id))
             if (items.length > 0) cursor = conversationCursor(items.at(-1)!, 'CREATED')
-            if (!(way === 'first' ? page.hasNextPage : page.hasPreviousPage)) break
+            if (!(argument === 'first' ? page.hasNextPage : page.hasPreviousPage)) break
           }
         } finally {
-          making = false
-          await made
+          creating = false
+          await created
         }
         expect(new Set(seen).size).toBe(seen.length)
         for (const { id } of before) expect(seen).toContain(id)
@@ -185,17 +185,17 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
 
     it('puts the most recently active conversation first if ordered by activity', async () => {
       const tenant = world.tenant()
-      const conversationIds = []
+      const conversations = []
       for (const title of ['a', 'b', 'c']) {
-        conversationIds.push(await create(tenant, { title }))
+        conversations.push(await create(tenant, { title }))
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE' })).toEqual(['c', 'b', 'a'])
-      await tenant.say(conversationIds[0]!.id, 'ann', 'hello')
+      await tenant.say(conversations[0]!.id, 'ann', 'hello')
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE' })).toEqual(['a', 'c', 'b'])
       expect(await titlesOf(tenant)).toEqual(['c', 'b', 'a'])
       await new Promise((resolve) => setTimeout(resolve, 5))
-      const touched = await updateConversation(world.deps, tenant.as('ann'), { id: conversationIds[1]!.id })
+      const touched = await updateConversation(world.deps, tenant.as('ann'), { id: conversations[1]!.id })
       const after = conversationCursor(touched, 'ACTIVE')
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE', first: 1, after })).toEqual(['a'])
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE', last: 1 })).toEqual(['c'])
@@ -219,13 +219,13 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     ['metadata that is not an object', { filter: { metadata: 'x' } }, /^metadata: must be a JSON object/],
     ['U+0000 in an owner', { filter: { owner: 'a\0' } }, /^owner: must not contain U\+0000/],
     ['an invalid time', { filter: { updatedBefore: new Date(NaN) } }, /^updatedBefore: /],
-  ])('refuses %s', async (_, args, says) => {
+  ])('refuses %s', async (_, args, message) => {
     const error = await list(world.tenant(), args).then(
       () => null,
       (reason) => reason,
     )
     expect(error).toBeInstanceOf(InvalidInput)
-    expect(error.message).toMatch(says)
+    expect(error.message).toMatch(message)
   })
 
   it.each([
@@ -239,7 +239,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     expect(pages.flatMap(({ items }) => items)).toHaveLength(1)
   })
 
-  it('accepts any valid time as updatedBefore, and rejects invalid ones', async () => {
+  it('accepts an extreme updatedBefore or rejects it with a validation error', async () => {
     const tenant = world.tenant()
     for (const updatedBefore of [new Date(8.64e15), new Date(-8.64e15), new Date('0000-06-01T00:00:00Z')]) {
       const found = await list(tenant, { filter: { updatedBefore } }).catch((error) => error)

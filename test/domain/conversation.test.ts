@@ -42,7 +42,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       expect((await getParticipants(world.deps, tenant.as('ann'), [conversation.id])).get(conversation.id)).toEqual([])
     })
 
-    it('with all given fields, each participant joining by an entry', async () => {
+    it('with all given fields, and with one journal entry for each participant', async () => {
       const tenant = world.tenant()
       const given = {
         key: 'k',
@@ -92,19 +92,19 @@ describe.each(backends)('a conversation on $name', (backend) => {
       ['a nameless participant', { participants: [{ actor: '' }] }, /^participants\.0\.actor/],
       ['an unknown kind', { participants: [{ actor: 'a', kind: 'CAT' as never }] }, /^participants\.0\.kind/],
       ['1,001 participants', { participants: Array.from({ length: 1001 }, (_, i) => ({ actor: `a${i}` })) }, /1000/],
-    ])('but not with %s', async (_, input, says) => {
+    ])('but not with %s', async (_, input, message) => {
       const tenant = world.tenant()
       const error = await create(tenant, { ...input }).then(
         () => null,
         (reason) => reason,
       )
       expect(error).toBeInstanceOf(InvalidInput)
-      expect(error.message).toMatch(says)
+      expect(error.message).toMatch(message)
     })
   })
 
   describe('created with a key', () => {
-    it('is created once; later calls return it unchanged', async () => {
+    it('is created by the first call; later calls return it unchanged', async () => {
       const tenant = world.tenant()
       const first = await create(tenant, { key: 'k', title: 'first', participants: [{ actor: 'ann' }] })
       const again = await create(tenant, { key: 'k', title: 'second', participants: [{ actor: 'bob' }] }, 'bob')
@@ -114,16 +114,16 @@ describe.each(backends)('a conversation on $name', (backend) => {
 
     it('is one conversation, however many calls create it at once', async () => {
       const tenant = world.tenant()
-      const made = await Promise.all(
+      const created = await Promise.all(
         Array.from({ length: 24 }, (_, n) =>
           create(tenant, { key: 'k', participants: [{ actor: 'ann' }, { actor: `a${n}` }] }, `a${n}`),
         ),
       )
-      expect(new Set(made.map(({ id }) => id)).size).toBe(1)
-      expect(new Set(made.map(({ owner }) => owner)).size).toBe(1)
-      expect(await kindsOf(tenant, made[0]!.id)).toEqual([
+      expect(new Set(created.map(({ id }) => id)).size).toBe(1)
+      expect(new Set(created.map(({ owner }) => owner)).size).toBe(1)
+      expect(await kindsOf(tenant, created[0]!.id)).toEqual([
         ['JOINED', 'ann'],
-        ['JOINED', made[0]!.owner],
+        ['JOINED', created[0]!.owner],
       ])
     })
 
@@ -139,7 +139,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       const tenant = world.tenant()
       await create(tenant, { key: 'k' })
       for (const key of ['K', 'k ', '', '%', 'x'.repeat(10_000), 'k\0', '\ud83d']) {
-        // Null or a validation error, never an error of the database.
+        // Null or a validation error, never a database error.
         const found = await getConversationByKey(world.deps, tenant.as('x'), key).catch((error) => error)
         expect(found).toSatisfy((answer) => answer === null || answer instanceof InvalidInput)
       }
@@ -191,7 +191,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       expect(await kindsOf(tenant, id)).toEqual([['UPDATED', null]])
     })
 
-    it('but not if it does not exist, nor to invalid values', async () => {
+    it('but not if it does not exist, and not with invalid values', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const { id } = await create(tenant, given)
       await expect(updateConversation(world.deps, other.as('ann'), { id, title: 'x' })).rejects.toThrow(NotFound)

@@ -1,50 +1,51 @@
-// Opaque cursors: each format decodes what it encodes, and refuses everything else, naming the argument. No database.
+// Opaque cursors: each format decodes its own cursors, and rejects all others with an error that names the argument.
+// No database.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cursorFormat } from '../../src/domain/cursor.ts'
 import { InvalidInput } from '../../src/errors.ts'
 
-type Place = { shelf: number; name: string }
+type Position = { shelf: number; name: string }
 
-const books = cursorFormat<Place>(
+const books = cursorFormat<Position>(
   ({ shelf, name }) => `book:${shelf}:${name}`,
   /^book:(\d{1,10}):(\w{1,8})$/,
   (shelf, name) => (Number(shelf) < 2 ** 31 ? { shelf: Number(shelf), name } : null),
 )
-const maps = cursorFormat<Place>(
+const maps = cursorFormat<Position>(
   ({ shelf, name }) => `map:${shelf}:${name}`,
   /^map:(\d{1,10}):(\w{1,8})$/,
   (shelf, name) => ({ shelf: Number(shelf), name }),
   'the list of maps',
 )
 
-const places = fc.record({ shelf: fc.nat(2 ** 31 - 1), name: fc.stringMatching(/^\w{1,8}$/) })
+const positions = fc.record({ shelf: fc.nat(2 ** 31 - 1), name: fc.stringMatching(/^\w{1,8}$/) })
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
 describe('a cursor', () => {
   it('decodes to the position it encodes', () => {
     fc.assert(
-      fc.property(places, (place) => {
-        expect(books.decode(books.encode(place), 'after')).toEqual(place)
+      fc.property(positions, (position) => {
+        expect(books.decode(books.encode(position), 'after')).toEqual(position)
       }),
     )
   })
 
   it('needs no escaping in a URL', () => {
     fc.assert(
-      fc.property(places, (place) => {
-        const cursor = books.encode(place)
+      fc.property(positions, (position) => {
+        const cursor = books.encode(position)
         expect(encodeURIComponent(cursor)).toBe(cursor)
       }),
     )
   })
 
-  it('is InvalidInput, naming the argument, for any text that no position encodes to', () => {
+  it('is rejected with InvalidInput, naming the argument, if no position encodes to it', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string().map(base64url)), (text) => {
-        const printed = Buffer.from(text, 'base64url').toString()
-        fc.pre(!printed.startsWith('book:'))
+        const decoded = Buffer.from(text, 'base64url').toString()
+        fc.pre(!decoded.startsWith('book:'))
         expect(() => books.decode(text, 'before')).toThrow(
           new InvalidInput([{ path: ['before'], message: `${JSON.stringify(text)} is not a cursor of this list` }]),
         )
@@ -53,13 +54,13 @@ describe('a cursor', () => {
   })
 
   it.each(['book:1:', 'book:-1:a', 'book:1:a:b', 'a book:1:a', `book:${2 ** 31}:a`, 'book:1:a\n'])(
-    'is InvalidInput if it decodes to %j',
-    (printed) => {
-      expect(() => books.decode(base64url(printed), 'after')).toThrow(InvalidInput)
+    'is rejected with InvalidInput if it contains %j',
+    (decoded) => {
+      expect(() => books.decode(base64url(decoded), 'after')).toThrow(InvalidInput)
     },
   )
 
-  it('of one list is refused by another list, which names itself', () => {
+  it('of one list is rejected by another list, whose error names that other list', () => {
     const cursor = books.encode({ shelf: 1, name: 'a' })
     expect(() => maps.decode(cursor, 'after')).toThrow(`after: "${cursor}" is not a cursor of the list of maps`)
   })

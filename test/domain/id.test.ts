@@ -1,4 +1,4 @@
-// Typed ids; no database.
+// Typed ids. No database.
 
 import { describe, expect, it } from 'vitest'
 import { kindOf, newId, type Kind } from '../../src/domain/id.ts'
@@ -41,7 +41,7 @@ describe('an id', () => {
     'toString',
     '__proto__',
     'x'.repeat(100_000),
-  ])('that is malformed is rejected: %#', (id) => {
+  ])('is rejected if it is malformed: %#', (id) => {
     expect(kindOf(id)).toBeNull()
   })
 })

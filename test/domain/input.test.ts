@@ -82,11 +82,11 @@ describe('JSON values', () => {
     expect(faultsOf(json, value)).toEqual([])
   })
 
-  const torn = ['must not contain U+0000 or half of a surrogate pair']
+  const malformed = ['must not contain U+0000 or half of a surrogate pair']
   it.each([['\0'], [['\ud83d']], [{ a: { b: '\ude00' } }], [{ '\0': 1 }], ['\\\0'], ['\\\\\ud83d']])(
     'cannot be %j',
     (value) => {
-      expect(faultsOf(json, value)).toEqual(torn)
+      expect(faultsOf(json, value)).toEqual(malformed)
     },
   )
 
@@ -97,8 +97,8 @@ describe('JSON values', () => {
       fc.property(
         units.map((parts) => parts.join('')),
         (value) => {
-          expect(faultsOf(json, [value])).toEqual(storable(value) === null ? [] : torn)
-          expect(faultsOf(json, { [value]: 1 })).toEqual(storable(value) === null ? [] : torn)
+          expect(faultsOf(json, [value])).toEqual(storable(value) === null ? [] : malformed)
+          expect(faultsOf(json, { [value]: 1 })).toEqual(storable(value) === null ? [] : malformed)
         },
       ),
     )
@@ -110,10 +110,10 @@ describe('JSON values', () => {
     expect(faultsOf(json, ['"]]]]', nested(64)])).toEqual(['must be nested at most 64 deep'])
   })
 
-  it('cannot contain a bigint, a cycle, or nesting too deep to print', () => {
-    const circle: unknown[] = []
-    circle.push(circle)
-    for (const value of [1n, circle, nested(100_000)]) expect(faultsOf(json, value)).toHaveLength(1)
+  it('cannot contain a bigint, a cycle, or values nested too deep to serialise', () => {
+    const cycle: unknown[] = []
+    cycle.push(cycle)
+    for (const value of [1n, cycle, nested(100_000)]) expect(faultsOf(json, value)).toHaveLength(1)
   })
 })
 

@@ -1,4 +1,4 @@
-// Relay's paging arguments: parsing, validation, and pages made from the rows read. No database.
+// Relay's paging arguments: parsing, validation, and pages built from rows. No database.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { InvalidInput } from '../../src/errors.ts'
 
 describe('paging', () => {
   const none = { after: null, before: null }
-  it.each<[Paging, most: number, PageRequest]>([
+  it.each<[Paging, limit: number, PageRequest]>([
     [{}, 200, { size: 50, backwards: false, ...none }],
     [{}, 10, { size: 10, backwards: false, ...none }],
     [{ first: null, last: null, after: null, before: undefined }, 200, { size: 50, backwards: false, ...none }],
@@ -18,8 +18,8 @@ describe('paging', () => {
     [{ first: 3, after: 'a', before: 'b' }, 200, { size: 3, backwards: false, after: 'a', before: 'b' }],
     [{ last: 3, before: 'b' }, 200, { size: 3, backwards: true, after: null, before: 'b' }],
     [{ after: '' }, 200, { size: 50, backwards: false, after: '', before: null }],
-  ])('with %j and a limit of %d reads %j', (args, most, asked) => {
-    expect(paging(args, most)).toEqual(asked)
+  ])('with %j and a limit of %d reads %j', (args, limit, request) => {
+    expect(paging(args, limit)).toEqual(request)
   })
 
   it.each<[Paging, string]>([

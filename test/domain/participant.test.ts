@@ -28,14 +28,14 @@ describe('windows', () => {
     [[], 'SINCE_JOINED', 3, [3]],
     [[3, 6], 'SINCE_JOINED', 9, [3, 6, 9]],
     [[3, 6], 'ALL', 9, [1]],
-  ])('%j after joining for %s at %d become %j', (before, history, seq, after) => {
+  ])('%j after joining with %s at seq %d become %j', (before, history, seq, after) => {
     expect(windowsAfterJoining(before, history, seq)).toEqual(after)
   })
 
   it.each([
     [[1], 5, [1, 6]],
     [[3, 6, 9], 9, [3, 6, 9, 10]],
-  ])('%j after leaving at %d become %j', (before, seq, after) => {
+  ])('%j after leaving at seq %d become %j', (before, seq, after) => {
     expect(windowsAfterLeaving(before, seq)).toEqual(after)
   })
 })
@@ -47,7 +47,7 @@ describe.each(backends)('participants on $name', (backend) => {
     addParticipant(world.deps, tenant.as('owner'), { conversationId, participant })
   const leave = (tenant: Tenant, conversationId: string, actor: string) =>
     removeParticipant(world.deps, tenant.as('owner'), { conversationId, actor })
-  /** The stored windows, which no view returns. */
+  /** The stored windows, which no read returns. */
   const windowsOf = async (conversationId: string, actor: string) => {
     const key = { conversationId_actor: { conversationId, actor } }
     return (await world.deps.db.participant.findUniqueOrThrow({ where: key })).windows
@@ -110,7 +110,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await kindsOf(tenant, conversationId)).toBe('JOINED UPDATED')
     })
 
-    it('concurrently gives each participant one entry, and no entry twice', async () => {
+    it('concurrently writes one entry for each participant', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       await Promise.all(Array.from({ length: 24 }, (_, n) => join(tenant, conversationId, { actor: `a${n % 12}` })))
@@ -120,7 +120,7 @@ describe.each(backends)('participants on $name', (backend) => {
   })
 
   describe('leaving', () => {
-    it('is an entry that the leaver can still see, and ends their history', async () => {
+    it('is an entry that the leaving participant can still see, and ends their history', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       await tenant.say(conversationId, 'ann', '1')
@@ -170,7 +170,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('1')
     })
 
-    it('concurrently with returning misses nothing', async () => {
+    it('and returning at once misses no turn', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
       await tenant.say(conversationId, 'ann', '1')
@@ -190,8 +190,8 @@ describe.each(backends)('participants on $name', (backend) => {
       expect((await read(tenant, conversationId, 'bob', 4)).lastReadSeq).toBe(4)
       for (const seq of [3, 4, 0]) expect((await read(tenant, conversationId, 'bob', seq)).lastReadSeq).toBe(4)
       expect((await read(tenant, conversationId, 'ann', 5, 'bob')).lastReadSeq).toBe(5)
-      const told = [(await events.next()).value, (await events.next()).value]
-      expect(told).toMatchObject([
+      const received = [(await events.next()).value, (await events.next()).value]
+      expect(received).toMatchObject([
         { type: 'ParticipantRead', seq: null, participant: { actor: 'bob' } },
         { type: 'ParticipantRead', participant: { actor: 'bob', lastReadSeq: 5 } },
       ])
@@ -199,7 +199,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(5)
     })
 
-    it('set by several calls at once ends at the highest, and each call returns at least its own', async () => {
+    it('set by concurrent calls ends at the highest seq, and each call returns at least its own seq', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       for (let n = 0; n < 18; n++) await tenant.say(conversationId, 'ann', `${n}`)
@@ -211,7 +211,7 @@ describe.each(backends)('participants on $name', (backend) => {
       ).toBe(20)
     })
 
-    it('must lie within the journal, and belongs to participants', async () => {
+    it('must be within the journal, and can be set for participants only', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const conversationId = await tenant.newConversation('ann', 'gone')
       await leave(tenant, conversationId, 'gone')
@@ -230,7 +230,7 @@ describe.each(backends)('participants on $name', (backend) => {
   })
 
   describe('the unread count', () => {
-    it('counts the turns of others since the read mark', async () => {
+    it('counts the turns of other actors after the read mark', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       await tenant.say(conversationId, 'ann', '1')
@@ -250,16 +250,16 @@ describe.each(backends)('participants on $name', (backend) => {
       const { id } = await tenant.say(conversationId, 'ann', '1')
       await read(tenant, conversationId, 'bob', 3)
       const turn = { role: 'ASSISTANT' as const }
-      const [kept, given] = [
+      const [committed, aborted] = [
         await openTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
         await openTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
       ]
       expect(await unread(tenant, conversationId, 'bob')).toBe(0)
-      await appendDelta(world.deps, tenant.as('ann'), { turnId: kept.id, text: 'a' })
-      await commitTurn(world.deps, tenant.as('ann'), { turnId: kept.id })
-      await abortTurn(world.deps, tenant.as('ann'), { turnId: given.id })
+      await appendDelta(world.deps, tenant.as('ann'), { turnId: committed.id, text: 'a' })
+      await commitTurn(world.deps, tenant.as('ann'), { turnId: committed.id })
+      await abortTurn(world.deps, tenant.as('ann'), { turnId: aborted.id })
       expect(await unread(tenant, conversationId, 'bob')).toBe(1)
-      for (const turnId of [id, kept.id]) {
+      for (const turnId of [id, committed.id]) {
         await supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content: 'edited' } })
       }
       expect(await unread(tenant, conversationId, 'bob')).toBe(1)
@@ -288,7 +288,7 @@ describe.each(backends)('participants on $name', (backend) => {
       ]
       await tenant.say(conversationIds[0]!, 'ann', '1')
       await tenant.say(conversationIds[2]!, 'bob', '1')
-      const asked = [
+      const requests = [
         [2, 'ann'],
         [0, 'bob'],
         [1, 'bob'],
@@ -299,7 +299,7 @@ describe.each(backends)('participants on $name', (backend) => {
         await getUnreadCounts(
           world.deps,
           tenant.as('ann'),
-          asked.map(([index, actor]) => ({ conversationId: conversationIds[index]!, actor })),
+          requests.map(([index, actor]) => ({ conversationId: conversationIds[index]!, actor })),
         ),
       ).toEqual([1, 1, 0, 0, 1])
     })
@@ -311,10 +311,10 @@ describe.each(backends)('participants on $name', (backend) => {
     ['a name of 201 characters', { actor: 'a', displayName: 'x'.repeat(201) }, /at most 200/],
     ['an unknown kind', { actor: 'a', kind: 'CAT' as never }, /^participant\.kind: /],
     ['an unknown history', { actor: 'a', history: 'SOME' as never }, /^participant\.history: /],
-  ])('%s is refused', async (_, participant, says) => {
+  ])('%s is refused', async (_, participant, message) => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation()
-    await expect(join(tenant, conversationId, participant)).rejects.toThrow(says)
+    await expect(join(tenant, conversationId, participant)).rejects.toThrow(message)
     await expect(join(tenant, 'conv_x', { actor: 'a' })).rejects.toThrow(
       'conversationId: is not the id of a conversation',
     )

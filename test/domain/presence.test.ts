@@ -28,10 +28,10 @@ describe.each(backends)('presence on $name', (backend) => {
     for (const step of cleanups.splice(0)) await step()
   })
 
-  const holder = (): PresenceHolder => {
-    const held = createPresenceHolder(world.deps)
-    cleanups.push(() => held.end())
-    return held
+  const openSocket = (): PresenceHolder => {
+    const presence = createPresenceHolder(world.deps)
+    cleanups.push(() => presence.end())
+    return presence
   }
   const set = (
     tenant: Tenant,
@@ -43,26 +43,26 @@ describe.each(backends)('presence on $name', (backend) => {
   const stateOf = async (conversationId: string, actor: string) =>
     (await getPresence(world.deps, [{ conversationId, actor }]))[0]
 
-  /** The presence events that "watcher" receives, a growing list of actor and state. */
+  /** Returns the presence events that "watcher" receives, as a growing list of "actor STATE". */
   async function watch(tenant: Tenant, conversationId: string): Promise<string[]> {
-    const told: string[] = []
+    const received: string[] = []
     const events = await readEventsOf(world.deps, tenant.as('watcher'), { conversationId })
     const reading = (async () => {
       for await (const event of events) {
-        if (event.type === 'PresenceChanged') told.push(`${event.participant.actor} ${event.state}`)
+        if (event.type === 'PresenceChanged') received.push(`${event.participant.actor} ${event.state}`)
       }
     })()
     cleanups.push(async () => {
       await events.return!()
       await reading
     })
-    return told
+    return received
   }
 
   it('is OFFLINE until it is set, then the latest state', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'watcher')
-    const told = await watch(tenant, conversationId)
+    const received = await watch(tenant, conversationId)
     expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
     const participant = await set(tenant, conversationId, 'ann', 'ONLINE')
     expect(participant).toMatchObject({ actor: 'ann', conversationId })
@@ -71,16 +71,16 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(await stateOf(conversationId, 'bob')).toBe('OFFLINE')
     await set(tenant, conversationId, 'ann', 'OFFLINE')
     expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
-    await expect.poll(() => told).toEqual(['ann ONLINE', 'ann TYPING', 'ann OFFLINE'])
+    await expect.poll(() => received).toEqual(['ann ONLINE', 'ann TYPING', 'ann OFFLINE'])
     expect(await tenant.lastSeq(conversationId)).toBe(3)
   })
 
-  it('is read for many participants at once, in their order, each in their conversation', async () => {
+  it('is read for many participants at once, in the order requested, each in the given conversation', async () => {
     const tenant = world.tenant()
     const [conversationId, other] = [await tenant.newConversation('ann', 'bob'), await tenant.newConversation('ann')]
     await set(tenant, conversationId, 'bob', 'AWAY')
     await set(tenant, other, 'ann', 'THINKING')
-    const asked = [
+    const requests = [
       [other, 'ann'],
       [conversationId, 'ann'],
       [conversationId, 'bob'],
@@ -89,7 +89,7 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(
       await getPresence(
         world.deps,
-        asked.map(([conversationId, actor]) => ({ conversationId, actor })),
+        requests.map(([conversationId, actor]) => ({ conversationId, actor })),
       ),
     ).toEqual(['THINKING', 'OFFLINE', 'AWAY', 'OFFLINE'])
     expect(await getPresence(world.deps, [])).toEqual([])
@@ -98,9 +98,9 @@ describe.each(backends)('presence on $name', (backend) => {
   it('set without a socket expires, and the sweeper publishes that once', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
-    const told = await watch(tenant, conversationId)
+    const received = await watch(tenant, conversationId)
     await set(tenant, conversationId, 'ann', 'ONLINE')
-    // Presence of other tests may have expired as well.
+    // Presence of other tests may expire here, too, so the returned count is not checked.
     await endExpiredPresence(world.deps)
     expect(await stateOf(conversationId, 'ann')).toBe('ONLINE')
     await wait(TTL / 2)
@@ -109,38 +109,38 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(await stateOf(conversationId, 'ann')).toBe('TYPING')
     await wait(TTL / 2)
     expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
-    // Two sweepers at once; on a shared Redis, the sweeper of another process may even have been first.
+    // Two sweepers at once. On a shared Redis, the sweeper of another process may have been first.
     await Promise.all([endExpiredPresence(world.deps), endExpiredPresence(world.deps)])
-    await expect.poll(() => told.at(-1)).toBe('ann OFFLINE')
+    await expect.poll(() => received.at(-1)).toBe('ann OFFLINE')
     await endExpiredPresence(world.deps)
     await wait(50)
-    expect(told.filter((each) => each === 'ann OFFLINE')).toHaveLength(1)
+    expect(received.filter((each) => each === 'ann OFFLINE')).toHaveLength(1)
   })
 
   it('set over a socket lasts as long as the socket', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
-    const told = await watch(tenant, conversationId)
-    const socket = holder()
+    const received = await watch(tenant, conversationId)
+    const socket = openSocket()
     await set(tenant, conversationId, 'ann', 'ONLINE', socket)
     await set(tenant, conversationId, 'ann', 'THINKING', socket)
     await wait(TTL * 2)
     expect(await stateOf(conversationId, 'ann')).toBe('THINKING')
     await socket.end()
     expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
-    await expect.poll(() => told).toEqual(['ann ONLINE', 'ann THINKING', 'ann OFFLINE'])
+    await expect.poll(() => received).toEqual(['ann ONLINE', 'ann THINKING', 'ann OFFLINE'])
     await socket.end()
     await wait(TTL + 50)
     await endExpiredPresence(world.deps)
     await wait(50)
-    expect(told).toHaveLength(3)
+    expect(received).toHaveLength(3)
   })
 
   it('of an actor with two sockets is the newer state, and ends with the last socket', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
-    const told = await watch(tenant, conversationId)
-    const [one, two] = [holder(), holder()]
+    const received = await watch(tenant, conversationId)
+    const [one, two] = [openSocket(), openSocket()]
     await set(tenant, conversationId, 'ann', 'ONLINE', one)
     await set(tenant, conversationId, 'ann', 'TYPING', two)
     expect(await stateOf(conversationId, 'ann')).toBe('TYPING')
@@ -148,46 +148,46 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(await stateOf(conversationId, 'ann')).toBe('ONLINE')
     await one.end()
     expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
-    await expect.poll(() => told).toEqual(['ann ONLINE', 'ann TYPING', 'ann ONLINE', 'ann OFFLINE'])
+    await expect.poll(() => received).toEqual(['ann ONLINE', 'ann TYPING', 'ann ONLINE', 'ann OFFLINE'])
   })
 
-  it('stays when one socket sets OFFLINE while another still holds it', async () => {
+  it('stays the state of another socket when one socket sets OFFLINE', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
-    const told = await watch(tenant, conversationId)
-    const [one, two] = [holder(), holder()]
+    const received = await watch(tenant, conversationId)
+    const [one, two] = [openSocket(), openSocket()]
     await set(tenant, conversationId, 'ann', 'AWAY', one)
     await set(tenant, conversationId, 'ann', 'ONLINE', two)
     await set(tenant, conversationId, 'ann', 'OFFLINE', two)
     expect(await stateOf(conversationId, 'ann')).toBe('AWAY')
     await set(tenant, conversationId, 'ann', 'OFFLINE', one)
-    await expect.poll(() => told).toEqual(['ann AWAY', 'ann ONLINE', 'ann AWAY', 'ann OFFLINE'])
-    // A presence ended by OFFLINE is not renewed, nor published again at the socket's end.
+    await expect.poll(() => received).toEqual(['ann AWAY', 'ann ONLINE', 'ann AWAY', 'ann OFFLINE'])
+    // A presence that OFFLINE has ended is neither renewed nor published again when its socket ends.
     await wait(TTL)
     await Promise.all([one.end(), two.end()])
     expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
     await wait(50)
-    expect(told).toHaveLength(4)
+    expect(received).toHaveLength(4)
   })
 
   it('of several actors on one socket ends for all of them', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'watcher')
     const other = await tenant.newConversation('ann')
-    const told = await watch(tenant, conversationId)
-    const socket = holder()
+    const received = await watch(tenant, conversationId)
+    const socket = openSocket()
     await set(tenant, conversationId, 'ann', 'ONLINE', socket)
     await setPresence(world.deps, tenant.as('ann'), { conversationId, state: 'TYPING', as: 'bob' }, socket)
     await set(tenant, other, 'ann', 'ONLINE', socket)
     await socket.end()
-    for (const [where, actor] of [
+    for (const [conversation, actor] of [
       [conversationId, 'ann'],
       [conversationId, 'bob'],
       [other, 'ann'],
     ] as const) {
-      expect(await stateOf(where, actor)).toBe('OFFLINE')
+      expect(await stateOf(conversation, actor)).toBe('OFFLINE')
     }
-    await expect.poll(() => told.toSorted()).toEqual(['ann OFFLINE', 'ann ONLINE', 'bob OFFLINE', 'bob TYPING'])
+    await expect.poll(() => received.toSorted()).toEqual(['ann OFFLINE', 'ann ONLINE', 'bob OFFLINE', 'bob TYPING'])
   })
 
   it('can be set by participants only', async () => {
@@ -205,15 +205,15 @@ describe.each(backends)('presence on $name', (backend) => {
     for (const actor of ['stranger', 'gone', 'ann']) expect(await stateOf(conversationId, actor)).toBe('OFFLINE')
   })
 
-  it('of a participant who leaves is not published to them any more', async () => {
+  it('is not published to a participant who has left', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
-    const told = await watch(tenant, conversationId)
+    const received = await watch(tenant, conversationId)
     await set(tenant, conversationId, 'ann', 'ONLINE')
-    await expect.poll(() => told).toEqual(['ann ONLINE'])
+    await expect.poll(() => received).toEqual(['ann ONLINE'])
     await removeParticipant(world.deps, tenant.as('watcher'), { conversationId, actor: 'watcher' })
     await set(tenant, conversationId, 'ann', 'AWAY')
     await wait(100)
-    expect(told).toEqual(['ann ONLINE'])
+    expect(received).toEqual(['ann ONLINE'])
   })
 })

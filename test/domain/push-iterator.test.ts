@@ -1,4 +1,4 @@
-// Pushed values come out in order, each once; the buffer is bounded; the end comes after the values.
+// The push iterator: it yields each pushed value once, in order, reports a full buffer, and ends after the values.
 
 import { describe, expect, it, vi } from 'vitest'
 import { createPushIterator } from '../../src/domain/push-iterator.ts'
@@ -30,14 +30,14 @@ describe('a push iterator', () => {
     expect([values.push(1), values.push(2)]).toEqual([true, false])
   })
 
-  it('drops the oldest values if so configured', async () => {
+  it('drops the oldest values beyond `limit` with drop-oldest', async () => {
     const values = createPushIterator<number>(2, 'drop-oldest')
     const iterator = values.iterate(() => {})
     for (const n of [1, 2, 3, 4]) values.push(n)
     values.end()
-    const left: number[] = []
-    for await (const n of iterator) left.push(n)
-    expect(left).toEqual([3, 4])
+    const yielded: number[] = []
+    for await (const n of iterator) yielded.push(n)
+    expect(yielded).toEqual([3, 4])
   })
 
   it('is drained when the last waiting value is taken, and not before', async () => {
@@ -54,7 +54,7 @@ describe('a push iterator', () => {
     expect(drained).toHaveBeenCalledTimes(2)
   })
 
-  it('is drained when the iteration ends, whatever values wait', async () => {
+  it('is drained when the iteration ends, even if values wait', async () => {
     const values = createPushIterator<number>(1)
     values.push(1)
     const drained = values.drained()

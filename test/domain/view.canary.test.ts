@@ -1,4 +1,4 @@
-// A marker in private turns – appended, streamed, edited, aborted – must not reach any other viewer by any read.
+// A marker in private turns (appended, streamed, edited, aborted) must not reach any other viewer by any read.
 
 import { describe, expect, it } from 'vitest'
 import { getConversationPage, getConversations, updateConversation } from '../../src/domain/conversation.ts'
@@ -30,7 +30,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
   const world = useWorld(backend)
 
   /** Records two facts of the turn, then retracts one and records it again. */
-  async function know(viewer: Viewer, subject: string, sourceTurnId: string): Promise<string[]> {
+  async function recordFactsOf(viewer: Viewer, subject: string, sourceTurnId: string): Promise<string[]> {
     const facts = ['secret', 'habit'].map((object) => ({ subject, predicate: 'has a', object, sourceTurnId }))
     const recorded = await recordFacts(world.deps, viewer, { userId: 'ann', facts })
     const ids = recorded.facts.map(({ id }) => id)
@@ -42,34 +42,34 @@ describe.each(backends)('a private turn on $name', (backend) => {
   }
 
   /**
-   * Appends public turns and, if `whispering`, private turns from ann to bob between them.
+   * Appends public turns and, if `withPrivate`, private turns from ann to bob between them.
    * @returns the ids of the private turns and their facts
    */
-  async function converse(tenant: Tenant, conversationId: string, whispering: boolean): Promise<string[]> {
+  async function converse(tenant: Tenant, conversationId: string, withPrivate: boolean): Promise<string[]> {
     const { deps } = world
     const ann = tenant.as('ann')
-    const meant = { role: 'USER' as const, audience: ['bob'] }
+    const toBob = { role: 'USER' as const, audience: ['bob'] }
     const ids: string[] = []
     const hello = await tenant.say(conversationId, 'ann', 'hello all')
-    await know(ann, 'ann', hello.id)
-    if (whispering) {
+    await recordFactsOf(ann, 'ann', hello.id)
+    if (withPrivate) {
       const said = await tenant.say(conversationId, 'ann', `${CANARY} one`, {
-        ...meant,
+        ...toBob,
         metadata: { [CANARY]: CANARY },
         model: CANARY,
       })
-      const edited = await supersedeTurn(deps, ann, { turnId: said.id, turn: { ...meant, content: `${CANARY} two` } })
+      const edited = await supersedeTurn(deps, ann, { turnId: said.id, turn: { ...toBob, content: `${CANARY} two` } })
       const again = await supersedeTurn(deps, ann, { turnId: edited.id, turn: { role: 'USER', parts: [call(CANARY)] } })
-      const written = await openTurn(deps, ann, { conversationId, turn: meant })
-      await appendDelta(deps, ann, { turnId: written.id, text: `${CANARY} streamed` })
-      await commitTurn(deps, ann, { turnId: written.id, parts: [call('k2')] })
-      const given = await openTurn(deps, ann, { conversationId, turn: meant })
-      await appendDelta(deps, ann, { turnId: given.id, text: `${CANARY} given up` })
-      await abortTurn(deps, ann, { turnId: given.id, reason: CANARY })
-      const open = await openTurn(deps, ann, { conversationId, turn: meant })
+      const committed = await openTurn(deps, ann, { conversationId, turn: toBob })
+      await appendDelta(deps, ann, { turnId: committed.id, text: `${CANARY} streamed` })
+      await commitTurn(deps, ann, { turnId: committed.id, parts: [call('k2')] })
+      const aborted = await openTurn(deps, ann, { conversationId, turn: toBob })
+      await appendDelta(deps, ann, { turnId: aborted.id, text: `${CANARY} given up` })
+      await abortTurn(deps, ann, { turnId: aborted.id, reason: CANARY })
+      const open = await openTurn(deps, ann, { conversationId, turn: toBob })
       await appendDelta(deps, ann, { turnId: open.id, text: `${CANARY} still open` })
-      ids.push(said.id, edited.id, again.id, written.id, given.id, open.id)
-      ids.push(...(await know(ann, CANARY, written.id)), ...(await know(ann, 'ann', written.id)))
+      ids.push(said.id, edited.id, again.id, committed.id, aborted.id, open.id)
+      ids.push(...(await recordFactsOf(ann, CANARY, committed.id)), ...(await recordFactsOf(ann, 'ann', committed.id)))
     }
     await tenant.say(conversationId, 'eve', 'nobody tells me anything')
     await compact(deps, tenant.as('owner'), { conversationId })
@@ -87,7 +87,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     return conversationId
   }
 
-  /** All fact lists that an actor can read. */
+  /** Returns all fact lists that an actor can read. */
   async function factsOf(viewer: Viewer, conversationId: string) {
     const lists = []
     for (const includeSuperseded of [false, true]) {
@@ -102,8 +102,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
     return lists
   }
 
-  /** All reads of an actor except events. */
-  async function findings(tenant: Tenant, conversationId: string, actor: string, ids: string[]) {
+  /** Returns the results of all reads by an actor, except events. */
+  async function readAll(tenant: Tenant, conversationId: string, actor: string, ids: string[]) {
     const { deps } = world
     const viewer = tenant.as(actor)
     const pages = []
@@ -149,15 +149,15 @@ describe.each(backends)('a private turn on $name', (backend) => {
       const ids = await converse(tenant, conversationId, true)
       await converse(quiet, quietConversation, false)
 
-      const found = await findings(tenant, conversationId, actor, ids)
+      const found = await readAll(tenant, conversationId, actor, ids)
       expect(JSON.stringify(found)).not.toContain(CANARY)
       expect([found.byId, found.next, found.previous, found.factsById]).toEqual([[], [], [], []])
-      const expected = await findings(quiet, quietConversation, actor, [])
+      const expected = await readAll(quiet, quietConversation, actor, [])
       expect(found.counts).toEqual(expected.counts)
       expect(found.unread).toEqual(expected.unread)
-      const known = ({ facts }: typeof found) =>
+      const factsIn = ({ facts }: typeof found) =>
         facts.map((list) => list.map(({ subject, object, supersededAt }) => [subject, object, supersededAt !== null]))
-      expect(known(found)).toEqual(known(expected))
+      expect(factsIn(found)).toEqual(factsIn(expected))
       expect(found.facts.flat().length > 0).toBe(actor !== 'gone')
       expect(found.withSummaries).toEqual(expected.withSummaries)
       expect(found.summarized).toEqual(expected.summarized)
@@ -176,7 +176,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const conversationId = await makeConversation(tenant)
     const ids = await converse(tenant, conversationId, true)
     for (const actor of ['ann', 'bob']) {
-      const found = await findings(tenant, conversationId, actor, ids)
+      const found = await readAll(tenant, conversationId, actor, ids)
       expect([...found.byId, ...found.factsById]).toHaveLength(ids.length)
       expect(JSON.stringify(found.facts)).toContain(CANARY)
       expect([found.next.length, found.previous.length]).toEqual([2, 2])
@@ -190,7 +190,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const conversationId = await makeConversation(tenant)
     const ids = await converse(tenant, conversationId, true)
     for (const actor of ['ann', 'bob', 'eve']) {
-      const found = await findings(other, conversationId, actor, ids)
+      const found = await readAll(other, conversationId, actor, ids)
       expect(found).toMatchObject({
         history: [],
         conversationIds: [],
@@ -210,12 +210,12 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
-    const told = new Map<string, unknown[]>()
+    const received = new Map<string, unknown[]>()
     const streams: Promise<void>[] = []
     const inboxes: (() => void)[] = []
     const listen = async (name: string, actor: string, after?: number) => {
       const events: unknown[] = []
-      told.set(`${actor} ${name}`, events)
+      received.set(`${actor} ${name}`, events)
       const stream = await readEventsOf(deps, tenant.as(actor), { conversationId, after })
       streams.push(
         (async () => {
@@ -228,7 +228,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     for (const actor of actors) {
       const inbox = await readInbox(deps, tenant.as(actor), {})
       const events: unknown[] = []
-      told.set(`${actor} inbox`, events)
+      received.set(`${actor} inbox`, events)
       inboxes.push(() => void inbox.return!())
       streams.push(
         (async () => {
@@ -244,13 +244,13 @@ describe.each(backends)('a private turn on $name', (backend) => {
     for (const end of inboxes) end()
     await Promise.all(streams)
 
-    for (const [who, events] of told) {
-      const knows = /^(ann|bob) (live|replay)/.test(who)
-      expect(JSON.stringify(events).includes(CANARY), `${who} received the canary`).toBe(knows)
+    for (const [who, events] of received) {
+      const isInAudience = /^(ann|bob) (live|replay)/.test(who)
+      expect(JSON.stringify(events).includes(CANARY), `${who} received the canary`).toBe(isInAudience)
       expect(
         facts.some((id) => JSON.stringify(events).includes(id)),
         `${who} received facts`,
-      ).toBe(knows)
+      ).toBe(isInAudience)
     }
   })
 
@@ -262,12 +262,12 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const streams = []
     for (const actor of ['bob', 'eve', 'late', 'gone', 'stranger']) {
       const inbox = await readInbox(world.deps, tenant.as(actor), {})
-      const heard: string[] = []
-      reasons.set(actor, heard)
+      const inboxReasons: string[] = []
+      reasons.set(actor, inboxReasons)
       streams.push({
         inbox,
         ended: (async () => {
-          for await (const { reason } of inbox) heard.push(reason)
+          for await (const { reason } of inbox) inboxReasons.push(reason)
         })(),
       })
     }
@@ -281,7 +281,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     expect(Object.fromEntries(reasons)).toEqual({ bob: ['TURN'], eve: [], late: [], gone: [], stranger: [] })
   })
 
-  it('cannot be answered or edited by others, for whom it does not exist', async () => {
+  it('cannot be answered or edited by actors who cannot see it', async () => {
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
     const [said, edited, again] = await converse(tenant, conversationId, true)

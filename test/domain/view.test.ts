@@ -48,7 +48,7 @@ describe('windows', () => {
       [4, 5, 9, 11],
       [3, 6, 8, 12, Infinity],
     ],
-    // Left by entry 5, back by entry 6: no entry was missed.
+    // The actor left with entry 5 and returned with entry 6, so no entry is hidden.
     [[1, 6, 6], [1, 5, 6, 7], []],
   ])('%j are open at %j and closed at %j', (windows, open, closed) => {
     expect(open.map((seq) => isOpenAt(windows, seq))).toEqual(open.map(() => true))
@@ -56,9 +56,9 @@ describe('windows', () => {
   })
 })
 
-describe('a summary, by the windows of its viewer,', () => {
+describe('a summary', () => {
   const windows = fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 5 }).map((list) => list.sort((a, b) => a - b))
-  it('is visible if they cover all its turns, and absent if they are closed', () => {
+  it('is visible if the windows of the viewer cover all its turns, and absent if they cover none', () => {
     const three = fc.array(fc.integer({ min: 1, max: 22 }), { minLength: 3, maxLength: 3 })
     fc.assert(
       fc.property(windows, three, (list, seqs) => {
@@ -90,7 +90,7 @@ describe('a view', () => {
     [ann, 7, 7, ['ann'], false],
     [OPEN_VIEW, 1, 1, null, true],
     [OPEN_VIEW, 1, 1, ['ann'], false],
-    // Nobody has the name null.
+    // The open view has no actor, so it matches neither the name "null" nor the empty name.
     [OPEN_VIEW, 1, 1, ['null', ''], false],
   ])('%j shows version %d at position %d for %j: %s', (view, seq, rootSeq, audience, seen) => {
     expect(sees(view, { seq, rootSeq, audience })).toBe(seen)
@@ -126,7 +126,7 @@ describe('a view', () => {
 })
 
 const ACTORS = ['ann', 'bob', 'cyd', 'dan'] as const
-const PLACES = [...ACTORS, 'stranger']
+const VIEWERS = [...ACTORS, 'stranger']
 
 const actor = fc.constantFrom(...ACTORS)
 const audience = fc.option(fc.subarray([...ACTORS], { minLength: 1, maxLength: 3 }), { freq: 3 })
@@ -147,7 +147,7 @@ describe.each(backends)('views on $name', (backend) => {
   const world = useWorld(backend)
 
   it('contain the same turns in SQL as in TypeScript', async () => {
-    const placed = fc
+    const versions = fc
       .record({
         seq: fc.integer({ min: 1, max: 20 }),
         rootSeq: fc.integer({ min: 1, max: 20 }),
@@ -161,7 +161,7 @@ describe.each(backends)('views on $name', (backend) => {
       fc.asyncProperty(
         windows,
         fc.constantFrom('ann', 'bob', null),
-        fc.array(placed, { minLength: 1, maxLength: 20 }),
+        fc.array(versions, { minLength: 1, maxLength: 20 }),
         async (open, who, turns) => {
           const { rows } = await world.deps.pool.query(
             `SELECT coalesce(${visible().text}, false) AS seen
@@ -178,7 +178,7 @@ describe.each(backends)('views on $name', (backend) => {
   })
 
   it('match the oracle on random conversations in pages, counts, unread counts and events, for every viewer', async () => {
-    const met = { private: 0, superseded: 0, hidden: 0 }
+    const occurrences = { private: 0, superseded: 0, hidden: 0 }
     await fc.assert(
       fc.asyncProperty(fc.array(anyOp, { minLength: 5, maxLength: 35, size: 'max' }), async (ops) => {
         const tenant = world.tenant()
@@ -186,16 +186,16 @@ describe.each(backends)('views on $name', (backend) => {
         const oracle = createConversationOracle()
         for (const [index, op] of ops.entries()) await play(tenant, conversationId, oracle, op, index)
         expect(await tenant.lastSeq(conversationId)).toBe(oracle.head)
-        for (const who of PLACES) await expectReads(tenant, conversationId, oracle, who)
+        for (const who of VIEWERS) await expectReads(tenant, conversationId, oracle, who)
         await expectEvents(tenant, conversationId, oracle)
-        met.private += oracle.turns.filter(({ audience }) => audience).length
-        met.superseded += oracle.turns.filter(oracle.isSuperseded).length
-        met.hidden += ACTORS.filter((who) => oracle.page(who, true).length < oracle.turns.length).length
+        occurrences.private += oracle.turns.filter(({ audience }) => audience).length
+        occurrences.superseded += oracle.turns.filter(oracle.isSuperseded).length
+        occurrences.hidden += ACTORS.filter((who) => oracle.page(who, true).length < oracle.turns.length).length
       }),
       { numRuns: casesOf(40) },
     )
-    // Ensures that the random conversations cover enough cases.
-    for (const [what, times] of Object.entries(met)) expect(times, what).toBeGreaterThanOrEqual(casesOf(20))
+    // Without enough of these cases, the comparison proves little.
+    for (const [what, times] of Object.entries(occurrences)) expect(times, what).toBeGreaterThanOrEqual(casesOf(20))
   }, 120_000)
 
   /** Applies the same step to the conversation and the oracle; skips steps that are impossible now. */
@@ -211,7 +211,7 @@ describe.each(backends)('views on $name', (backend) => {
     const input = { conversationId, actor: op.actor }
     const content = 'word '.repeat(1 + (index % 7))
     const present = op.audience?.filter((each) => oracle.isIn(each)) ?? []
-    const meantFor = present.length ? present : null
+    const turnAudience = present.length ? present : null
     switch (op.op) {
       case 'join': {
         const participant = { actor: op.actor, history: op.history }
@@ -224,21 +224,21 @@ describe.each(backends)('views on $name', (backend) => {
         return oracle.leave(op.actor)
       }
       case 'say': {
-        const { id, tokenCount } = await tenant.say(conversationId, op.actor, content, { audience: meantFor })
-        return oracle.append({ id, actor: op.actor, status: 'COMMITTED', tokens: tokenCount, audience: meantFor })
+        const { id, tokenCount } = await tenant.say(conversationId, op.actor, content, { audience: turnAudience })
+        return oracle.append({ id, actor: op.actor, status: 'COMMITTED', tokens: tokenCount, audience: turnAudience })
       }
       case 'open': {
-        const turn = { role: 'ASSISTANT' as const, audience: meantFor }
+        const turn = { role: 'ASSISTANT' as const, audience: turnAudience }
         const { id } = await openTurn(deps, viewer, { conversationId, turn })
         await appendDelta(deps, viewer, { turnId: id, text: content })
-        return oracle.append({ id, actor: op.actor, status: 'STREAMING', tokens: 0, audience: meantFor })
+        return oracle.append({ id, actor: op.actor, status: 'STREAMING', tokens: 0, audience: turnAudience })
       }
       case 'commit':
       case 'abort': {
         const open = oracle.turns.filter(({ status }) => status === 'STREAMING')
         const turn = open[op.pick % open.length]
         if (!turn) return
-        // An author who is absent could not see the result, so the step is skipped.
+        // An author who has left could not see the result, so the step is skipped.
         if (!oracle.isIn(turn.actor)) return
         const close = op.op === 'commit' ? commitTurn : abortTurn
         const { tokenCount } = await close(deps, tenant.as(turn.actor), { turnId: turn.id })
@@ -287,27 +287,27 @@ describe.each(backends)('views on $name', (backend) => {
     expect((await countOfTurns(deps, viewer, [conversationId])).get(conversationId), `count of ${who}`).toEqual(
       oracle.count(who),
     )
-    const known = await getTurns(
+    const found = await getTurns(
       deps,
       viewer,
       oracle.turns.map(({ id }) => id),
     )
-    expect([...known.keys()].sort(), `turns ${who} finds by id`).toEqual(
+    expect([...found.keys()].sort(), `turns ${who} finds by id`).toEqual(
       oracle
         .page(who, true)
         .map(({ id }) => id)
         .sort(),
     )
     const participants = ACTORS.filter((each) => oracle.knows(each))
-    const asked = participants.map((each) => ({ conversationId, actor: each }))
-    const unread = await getUnreadCounts(deps, viewer, asked)
+    const requests = participants.map((each) => ({ conversationId, actor: each }))
+    const unread = await getUnreadCounts(deps, viewer, requests)
     expect(unread, `unread counts as ${who} sees them`).toEqual(participants.map((each) => oracle.unread(who, each)))
   }
 
   /** Reads from the beginning as every viewer at once; deleting the conversation ends the streams. */
   async function expectEvents(tenant: Tenant, conversationId: string, oracle: ConversationOracle): Promise<void> {
-    const told = await Promise.all(
-      PLACES.map(async (who) => {
+    const readings = await Promise.all(
+      VIEWERS.map(async (who) => {
         const events: unknown[] = []
         const enough = oracle.events(who).length
         const stream = await readEventsOf(world.deps, tenant.as(who), { conversationId, after: 0 })
@@ -325,12 +325,12 @@ describe.each(backends)('views on $name', (backend) => {
         return { who, events, caughtUp, finished }
       }),
     )
-    const patience = new Promise((resolve) => setTimeout(resolve, 3_000).unref())
-    await Promise.race([Promise.all(told.map(({ caughtUp }) => caughtUp)), patience])
+    const timeout = new Promise((resolve) => setTimeout(resolve, 3_000).unref())
+    await Promise.race([Promise.all(readings.map(({ caughtUp }) => caughtUp)), timeout])
     await deleteConversation(world.deps, tenant.as('owner'), conversationId)
-    for (const { who, events, finished } of told) {
+    for (const { who, events, finished } of readings) {
       await finished
-      expect(events, `events told to ${who}`).toEqual(oracle.events(who))
+      expect(events, `events of ${who}`).toEqual(oracle.events(who))
     }
   }
 })

@@ -25,7 +25,7 @@ describe.each(backends)('automatic compaction on $name', (backend) => {
     await say(count)
     return { tenant, conversationId, say }
   }
-  const covered = (conversationId: string, turns: number) =>
+  const untilCovered = (conversationId: string, turns: number) =>
     vi.waitFor(
       async () => {
         expect((await expectCovering(world.deps, conversationId)).covered).toHaveLength(turns)
@@ -34,32 +34,32 @@ describe.each(backends)('automatic compaction on $name', (backend) => {
     )
 
   it('first compacts existing turns, then appended ones, and notifies subscribers', async () => {
-    const left = await fill(60)
-    const fresh = await fill(50)
-    const reading = await read(world.deps, fresh.tenant.as('ada'), { conversationId: fresh.conversationId })
+    const existing = await fill(60)
+    const growing = await fill(50)
+    const reading = await read(world.deps, growing.tenant.as('ada'), { conversationId: growing.conversationId })
     stop = await startJobs(withSummarizer(world.deps, createFakeSummarizer()))
-    await covered(left.conversationId, 30)
-    await fresh.say(1)
-    await covered(fresh.conversationId, 25)
+    await untilCovered(existing.conversationId, 30)
+    await growing.say(1)
+    await untilCovered(growing.conversationId, 25)
     await reading.until('the summary', ({ events }) => events.some(({ type }) => type === 'SummaryWritten'))
-    expect((await expectCovering(world.deps, left.conversationId)).covered).toHaveLength(30)
+    expect((await expectCovering(world.deps, existing.conversationId)).covered).toHaveLength(30)
     await reading.stop()
   }, 30_000)
 
-  it('stops while the summarizer is running, and leaves the work to the next process', async () => {
+  it('writes nothing if the summarizer fails, and leaves the work to the next process', async () => {
     const { conversationId } = await fill(60)
     const model = createFakeSummarizer()
-    let asked = () => {}
-    const thinking = new Promise<void>((resolve) => (asked = resolve))
+    let resolveCalled = () => {}
+    const called = new Promise<void>((resolve) => (resolveCalled = resolve))
     model.before = async () => {
-      asked()
+      resolveCalled()
       throw new Error('crash')
     }
     stop = await startJobs(withSummarizer({ ...world.deps, log: { ...world.deps.log, warn: () => {} } }, model))
-    await thinking
+    await called
     await stop()
     expect((await expectCovering(world.deps, conversationId)).covered).toEqual([])
     expect(await compactDue(withSummarizer(world.deps, createFakeSummarizer()), conversationId)).toBe(1)
-    await covered(conversationId, 30)
+    await untilCovered(conversationId, 30)
   }, 30_000)
 })

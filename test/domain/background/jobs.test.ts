@@ -1,5 +1,5 @@
-// Automatic jobs on real databases: each threshold is crossed exactly once, however many processes append and work, and
-// whatever fails. Fact handlers are replaced by fakes that move the watermarks.
+// Automatic jobs on real databases: each crossed threshold causes exactly one run, however many processes append and
+// work, and whatever fails. Fact and profile handlers are replaced by fakes that only store progress.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -15,7 +15,7 @@ import { newViewer, openSite, type Site } from '../../support/process.ts'
 
 const ALL: AutomaticThresholds = { threadSummaryEvery: 10, factExtractionEvery: 7, userSummaryEvery: 9, dedupEvery: 5 }
 const NONE: AutomaticThresholds = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 }
-const by = (turns: number, every: number) => Math.floor(turns / every)
+const runsIn = (turns: number, every: number) => Math.floor(turns / every)
 
 describe.each(backends)('automatic jobs on $name', (backend) => {
   let site: Site
@@ -30,13 +30,16 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     stops.push(stop)
     return stop
   }
-  const newConversation = async (deps: Deps, viewer: Viewer, learns = true) => {
+  const newConversation = async (deps: Deps, viewer: Viewer, extractsFacts = true) => {
     const { id } = await createConversation(deps, viewer, {})
-    if (learns) await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
+    if (extractsFacts) await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
     return id
   }
-  const say = (deps: Deps, viewer: Viewer, conversationId: string, actor: string, more: object = {}) =>
-    appendTurn(deps, viewer, { conversationId, turn: { actor, role: 'USER', content: `${actor} speaks`, ...more } })
+  const say = (deps: Deps, viewer: Viewer, conversationId: string, actor: string, overrides: object = {}) =>
+    appendTurn(deps, viewer, {
+      conversationId,
+      turn: { actor, role: 'USER', content: `${actor} speaks`, ...overrides },
+    })
 
   it('run once per crossed threshold while four processes append and work', async () => {
     const processes: Deps[] = []
@@ -48,14 +51,14 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     await Promise.all(
       processes.map(async (deps, p) => {
         for (let n = 0; n < 100; n++) {
-          // 50 turns per conversation: 40 by five people who are in every conversation, 10 by an agent.
+          // About 50 turns per conversation: 80 % by five people, all in every conversation, 20 % by an agent.
           const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
           await say(deps, viewer, conversationIds[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
         }
       }),
     )
     const { pool } = processes[0]!
-    const said = new Map(
+    const turnsByUser = new Map(
       (
         await pool.query(
           `SELECT actor, count(*)::integer AS turns FROM turn
@@ -64,7 +67,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
         )
       ).rows.map(({ actor, turns }) => [actor as string, turns as number]),
     )
-    const counts = new Map(
+    const turnsByConversation = new Map(
       (
         await pool.query(
           'SELECT conversation_id AS "conversationId", turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)',
@@ -72,16 +75,19 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
         )
       ).rows.map(({ conversationId, turns }) => [conversationId as string, turns as number]),
     )
-    expect([...said.values(), 80].reduce((a, b) => a + b)).toBe(400)
+    expect([...turnsByUser.values(), 80].reduce((a, b) => a + b)).toBe(400)
     const expected = {
       conversationIds: Object.fromEntries(
-        [...counts].map(([conversationId, turns]) => [
+        [...turnsByConversation].map(([conversationId, turns]) => [
           conversationId,
-          { summaries: summariesOf(turns, 10), extractions: by(turns, 7) },
+          { summaries: summariesOf(turns, 10), extractions: runsIn(turns, 7) },
         ]),
       ),
       users: Object.fromEntries(
-        [...said].map(([user, turns]) => [user, { turns, profilings: by(turns, 9), reconciliations: by(turns, 5) }]),
+        [...turnsByUser].map(([user, turns]) => [
+          user,
+          { turns, profilings: runsIn(turns, 9), reconciliations: runsIn(turns, 5) },
+        ]),
       ),
     }
     await vi.waitFor(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected), {
@@ -95,7 +101,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected)
   }, 120_000)
 
-  it('count a run that failed three times once, and store a safe error message', async () => {
+  it('retry a failed run, count it once, and store a safe error message', async () => {
     const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0 })
     const viewer = newViewer()
     const conversationId = await newConversation(deps, viewer)
@@ -135,18 +141,18 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
   it('skip conversations that disable facts or summaries, and turns without a person as author', async () => {
     const deps = await process(ALL)
     const viewer = newViewer()
-    const [learning, other] = [await newConversation(deps, viewer), await newConversation(deps, viewer, false)]
-    await deps.db.conversation.update({ where: { id: learning }, data: { compactionStrategy: 'NEVER' } })
+    const [extracting, other] = [await newConversation(deps, viewer), await newConversation(deps, viewer, false)]
+    await deps.db.conversation.update({ where: { id: extracting }, data: { compactionStrategy: 'NEVER' } })
     await start(deps)
     for (let n = 0; n < 14; n++) {
-      await say(deps, viewer, learning, 'ada')
+      await say(deps, viewer, extracting, 'ada')
       await say(deps, viewer, other, 'tool', { role: 'ASSISTANT' })
     }
     await vi.waitFor(
       async () =>
         expect(await readRuns(deps, viewer.tenant)).toEqual({
           conversationIds: {
-            [learning]: { summaries: [], extractions: 2 },
+            [extracting]: { summaries: [], extractions: 2 },
             [other]: { summaries: [10], extractions: 0 },
           },
           users: { ada: { turns: 14, profilings: 1, reconciliations: 2 } },
@@ -155,7 +161,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     )
   }, 60_000)
 
-  it('count nothing and create no queue for disabled jobs', async () => {
+  it('count no turns and run no handlers if they are disabled', async () => {
     const deps = await process(NONE)
     const viewer = newViewer()
     const conversationId = await newConversation(deps, viewer)
@@ -165,7 +171,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     const texts = query.mock.calls.map(([call]) => (call as unknown as { text?: string }).text ?? String(call))
     query.mockRestore()
-    // Compaction looks for work; nothing reads or writes the progress of users, or extraction.
+    // Compaction still looks for work, but no statement uses the progress of users or of extraction.
     expect(texts.filter((text) => /\bsummarized_turns\b/.test(text))).not.toEqual([])
     expect(texts.filter((text) => /\b(user_progress|conversation_progress)\b/.test(text))).toEqual([])
     expect(await readRuns(deps, viewer.tenant)).toEqual({
@@ -178,14 +184,14 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0, userSummaryEvery: 0 })
     const viewer = newViewer()
     const conversationId = await newConversation(deps, viewer)
-    let begun = 0
+    let started = 0
     let running = 0
     const stop = await start(deps, {
       ...doubles,
       async extractNext(_, due, __, signal) {
         // Work left by other tests is due as well.
         if (due !== conversationId) return false
-        begun++
+        started++
         running++
         await new Promise((resolve) => signal.addEventListener('abort', resolve))
         running--
@@ -194,12 +200,12 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       },
     })
     for (let n = 0; n < 21; n++) await say(deps, viewer, conversationId, 'ada')
-    await vi.waitFor(() => expect(begun).toBe(1), { timeout: 10_000 })
+    await vi.waitFor(() => expect(started).toBe(1), { timeout: 10_000 })
     await stop()
-    expect({ begun, running }).toEqual({ begun: 1, running: 0 })
+    expect({ started, running }).toEqual({ started: 1, running: 0 })
     for (let n = 0; n < 7; n++) await say(deps, viewer, conversationId, 'ada')
     await new Promise((resolve) => setTimeout(resolve, 1_000))
-    expect({ begun, running }).toEqual({ begun: 1, running: 0 })
+    expect({ started, running }).toEqual({ started: 1, running: 0 })
     await start(deps)
     await vi.waitFor(
       async () => expect((await readRuns(deps, viewer.tenant)).conversationIds[conversationId]!.extractions).toBe(4),

@@ -1,4 +1,5 @@
-// Invariants of every context over random conversations: Unicode, tool calls, pinned turns, budgets of one token.
+// Invariants of every context (see faults in cases.ts) over random conversations with Unicode, tool calls, pinned turns
+// and budgets from one token.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -9,18 +10,18 @@ import { cases, contextOf, faults } from './cases.ts'
 const RUNS = { numRuns: casesOf(2_000) }
 
 describe('the context of a random conversation', () => {
-  it('keeps the budget in each rendering, pairs tool calls with results, keeps instructions and the newest turn, and reports every omission', async () => {
-    let made = 0
+  it('stays within the budget, pairs calls with results, and reports every omission', async () => {
+    let built = 0
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const context = await contextOf(given)
         if (context instanceof Error) return
-        made += 1
+        built += 1
         expect([...faults(given, context)]).toEqual([])
       }),
       RUNS,
     )
-    expect(made).toBeGreaterThan(casesOf(400))
+    expect(built).toBeGreaterThan(casesOf(400))
   }, 120_000)
 
   it('is deterministic', async () => {
@@ -35,20 +36,20 @@ describe('the context of a random conversation', () => {
   it('fails with the required budget if the budget is too small, and succeeds with that budget', async () => {
     let tooSmall = 0
     await fc.assert(
-      fc.asyncProperty(cases, async ({ material, asked }) => {
+      fc.asyncProperty(cases, async ({ material, request }) => {
         const given = {
           material,
-          asked: { ...asked, maxMessages: null, maxChars: null, tokenBudget: Math.min(asked.tokenBudget, 80) },
+          request: { ...request, maxMessages: null, maxChars: null, tokenBudget: Math.min(request.tokenBudget, 80) },
         }
         const error = await contextOf(given)
         if (!(error instanceof BudgetTooSmall)) return
         tooSmall += 1
-        expect(error.required).toBeGreaterThan(given.asked.tokenBudget)
-        const enough = { material, asked: { ...given.asked, tokenBudget: error.required } }
+        expect(error.required).toBeGreaterThan(given.request.tokenBudget)
+        const enough = { material, request: { ...given.request, tokenBudget: error.required } }
         const context = await contextOf(enough)
         if (context instanceof Error) throw context
         expect([...faults(enough, context)]).toEqual([])
-        const less = await contextOf({ material, asked: { ...given.asked, tokenBudget: error.required - 1 } })
+        const less = await contextOf({ material, request: { ...given.request, tokenBudget: error.required - 1 } })
         expect(less).toBeInstanceOf(BudgetTooSmall)
       }),
       { numRuns: casesOf(300) },
@@ -59,10 +60,10 @@ describe('the context of a random conversation', () => {
   it('fails if the limit of messages or characters is too small', async () => {
     const kinds = new Set<string>()
     await fc.assert(
-      fc.asyncProperty(cases, async ({ material, asked }) => {
+      fc.asyncProperty(cases, async ({ material, request }) => {
         const context = await contextOf({
           material,
-          asked: { ...asked, tokenBudget: 2_000_000, maxMessages: 1, maxChars: 40 },
+          request: { ...request, tokenBudget: 2_000_000, maxMessages: 1, maxChars: 40 },
         })
         if (context instanceof InvalidInput) for (const { path } of context.issues) kinds.add(path.join('.'))
         else if (context instanceof Error) throw context

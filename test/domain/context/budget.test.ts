@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from '../../../src/domain/context/budget.ts'
 
-/** Ten summaries, each counted as a twentieth of 10,000 tokens. */
+/** Ten summaries, each counted as 499 tokens: just below a twentieth of the budget of 10,000. */
 const summaries = Array.from({ length: 10 }, (_, id) => ({ id, tokenCount: 499 - OVERHEAD.most }))
 const taken = (profiles: number, facts: number, withRecall = true) =>
   summariesThatFit(summaries, 10_000, DEFAULT_SHARES, withRecall, { profiles, facts }).taken.map(({ id }) => id)
@@ -19,7 +19,7 @@ describe('the share of summaries', () => {
     expect(taken(90_000, 0)).toHaveLength(9)
   })
 
-  it('is larger when nothing is recalled', () => {
+  it('is larger without recall', () => {
     expect(taken(90_000, 90_000, false)).toHaveLength(8)
   })
 

@@ -1,5 +1,5 @@
-// Prompt caching by providers: the common prefix of two successive contexts as a share of the earlier one without its
-// recalled text, over 200 turns with recall on.
+// Prompt caching by providers, over 200 turns with recall: the prefix that two successive contexts share, as a fraction
+// of the earlier one without its recalled text.
 
 import { describe, expect, it } from 'vitest'
 import { buildContext } from '../../../src/domain/context/build.ts'
@@ -26,15 +26,15 @@ const tokens = (messages: unknown[]) =>
 
 type Budget = { tokenBudget: number; recentTurns?: number }
 
-/** Length of the common prefix of two successive calls, divided by the earlier call without its recalled text. */
-function kept(earlier: Context, later: Context): number {
-  const [before, after] = [render(earlier.messages, 'OPENAI'), render(later.messages, 'OPENAI')].map((messages) =>
-    messages.map((message) => JSON.stringify(message)),
+/** Tokens of the messages that both contexts start with, divided by those of the earlier one without recalled ones. */
+function sharedPrefix(earlier: Context, later: Context): number {
+  const [earlierMessages, laterMessages] = [render(earlier.messages, 'OPENAI'), render(later.messages, 'OPENAI')].map(
+    (messages) => messages.map((message) => JSON.stringify(message)),
   )
   let common = 0
-  while (common < before!.length && before![common] === after![common]) common += 1
+  while (common < earlierMessages!.length && earlierMessages![common] === laterMessages![common]) common += 1
   const recalled = (message: string) => message.includes('"name":"recall"')
-  return tokens(before!.slice(0, common)) / tokens(before!.filter((message) => !recalled(message)))
+  return tokens(earlierMessages!.slice(0, common)) / tokens(earlierMessages!.filter((message) => !recalled(message)))
 }
 
 describe('the prompt cache of a provider', () => {
@@ -46,7 +46,7 @@ describe('the prompt cache of a provider', () => {
     ['a budget of 2,500 and a system prompt', { tokenBudget: 2_500 }, 'You help with house and garden. '.repeat(20)],
     ['20 recent turns', { tokenBudget: 6_000, recentTurns: 20 }, 'You help with house and garden. '.repeat(10)],
   ])(
-    'can reuse 85 per cent of a conversation with %s',
+    'can reuse on average 85 per cent of the previous context with %s',
     async (_, input, systemPrompt) => {
       const tenant = world.tenant()
       const { id: conversationId } = await createConversation(world.deps, tenant.as('ada'), {
@@ -65,7 +65,7 @@ describe('the prompt cache of a provider', () => {
           ...input,
         })
         if (context.messages.some(({ name }) => name === 'recall')) recalled += 1
-        if (earlier) shares.push(kept(earlier, context))
+        if (earlier) shares.push(sharedPrefix(earlier, context))
         earlier = context
         await tenant.say(conversationId, 'bot', words(n + 1), { role: 'ASSISTANT' })
       }

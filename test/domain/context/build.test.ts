@@ -1,4 +1,4 @@
-// Contexts of real conversations: contents per strategy, the participant's view, `since`, and no leak of private turns.
+// Contexts of real conversations: contents per strategy, the viewer's view, `sinceSeq`, and no leak of private turns.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -15,8 +15,8 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 import { toolFaults, tokensSent } from './cases.ts'
 
 const texts = ({ messages }: Context) => messages.map(({ content }) => content)
-const told = ({ messages }: Context) => messages.map(({ role, name, content }) => [role, name, content])
-const left = ({ items }: Context) => items.filter(({ included }) => !included)
+const rolesAndTexts = ({ messages }: Context) => messages.map(({ role, name, content }) => [role, name, content])
+const omitted = ({ items }: Context) => items.filter(({ included }) => !included)
 
 describe.each(backends)('a context on $name', (backend) => {
   const world = useWorld(backend)
@@ -54,7 +54,7 @@ describe.each(backends)('a context on $name', (backend) => {
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 3)
     const context = await build(tenant, conversationId)
-    expect(told(context)).toEqual([
+    expect(rolesAndTexts(context)).toEqual([
       ['SYSTEM', null, 'Be kind.'],
       ['USER', 'Ada L.', 'This is what was said as number 1.'],
       ['ASSISTANT', 'bot', 'This is what was said as number 2.'],
@@ -71,7 +71,7 @@ describe.each(backends)('a context on $name', (backend) => {
     ])
   })
 
-  it('is empty, or only the system prompt, for an empty conversation', async () => {
+  it('is empty except for the system prompt if the conversation is empty', async () => {
     const tenant = world.tenant()
     expect(await build(tenant, await tenant.newConversation('ada'))).toEqual({
       messages: [],
@@ -84,7 +84,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(texts(await build(tenant, await conversationWith(tenant), { tokenBudget: 40 }))).toEqual(['Be kind.'])
   })
 
-  it('keeps instructions and pinned turns of any age, and lists what it omits', async () => {
+  it('keeps instructions and pinned turns of any age, and lists the omitted turns', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await tenant.say(conversationId, 'owner', 'Answer in rhymes.', { role: 'SYSTEM' })
@@ -95,7 +95,9 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(texts(context).at(-1)).toBe('This is what was said as number 60.')
     expect(context.items.slice(0, 2).map(({ kind }) => kind)).toEqual(['PINNED', 'PINNED'])
     expect(context.truncated).toBe(true)
-    expect(left(context)).toMatchObject([{ kind: 'RECENT', reason: expect.stringMatching(/no space for older turns/) }])
+    expect(omitted(context)).toMatchObject([
+      { kind: 'RECENT', reason: expect.stringMatching(/no space for older turns/) },
+    ])
     expect(context.tokens).toBeLessThanOrEqual(700)
   })
 
@@ -111,7 +113,7 @@ describe.each(backends)('a context on $name', (backend) => {
     ])
   })
 
-  it('contains the newest turns that fit with SIMPLE, and exactly the requested number with recentTurns', async () => {
+  it('contains the newest turns that fit, or recentTurns: exactly with SIMPLE, else less than twice that', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await fill(tenant, conversationId, 1, 40)
@@ -125,13 +127,13 @@ describe.each(backends)('a context on $name', (backend) => {
     const three = await build(tenant, conversationId, { recentTurns: 3 })
     expect(three.messages.length).toBeGreaterThanOrEqual(3)
     expect(three.messages.length).toBeLessThan(6)
-    expect(left(three)[0]!.reason).toMatch(/older than the requested recent turns/)
+    expect(omitted(three)[0]!.reason).toMatch(/older than the requested recent turns/)
     expect(texts(await build(tenant, conversationId, { recentTurns: 0 }))).toEqual([
       'This is what was said as number 40.',
     ])
   })
 
-  it('replaces the oldest turns by their summary, and covers each turn once', async () => {
+  it('replaces the oldest turns with their summary, and contains each turn once', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 10)
@@ -140,7 +142,7 @@ describe.each(backends)('a context on $name', (backend) => {
     const summary = await summarize(world.deps, tenant.as('owner'), { conversationId })
     expect(texts(await build(tenant, conversationId)).slice(2)).toEqual(['This is what was said as number 20.'])
     const small = await build(tenant, conversationId, { tokenBudget: 180 })
-    expect(left(small).map(({ kind, sourceIds }) => [kind, sourceIds[0]])).toContainEqual(['SUMMARY', summary.id])
+    expect(omitted(small).map(({ kind, sourceIds }) => [kind, sourceIds[0]])).toContainEqual(['SUMMARY', summary.id])
     expect(texts(small).slice(-2)).toEqual([19, 20].map((n) => `This is what was said as number ${n}.`))
     await fill(tenant, conversationId, 21, 24)
     for (const strategy of ['SUMMARIZATION', 'HYBRID'] as const) {
@@ -157,19 +159,19 @@ describe.each(backends)('a context on $name', (backend) => {
     expect((await build(tenant, conversationId, { strategy: 'SIMPLE' })).messages).toHaveLength(25)
   })
 
-  it("shows a participant its own turns as the assistant's and the other turns with their speakers' names", async () => {
+  it("shows a participant its own turns as ASSISTANT, and all other turns as USER with the actor's name", async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await tenant.say(conversationId, 'ada', 'Hello.')
     await tenant.say(conversationId, 'bot', 'Hello Ada.', { role: 'ASSISTANT' })
     await tenant.say(conversationId, 'eve', 'Hi both.')
-    expect(told(await build(tenant, conversationId, { as: 'bot' }))).toEqual([
+    expect(rolesAndTexts(await build(tenant, conversationId, { as: 'bot' }))).toEqual([
       ['USER', 'Ada L.', 'Hello.'],
       ['ASSISTANT', null, 'Hello Ada.'],
       ['USER', 'eve', 'Hi both.'],
     ])
     const eve = await build(tenant, conversationId, { as: 'eve' })
-    expect(told(eve)).toEqual([
+    expect(rolesAndTexts(eve)).toEqual([
       ['USER', 'Ada L.', 'Hello.'],
       ['USER', 'bot', 'Hello Ada.'],
       ['ASSISTANT', null, 'Hi both.'],
@@ -200,13 +202,13 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(context.truncated).toBe(false)
   })
 
-  it('marks aborted turns, leaves out streaming turns, and uses the newest version', async () => {
+  it('marks aborted turns, omits streaming turns, and uses the newest version', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     const first = await tenant.say(conversationId, 'ada', 'Frist.')
-    const broken = await openTurn(world.deps, tenant.as('bot'), { conversationId, turn: { role: 'ASSISTANT' } })
-    await appendDelta(world.deps, tenant.as('bot'), { turnId: broken.id, text: 'Well, I' })
-    await abortTurn(world.deps, tenant.as('bot'), { turnId: broken.id })
+    const aborted = await openTurn(world.deps, tenant.as('bot'), { conversationId, turn: { role: 'ASSISTANT' } })
+    await appendDelta(world.deps, tenant.as('bot'), { turnId: aborted.id, text: 'Well, I' })
+    await abortTurn(world.deps, tenant.as('bot'), { turnId: aborted.id })
     await openTurn(world.deps, tenant.as('bot'), { conversationId, turn: { role: 'ASSISTANT' } })
     await supersedeTurn(world.deps, tenant.as('ada'), { turnId: first.id, turn: { role: 'USER', content: 'First.' } })
     expect(texts(await build(tenant, conversationId))).toEqual(['First.', 'Well, I [broken off]'])
@@ -241,17 +243,17 @@ describe.each(backends)('a context on $name', (backend) => {
     expect([...toolFaults(await build(tenant, conversationId))]).toEqual([])
   })
 
-  it('shows each participant their own view, with the same tokens as if hidden turns did not exist', async () => {
+  it('shows each participant their own view: hidden turns change neither messages nor tokens', async () => {
     const CANARY = 'canary-7f3a'
-    const [tenant, quiet] = [world.tenant(), world.tenant()]
+    const [tenant, otherTenant] = [world.tenant(), world.tenant()]
     const built: Context[] = []
-    for (const [each, loud] of [
+    for (const [each, withPrivate] of [
       [tenant, true],
-      [quiet, false],
+      [otherTenant, false],
     ] as const) {
       const conversationId = await conversationWith(each)
       await fill(each, conversationId, 1, 5)
-      if (loud) {
+      if (withPrivate) {
         await each.say(conversationId, 'ada', `${CANARY}: the number is said as 6.`, {
           audience: ['bot'],
           pinned: true,
@@ -260,32 +262,32 @@ describe.each(backends)('a context on $name', (backend) => {
         await each.say(conversationId, 'ada', `${CANARY} obey`, { role: 'SYSTEM', audience: ['bot'] })
       }
       await fill(each, conversationId, 6, 9)
-      if (loud) await each.say(conversationId, 'ada', CANARY, { audience: ['bot'] })
+      if (withPrivate) await each.say(conversationId, 'ada', CANARY, { audience: ['bot'] })
       const query = 'what was said as number 3'
-      // A gap in seq may show in the steps; nothing of the content may.
+      // A gap in seq may move a window that is trimmed in steps, so the strategy is SIMPLE.
       const input = { recentTurns: 2, strategy: 'SIMPLE' as const, semanticRecall: { k: 1 }, query }
       built.push(await build(each, conversationId, input, 'eve'))
-      if (!loud) continue
-      const meant = await build(each, conversationId, {
+      if (!withPrivate) continue
+      const forBot = await build(each, conversationId, {
         as: 'bot',
         semanticRecall: { k: 5 },
         recentTurns: 1,
         query: CANARY,
       })
-      expect(meant.messages.find(({ name }) => name === 'recall')!.content).toContain(CANARY)
-      expect(JSON.stringify(meant).split(CANARY).length).toBeGreaterThan(4)
+      expect(forBot.messages.find(({ name }) => name === 'recall')!.content).toContain(CANARY)
+      expect(JSON.stringify(forBot).split(CANARY).length).toBeGreaterThan(4)
       await expect(build(other(), conversationId)).rejects.toThrow(NotFound)
     }
     function other() {
       return world.tenant()
     }
-    const [loud, silent] = built
-    expect(JSON.stringify(loud)).not.toContain(CANARY)
-    expect(told(loud!)).toEqual(told(silent!))
-    expect(loud!.tokens).toBe(silent!.tokens)
+    const [withPrivate, withoutPrivate] = built
+    expect(JSON.stringify(withPrivate)).not.toContain(CANARY)
+    expect(rolesAndTexts(withPrivate!)).toEqual(rolesAndTexts(withoutPrivate!))
+    expect(withPrivate!.tokens).toBe(withoutPrivate!.tokens)
   })
 
-  it('quotes recalled turns as data before the newest turn, and no turn that it already contains', async () => {
+  it('quotes recalled turns as data before the newest turn, unless the context already contains them', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     const createdAt = new Date('2024-03-01T09:00:00Z')
@@ -311,11 +313,11 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(other.messages[0]!.content).toContain('number 7.')
     const all = await build(tenant, conversationId, { semanticRecall: { k: 3 } })
     expect(all.messages.map(({ name }) => name)).not.toContain('recall')
-    expect(left(all)).toMatchObject([{ kind: 'RECALLED', reason: 'already in the context' }])
+    expect(omitted(all)).toMatchObject([{ kind: 'RECALLED', reason: 'already in the context' }])
     expect(all.truncated).toBe(false)
   })
 
-  it('names the speakers of other conversations by their actors', async () => {
+  it('names the authors of turns in other conversations by their actor names', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await tenant.say(conversationId, 'ada', 'Hello.')

@@ -1,5 +1,5 @@
-// Random conversations and the invariants of contexts built from them. The tests run some of them, `npm run
-// check:context` runs 100,000.
+// Random conversations and the invariants of contexts built from them. The tests run some of the cases;
+// `npm run check:context` runs 100,000 by default.
 
 import fc from 'fast-check'
 import { assemble, type AssemblyRequest, type ContextMaterial } from '../../../src/domain/context/assemble.ts'
@@ -14,7 +14,7 @@ import { countInline } from '../../../src/text/tokens.ts'
 
 export type Case = {
   material: ContextMaterial
-  asked: Omit<AssemblyRequest, 'recall' | 'shares'> & { k: number | null }
+  request: Omit<AssemblyRequest, 'recall' | 'shares'> & { k: number | null }
 }
 
 /** Words of many kinds: prose, code, other scripts, long runs, and text that looks like a fence or a control token. */
@@ -90,9 +90,9 @@ export const cases: fc.Arbitrary<Case> = fc
     inSteps: fc.boolean(),
     k: fc.option(fc.integer({ min: 1, max: 10 })),
   })
-  .map(({ turns, unread, as, several, systemPrompt, summaries, profiles, facts, areAllFacts, k, ...asked }) => {
+  .map(({ turns, unread, as, several, systemPrompt, summaries, profiles, facts, areAllFacts, k, ...request }) => {
     let seq = 10
-    const said = turns
+    const contextTurns = turns
       .map(({ content, gap, ...rest }, index): ContextTurn & { pinned: boolean } => {
         const text =
           typeof content === 'string'
@@ -118,19 +118,22 @@ export const cases: fc.Arbitrary<Case> = fc
         profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
         facts: facts.map((each, index) => ({ id: `fact_${index}`, text: factLine(each) })),
         summaries: summaries.map((content, index) => ({ id: `sum_${index}`, content, fromSeq: index, toSeq: index })),
-        kept: said.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
-        recent: said.slice(Math.min(unread, Math.max(0, said.length - 1))),
+        kept: contextTurns.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
+        recent: contextTurns.slice(Math.min(unread, Math.max(0, contextTurns.length - 1))),
       },
-      asked: { ...asked, k },
+      request: { ...request, k },
     }
   })
 
 const tokens = { count: countInline }
 
-/** The context of a case, with some of its own turns as recalled turns; or the expected error. */
+/**
+ * Builds the context of a case, or returns the error if its limits are too small. Recall returns the turns of the case
+ * itself, every other one under a different id.
+ */
 export async function contextOf({
   material,
-  asked: { k, ...asked },
+  request: { k, ...request },
 }: Case): Promise<Context | BudgetTooSmall | InvalidInput> {
   const recall =
     k === null
@@ -149,107 +152,109 @@ export async function contextOf({
               })),
         }
   try {
-    return await assemble(tokens, material, { ...asked, recall, shares: DEFAULT_SHARES })
+    return await assemble(tokens, material, { ...request, recall, shares: DEFAULT_SHARES })
   } catch (error) {
     if (error instanceof BudgetTooSmall || error instanceof InvalidInput) return error
     throw error
   }
 }
 
-/** Token count of a rendering as sent, and of the framing around its messages. */
+/** Token count of a rendering as sent, including the provider's overhead per message. */
 export function tokensSent(context: Context, format: Format): number {
   const made = render(context.messages, format)
   const messages: unknown[] = 'system' in made ? [...made.system, ...made.messages] : made
   return messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)) + PER_MESSAGE, 0)
 }
 
-/** Errors in the tool calls of a rendering; OpenAI rejects a request for each of them. */
+/** Yields the errors in the tool calls of the OpenAI rendering. OpenAI rejects a request for each of them. */
 export function* toolFaults(context: Context): Generator<string> {
   const messages = render(context.messages, 'OPENAI')
   let waiting: string[] = []
   for (const message of messages) {
     if (message.role === 'tool') {
-      if (!waiting.includes(message.tool_call_id)) yield `${message.tool_call_id} answers nothing`
+      if (!waiting.includes(message.tool_call_id)) yield `${message.tool_call_id} answers no pending call`
       waiting = waiting.toSpliced(waiting.indexOf(message.tool_call_id), 1)
     } else {
-      if (waiting.length) yield `${waiting.join()} is not answered right after it is called`
+      if (waiting.length) yield `${waiting.join()} has no result directly after the call`
       waiting = message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : []
     }
   }
-  if (waiting.length) yield `${waiting.join()} is never answered`
+  if (waiting.length) yield `${waiting.join()} has no result`
 }
 
-/** Errors in profiles and facts: position, fences, share, order, and the report of omissions. */
-function* knownFaults({ material, asked }: Case, { messages, items }: Context): Generator<string> {
+/** Yields the errors in profiles and facts: position, fences, share, order, and the report of omissions. */
+function* memoryFaults({ material, request }: Case, { messages, items }: Context): Generator<string> {
   const rank = (kind: ItemKind) => Math.min(ITEM_KINDS.indexOf(kind), ITEM_KINDS.indexOf('PINNED'))
   const ranks = messages.map(({ kind }) => rank(kind))
   if (ranks.some((each, index) => index > 0 && each < ranks[index - 1]!)) yield 'sections are out of order'
   const { profile, facts, recalled } = DEFAULT_SHARES
-  const most = (share: number) => (share * asked.tokenBudget) / (asked.k === null ? 1 - recalled : 1)
+  const maxTokens = (share: number) => (share * request.tokenBudget) / (request.k === null ? 1 - recalled : 1)
   let tokens = 0
   for (const [kind, name, share] of [
     ['PROFILE', 'profile', profile],
     ['FACT', 'facts', profile + facts],
   ] as const) {
     const [message, another] = messages.filter((each) => each.kind === kind)
-    if (another) yield `${kind} stands twice`
+    if (another) yield `${kind} occurs twice`
     if (!message) continue
-    if ((tokens += message.tokens) > most(share)) yield `${kind} takes more than its share: ${tokens} of ${most(share)}`
+    if ((tokens += message.tokens) > maxTokens(share))
+      yield `${kind} takes more than its share: ${tokens} of ${maxTokens(share)}`
     if (message.role !== 'USER' || message.name !== name) yield `${kind} is ${message.role} ${message.name}`
     const lines = message.content.split('\n')
     const fence = lines.at(-1)!
     const fences = kind === 'FACT' ? 2 : 2 * message.sources.length
     if (!/^~{3,}$/.test(fence) || message.content.split(fence).length - 1 !== fences) yield `${kind} is not fenced`
-    const places = message.sources.map((id) => Number(id.split('_')[1]))
-    const isOrdered = places.every(
-      (place, n) => n === 0 || (kind === 'FACT' ? place < places[n - 1]! : place > places[n - 1]!),
+    const indexes = message.sources.map((id) => Number(id.split('_')[1]))
+    const isOrdered = indexes.every(
+      (index, n) => n === 0 || (kind === 'FACT' ? index < indexes[n - 1]! : index > indexes[n - 1]!),
     )
-    if (!isOrdered) yield `${kind} is out of order: ${places.join()}`
+    if (!isOrdered) yield `${kind} is out of order: ${indexes.join()}`
   }
-  const told = new Set(items.flatMap(({ sourceIds }) => sourceIds))
-  for (const { id } of [...material.profiles, ...material.facts]) if (!told.has(id)) yield `nothing is said of ${id}`
+  const reported = new Set(items.flatMap(({ sourceIds }) => sourceIds))
+  for (const { id } of [...material.profiles, ...material.facts]) if (!reported.has(id)) yield `no item names ${id}`
   if (!material.areAllFacts && !items.some(({ kind, included }) => kind === 'FACT' && !included)) {
-    yield 'nothing is said of facts that were not looked at'
+    yield 'no item reports the facts that were not read'
   }
 }
 
-/** All errors of a context; empty for every valid one. */
-export function* faults({ material, asked }: Case, context: Context): Generator<string> {
-  if (context.tokens > asked.tokenBudget) yield `over budget: ${context.tokens} of ${asked.tokenBudget}`
+/** Yields all errors of a context; none for a valid one. */
+export function* faults({ material, request }: Case, context: Context): Generator<string> {
+  if (context.tokens > request.tokenBudget) yield `over budget: ${context.tokens} of ${request.tokenBudget}`
   for (const format of FORMATS) {
     const sent = tokensSent(context, format)
-    if (sent > context.tokens) yield `${format} sends ${sent} tokens, but ${context.tokens} are said`
+    if (sent > context.tokens) yield `${format} sends ${sent} tokens, but the context reports ${context.tokens}`
   }
-  if (context.messages.length > (asked.maxMessages ?? Infinity)) yield `has ${context.messages.length} messages`
+  if (context.messages.length > (request.maxMessages ?? Infinity)) yield `has ${context.messages.length} messages`
   const chars = context.messages.reduce((sum, { content }) => sum + content.length, 0)
-  if (chars > (asked.maxChars ?? Infinity)) yield `has ${chars} characters`
+  if (chars > (request.maxChars ?? Infinity)) yield `has ${chars} characters`
   yield* toolFaults(context)
-  yield* knownFaults({ material, asked }, context)
+  yield* memoryFaults({ material, request }, context)
 
   const { items } = context
   const roles = render(context.messages, 'ANTHROPIC').messages.map(({ role }) => role)
   if (roles.some((role, index) => role !== (index % 2 ? 'assistant' : 'user'))) yield `Anthropic gets ${roles.join()}`
-  const places = new Map(material.recent.concat(material.kept).map(({ id, rootSeq }) => [id, rootSeq]))
-  const quoted = context.messages.findIndex(({ kind }) => kind === 'RECALLED')
+  const rootSeqs = new Map(material.recent.concat(material.kept).map(({ id, rootSeq }) => [id, rootSeq]))
+  const recalledIndex = context.messages.findIndex(({ kind }) => kind === 'RECALLED')
   const ids = context.messages.filter(({ kind }) => kind !== 'RECALLED').flatMap(({ sources }) => sources)
-  if (new Set(ids).size < ids.length) yield `a turn stands twice: ${ids.join()}`
-  const standing = new Set(ids)
+  if (new Set(ids).size < ids.length) yield `a turn occurs twice: ${ids.join()}`
+  const shownIds = new Set(ids)
   for (const { id } of material.kept.filter(({ role }) => role === 'SYSTEM')) {
-    if (!standing.has(id)) yield `the instruction ${id} is missing`
+    if (!shownIds.has(id)) yield `the instruction ${id} is missing`
   }
   const last = material.recent.at(-1)
   if (last && context.messages.at(-1)!.sources[0] !== last.id) yield `the newest turn ${last.id} is not the last`
-  const stable = quoted < 0 ? context.messages : context.messages.slice(0, quoted)
+  const stable = recalledIndex < 0 ? context.messages : context.messages.slice(0, recalledIndex)
   const newest = new Set(items.filter(({ reason }) => /newest turn/.test(reason)).flatMap(({ sourceIds }) => sourceIds))
-  const inOrder = stable
+  const shownRootSeqs = stable
     .flatMap(({ sources }) => sources)
     .filter((id) => !newest.has(id))
-    .flatMap((id) => places.get(id) ?? [])
-  if (inOrder.some((place, index) => index > 0 && place <= inOrder[index - 1]!)) yield `out of order: ${inOrder.join()}`
+    .flatMap((id) => rootSeqs.get(id) ?? [])
+  if (shownRootSeqs.some((rootSeq, index) => index > 0 && rootSeq <= shownRootSeqs[index - 1]!))
+    yield `out of order: ${shownRootSeqs.join()}`
   if (items.filter(({ included }) => included).length !== context.messages.length) yield 'a message has no item'
   for (const { kind, sources } of context.messages) {
     if (sources.length === 0 && kind !== 'SYSTEM_PROMPT') yield `${kind} names no source`
   }
-  const named = new Set(items.flatMap(({ sourceIds }) => sourceIds))
-  for (const { id } of material.recent) if (!named.has(id)) yield `nothing is said of ${id}`
+  const reported = new Set(items.flatMap(({ sourceIds }) => sourceIds))
+  for (const { id } of material.recent) if (!reported.has(id)) yield `no item names ${id}`
 }

@@ -1,5 +1,6 @@
-// `npm run check:context [cases] [seed]`: checks the invariants of contexts over 100,000 random conversations. Prints
-// the number of contexts over budget or otherwise wrong, and fails if there is any.
+// `npm run check:context [cases] [seed]`: checks the invariants of contexts over random conversations, by default over
+// 100,000 with a seed from the clock. Prints the number of faults, over budget and otherwise; exits with 1 if there is
+// any.
 
 import fc from 'fast-check'
 import { cases, contextOf, faults } from './cases.ts'
@@ -9,9 +10,9 @@ const total = Number(process.argv[2] ?? 100_000)
 const seed = Number(process.argv[3] ?? Date.now() % 1_000_000)
 
 /** Maximum number of faults to print with their case. */
-const SHOWN = 5
+const MAX_PRINTED = 5
 
-let shown = 0
+let printed = 0
 const counts = { cases: 0, contexts: 0, refused: 0, 'over budget': 0, 'otherwise wrong': 0 }
 for (let batch = 0; counts.cases < total; batch++) {
   for (const given of fc.sample(cases, { numRuns: Math.min(BATCH, total - counts.cases), seed: seed + batch })) {
@@ -24,14 +25,14 @@ for (let batch = 0; counts.cases < total; batch++) {
     counts.contexts += 1
     for (const fault of faults(given, context)) {
       counts[/^over budget|^\w+ sends/.test(fault) ? 'over budget' : 'otherwise wrong'] += 1
-      if (shown++ < SHOWN) console.error(`${fault}: ${fc.stringify(given)}`)
+      if (printed++ < MAX_PRINTED) console.error(`${fault}: ${fc.stringify(given)}`)
     }
   }
 }
 console.log(
   `seed ${seed}:`,
   Object.entries(counts)
-    .map(([what, count]) => `${count.toLocaleString('en-US')} ${what}`)
+    .map(([name, count]) => `${count.toLocaleString('en-US')} ${name}`)
     .join(', '),
 )
 process.exit(counts['over budget'] + counts['otherwise wrong'] > 0 ? 1 : 0)

@@ -1,5 +1,5 @@
-// The three renderings are valid input of the published packages: by their types when this file is compiled, and by
-// their validators when it runs. Cases include tool calls, reasoning, files and several speakers.
+// The three renderings are valid requests: checked against the types of the published packages at compile time, and
+// against the rules of the providers at run time. Cases include tool calls, reasoning, files and several actors.
 
 import type Anthropic from '@anthropic-ai/sdk'
 import { modelMessageSchema, type ModelMessage } from 'ai'
@@ -15,7 +15,7 @@ import { casesOf } from '../../support/long.ts'
 import { cases, contextOf } from './cases.ts'
 
 let seq = 0
-const said = (actor: string, role: ContextTurn['role'], content: string | ContentPart[]): ContextTurn => ({
+const contextTurn = (actor: string, role: ContextTurn['role'], content: string | ContentPart[]): ContextTurn => ({
   id: `turn_${++seq}`,
   rootSeq: seq,
   actor,
@@ -25,7 +25,7 @@ const said = (actor: string, role: ContextTurn['role'], content: string | Conten
   text: typeof content === 'string' ? content : '',
   parts: typeof content === 'string' ? null : content,
 })
-const seen = (turns: ContextTurn[], as: string | null = 'bot'): Message[] =>
+const messagesFor = (turns: ContextTurn[], as: string | null = 'bot'): Message[] =>
   seenFrom({ as, several: true, names: new Map() }, turns).map((message) => ({
     kind: 'RECENT',
     reason: '',
@@ -39,7 +39,7 @@ const result = (callId: string, value: unknown): ContentPart => ({
   name: 'find',
   result: value,
 })
-const thought: ContentPart = { type: 'reasoning', reasoning: 'Hm.', signature: 'c2ln' }
+const reasoning: ContentPart = { type: 'reasoning', reasoning: 'Hm.', signature: 'c2ln' }
 
 describe('a rendering', () => {
   it('has the types that the packages publish', () => {
@@ -67,7 +67,7 @@ describe('a rendering', () => {
     )
   }, 60_000)
 
-  it('passes the request schemas of OpenAI and Anthropic for any conversation', async () => {
+  it('satisfies the request rules of OpenAI and Anthropic for any conversation', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const context = await contextOf(given)
@@ -90,18 +90,18 @@ describe('a rendering', () => {
     )
   }, 60_000)
 
-  it('keeps the position of calls, results, reasoning and files', () => {
-    const messages = seen([
-      said('ada', 'USER', [
+  it('contains calls, reasoning and files in order, and each result directly after its call', () => {
+    const messages = messagesFor([
+      contextTurn('ada', 'USER', [
         { type: 'text', text: 'What is this?' },
         { type: 'file', mediaType: 'image/png', url: 'https://x.example/a.png', fileName: null },
         { type: 'file', mediaType: 'application/pdf', url: 'https://x.example/a.pdf', fileName: 'a.pdf' },
       ]),
-      said('bot', 'ASSISTANT', [thought, call('c1'), call('c2')]),
-      said('find', 'TOOL', [result('c1', { found: 1 })]),
-      said('eve', 'USER', 'Any news?'),
-      said('find', 'TOOL', [result('c2', 'none')]),
-      said('bot', 'ASSISTANT', 'A cat.'),
+      contextTurn('bot', 'ASSISTANT', [reasoning, call('c1'), call('c2')]),
+      contextTurn('find', 'TOOL', [result('c1', { found: 1 })]),
+      contextTurn('eve', 'USER', 'Any news?'),
+      contextTurn('find', 'TOOL', [result('c2', 'none')]),
+      contextTurn('bot', 'ASSISTANT', 'A cat.'),
     ])
     expect(render(messages, 'OPENAI')).toEqual([
       {
@@ -168,11 +168,11 @@ describe('a rendering', () => {
     })
   })
 
-  it('never exceeds the sum of the pieces counted, wherever a result is moved', () => {
-    const messages = seen([
-      said('bot', 'ASSISTANT', [call('c1')]),
-      said('ada', 'USER', 'Well?'),
-      said('bot', 'ASSISTANT', [call('c2'), result('c2', 1), result('c1', 2)]),
+  it('consists of exactly the pieces that are counted, even if a result is moved', () => {
+    const messages = messagesFor([
+      contextTurn('bot', 'ASSISTANT', [call('c1')]),
+      contextTurn('ada', 'USER', 'Well?'),
+      contextTurn('bot', 'ASSISTANT', [call('c2'), result('c2', 1), result('c1', 2)]),
     ])
     const pieces = messages.flatMap((message) => piecesOf(message, 'AI_SDK', new Set()))
     expect(
@@ -183,7 +183,7 @@ describe('a rendering', () => {
   })
 
   it('adds a result to a call that has none', () => {
-    const messages = seen([said('ada', 'USER', 'Look!'), said('bot', 'ASSISTANT', [call('c1')])])
+    const messages = messagesFor([contextTurn('ada', 'USER', 'Look!'), contextTurn('bot', 'ASSISTANT', [call('c1')])])
     expect(render(messages, 'OPENAI').at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'c1' })
     expect(render(messages, 'ANTHROPIC').messages.at(-1)).toMatchObject({
       role: 'user',
@@ -191,10 +191,10 @@ describe('a rendering', () => {
     })
   })
 
-  it('describes the tool use of other participants in words, and omits their reasoning', () => {
-    const messages = seen([
-      said('bob', 'ASSISTANT', [thought, call('c1')]),
-      said('find', 'TOOL', [result('c1', 'none')]),
+  it('describes the tool use of other participants as text, and omits their reasoning', () => {
+    const messages = messagesFor([
+      contextTurn('bob', 'ASSISTANT', [reasoning, call('c1')]),
+      contextTurn('find', 'TOOL', [result('c1', 'none')]),
     ])
     expect(render(messages, 'OPENAI')).toEqual([
       { role: 'user', name: 'bob', content: '[called find: {"q":"c1"}]' },
@@ -203,8 +203,8 @@ describe('a rendering', () => {
   })
 
   it('starts with a user message for Anthropic, and omits unsigned reasoning', () => {
-    const messages = seen([
-      said('bot', 'ASSISTANT', [
+    const messages = messagesFor([
+      contextTurn('bot', 'ASSISTANT', [
         { type: 'reasoning', reasoning: 'Hm.' },
         { type: 'text', text: 'Hi.' },
       ]),

@@ -1,9 +1,9 @@
-// Start of the window: unchanged from call to call until the turns no longer fit.
+// The start of the window: unchanged from call to call until the turns no longer fit.
 
 import { describe, expect, it } from 'vitest'
 import { LEAST, windowStart } from '../../../src/domain/context/window.ts'
 
-/** Turns of one token each at positions 1, 2, 3 …, of which `space` fit. */
+/** The start of the window for turns with the root seqs 1, 2, 3 …, of which `space` fit. */
 const startOf = (turns: number, space: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) =>
   windowStart({
     rootSeqs: Array.from({ length: turns }, (_, n) => n + 1),
@@ -19,32 +19,32 @@ describe('the window', () => {
     for (let turns = 0; turns <= 30; turns++) expect(startOf(turns, 30)).toBe(0)
   })
 
-  it('advances in steps once they do not fit, and keeps at least a third', () => {
-    let moved = 0
+  it('advances in steps once the turns no longer fit, and keeps at least a third of the window', () => {
+    let moves = 0
     let last = 0
     for (let turns = 1; turns <= 3_000; turns++) {
       const start = startOf(turns, 30)
       expect(start).toBeGreaterThanOrEqual(last)
       expect(turns - start).toBeLessThanOrEqual(30)
       if (turns > 30) expect(turns - start).toBeGreaterThanOrEqual(Math.floor(30 * LEAST))
-      if (start !== last) moved += 1
+      if (start !== last) moves += 1
       last = start
     }
     // A step is about 16 turns.
-    expect(moved).toBeLessThan(3_000 / 12)
+    expect(moves).toBeLessThan(3_000 / 12)
   })
 
   it('contains at least the requested turns, and fewer than twice as many', () => {
     for (let turns = 0; turns <= 500; turns++) {
-      for (const asked of [0, 1, 2, 3, 10, 20]) {
-        const held = turns - startOf(turns, 1_000, { turns: asked })
-        expect(held).toBeGreaterThanOrEqual(Math.min(turns, asked))
-        expect(held).toBeLessThanOrEqual(Math.max(0, 2 * asked - 1))
+      for (const requested of [0, 1, 2, 3, 10, 20]) {
+        const count = turns - startOf(turns, 1_000, { turns: requested })
+        expect(count).toBeGreaterThanOrEqual(Math.min(turns, requested))
+        expect(count).toBeLessThanOrEqual(Math.max(0, 2 * requested - 1))
       }
     }
   })
 
-  it('contains exactly the turns that fit or were requested if it must not advance in steps', () => {
+  it('contains exactly the turns that fit or were requested if it does not advance in steps', () => {
     expect(startOf(100, 30, { inSteps: false })).toBe(70)
     expect(startOf(100, 30, { inSteps: false, turns: 8 })).toBe(92)
   })

@@ -39,20 +39,21 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
   }
 
   /**
-   * A conversation of ann and bob with rows in every table that stores a derivative; returns its id, and all ids in it.
+   * Creates a conversation of ann and bob with rows in every table that stores a derivative. Returns its id, and a list
+   * of this id and those of its summary, turns and facts.
    */
   async function fullConversation(tenant: Tenant, user: string): Promise<{ conversationId: string; ids: string[] }> {
     const { deps } = world
     const [ann, bob] = [tenant.as('ann'), tenant.as('bob')]
     const conversationId = await tenant.newConversation('ann', 'bob')
-    const told = await tenant.say(conversationId, 'ann', `${user} likes tea`)
-    const said = await tenant.say(conversationId, 'ann', 'canary', { audience: ['bob'] })
+    const publicTurn = await tenant.say(conversationId, 'ann', `${user} likes tea`)
+    const privateTurn = await tenant.say(conversationId, 'ann', 'canary', { audience: ['bob'] })
     const parts = [{ toolCall: { callId: 'k', name: 'n', arguments: {} } }]
-    const edited = await supersedeTurn(deps, ann, { turnId: said.id, turn: { role: 'USER', parts } })
-    const summary = await summarize(deps, ann, { conversationId, through: told.id })
+    const edited = await supersedeTurn(deps, ann, { turnId: privateTurn.id, turn: { role: 'USER', parts } })
+    const summary = await summarize(deps, ann, { conversationId, through: publicTurn.id })
     const { facts } = await recordFacts(deps, ann, {
       userId: user,
-      facts: [{ subject: user, predicate: 'likes', object: 'tea', sourceTurnId: told.id }],
+      facts: [{ subject: user, predicate: 'likes', object: 'tea', sourceTurnId: publicTurn.id }],
     })
     await refreshUserProfile(deps, ann, { userId: user })
     await countUserTurns(deps.db, [conversationId])
@@ -60,7 +61,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     await appendDelta(deps, bob, { turnId: open.id, text: 'canary' })
     return {
       conversationId,
-      ids: [conversationId, summary.id, ...[told, said, edited, open, ...facts].map(({ id }) => id)],
+      ids: [conversationId, summary.id, ...[publicTurn, privateTurn, edited, open, ...facts].map(({ id }) => id)],
     }
   }
 
@@ -70,7 +71,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const other = await fullConversation(tenant, 'bob')
     const derived = DERIVATIVES.filter(({ onDelete }) => onDelete.by !== 'KEPT').map(({ table }) => table)
     const tables = ['conversation', ...derived].sort()
-    // Background workers write the vectors.
+    // The vectors are written later, by background workers.
     await expect.poll(() => tablesWith(ids), { timeout: 10_000 }).toEqual(tables)
     await expect.poll(() => tablesWith(other.ids), { timeout: 10_000 }).toEqual(tables)
     const receipt = await deleteConversation(world.deps, tenant.as('ann'), conversationId)
@@ -92,7 +93,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const tenant = world.tenant()
     const ann = tenant.as('ann')
     const conversationId = await tenant.newConversation('ann')
-    const said = await tenant.say(conversationId, 'ann', 'one')
+    const turn = await tenant.say(conversationId, 'ann', 'one')
     const events = await readEventsOf(world.deps, ann, { conversationId, after: 0 })
     const types: string[] = []
     const ended = (async () => {
@@ -107,7 +108,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const participant = { actor: 'x' }
     await expect(addParticipant(world.deps, tenant.as('x'), { conversationId, participant })).rejects.toThrow(NotFound)
     await expect(deleteConversation(world.deps, ann, conversationId)).rejects.toThrow(NotFound)
-    expect((await getTurns(world.deps, ann, [said.id])).size).toBe(0)
+    expect((await getTurns(world.deps, ann, [turn.id])).size).toBe(0)
   })
 
   it('answers every concurrent append, and keeps no appended turn', async () => {

@@ -1,5 +1,5 @@
 // The register of derivatives is complete: every table of a migrated database and of the job queue is in exactly one of
-// its two lists, and the keys that it relies on exist.
+// its two lists, and the foreign keys that it relies on exist.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DERIVATIVES, NOT_DERIVED } from '../../../src/domain/erasure/derivatives.ts'
@@ -11,7 +11,7 @@ function faultsOf(tables: readonly string[], derived: readonly string[], notDeri
   const listed = [...derived, ...notDerived]
   return [
     ...tables.filter((table) => !listed.includes(table)).map((table) => `${table} is in neither list`),
-    ...listed.filter((table, place) => listed.indexOf(table) !== place).map((table) => `${table} is listed twice`),
+    ...listed.filter((table, index) => listed.indexOf(table) !== index).map((table) => `${table} is listed twice`),
     ...listed.filter((table) => !tables.includes(table)).map((table) => `${table} does not exist`),
   ]
 }

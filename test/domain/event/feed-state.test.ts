@@ -1,4 +1,4 @@
-// The feed's reducer, input by input: the emitted events, and the text recorded as emitted after them.
+// The reducer of a feed, one input at a time: the emitted events, and the text recorded as emitted.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ import { lines } from '../../support/reading.ts'
 import { AT, CONVERSATION, entry, joined, participantRow, turnRow } from '../../support/entries.ts'
 
 const at = AT
-/** A feed at entry 5, with turn t4 open with the text 'abc', and t5 open and empty. */
+/** A feed at entry 5 with two open turns: t4 with the text 'abc', and t5 without text. */
 const start = startFeedState(
   CONVERSATION,
   5,
@@ -100,7 +100,7 @@ const cases: Record<string, Case> = {
     events: ['0-3 xyz'],
     open: 't4:abc t5:xyz',
   },
-  'text that is shorter than what was emitted': { input: { type: 'text', turnId: 't4', text: 'ab', at }, events: [] },
+  'text that is shorter than the emitted text': { input: { type: 'text', turnId: 't4', text: 'ab', at }, events: [] },
   'the text of a turn that is not open': { input: { type: 'text', turnId: 't9', text: 'ab', at }, events: [] },
   participants: { input: { type: 'participants', participants: [participantRow('eve')] }, events: [] },
   'a read mark': { input: { type: 'read', participant: participantRow('ann'), at }, events: ['ParticipantRead'] },
@@ -111,7 +111,7 @@ const cases: Record<string, Case> = {
   deletion: { input: { type: 'deleted', at }, events: ['ConversationDeleted'] },
 }
 
-describe('the feed, given', () => {
+describe('the feed handles', () => {
   it.each(Object.entries(cases))('%s', (_, { input, events, head = 5, open = 't4:abc t5:' }) => {
     const before = structuredClone({ head: start.head, open: texts(start) })
     const step = reduceFeed(start, input)
@@ -122,7 +122,7 @@ describe('the feed, given', () => {
     expect({ head: start.head, open: texts(start) }).toEqual(before)
   })
 
-  it('ephemeral inputs, emits them with their time and participant', () => {
+  it('an ephemeral input by emitting it with its time and participant', () => {
     const participant = participantRow('ann')
     const common = { conversationId: CONVERSATION, seq: null, at, participant }
     expect(reduceFeed(start, { type: 'read', participant, at }).events).toEqual([
@@ -133,7 +133,7 @@ describe('the feed, given', () => {
     ])
   })
 
-  it('a delta, emits it with its turn, which determines its audience', () => {
+  it('a delta by emitting it with its turn, which determines the audience', () => {
     expect(reduceFeed(start, delta('t4', 3, 'd')).events).toEqual([
       {
         type: 'TurnDelta',
@@ -151,7 +151,7 @@ describe('the feed, given', () => {
 })
 
 describe('a starting feed', () => {
-  it('leaves out turns opened after its head', () => {
+  it('omits turns opened after its head', () => {
     const open = [4, 5, 6].map((seq) => ({ turn: turnRow(`t${seq}`, seq), text: '' }))
     expect(texts(startFeedState(CONVERSATION, 5, open, []))).toBe('t4: t5:')
   })
@@ -162,7 +162,7 @@ describe('before a delta is emitted, the feed reads', () => {
     ['nothing, if it continues the text', 't4', 3, null],
     ['nothing, if it was emitted before', 't4', 0, null],
     ['the text, if some is missing before it', 't4', 4, 'text'],
-    ['the entries, if its turn is not known', 't9', 0, 'entries'],
+    ['the entries, if its turn is unknown', 't9', 0, 'entries'],
   ])('%s', (_, turnId, from, missing) => {
     expect(missingFor(start, { turnId, start: from })).toBe(missing)
   })
@@ -177,11 +177,11 @@ describe('the views of a feed', () => {
     ['may change with a turn for an actor who is not a participant', restricted(['eve']), true],
     ['are the same after a public turn', entry('TurnAppended', 6, turnRow('t6', 6)), false],
     ['are the same after another turn for a participant', restricted(['bob']), false],
-  ])('%s', (_, event, may) => {
-    expect(changesViews(start, event)).toBe(may)
+  ])('%s', (_, event, mayChange) => {
+    expect(changesViews(start, event)).toBe(mayChange)
   })
 
-  it('are those of the participants; everyone else has the open view', () => {
+  it('are those of the participants; all other actors have the open view', () => {
     expect(viewIn(start, 'ann')).toEqual(participantRow('ann'))
     expect(viewIn(start, 'eve')).toBe(OPEN_VIEW)
   })
@@ -215,8 +215,8 @@ it('the feed emits deltas that join to the text, whatever the bus loses, repeats
         const step = reduceFeed(state, input)
         state = step.state
         events.push(...step.events)
-        const told = events.map((event) => (event.type === 'TurnDelta' ? event.text : '')).join('')
-        expect(state.open.get('t1')?.text ?? text).toBe(told)
+        const emittedText = events.map((event) => (event.type === 'TurnDelta' ? event.text : '')).join('')
+        expect(state.open.get('t1')?.text ?? text).toBe(emittedText)
       }
       feed({ type: 'entry', event: entry('TurnOpened', 1, turnRow('t1', 1, { status: 'STREAMING' })), at })
       for (const each of messages) {

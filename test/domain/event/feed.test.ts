@@ -1,5 +1,5 @@
-// The feed of a conversation as its live readers see it: it recovers what the bus loses, follows view changes, and ends
-// for all readers when the conversation is deleted.
+// The feed of a conversation as its live readers see it: it recovers events that the bus loses, follows view changes,
+// and ends for all readers when the conversation is deleted.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createConversation, type CreateConversationInput } from '../../../src/domain/conversation.ts'
@@ -33,7 +33,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { turnId, text })
   const as = (actor: string, deps: Deps = other.deps, to = conversationId) =>
     read(deps, ada, { conversationId: to, as: actor })
-  const told = ({ events }: Reading, from = 0) => lines(events.slice(from))
+  const linesOf = ({ events }: Reading, from = 0) => lines(events.slice(from))
 
   beforeAll(async () => {
     site = await openSite(backend)
@@ -61,18 +61,18 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   it('stops when the last listener leaves', async () => {
     const readings = [await as('bob'), await as('bob')]
     for (const reading of readings) await reading.stop()
-    const heard = vi.fn<Process['wire']['lose']>(() => false)
-    other.wire.lose = heard
+    const lose = vi.fn<Process['wire']['lose']>(() => false)
+    other.wire.lose = lose
     await say('to nobody')
-    // Later events of a new reader came over the same bus.
+    // A later event has arrived over the same bus, so the earlier one would have arrived, too.
     const reading = await as('bob')
     const { seq } = await say('to somebody')
     await reading.until('the turn', sawSeq(seq))
-    expect(heard.mock.calls.filter(([message]) => 'seq' in message && message.seq === seq - 1)).toEqual([])
+    expect(lose.mock.calls.filter(([message]) => 'seq' in message && message.seq === seq - 1)).toEqual([])
     await reading.stop()
   })
 
-  it('reads what it missed as soon as the bus is back', async () => {
+  it('reads missed entries and text as soon as the bus is restored', async () => {
     const turnId = await open()
     const reading = await as('bob')
     other.wire.lose = () => true
@@ -85,56 +85,56 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await reading.stop()
   })
 
-  describe('without a bus', () => {
-    const losing = async (actor = 'bob') => {
-      const place = await newConversation('ada', 'bob')
-      return { place, reading: await as(actor, other.deps, place) }
+  describe('after a failure', () => {
+    const startReading = async (actor = 'bob') => {
+      const id = await newConversation('ada', 'bob')
+      return { id, reading: await as(actor, other.deps, id) }
     }
 
-    it.concurrent('finds entries, deltas and the deletion within seconds', async () => {
-      const [journal, open_, gone] = [await losing(), await losing(), await losing()]
-      const places = new Set([journal, open_, gone].map(({ place }) => `conversation:${place}`))
+    it.concurrent('delivers entries, deltas and the deletion within seconds if the bus lost the messages', async () => {
+      const [journal, streaming, deleted] = [await startReading(), await startReading(), await startReading()]
+      const topics = new Set([journal, streaming, deleted].map(({ id }) => `conversation:${id}`))
       const before = other.wire.lose
-      other.wire.lose = (message, topic) => places.has(topic) || before(message, topic)
-      const { seq } = await say('unheard', {}, journal.place)
-      const turnId = await open({}, open_.place)
+      other.wire.lose = (message, topic) => topics.has(topic) || before(message, topic)
+      const { seq } = await say('unheard', {}, journal.id)
+      const turnId = await open({}, streaming.id)
       await write(turnId, 'unheard')
-      await deleteConversation(one.deps, ada, gone.place)
+      await deleteConversation(one.deps, ada, deleted.id)
       await journal.reading.until('the turn', sawSeq(seq))
-      await open_.reading.until('the text', (each) => textOf(each, turnId) === 'unheard')
-      await gone.reading.until('the end', ({ end }) => end)
-      expect(told(gone.reading)).toEqual(['ConversationDeleted'])
-      await Promise.all([journal, open_].map(({ reading }) => reading.stop()))
+      await streaming.reading.until('the text', (each) => textOf(each, turnId) === 'unheard')
+      await deleted.reading.until('the end', ({ end }) => end)
+      expect(linesOf(deleted.reading)).toEqual(['ConversationDeleted'])
+      await Promise.all([journal, streaming].map(({ reading }) => reading.stop()))
     })
 
-    it.concurrent('finds lost entries while deltas keep coming', async () => {
-      const { place, reading } = await losing()
-      const turnId = await open({}, place)
+    it.concurrent('delivers entries whose messages are lost while deltas keep arriving', async () => {
+      const { id, reading } = await startReading()
+      const turnId = await open({}, id)
       await reading.until('the turn', ({ events }) => events.length > 0)
       const before = other.wire.lose
       other.wire.lose = (message, topic) =>
-        (topic === `conversation:${place}` && message.type === 'entries') || before(message, topic)
-      const { seq } = await say('unheard', {}, place)
-      const talking = setInterval(() => void write(turnId, 'bla '), 100)
+        (topic === `conversation:${id}` && message.type === 'entries') || before(message, topic)
+      const { seq } = await say('unheard', {}, id)
+      const writing = setInterval(() => void write(turnId, 'bla '), 100)
       try {
         await reading.until('the turn', sawSeq(seq))
       } finally {
-        clearInterval(talking)
+        clearInterval(writing)
         await reading.stop()
       }
     })
 
-    it.concurrent('finds entries that it could not read', async () => {
-      const { place, reading } = await losing()
+    it.concurrent('reads entries again if the first read failed', async () => {
+      const { id, reading } = await startReading()
       const { pool } = other.deps
       const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
       let failures = 0
       const spy = vi.spyOn(pool, 'query').mockImplementation((...args: unknown[]) => {
         const { name, values } = args[0] as { name?: string; values?: unknown[] }
-        if (name !== 'read-journal' || !values?.includes(place) || failures++ > 0) return query(...args)
+        if (name !== 'read-journal' || !values?.includes(id) || failures++ > 0) return query(...args)
         return Promise.reject(new Error('the connection broke'))
       })
-      const { seq } = await say('unread', {}, place)
+      const { seq } = await say('unread', {}, id)
       await reading.until('the turn', sawSeq(seq))
       expect(failures).toBeGreaterThan(1)
       spy.mockRestore()
@@ -147,7 +147,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await deleteConversation(one.deps, ada, conversationId)
     for (const reading of readings) {
       await reading.until('the end', ({ end }) => end)
-      expect(told(reading)).toEqual(['ConversationDeleted'])
+      expect(linesOf(reading)).toEqual(['ConversationDeleted'])
       expect(reading.end).toBe('complete')
     }
     for (const { deps } of [one, other]) await expect(as('bob', deps)).rejects.toThrow(NotFound)
@@ -167,7 +167,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await commitTurn(one.deps, ada, { turnId: early })
     await commitTurn(one.deps, ada, { turnId: late })
     await carl.until('the second commit', sawSeq(7))
-    expect(told(carl, from)).toEqual(['4 ParticipantJoined', '5 TurnOpened', '0-4 late', '7 TurnCommitted'])
+    expect(linesOf(carl, from)).toEqual(['4 ParticipantJoined', '5 TurnOpened', '0-4 late', '7 TurnCommitted'])
     await carl.stop()
   })
 
@@ -183,18 +183,18 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await say('after')
     await markRead(one.deps, ada, { conversationId, seq: 6 })
     await eve.until('the read mark', ({ events }) => events.at(-1)?.type === 'ParticipantRead')
-    expect(told(bob)).toEqual(['0-7 before ', '4 ParticipantLeft'])
+    expect(linesOf(bob)).toEqual(['0-7 before ', '4 ParticipantLeft'])
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'bob' } })
     await say('again')
     await bob.until('the next turn', sawSeq(8))
-    expect(told(bob, 2)).toEqual(['7 ParticipantJoined', '8 TurnAppended'])
+    expect(linesOf(bob, 2)).toEqual(['7 ParticipantJoined', '8 TurnAppended'])
     await Promise.all([bob.stop(), eve.stop()])
   })
 
-  it('shows nothing after the leave entry, even if a read mark of the leaver comes with it', async () => {
+  it('hides everything after the leave entry from the participant who left, even with a late read mark', async () => {
     const bob = await as('bob')
     const eve = await as('eve')
-    // The mark is looked up after bob has left.
+    // Delays the bus message, so that the feed reads the mark only after bob has left.
     other.wire.hold()
     await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId, seq: 1 })
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
@@ -203,7 +203,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     const { seq } = await say('after')
     await eve.until('the turn', sawSeq(seq))
     await bob.until('the leaving', sawSeq(seq - 1))
-    expect(told(bob).filter((line) => line !== 'ParticipantRead')).toEqual(['3 ParticipantLeft'])
+    expect(linesOf(bob).filter((line) => line !== 'ParticipantRead')).toEqual(['3 ParticipantLeft'])
     await Promise.all([bob.stop(), eve.stop()])
   })
 
@@ -217,17 +217,23 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await commitTurn(one.deps, ada, { turnId })
     const { seq } = await say('hello all')
     for (const reading of [bob, carl, eve]) await reading.until('the public turn', sawSeq(seq))
-    expect(told(bob)).toEqual(['3 ParticipantJoined', '4 TurnAppended', '7 TurnAppended'])
-    expect(told(carl)).toEqual(['3 ParticipantJoined', '5 TurnOpened', '0-4 hush', '6 TurnCommitted', '7 TurnAppended'])
-    expect(told(eve)).toEqual(['3 ParticipantJoined', '7 TurnAppended'])
+    expect(linesOf(bob)).toEqual(['3 ParticipantJoined', '4 TurnAppended', '7 TurnAppended'])
+    expect(linesOf(carl)).toEqual([
+      '3 ParticipantJoined',
+      '5 TurnOpened',
+      '0-4 hush',
+      '6 TurnCommitted',
+      '7 TurnAppended',
+    ])
+    expect(linesOf(eve)).toEqual(['3 ParticipantJoined', '7 TurnAppended'])
     await Promise.all([bob, carl, eve].map((reading) => reading.stop()))
   })
 
-  it('delivers the text of a turn once if it is opened while the feed starts', async () => {
+  it('delivers the text of a turn once if the turn is opened while the feed starts', async () => {
     await other.crash()
     const { pool } = other.deps
     let turnId = ''
-    const between = Object.create(pool, {
+    const openingPool = Object.create(pool, {
       query: {
         async value(statement: { name?: string }, ...rest: never[]) {
           if (statement.name === 'read-open-turns' && !turnId) {
@@ -238,7 +244,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
         },
       },
     }) as Deps['pool']
-    const deps: Deps = { ...other.deps, pool: between }
+    const deps: Deps = { ...other.deps, pool: openingPool }
     deps.feeds = createFeeds(deps)
     other.wire.lose = () => true
     const reading = await read(deps, ada, { conversationId, after: 2 })
@@ -248,9 +254,9 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await write(turnId, 'brown fox')
     await commitTurn(one.deps, ada, { turnId })
     await reading.until('the commit', sawSeq(4))
-    // Text that the bus lost comes with the next poll or the next delta, whichever is first.
-    expect(told(reading).filter((line) => /^\d+ /.test(line))).toEqual(['3 TurnOpened', '4 TurnCommitted'])
-    expect(told(reading)[0]).toBe('3 TurnOpened')
+    // Text that the bus lost arrives with the next poll or the next delta, whichever is first.
+    expect(linesOf(reading).filter((line) => /^\d+ /.test(line))).toEqual(['3 TurnOpened', '4 TurnCommitted'])
+    expect(linesOf(reading)[0]).toBe('3 TurnOpened')
     expect(textOf(reading, turnId)).toBe('quick brown fox')
     await reading.stop()
     await deps.feeds.close()

@@ -1,5 +1,5 @@
-// The runner of a reader against an in-memory feed and journal: whatever arrives during a read or a slow delivery, the
-// reader gets every entry once and in order, and deltas that join to each text.
+// The runner of a reader on an in-memory feed and journal. Whatever happens during a read or a slow delivery, the
+// reader gets every entry once and in order, and deltas that join to the text of each turn.
 
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -51,21 +51,21 @@ function createModel() {
     turns,
     append: () => write('TurnAppended', turnRow(`t${journal.length + 1}`, journal.length + 1)),
     open: () => write('TurnOpened', turnRow(`t${journal.length + 1}`, journal.length + 1, { status: 'STREAMING' })),
-    /** Appends text to the open turn with that index among the open ones. */
-    extend(which: number): void {
-      const known = [...state.open.values()][which % Math.max(1, state.open.size)]
-      if (!known) return
-      apply({ type: 'text', turnId: known.turn.id, text: `${known.text}${known.text.length} `, at: AT })
+    /** Appends text to the open turn with that index, modulo the number of open turns; does nothing if none is open. */
+    extend(index: number): void {
+      const openTurn = [...state.open.values()][index % Math.max(1, state.open.size)]
+      if (!openTurn) return
+      apply({ type: 'text', turnId: openTurn.turn.id, text: `${openTurn.text}${openTurn.text.length} `, at: AT })
     },
-    /** Closes an open turn, with text that no delta has delivered. */
-    close(which: number): void {
-      const known = [...state.open.values()][which % Math.max(1, state.open.size)]
-      if (!known) return
-      const status = which % 2 ? 'COMMITTED' : 'ABORTED'
-      const turn = { ...known.turn, status, text: `${known.text}end` } as const
-      write(which % 2 ? 'TurnCommitted' : 'TurnAborted', turn)
+    /** Closes an open turn, chosen in the same way, with more text than its deltas delivered. */
+    close(index: number): void {
+      const openTurn = [...state.open.values()][index % Math.max(1, state.open.size)]
+      if (!openTurn) return
+      const status = index % 2 ? 'COMMITTED' : 'ABORTED'
+      const turn = { ...openTurn.turn, status, text: `${openTurn.text}end` } as const
+      write(index % 2 ? 'TurnCommitted' : 'TurnAborted', turn)
     },
-    erase(): void {
+    deleteConversation(): void {
       apply({ type: 'deleted', at: AT })
       for (const follower of followers) follower.end()
     },
@@ -77,29 +77,29 @@ function createModel() {
   }
 }
 
-/** A reader whose reads and sink wait until `release`. */
+/** A reader whose reads and sink wait until the test resolves the promises in `pending`. */
 function startReader(model: Model, after: number, capacity: number) {
-  const told: ConversationEvent[] = []
+  const delivered: ConversationEvent[] = []
   const pending: (() => void)[] = []
   let buffered = 0
-  const later = <T>(result: () => T) => new Promise<T>((resolve) => pending.push(() => resolve(result())))
+  const whenResolved = <T>(result: () => T) => new Promise<T>((resolve) => pending.push(() => resolve(result())))
   const ended = vi.fn()
   const release = vi.fn()
   const source: ReaderSource = {
-    read: (from, limit) => later(() => model.read(from, Math.min(limit, 3))),
+    read: (from, limit) => whenResolved(() => model.read(from, Math.min(limit, 3))),
     onFailure: () => {},
     release,
   }
   const stop = follow(model.feed, source, 'eve', after, {
     push(event) {
-      told.push(event)
+      delivered.push(event)
       buffered += 1
       return buffered < capacity
     },
-    drained: () => later(() => void (buffered = 0)),
+    drained: () => whenResolved(() => void (buffered = 0)),
     end: ended,
   })
-  return { told, after, stop, ended, release, pending }
+  return { delivered, after, stop, ended, release, pending }
 }
 type Reader = ReturnType<typeof startReader>
 
@@ -107,7 +107,7 @@ const ticks = async (count: number) => {
   for (let n = 0; n < count; n++) await Promise.resolve()
 }
 
-/** Releases the reader's reads and sink until it waits for the feed only. */
+/** Resolves the reader's reads and sink until it waits for the feed only. */
 async function settle({ pending }: Reader): Promise<void> {
   let quiet = 0
   for (let round = 0; quiet < 5; round++) {
@@ -118,14 +118,14 @@ async function settle({ pending }: Reader): Promise<void> {
   }
 }
 
-/** The invariants of all delivered events, once the reader has caught up with the feed. */
-function check({ told, after }: Reader, model: Model): void {
-  const entries = told.filter((event) => event.seq !== null) as TurnEvent[]
+/** Checks the invariants of all delivered events, once the reader has caught up with the feed. */
+function check({ delivered, after }: Reader, model: Model): void {
+  const entries = delivered.filter((event) => event.seq !== null) as TurnEvent[]
   expect(entries.map(({ seq }) => seq)).toEqual(range(after + 1, model.feed.head))
   for (const [turnId, turn] of model.turns) {
     let text = ''
     let mustBeWhole = false
-    for (const event of told) {
+    for (const event of delivered) {
       if (event.type === 'TurnDelta' && event.turnId === turnId) {
         expect(event.start).toBe(text.length)
         text += event.text
@@ -145,7 +145,7 @@ function check({ told, after }: Reader, model: Model): void {
 
 const step = fc.record({
   action: fc.constantFrom('append', 'append', 'open', 'extend', 'extend', 'extend', 'close', 'release', 'release'),
-  which: fc.nat(5),
+  index: fc.nat(5),
   ticks: fc.nat(6),
 })
 const schedule = fc.record({
@@ -157,14 +157,14 @@ const schedule = fc.record({
 
 async function perform(
   model: Model,
-  steps: readonly { action: string; which: number; ticks: number }[],
+  steps: readonly { action: string; index: number; ticks: number }[],
   reader?: Reader,
 ) {
-  for (const { action, which, ticks: count } of steps) {
+  for (const { action, index, ticks: count } of steps) {
     if (action === 'append') model.append()
     if (action === 'open') model.open()
-    if (action === 'extend') model.extend(which)
-    if (action === 'close') model.close(which)
+    if (action === 'extend') model.extend(index)
+    if (action === 'close') model.close(index)
     if (action === 'release') reader?.pending.shift()?.()
     await ticks(count)
   }
@@ -183,7 +183,7 @@ describe('a reader of a feed', () => {
         const reader = startReader(model, Math.min(after, model.feed.head), capacity)
         await perform(model, during, reader)
         await settle(reader)
-        expect(reader.told.filter(({ type }) => type === 'Gap')).toEqual([])
+        expect(reader.delivered.filter(({ type }) => type === 'Gap')).toEqual([])
         check(reader, model)
         expect(model.followers.size).toBe(1)
         reader.stop()
@@ -201,10 +201,10 @@ describe('a reader of a feed', () => {
         await perform(model, before)
         const reader = startReader(model, Math.min(after, model.feed.head), capacity)
         await perform(model, during, reader)
-        model.erase()
+        model.deleteConversation()
         await settle(reader)
-        const deletions = reader.told.flatMap(({ type }, index) => (type === 'ConversationDeleted' ? [index] : []))
-        expect(deletions).toEqual([reader.told.length - 1])
+        const deletions = reader.delivered.flatMap(({ type }, index) => (type === 'ConversationDeleted' ? [index] : []))
+        expect(deletions).toEqual([reader.delivered.length - 1])
         expect(reader.ended.mock.calls).toEqual([[undefined]])
         expect(reader.release).toHaveBeenCalledTimes(1)
       }),
@@ -212,33 +212,37 @@ describe('a reader of a feed', () => {
     )
   })
 
-  it('gets the deletion when the journal is deleted before the feed notices', async () => {
+  it('gets the deletion even if its journal is deleted before the feed is', async () => {
     const model = createModel()
     for (let n = 0; n < 5; n++) model.append()
     model.read = (after) => ({ events: [], last: after })
     const reader = startReader(model, 2, 10)
     await settle(reader)
-    expect(reader.told).toEqual([])
-    model.erase()
-    expect(lines(reader.told)).toEqual(['ConversationDeleted'])
+    expect(reader.delivered).toEqual([])
+    model.deleteConversation()
+    expect(lines(reader.delivered)).toEqual(['ConversationDeleted'])
   })
 
   it('repeats a failed read after a second', async () => {
     vi.useFakeTimers()
     const model = createModel()
     model.append()
-    const told: ConversationEvent[] = []
+    const delivered: ConversationEvent[] = []
     const onFailure = vi.fn()
     const read = vi.fn(async (after: number, limit: number) => model.read(after, limit))
     const error = new Error('the connection broke')
     read.mockRejectedValueOnce(error)
-    const sink = { push: (event: ConversationEvent) => told.push(event) > 0, drained: async () => {}, end: vi.fn() }
+    const sink = {
+      push: (event: ConversationEvent) => delivered.push(event) > 0,
+      drained: async () => {},
+      end: vi.fn(),
+    }
     const stop = follow(model.feed, { read, onFailure, release: () => {} }, 'eve', 0, sink)
     await vi.advanceTimersByTimeAsync(999)
     expect(onFailure.mock.calls).toEqual([[error]])
-    expect(told).toEqual([])
+    expect(delivered).toEqual([])
     await vi.advanceTimersByTimeAsync(1)
-    expect(lines(told)).toEqual(['1 TurnAppended'])
+    expect(lines(delivered)).toEqual(['1 TurnAppended'])
     stop()
     expect(sink.end.mock.calls).toEqual([[undefined]])
   })

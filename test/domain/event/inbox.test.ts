@@ -1,4 +1,4 @@
-// The inbox: the changes that a participant's list of conversations delivers, with their reasons, and the changes that
+// The inbox: the changes in a participant's list of conversations that it delivers, with their reasons, and those that
 // it must not deliver.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -38,7 +38,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
   type Inbox = {
     events: InboxEvent[]
-    /** The reasons delivered for the conversation so far, once all earlier changes have arrived. */
+    /** Waits until all earlier changes have arrived, then returns the reasons delivered for the conversation. */
     reasons(of?: string): Promise<string[]>
   }
 
@@ -52,9 +52,9 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     return {
       events,
       async reasons(of = conversationId) {
-        // A final change that every participant receives.
-        const mark = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).id
-        await expect.poll(() => events.some((event) => event.conversationId === mark), { timeout: 10_000 }).toBe(true)
+        // One more change, which the actor receives after all earlier ones.
+        const lastId = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).id
+        await expect.poll(() => events.some((event) => event.conversationId === lastId), { timeout: 10_000 }).toBe(true)
         await new Promise((resolve) => setTimeout(resolve, 50))
         return events.filter((event) => event.conversationId === of).map(({ reason }) => reason)
       },
@@ -79,12 +79,12 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   describe('delivers ADDED', () => {
     it('to the participants with whom a conversation is created', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
-      const made = await newConversation([{ actor: 'bob' }, { actor: 'carl' }])
-      expect(await bob.reasons(made)).toEqual(['ADDED'])
-      expect(await eve.reasons(made)).toEqual([])
+      const createdId = await newConversation([{ actor: 'bob' }, { actor: 'carl' }])
+      expect(await bob.reasons(createdId)).toEqual(['ADDED'])
+      expect(await eve.reasons(createdId)).toEqual([])
     })
 
-    it('to an added participant, once, and to nobody else', async () => {
+    it('once to an added participant, and to no other actor', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
       for (const displayName of [null, 'Eve']) {
         await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve', displayName } })
@@ -93,7 +93,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       expect(await bob.reasons()).toEqual(['UPDATED'])
     })
 
-    it('to an actor who joins by speaking', async () => {
+    it('to an actor who joins by appending a turn', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
       await say('eve')
       expect((await eve.reasons()).sort()).toEqual(['ADDED', 'TURN'])
@@ -101,7 +101,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     })
   })
 
-  it('delivers each change once, whatever follows it', async () => {
+  it('delivers each change once, whatever change follows', async () => {
     const eve = await listen('eve')
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
     expect(await eve.reasons()).toEqual(['ADDED'])
@@ -126,11 +126,11 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
     it('for a streaming turn when it is committed, not before, and not when it is aborted', async () => {
       const bob = await listen('bob')
-      const [kept, dropped] = [await open('ada'), await open('ada')]
-      await appendDelta(one.deps, ada, { turnId: kept, text: 'x' })
-      await abortTurn(one.deps, ada, { turnId: dropped })
+      const [committedId, abortedId] = [await open('ada'), await open('ada')]
+      await appendDelta(one.deps, ada, { turnId: committedId, text: 'x' })
+      await abortTurn(one.deps, ada, { turnId: abortedId })
       expect(await bob.reasons()).toEqual([])
-      await commitTurn(one.deps, ada, { turnId: kept })
+      await commitTurn(one.deps, ada, { turnId: committedId })
       expect(await bob.reasons()).toEqual(['TURN'])
     })
 
@@ -152,7 +152,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
         ),
       )
       await bob.reasons()
-      for (const made of conversationIds) expect((await bob.reasons(made)).sort()).toEqual(['ADDED', 'TURN'])
+      for (const createdId of conversationIds) expect((await bob.reasons(createdId)).sort()).toEqual(['ADDED', 'TURN'])
     })
   })
 
@@ -219,7 +219,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await eve.reasons()).toEqual([])
   })
 
-  it('delivers nothing of other tenants, even for actors of the same name', async () => {
+  it('delivers nothing from other tenants, even for actors of the same name', async () => {
     const stranger = await listen('bob', other, newViewer())
     await say('ada')
     await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
@@ -227,7 +227,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await stranger.reasons()).toEqual([])
   })
 
-  it('carries the time of the change', async () => {
+  it('reports the time of the change', async () => {
     const bob = await listen('bob')
     const before = Date.now()
     await say('ada')
@@ -246,7 +246,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     await expect(readInbox(one.deps, ada, { as: '' })).rejects.toThrow(InvalidInput)
   })
 
-  it('ends when it is stopped, also while it waits', async () => {
+  it('ends when it is stopped, even while it waits', async () => {
     const iterable = await readInbox(one.deps, ada, {})
     const waiting = iterable.next()
     await iterable.return!()
@@ -266,12 +266,12 @@ describe('the reasons for a change of the list', () => {
     ])
   })
 
-  it('carry the time of the newest entry', () => {
+  it('have the time of the newest entry', () => {
     const at = new Date('2026-02-02T00:00:00Z')
     expect(reasonsFor([appended(4), { ...appended(5), at }], bob)).toEqual(new Map([['TURN', at]]))
   })
 
-  it('leave out entries that the participant cannot see', () => {
+  it('omit entries that the participant cannot see', () => {
     expect(reasonsFor([appended(2), appended(4, ['ann']), appended(7)], bob).size).toBe(0)
   })
 })

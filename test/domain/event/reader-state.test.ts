@@ -29,7 +29,7 @@ const committed = (id: string, text: string) => entry('TurnCommitted', 7, turnRo
 const aborted = (id: string, text: string) => entry('TurnAborted', 7, turnRow(id, 6, { text, status: 'ABORTED' }))
 const deletion: ConversationEvent = { type: 'ConversationDeleted', conversationId: CONVERSATION, seq: null, at: AT }
 const ANN: View = { actor: 'ann', windows: [1], addressed: true }
-const GONE: View = { actor: 'ann', windows: [1, 5], addressed: true }
+const LEFT: View = { actor: 'ann', windows: [1, 5], addressed: true }
 
 describe('a reader at entry 5', () => {
   let state: ReaderState
@@ -41,8 +41,8 @@ describe('a reader at entry 5', () => {
     ['delivers the next entry and moves there', 6, true, 6],
     ['does not deliver its own entry again', 5, false, 5],
     ['does not deliver an earlier entry', 4, false, 5],
-  ])('%s', (_, seq, passes, cursor) => {
-    expect(moveTo(state, entry('TurnAppended', seq, turnRow('t', seq)))).toBe(passes)
+  ])('%s', (_, seq, isDelivered, cursor) => {
+    expect(moveTo(state, entry('TurnAppended', seq, turnRow('t', seq)))).toBe(isDelivered)
     expect(state.cursor).toBe(cursor)
   })
 
@@ -56,7 +56,7 @@ describe('a reader at entry 5', () => {
     expect(takes(state, turn)).toBe(false)
     state.view = ANN
     expect(takes(state, turn)).toBe(true)
-    state.view = GONE
+    state.view = LEFT
     expect(takes(state, turn)).toBe(false)
   })
 
@@ -70,7 +70,7 @@ describe('a reader at entry 5', () => {
     expect(lines(joinFeed(state, OPEN_VIEW, [open('t1', 'abc'), open('t2', '')]))).toEqual(['0-3 abc'])
   })
 
-  it('delivers only the rest if it had left the feed meanwhile', () => {
+  it('delivers only the missing text when it rejoins the feed', () => {
     leaveFeed(state, [open('t1', 'abc'), open('t2', 'xyz')])
     expect(lines(joinFeed(state, OPEN_VIEW, [open('t1', 'abcde'), open('t2', 'xyz'), open('t3', '1')]))).toEqual([
       '3-5 de',
@@ -78,7 +78,7 @@ describe('a reader at entry 5', () => {
     ])
   })
 
-  it('drops the recorded texts after it has rejoined the feed', () => {
+  it('drops the recorded ends of texts when it rejoins the feed', () => {
     leaveFeed(state, [open('t1', 'abc')])
     joinFeed(state, OPEN_VIEW, [open('t1', 'abc')])
     expect(replay(state, committed('t1', 'abcde'))).toBeNull()
@@ -89,14 +89,14 @@ describe('a reader at entry 5', () => {
     expect(lines(joinFeed(state, ANN, [open('t1', 'abcde', ['ann'])]))).toEqual(['0-5 abcde'])
   })
 
-  it('delivers the rest of a turn that closed while it was behind, once', () => {
+  it('delivers the rest of a turn that closed while the reader was behind, once', () => {
     leaveFeed(state, [open('t1', 'abc'), open('t2', 'abc')])
     expect(lines([replay(state, committed('t1', 'abcde'))!])).toEqual(['3-5 de'])
     expect(lines([replay(state, aborted('t2', 'abcd'))!])).toEqual(['3-4 d'])
     expect(replay(state, committed('t1', 'abcde'))).toBeNull()
   })
 
-  it('delivers all the text of a turn that opened and closed while it was behind', () => {
+  it('delivers all the text of a turn that opened and closed while the reader was behind', () => {
     expect(replay(state, opened('t1'))).toBeNull()
     expect(lines([replay(state, committed('t1', 'abc'))!])).toEqual(['0-3 abc'])
   })
@@ -114,7 +114,7 @@ describe('a reader at entry 5', () => {
     expect(lines(changeView(state, ANN, turns))).toEqual([])
   })
 
-  it('gives up when it was live and is over 10,000 entries behind, then skips them', () => {
+  it(`skips entries if it was live and is more than ${HOPELESS} entries behind`, () => {
     expect(isHopeless(state, 5 + HOPELESS + 1)).toBe(false)
     joinFeed(state, OPEN_VIEW, [])
     expect(isHopeless(state, 5 + HOPELESS)).toBe(false)

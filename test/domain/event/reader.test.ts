@@ -82,14 +82,14 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     await stop(readings)
   })
 
-  it('gets an event for every entry and each ephemeral event, with the current state of their objects', async () => {
+  it('gets an event for every entry and each ephemeral event, with the current state of its object', async () => {
     const [live, { id }] = [await from(0, other.deps), await say('first')]
-    const [kept, dropped] = [await open(), await open()]
+    const [committedId, abortedId] = [await open(), await open()]
     await live.until('the openings', sawSeq(4))
-    await write(kept, 'kept')
-    await live.until('the text', (each) => textOf(each, kept) === 'kept')
-    await commitTurn(one.deps, ada, { turnId: kept })
-    await abortTurn(one.deps, ada, { turnId: dropped, reason: 'why not' })
+    await write(committedId, 'kept')
+    await live.until('the text', (each) => textOf(each, committedId) === 'kept')
+    await commitTurn(one.deps, ada, { turnId: committedId })
+    await abortTurn(one.deps, ada, { turnId: abortedId, reason: 'why not' })
     const newer = await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'second' } })
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'bob', kind: 'AGENT' } })
     await setPresence(one.deps, { ...ada, actor: 'bob' }, { conversationId, state: 'THINKING' }, null)
@@ -108,11 +108,11 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       '9 ParticipantLeft',
       '10 ConversationUpdated',
     ]
-    const passing = ['PresenceChanged', 'ParticipantRead']
-    await live.until('all', ({ events }) => sawSeq(10)(live) && events.some(({ type }) => type === passing[1]))
-    const heard = lines(live.events)
-    expect(heard.filter((line) => passing.includes(line))).toEqual(passing)
-    expect(heard.filter((line) => !passing.includes(line))).toEqual([
+    const ephemeral = ['PresenceChanged', 'ParticipantRead']
+    await live.until('all', ({ events }) => sawSeq(10)(live) && events.some(({ type }) => type === ephemeral[1]))
+    const received = lines(live.events)
+    expect(received.filter((line) => ephemeral.includes(line))).toEqual(ephemeral)
+    expect(received.filter((line) => !ephemeral.includes(line))).toEqual([
       ...entries.slice(0, 4),
       '0-4 kept',
       ...entries.slice(4),
@@ -123,8 +123,8 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     expect(lines(late.events)).toEqual(entries)
     const [, appended, , , committed, aborted, superseded] = late.events
     expect(appended).toMatchObject({ conversationId, turn: { id, text: 'first', supersededBy: newer.id } })
-    expect(committed).toMatchObject({ turn: { id: kept, text: 'kept', status: 'COMMITTED' } })
-    expect(aborted).toMatchObject({ turn: { id: dropped, status: 'ABORTED', abortReason: 'why not' } })
+    expect(committed).toMatchObject({ turn: { id: committedId, text: 'kept', status: 'COMMITTED' } })
+    expect(aborted).toMatchObject({ turn: { id: abortedId, status: 'ABORTED', abortReason: 'why not' } })
     expect(superseded).toMatchObject({ turn: { id, text: 'first' }, by: { id: newer.id, text: 'second' } })
     expect(late.events[7]).toMatchObject({ participant: { actor: 'bob', kind: 'AGENT' } })
     await stop([live, late])
@@ -154,7 +154,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       await stop(readings)
     })
 
-    it('gets no deltas if the turn is finished, but the turn with its text', async () => {
+    it('gets no deltas of a finished turn, only the turn with its text', async () => {
       const [committed, aborted] = [await open(), await open()]
       for (const turnId of [committed, aborted]) await write(turnId, 'text')
       await commitTurn(one.deps, ada, { turnId: committed })
@@ -170,7 +170,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       }
     })
 
-    it('gets nothing of a turn that ended before its cursor, even if its process has not learned of the end', async () => {
+    it('gets nothing of a turn that ended before the cursor, even if the process missed the end', async () => {
       const early = await from(0, other.deps)
       const turnId = await open()
       await write(turnId, 'text')
@@ -190,15 +190,15 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   })
 
   describe('that reads nothing for a while', () => {
-    it('gets everything in the end, and delays no other reader', async () => {
+    it('gets every entry and all text in the end, and delays no other reader', async () => {
       const turnId = await open()
       const [slow, quick] = [await from(0, other.deps), await from(0, other.deps)]
       await slow.until('the opening', sawSeq(2))
       slow.pause()
-      let said = ''
+      let text = ''
       for (const n of range(1, 6)) {
         await write(turnId, `${n} `)
-        said += `${n} `
+        text += `${n} `
         await sayMany(1, 100)
       }
       await quick.until('the last turn', sawSeq(602))
@@ -209,7 +209,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       for (const reading of [slow, quick]) {
         await reading.until('the commit', sawSeq(603))
         expect(seqsOf(reading)).toEqual(range(1, 603))
-        expect(textOf(reading, turnId)).toBe(`${said}end`)
+        expect(textOf(reading, turnId)).toBe(`${text}end`)
         expect(lines(reading.events).at(-1)).toBe('603 TurnCommitted')
       }
       await stop([slow, quick])
@@ -239,7 +239,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       const slow = await from(null, other.deps)
       const quick = await from(null, other.deps)
       slow.pause()
-      // The event it waits for is delivered already; the other events stay queued.
+      // The read in progress still takes this event; later events stay queued.
       await say('taken')
       await slow.until('the turn', sawSeq(2))
       await sayMany(1, turns)
@@ -252,7 +252,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       expect(slow.end).toBe('complete')
     })
 
-    it('gets a gap event when it is over 10,000 entries behind, unless it reads from the start', async () => {
+    it('gets a gap event when it is more than 10,000 entries behind, unless it reads from the start', async () => {
       const slow = await from(0, other.deps)
       const turnId = await open()
       await write(turnId, 'before')
@@ -274,7 +274,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     })
   })
 
-  it('is refused beyond the head, in an unknown conversation, and with invalid arguments', async () => {
+  it('is rejected with a cursor beyond the head, in an unknown conversation, and with invalid arguments', async () => {
     await sayMany(1, 3)
     const error = await from(5).catch((error: Error) => error)
     expect(error).toBeInstanceOf(InvalidInput)
@@ -289,7 +289,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     await expect(readEventsOf(one.deps, ada, { conversationId, as: '' })).rejects.toThrow(InvalidInput)
   })
 
-  it('ends when it is stopped, also while it waits', async () => {
+  it('ends when it is stopped, even while it waits', async () => {
     const iterable = await readEventsOf(one.deps, ada, { conversationId, after: 0 })
     expect((await iterable.next()).value.type).toBe('ParticipantJoined')
     const waiting = iterable.next()

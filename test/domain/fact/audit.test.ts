@@ -1,4 +1,4 @@
-// The memory audit, on facts with known figures.
+// The memory audit, on facts whose figures are counted by hand.
 
 import { describe, expect, it } from 'vitest'
 import { auditMemory } from '../../../src/domain/fact/audit.ts'
@@ -45,19 +45,19 @@ describe.each(backends)('the memory audit on $name', (backend) => {
       fact('ada', 'lives in', 'Rome', 2),
       fact('ada', 'has', 'a boat'),
     ])
-    // Disputed: the agent states something newer than the person.
+    // A dispute: the agent's fact is newer, but the person's is more trusted.
     await record('bob', [fact('bob', 'works at', 'Globex', 1), fact('bob', 'likes', 'tea', 1)])
     await record('bot', [fact('bob', 'works at', 'Acme', 5)])
-    // The same words about another user are another fact.
+    // A statement about another user is a different fact.
     await record('carl', [fact('carl', 'lives in', 'Oslo', 3)])
-    // An exact duplicate, three times.
+    // Three exact duplicates.
     await record('ada', [fact('ada', 'has', 'a boat'), fact('ada', 'has', 'a boat'), fact('bob', 'likes', 'TEA')])
-    // A fact about nobody: counted, not compared.
+    // Facts about no user: counted, but not compared.
     const {
-      facts: [told, other],
+      facts: [retracted, recalled],
     } = await record('ada', [fact('the door', 'is', 'open'), fact('the door', 'is', 'red')])
-    await retractFact(deps, tenant.as('ada'), { factId: told!.id })
-    await deps.db.fact.update({ where: { id: other!.id }, data: { recalledAt: at(9) } })
+    await retractFact(deps, tenant.as('ada'), { factId: retracted!.id })
+    await deps.db.fact.update({ where: { id: recalled!.id }, data: { recalledAt: at(9) } })
 
     const expected = {
       activeFacts: 9,

@@ -1,4 +1,4 @@
-// The hash as specified, against values computed with Python's hashlib, and the permitted texts of facts.
+// The content hash, compared with values computed by Python's hashlib; and the texts that a fact may have.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -36,7 +36,7 @@ describe('the content hash', () => {
     expect(new Set([...hashes, contentHash(statement('Ada', 'lives in', 'Berlin'))]).size).toBe(5)
   })
 
-  it('is the same before and after storing, for all valid texts in normal form', () => {
+  it('is the same before and after a fact is stored, for all valid texts', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), (text) => {
         const read = schema.safeParse(statement('Ada', 'says', text))
@@ -61,20 +61,20 @@ describe('the texts of a fact', () => {
   })
 
   it.each([
-    ['nothing', '', 'must not be empty'],
-    ['spaces', ' \n ', 'must not be empty'],
-    ['invisible characters', '\u200b\u2060', 'must not be empty'],
-    ['punctuation', '—?!', 'must not be empty'],
-    ['U+0000', 'a\0b', 'must not contain U+0000'],
-    ['an unpaired surrogate', 'a\ud83d', 'must not contain half of a surrogate pair'],
-    ['too long', 'x'.repeat(201), 'must be at most 200 characters'],
-    ['megabytes of space', ' '.repeat(1e6), 'must be at most 200 characters'],
-  ])('must not be %s', (_, text, message) => {
+    ['empty', '', 'must not be empty'],
+    ['only spaces', ' \n ', 'must not be empty'],
+    ['only invisible characters', '\u200b\u2060', 'must not be empty'],
+    ['only punctuation', '—?!', 'must not be empty'],
+    ['text with U+0000', 'a\0b', 'must not contain U+0000'],
+    ['text with an unpaired surrogate', 'a\ud83d', 'must not contain half of a surrogate pair'],
+    ['longer than the limit', 'x'.repeat(201), 'must be at most 200 characters'],
+    ['a megabyte of spaces', ' '.repeat(1e6), 'must be at most 200 characters'],
+  ])('cannot be %s', (_, text, message) => {
     const { error } = schema.safeParse(statement(text, 'is', 'x'))
     expect(error?.issues).toMatchObject([{ path: ['subject'], message }])
   })
 
-  it('may be as long as their limit after normalisation', () => {
+  it('may have the maximum length after normalisation', () => {
     const longest = statement('s'.repeat(LONGEST.subject), 'p'.repeat(LONGEST.predicate), 'o'.repeat(LONGEST.object))
     expect(schema.parse({ ...longest, object: ` ${longest.object}  ` })).toEqual(longest)
     expect(schema.safeParse({ ...longest, object: `${longest.object}o` }).success).toBe(false)

@@ -16,7 +16,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     await Promise.all(started.splice(0).map((each) => each.stop()))
   })
 
-  async function tell(tenant: Tenant, ...objects: string[]): Promise<string[]> {
+  async function record(tenant: Tenant, ...objects: string[]): Promise<string[]> {
     const facts = objects.map((object) => ({ subject: 'Ada', predicate: 'knows', object }))
     return (await recordFacts(world.deps, tenant.as('ada'), { facts })).facts.map(({ id }) => id)
   }
@@ -26,13 +26,13 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   }
   const vectorsOf = (name: string, ids: string[]) =>
     world.deps.db.factVector.count({ where: { embedder: name, factId: { in: ids } } })
-  const readBy = (name: string, ids: string[]) =>
+  const countEmbeddedBy = (name: string, ids: string[]) =>
     world.deps.db.fact.count({ where: { embeddedBy: name, id: { in: ids } } })
-  const soon = (check: () => Promise<unknown>) => vi.waitFor(check, { timeout: 5_000, interval: 20 })
+  const eventually = (check: () => Promise<unknown>) => vi.waitFor(check, { timeout: 5_000, interval: 20 })
 
-  it('gives them vectors within a second of being written, with or without a conversation', async () => {
+  it('gives each fact vectors within a second after it is written, with or without a conversation', async () => {
     const tenant = world.tenant()
-    const ids = await tell(tenant, 'kittens')
+    const ids = await record(tenant, 'kittens')
     const {
       facts: [fact],
     } = await recordFacts(world.deps, tenant.as('ada'), {
@@ -48,24 +48,24 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     await world.deps.factEmbedding.stop()
   })
 
-  it('happens at once on request, with a zero vector for an empty object and no key for the fact', async () => {
+  it('runs immediately on request, and returns no vector for a text that has no direction', async () => {
     const embedder = fakeEmbedder()
     const platform = await platformWith(embedder)
-    const [one, two] = (await tell(world.tenant(), 'kittens', 'nothing')) as [string, string]
-    const found = await embedFacts(platform, [one, two, 'fact_gone'])
-    expect([...found.keys()]).toEqual([one])
-    expect(found.get(one)![0]).toBeCloseTo(Math.cos(0.07))
+    const [withVector, withoutVector] = (await record(world.tenant(), 'kittens', 'nothing')) as [string, string]
+    const found = await embedFacts(platform, [withVector, withoutVector, 'fact_gone'])
+    expect([...found.keys()]).toEqual([withVector])
+    expect(found.get(withVector)![0]).toBeCloseTo(Math.cos(0.07))
     expect(embedder.calls.flat().sort()).toEqual(['Ada knows kittens', 'Ada knows nothing', 'kittens', 'nothing'])
-    expect(await readBy(embedder.name, [one, two])).toBe(2)
-    expect((await embedFacts(platform, [one, two])).size).toBe(1)
+    expect(await countEmbeddedBy(embedder.name, [withVector, withoutVector])).toBe(2)
+    expect((await embedFacts(platform, [withVector, withoutVector])).size).toBe(1)
     expect(embedder.calls).toHaveLength(1)
   })
 
   // The embedded database has one connection, so there is no concurrent client.
   if (backend.name === 'postgres') {
-    it('happens at once on request, also while another client writes the fact', async () => {
+    it('runs immediately on request, even while another client has locked the fact', async () => {
       const platform = await platformWith(fakeEmbedder())
-      const [id] = (await tell(world.tenant(), 'kittens')) as [string]
+      const [id] = (await record(world.tenant(), 'kittens')) as [string]
       const client = await world.deps.pool.connect()
       try {
         await client.query('BEGIN')
@@ -81,15 +81,15 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   it('skips superseded facts', async () => {
     const embedder = fakeEmbedder()
     const tenant = world.tenant()
-    const ids = await tell(tenant, 'kittens', 'puppies')
+    const ids = await record(tenant, 'kittens', 'puppies')
     await retractFact(world.deps, tenant.as('ada'), { factId: ids[0]! })
     expect([...(await embedFacts(await platformWith(embedder), ids)).keys()]).toEqual([ids[1]])
-    expect(await readBy(embedder.name, ids)).toBe(2)
+    expect(await countEmbeddedBy(embedder.name, ids)).toBe(2)
   })
 
-  it('happens once if two workers run at the same time', async () => {
+  it('gives each fact one vector if several calls run at the same time', async () => {
     const platform = await platformWith(fakeEmbedder())
-    const ids = await tell(world.tenant(), ...Array.from({ length: 20 }, (_, n) => `a thing of number ${n}`))
+    const ids = await record(world.tenant(), ...Array.from({ length: 20 }, (_, n) => `a thing of number ${n}`))
     await Promise.all([embedFacts(platform, ids), embedFacts(platform, ids), embedFacts(platform, ids.toReversed())])
     expect((await embedFacts(platform, ids)).size).toBe(20)
     expect(await vectorsOf(platform.embedding.searched().name, ids)).toBe(20)
@@ -100,39 +100,39 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     embedder.before = (texts) => {
       if (texts.some((text) => text.includes('poison'))) throw refusal()
     }
-    const ids = await tell(world.tenant(), 'kittens', 'poison', 'puppies')
+    const ids = await record(world.tenant(), 'kittens', 'poison', 'puppies')
     expect([...(await embedFacts(await platformWith(embedder), ids)).keys()].sort()).toEqual([ids[0], ids[2]].sort())
-    expect(await readBy(embedder.name, ids)).toBe(3)
+    expect(await countEmbeddedBy(embedder.name, ids)).toBe(3)
   })
 
-  it('waits for an embedder that is unavailable, and keeps existing vectors', async () => {
+  it('logs a warning and retries while the embedder is unavailable', async () => {
     const embedder = fakeEmbedder()
     embedder.before = () => {
       throw away()
     }
     const platform = await platformWith(embedder)
-    const ids = await tell(world.tenant(), 'kittens')
+    const ids = await record(world.tenant(), 'kittens')
     const warnings: string[] = []
     const log = { ...world.deps.log, warn: (_: object, message: string) => void warnings.push(message) }
     expect(await embedFacts({ ...platform, log }, ids)).toEqual(new Map())
-    expect(await readBy(embedder.name, ids)).toBe(0)
+    expect(await countEmbeddedBy(embedder.name, ids)).toBe(0)
     expect(warnings).toEqual(['could not embed facts; comparing them by their words only'])
 
     const work = createFactEmbedding({ ...platform, log }, { sweepMs: 50 })
     started.push(work)
     work.start()
-    await soon(async () => expect(warnings).toHaveLength(2))
+    await eventually(async () => expect(warnings).toHaveLength(2))
     embedder.before = () => {}
-    await soon(async () => expect(await vectorsOf(embedder.name, ids)).toBe(1))
+    await eventually(async () => expect(await vectorsOf(embedder.name, ids)).toBe(1))
   })
 
-  it('starts over with another embedder', async () => {
-    const ids = await tell(world.tenant(), 'kittens', 'puppies', 'nothing')
+  it('embeds all facts again with another embedder', async () => {
+    const ids = await record(world.tenant(), 'kittens', 'puppies', 'nothing')
     for (const embedder of [fakeEmbedder(), fakeEmbedder(undefined, { dimension: 7, batch: 2 })]) {
       const work = createFactEmbedding(await platformWith(embedder), { sweepMs: 50 })
       started.push(work)
       work.start()
-      await soon(async () => expect(await readBy(embedder.name, ids)).toBe(3))
+      await eventually(async () => expect(await countEmbeddedBy(embedder.name, ids)).toBe(3))
       await work.stop()
       expect(await vectorsOf(embedder.name, ids)).toBe(2)
     }

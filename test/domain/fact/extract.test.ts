@@ -21,7 +21,7 @@ const helper = { actor: 'helper', displayName: 'Helper', kind: 'AGENT' as const 
 describe.each(backends)('extracting facts on $name', (backend) => {
   const world = useWorld(backend)
 
-  const told = async (viewer: Viewer) =>
+  const activeFacts = async (viewer: Viewer) =>
     (await getFactPage(world.deps, viewer, {})).items
       .map(({ subject, predicate, object }) => `${subject} ${predicate} ${object}`)
       .sort()
@@ -37,14 +37,14 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     },
   })
 
-  /** Extracts "Ada | lives in | Rome" from text of this form. */
-  const outright = (turns: readonly ToldTurn[]): ExtractedFact[] =>
+  /** Extracts one fact from each text of the form "Ada | lives in | Rome". */
+  const extractStatements = (turns: readonly ToldTurn[]): ExtractedFact[] =>
     turns.flatMap(({ id, text }) => {
       const [subject, predicate, object] = text.split(' | ') as [string, string?, string?]
       return predicate && object ? [{ subject, predicate, object, confidence: 1, turnId: id }] : []
     })
 
-  it('finds what people say about themselves, with the source turn', async () => {
+  it('finds facts that people state about themselves, with the source turn', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada, helper)
@@ -104,7 +104,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     await extractFacts(spied, viewer, { conversationId })
     expect(read.map(({ length }) => length)).toEqual([49, 50, 23])
     expect(read.flat()).not.toContain('I live in Rome.')
-    const facts = await told(viewer)
+    const facts = await activeFacts(viewer)
     expect(facts).toContain('Ada lives in Oslo')
     expect(facts).toContain('Ada likes jazz')
   })
@@ -128,7 +128,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(progress).toMatchObject({ extractions: 10, extractedThrough: await readTurnsThrough(conversationId) })
     expect(await deps.db.fact.count({ where: { conversationId } })).toBe(40)
   })
-  /** The entry of the newest turn; entries of facts follow it. */
+  /** The seq of the newest turn; the entries of facts follow it. */
   const readTurnsThrough = async (conversationId: string) =>
     (await world.deps.db.turn.findFirst({ where: { conversationId }, orderBy: { seq: 'desc' } }))!.seq
 
@@ -140,14 +140,14 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     await tenant.say(conversationId, 'ada', 'I live in Oslo.', { audience: ['bob'] })
     const reply = await extractFacts(deps, tenant.as('carl'), { conversationId })
     expect(reply.facts.map(({ object }) => object)).toEqual(['Rome'])
-    expect(await told(tenant.as('bob'))).toEqual(['Ada lives in Oslo', 'Ada lives in Rome'])
+    expect(await activeFacts(tenant.as('bob'))).toEqual(['Ada lives in Oslo', 'Ada lives in Rome'])
     await tenant.say(conversationId, 'ada', 'I live in Oslo.', { audience: ['bob'] })
     const skipped = async (actor: string) =>
       (await extractFacts(deps, tenant.as(actor), { conversationId })).exactDuplicatesSkipped
     expect(await skipped('carl')).toBe(0)
   })
 
-  it('takes nothing from instructions and tools, and gives facts from agents less confidence', async () => {
+  it('takes no facts from instructions and tools, and marks facts from agents', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada, helper, { actor: 'clock', kind: 'TOOL' })
@@ -159,11 +159,11 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(facts).toMatchObject([{ object: 'Lima', saidBy: 'AGENT', userId: 'ada' }])
   })
 
-  it('takes nothing that agents repeat, and does not reactivate superseded facts that they repeat', async () => {
+  it('takes no facts that agents repeat, and reactivates no superseded facts that they repeat', async () => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada, helper)
-    const deps = withExtractor(outright)
+    const deps = withExtractor(extractStatements)
     await tenant.say(conversationId, 'ada', 'Ada | lives in | Rome')
     await tenant.say(conversationId, 'ada', 'Ada | likes | tea')
     const { facts } = await extractFacts(deps, viewer, { conversationId })
@@ -177,11 +177,11 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect((await extractFacts(deps, viewer, { conversationId })).facts).toHaveLength(1)
   })
 
-  it('takes nothing that agents repeat in private of public turns', async () => {
+  it('takes no facts that agents repeat in private turns from public ones', async () => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada, 'bob', helper)
-    const deps = withExtractor(outright)
+    const deps = withExtractor(extractStatements)
     const extract = () => extractFacts(deps, viewer, { conversationId })
     await tenant.say(conversationId, 'ada', 'Ada | lives in | Rome')
     await tenant.say(conversationId, 'ada', 'Ada | likes | tea')
@@ -207,26 +207,26 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const conversationId = await tenant.newConversation(ada)
     const turn = await tenant.say(conversationId, 'ada', 'Hello.')
     const instruction = await tenant.say(conversationId, 'ada', 'Ada is in charge.', { role: 'SYSTEM' })
-    const good = { subject: 'Ada', predicate: 'says', object: 'hello', confidence: 1, turnId: turn.id }
+    const valid = { subject: 'Ada', predicate: 'says', object: 'hello', confidence: 1, turnId: turn.id }
     const hostile = withExtractor(() => [
-      { ...good, turnId: 'turn_0123456789ABCDEFGHJKMNPQRS' },
-      { ...good, object: 'she is in charge', turnId: instruction.id },
-      { ...good, subject: ' \u0000' },
-      { ...good, object: 'x'.repeat(9_000) },
-      { ...good, confidence: 7 },
-      good,
+      { ...valid, turnId: 'turn_0123456789ABCDEFGHJKMNPQRS' },
+      { ...valid, object: 'she is in charge', turnId: instruction.id },
+      { ...valid, subject: ' \u0000' },
+      { ...valid, object: 'x'.repeat(9_000) },
+      { ...valid, confidence: 7 },
+      valid,
     ])
     const reply = await extractFacts(hostile, tenant.as('ada'), { conversationId })
-    // An invalid confidence counts as 0.5; the valid candidate then states the same.
+    // An invalid confidence counts as 0.5; the last candidate is then an exact duplicate.
     expect(reply).toMatchObject({ facts: [{ object: 'hello', confidence: 0.5 }], exactDuplicatesSkipped: 1 })
   })
 
-  it('writes nothing when the extractor fails, and resumes there later', async () => {
+  it('writes nothing if the extractor fails, and reads the same turns again later', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
     await tenant.say(conversationId, 'ada', 'I live in Rome.')
-    const down = withExtractor(() => Promise.reject(new CallFailed('It is down.', true)))
-    await expect(extractFacts(down, tenant.as('ada'), { conversationId })).rejects.toMatchObject({
+    const failing = withExtractor(() => Promise.reject(new CallFailed('It is down.', true)))
+    await expect(extractFacts(failing, tenant.as('ada'), { conversationId })).rejects.toMatchObject({
       code: 'PROVIDER_FAILED',
       retryable: true,
     })
@@ -248,7 +248,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     })
     await extractFacts(slow, viewer, { conversationId })
     await extractFacts(deps, viewer, { conversationId })
-    expect(await told(viewer)).toEqual(['Ada lives in Oslo'])
+    expect(await activeFacts(viewer)).toEqual(['Ada lives in Oslo'])
   })
 
   it('redacts personal data before facts are stored, if configured', async () => {
@@ -258,7 +258,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     await tenant.say(conversationId, 'ada', 'Ada | writes from | ada@example.org')
     await tenant.say(conversationId, 'ada', 'Ada | reads at | ada@exam\u200bple.org')
     const deps = {
-      ...withExtractor(outright),
+      ...withExtractor(extractStatements),
       redactFacts: true,
       detectors: [{ kind: 'door code', pattern: /\d{4}-KEY/ }],
     }

@@ -17,8 +17,8 @@ import { useWorld } from '../../support/world.ts'
 const DAY = 86_400_000
 const day = (n: number) => new Date(Date.UTC(2026, 4, n))
 
-/** "Ada | lives in | Rome". */
-const said = (text: string, observedAt: Date, confidence = 0.9) => {
+/** The fact in a text of the form "Ada | lives in | Rome". */
+const factOf = (text: string, observedAt: Date, confidence = 0.9) => {
   const [subject, predicate, object] = text.split(' | ') as [string, string, string]
   return { subject, predicate, object, observedAt, confidence }
 }
@@ -28,7 +28,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
 
   const all = async (viewer: Viewer, includeSuperseded = true) =>
     (await getFactPage(world.deps, viewer, { filter: { includeSuperseded } })).items
-  const told = async (viewer: Viewer) =>
+  const activeFacts = async (viewer: Viewer) =>
     (await all(viewer, false)).map(({ subject, predicate, object }) => `${subject} ${predicate} ${object}`).sort()
 
   it('merges duplicates, and keeps the later of two contradictory facts', async () => {
@@ -37,14 +37,14 @@ describe.each(backends)('reconciling on $name', (backend) => {
     await recordFacts(deps, ada, {
       userId: 'ada',
       facts: [
-        said('Ada | lives in | Rome', day(1)),
-        said('Ada | resides in | Oslo', day(3)),
-        said('ada | moved to | Oslo, Norway', day(4)),
-        said('Ada | likes | tea', day(1)),
+        factOf('Ada | lives in | Rome', day(1)),
+        factOf('Ada | resides in | Oslo', day(3)),
+        factOf('ada | moved to | Oslo, Norway', day(4)),
+        factOf('Ada | likes | tea', day(1)),
       ],
     })
     expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 1, merged: 1, contradicted: 1 })
-    expect(await told(ada)).toEqual(['Ada likes tea', 'ada moved to Oslo, Norway'])
+    expect(await activeFacts(ada)).toEqual(['Ada likes tea', 'ada moved to Oslo, Norway'])
     const merged = (await all(ada, false)).find(({ object }) => object === 'Oslo, Norway')!
     expect(merged).toMatchObject({ observedAt: day(4), userId: 'ada' })
     const losers = (await all(ada)).filter(({ supersededAt }) => supersededAt)
@@ -65,11 +65,11 @@ describe.each(backends)('reconciling on $name', (backend) => {
       await tenant.newConversation({ actor: 'u1', displayName: 'Countess' }),
     ]
     const u1 = tenant.as('u1')
-    await recordFacts(deps, u1, { conversationId: home, facts: [said('Ada | works at | Initech', day(1))] })
-    await recordFacts(deps, u1, { conversationId: work, facts: [said('Countess | works for | Globex', day(2))] })
+    await recordFacts(deps, u1, { conversationId: home, facts: [factOf('Ada | works at | Initech', day(1))] })
+    await recordFacts(deps, u1, { conversationId: work, facts: [factOf('Countess | works for | Globex', day(2))] })
     const before = await tenant.lastSeq(home)
     expect(await reconcileFacts(deps, u1, { userId: 'u1' })).toMatchObject({ contradicted: 1 })
-    expect(await told(u1)).toEqual(['Countess works for Globex'])
+    expect(await activeFacts(u1)).toEqual(['Countess works for Globex'])
     const { events } = await readEvents(deps, u1.tenant, home, before!, 10)
     expect(events).toMatchObject([{ type: 'FactsChanged', facts: [{ id: expect.stringMatching(/^fact_/) }] }])
   })
@@ -82,14 +82,14 @@ describe.each(backends)('reconciling on $name', (backend) => {
     await recordFacts(deps, tenant.as('ada'), {
       conversationId,
       facts: [
-        said('ada | lives in | Rome', day(1)),
-        { ...said('ada | lives in | Oslo', day(2)), sourceTurnId: secret.id },
+        factOf('ada | lives in | Rome', day(1)),
+        { ...factOf('ada | lives in | Oslo', day(2)), sourceTurnId: secret.id },
       ],
     })
     const counts = { kept: 1, merged: 0, contradicted: 0 }
     expect(await reconcileFacts(deps, tenant.as('bob'), { userId: 'ada' })).toEqual(counts)
     expect(await reconcileFacts(deps, tenant.as('ada'), { userId: 'ada' })).toEqual({ ...counts, kept: 2 })
-    expect(await told(tenant.as('bob'))).toEqual(['ada lives in Rome'])
+    expect(await activeFacts(tenant.as('bob'))).toEqual(['ada lives in Rome'])
   })
 
   it('considers the newest n facts, of one conversation if given', async () => {
@@ -97,42 +97,42 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
     const ada = tenant.as('ada')
-    await recordFacts(deps, ada, { userId: 'ada', facts: [said('ada | is aged | 30', day(1))] })
+    await recordFacts(deps, ada, { userId: 'ada', facts: [factOf('ada | is aged | 30', day(1))] })
     await recordFacts(deps, ada, {
       conversationId,
-      facts: [said('ada | is aged | 31', day(2)), said('ada | likes | tea', day(2))],
+      facts: [factOf('ada | is aged | 31', day(2)), factOf('ada | likes | tea', day(2))],
     })
     expect(await reconcileFacts(deps, ada, { conversationId })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
     expect(await reconcileFacts(deps, ada, { userId: 'ada', n: 2 })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
     expect(await reconcileFacts(deps, ada, { userId: 'ada', n: 3 })).toEqual({ kept: 2, merged: 0, contradicted: 1 })
   })
 
-  it('has the same result however many others reconcile, record and retract meanwhile', async () => {
+  it('has the same result while other calls reconcile, record and retract', async () => {
     const { deps } = world
     const ada = world.tenant().as('ada')
     const cities = ['Rome', 'Oslo', 'Bern', 'Riga', 'Lima', 'Cork', 'Graz', 'Lyon']
     const {
       facts: [first],
-    } = await recordFacts(deps, ada, { userId: 'ada', facts: [said('ada | likes | tea', day(1))] })
+    } = await recordFacts(deps, ada, { userId: 'ada', facts: [factOf('ada | likes | tea', day(1))] })
     await Promise.all([
       ...cities.map((city, i) =>
         recordFacts(deps, ada, {
           userId: 'ada',
-          facts: [said(`ada | lives in | ${city}`, new Date(day(1).getTime() + i * DAY))],
+          facts: [factOf(`ada | lives in | ${city}`, new Date(day(1).getTime() + i * DAY))],
         }),
       ),
       ...cities.map(() => reconcileFacts(deps, ada, { userId: 'ada' })),
       retractFact(deps, ada, { factId: first!.id }),
     ])
     await reconcileFacts(deps, ada, { userId: 'ada' })
-    expect(await told(ada)).toEqual(['ada lives in Lyon'])
+    expect(await activeFacts(ada)).toEqual(['ada lives in Lyon'])
     const losers = (await all(ada)).filter(({ supersededAt }) => supersededAt)
     expect(losers).toHaveLength(cities.length)
-    const known = new Map((await all(ada)).map((fact) => [fact.id, fact]))
+    const byId = new Map((await all(ada)).map((fact) => [fact.id, fact]))
     for (let loser of losers.filter(({ supersedeReason }) => supersedeReason === 'CONTRADICT')) {
       for (let steps = 0; loser.supersededBy; steps++) {
         expect(steps).toBeLessThan(cities.length)
-        loser = known.get(loser.supersededBy)!
+        loser = byId.get(loser.supersededBy)!
       }
       expect(loser).toMatchObject({ object: 'Lyon', supersededAt: null })
     }
@@ -150,17 +150,17 @@ describe.each(backends)('reconciling on $name', (backend) => {
       recordFacts(deps, ada, {
         conversationId,
         userId: 'ada',
-        facts: facts.map((text) => said(text, day(conversationId === kept ? 1 : 2))),
+        facts: facts.map((text) => factOf(text, day(conversationId === kept ? 1 : 2))),
       })
     await record(kept, 'ada | lives in | Rome', 'ada | likes | tea', 'ada | is aged | 30', 'ada | age | 30')
     await record(gone, 'ada | lives in | Oslo', 'ada | likes | the tea', 'ada | age | 31')
     await reconcileFacts(deps, ada, { userId: 'ada' })
-    expect(await told(ada)).toEqual(['ada age 31', 'ada likes tea', 'ada lives in Oslo'])
-    // Recorded again in a remaining conversation, it is active beside the winner.
+    expect(await activeFacts(ada)).toEqual(['ada age 31', 'ada likes tea', 'ada lives in Oslo'])
+    // A fact that is recorded again in a remaining conversation is active beside the winner.
     await record(kept, 'ada | lives in | Rome')
     const before = (await tenant.lastSeq(kept))!
     expect(await deleteConversation(deps, ada, gone)).toMatchObject({ facts: 3 })
-    expect(await told(ada)).toEqual(['ada age 30', 'ada is aged 30', 'ada likes tea', 'ada lives in Rome'])
+    expect(await activeFacts(ada)).toEqual(['ada age 30', 'ada is aged 30', 'ada likes tea', 'ada lives in Rome'])
     const ids = new Set((await all(ada)).map((fact) => fact.id))
     for (const { supersededBy } of await all(ada)) if (supersededBy) expect(ids).toContain(supersededBy)
     const { events } = await readEvents(deps, ada.tenant, kept, before, 10)
@@ -173,21 +173,21 @@ describe.each(backends)('reconciling on $name', (backend) => {
       factServices: { ...world.deps.factServices, judge: { name: 'test', judge, close: async () => {} } },
     })
     const facts = [
-      said('ada | lives in | Rome', day(1)),
-      said('ada | lives in | Oslo', day(2)),
-      said('ada | keeps bees on | the roof', day(1)),
-      said('ada | keeps bees on | top of the house', day(2)),
+      factOf('ada | lives in | Rome', day(1)),
+      factOf('ada | lives in | Oslo', day(2)),
+      factOf('ada | keeps bees on | the roof', day(1)),
+      factOf('ada | keeps bees on | top of the house', day(2)),
     ]
 
-    it('applies its verdicts on pairs that rules leave open, and no other verdicts', async () => {
+    it('applies its verdicts on pairs that rules leave open, and ignores all others', async () => {
       const ada = world.tenant().as('ada')
       await recordFacts(world.deps, ada, { userId: 'ada', facts })
       const deps = withJudge(async (pairs) => [
         ...pairs.map(({ a, b }) => ({ a: a.id, b: b.id, says: 'SAME' as const })),
-        { a: 'fact_of nobody', b: pairs[0]!.a.id, says: 'CONTRADICTORY' },
+        { a: 'fact_unknown', b: pairs[0]!.a.id, says: 'CONTRADICTORY' },
       ])
       expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 1, merged: 1, contradicted: 1 })
-      expect(await told(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Oslo'])
+      expect(await activeFacts(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Oslo'])
     })
 
     it('starts again if facts change while the model runs', async () => {
@@ -199,7 +199,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
         return []
       })
       expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toMatchObject({ contradicted: 0 })
-      expect(await told(ada)).toContain('ada lives in Rome')
+      expect(await activeFacts(ada)).toContain('ada lives in Rome')
     })
 
     it('starts again if a fact is recorded again while the model runs, and uses the latest observation', async () => {
@@ -210,20 +210,20 @@ describe.each(backends)('reconciling on $name', (backend) => {
         await tenant.newConversation('ada'),
       ]
       await recordFacts(world.deps, ada, { userId: 'ada', conversationId: here, facts })
-      let asked = 0
+      let calls = 0
       const deps = withJudge(async (pairs) => {
-        if (asked++ === 0) {
+        if (calls++ === 0) {
           await recordFacts(world.deps, ada, {
             userId: 'ada',
             conversationId: there,
-            facts: [said('ada | lives in | Rome', day(5)), said('ada | keeps bees on | top of the house', day(5))],
+            facts: [factOf('ada | lives in | Rome', day(5)), factOf('ada | keeps bees on | top of the house', day(5))],
           })
           await deleteConversation(world.deps, ada, here)
         }
         return pairs.map(({ a, b }) => ({ a: a.id, b: b.id, says: 'SAME' as const }))
       })
       await reconcileFacts(deps, ada, { userId: 'ada' })
-      expect(await told(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Rome'])
+      expect(await activeFacts(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Rome'])
     })
 
     it('changes nothing if the model fails', async () => {
@@ -234,7 +234,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
         code: 'PROVIDER_FAILED',
         retryable: true,
       })
-      expect(await told(ada)).toHaveLength(facts.length)
+      expect(await activeFacts(ada)).toHaveLength(facts.length)
     })
   })
 

@@ -9,7 +9,7 @@ import type { Verdict } from '../../../src/providers/ports/fact-judge.ts'
 
 type Given = [id: string, text: string, day: number, more?: Partial<ActiveFact>]
 
-/** "Ada | lives in | Berlin", observed on the given day of May. */
+/** The fact in a text of the form "Ada | lives in | Berlin", observed on the given day of May 2026. */
 function fact([id, text, day, more]: Given): ActiveFact {
   const [subject = '', predicate = '', object = ''] = text.split(' | ')
   const statement = { subject, predicate, object }
@@ -94,7 +94,7 @@ describe('of two contradictory facts', () => {
     })
   })
 
-  it('a less trusted one supersedes nothing: both stay, disputed', () => {
+  it('a less trusted one supersedes nothing: both stay active and are reported as disputed', () => {
     const plan = reconcile(facts(['a', 'Ada | lives in | Paris', 1], ['b', 'Ada | lives in | Rome', 2, AGENT]))
     expect(plan).toMatchObject({ kept: ['a', 'b'], contradicted: [], disputed: [{ a: 'b', b: 'a' }] })
   })
@@ -115,7 +115,7 @@ describe('of two contradictory facts', () => {
     expect(plan.kept).toEqual([])
   })
 
-  it('a value that was abandoned and taken up again is active again', () => {
+  it('a value that is stated again after another one is active again', () => {
     const plan = reconcile(
       facts(['a', 'Ada | lives in | Rome', 1], ['b', 'Ada | lives in | Oslo', 2], ['c', 'Ada | resides in | Rome', 3]),
     )
@@ -141,7 +141,7 @@ describe('the verdicts of a model', () => {
     expect(openPairs(given, 0)).toEqual([])
   })
 
-  it('may merge two facts or end one of them; rules decide which', () => {
+  it('may merge two facts or supersede one of them; rules decide which one', () => {
     expect(reconcile(given, [{ a: 'b', b: 'a', says: 'SAME' }]).merged).toMatchObject([{ originals: ['a', 'b'] }])
     expect(reconcile(given, [{ a: 'a', b: 'b', says: 'CONTRADICTORY' }]).contradicted).toEqual([
       { loser: 'a', winner: 'b' },
@@ -170,7 +170,7 @@ describe('the verdicts of a model', () => {
   })
 })
 
-/** Few words, so that random facts meet; random vectors of three directions, so that similarity is not transitive. */
+/** Few words, so that random facts share them; vectors up to 3 radians apart, so that similarity is not transitive. */
 const PREDICATES = [
   'lives in',
   'resides in',
@@ -219,7 +219,7 @@ function applied(before: ActiveFact[], { kept, merged }: ReconciliationPlan): Ac
 }
 
 describe('for any facts', () => {
-  it('their order does not change the result', () => {
+  it('the order of the facts does not change the result', () => {
     const shuffled = someFacts.chain((list) =>
       fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }), someVerdicts),
     )
@@ -232,7 +232,7 @@ describe('for any facts', () => {
     )
   })
 
-  it('each is accounted for exactly once, and every loser points to an active fact that is trusted no less', () => {
+  it('each fact is accounted for once, and every loser points to an active fact that is trusted no less', () => {
     fc.assert(
       fc.property(someFacts, someVerdicts, (list, verdicts) => {
         const plan = reconcile(list, verdicts)
@@ -273,8 +273,8 @@ describe('for any facts', () => {
     )
   })
 
-  it('of one trust and one value, incremental reconciliation equals reconciliation at once', () => {
-    const lives = someFacts.map((list) =>
+  it('with equal trust and a predicate of one value, reconciling after each fact equals reconciling once', () => {
+    const residences = someFacts.map((list) =>
       list.map((each, i) => {
         const statement = { subject: 'Ada', predicate: 'lives in', object: ['Rome', 'Oslo', 'Paris'][i % 3]! }
         const observedAt = new Date(each.observedAt.getTime() + i)
@@ -284,7 +284,7 @@ describe('for any facts', () => {
     const objects = (list: ActiveFact[]) => list.map(({ object }) => object)
     fc.assert(
       fc.property(
-        lives.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
+        residences.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
         ([list, arriving]) => {
           let active: ActiveFact[] = []
           for (const each of arriving) {

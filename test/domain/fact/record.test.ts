@@ -18,7 +18,7 @@ const at = (day: number) => new Date(Date.UTC(2026, 0, day))
 describe.each(backends)('facts on $name', (backend) => {
   const world = useWorld(backend)
 
-  it('are stored once, however they are spelt', async () => {
+  it('are stored once, whatever their case and spaces', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation({ actor: 'ada', displayName: 'Ada' })
@@ -109,7 +109,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect((await getFactPage(deps, ada, {})).items).toEqual([])
   })
 
-  it('that are recorded from another turn while their first source is edited stay active', async () => {
+  it('that are recorded in another conversation while their source turn is edited stay active', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [here, there, ada] = [
@@ -126,11 +126,11 @@ describe.each(backends)('facts on $name', (backend) => {
         supersedeTurn(deps, ada, { turnId: id, turn: { content: 'No.', role: 'USER' } }),
       ])
     }
-    const held = await getFactPage(deps, ada, { filter: { conversationId: there } })
-    expect(held.items).toHaveLength(20)
+    const page = await getFactPage(deps, ada, { filter: { conversationId: there } })
+    expect(page.items).toHaveLength(20)
   })
 
-  it('in great number do not block other writes to their conversation, nor the server, while they are compared', async () => {
+  it('in large numbers do not block appends to their conversation while their tokens are counted', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
@@ -146,7 +146,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect((await recording).facts).toHaveLength(50)
   })
 
-  it("of an agent have an agent's trust, whatever conversation they name", async () => {
+  it('recorded by an agent are marked AGENT, whatever conversation they name', async () => {
     const { deps } = world
     const tenant = world.tenant()
     await tenant.newConversation('ada', { actor: 'bot', kind: 'AGENT' })
@@ -172,26 +172,26 @@ describe.each(backends)('facts on $name', (backend) => {
     const SECOND = { observedAt: at(20), confidence: 0.5 }
 
     it.each([
-      ['later', 'ada', 'ada', SECOND, { moves: true, observedAt: at(20), confidence: 0.9, saidBy: 'HUMAN' }],
-      ['later, by agents', 'bot', 'bot', SECOND, { moves: true, observedAt: at(20), confidence: 0.9, saidBy: 'AGENT' }],
-      ['at the same time', 'ada', 'ada', { observedAt: at(10) }, { moves: false }],
-      ['with an earlier time', 'ada', 'ada', { observedAt: at(5) }, { moves: false }],
-      ['later, by somebody less trusted', 'ada', 'bot', SECOND, { moves: false }],
+      ['later', 'ada', 'ada', SECOND, { moved: true, observedAt: at(20), confidence: 0.9, saidBy: 'HUMAN' }],
+      ['later, by agents', 'bot', 'bot', SECOND, { moved: true, observedAt: at(20), confidence: 0.9, saidBy: 'AGENT' }],
+      ['at the same time', 'ada', 'ada', { observedAt: at(10) }, { moved: false }],
+      ['with an earlier time', 'ada', 'ada', { observedAt: at(5) }, { moved: false }],
+      ['later, by a less trusted actor', 'ada', 'bot', SECOND, { moved: false }],
       [
-        'later, by somebody more trusted',
+        'later, by a more trusted actor',
         'bot',
         'ada',
         SECOND,
-        { moves: true, observedAt: at(20), confidence: 0.5, saidBy: 'HUMAN' },
+        { moved: true, observedAt: at(20), confidence: 0.5, saidBy: 'HUMAN' },
       ],
       [
-        'with an earlier time, by somebody more trusted',
+        'with an earlier time, by a more trusted actor',
         'bot',
         'ada',
         { ...SECOND, observedAt: at(5) },
-        { moves: true, observedAt: at(5), confidence: 0.5, saidBy: 'HUMAN' },
+        { moved: true, observedAt: at(5), confidence: 0.5, saidBy: 'HUMAN' },
       ],
-    ])('%s', async (_, first, second, again, { moves, ...changed }) => {
+    ])('%s', async (_, first, second, again, { moved, ...changed }) => {
       const { deps } = world
       const tenant = world.tenant()
       const [conversationId, other] = await twoConversations(tenant)
@@ -206,12 +206,12 @@ describe.each(backends)('facts on $name', (backend) => {
         await recordFacts(deps, tenant.as(second), { conversationId: other, facts: [{ ...rome, ...again }] }),
       ).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
       const now = (await getFacts(deps, tenant.as('ada'), [fact!.id])).get(fact!.id)
-      const place = moves ? { conversationId: other } : {}
-      expect(now).toEqual({ ...fact, ...place, ...changed })
-      expect(await tenant.lastSeq(other)).toBe(moves ? 3 : 2)
+      const changedConversation = moved ? { conversationId: other } : {}
+      expect(now).toEqual({ ...fact, ...changedConversation, ...changed })
+      expect(await tenant.lastSeq(other)).toBe(moved ? 3 : 2)
     })
 
-    it('within one call, are as the last occurrence has them', async () => {
+    it('within one call, have the source and time of the last occurrence', async () => {
       const { deps } = world
       const tenant = world.tenant()
       const conversationIds = await twoConversations(tenant)
@@ -228,7 +228,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect([await tenant.lastSeq(conversationIds[0]), await tenant.lastSeq(conversationIds[1])]).toEqual([3, 4])
     })
 
-    it('from a private turn are another fact than the public one', async () => {
+    it('from a private turn are separate from the public fact', async () => {
       const { deps } = world
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ada', 'bob')
@@ -243,7 +243,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await record('ada', { sourceTurnId: id })).toEqual([1, 0])
       expect(await record('ada', { sourceTurnId: id })).toEqual([0, 1])
       expect(await record('bob', {})).toEqual([1, 0])
-      // Private facts do not show in the counts of other viewers.
+      // Duplicates of private facts are not counted, because other viewers can read the count.
       expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } })).toBeNull()
       expect(await record('bob', {})).toEqual([0, 1])
       expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } })).toMatchObject({
@@ -252,7 +252,7 @@ describe.each(backends)('facts on $name', (backend) => {
     })
   })
 
-  it('without a source turn are hidden from later participants, unless recorded again after they joined', async () => {
+  it('without a source turn are hidden from participants who joined later, unless recorded again', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
@@ -271,7 +271,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(await seen('late')).toEqual(['Oslo'])
   })
 
-  it('are found by similar spelling, also for many conversations at once', async () => {
+  it('are found whatever their case and spaces, and for many conversations at once', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const ada = tenant.as('ada')

@@ -32,7 +32,7 @@ describe('the cues of a turn', () => {
     ['I went with Ann and Lee.', 0],
     ['The "late" Ángel came.', TELLS_NAME],
     ['Did you meet Carla twice last week?', ASKS | TELLS_TIME | TELLS_AMOUNT | TELLS_NAME],
-  ])('%j', (text, cues) => {
+  ])('of %j are the bits %d', (text, cues) => {
     expect(cuesOf(text, new Set(['ann', 'lee']))).toBe(cues)
   })
 })

@@ -1,3 +1,5 @@
+// Embedding of a batch: one vector or null per text. A refused text is skipped and does not affect the others.
+
 import { describe, expect, it, vi } from 'vitest'
 import { embedTexts } from '../../../src/domain/indexing/embed-texts.ts'
 import { away, fakeEmbedder, refusal } from '../../support/fake-embedder.ts'
@@ -7,10 +9,10 @@ const unexpected = () => expect.unreachable()
 const texts = Array.from({ length: 16 }, (_, i) => `text ${i}`)
 
 describe('embedding a batch of texts', () => {
-  it('returns one vector per text, and null for a text without words', async () => {
+  it('returns one vector per text, or null if the text is blank or its vector is zero', async () => {
     const embedder = fakeEmbedder()
-    const made = await embedTexts(embedder, ['a', ' \n', 'nothing', '', 'bb'], signal, unexpected)
-    expect(made.map((vector) => vector !== null)).toEqual([true, false, false, false, true])
+    const vectors = await embedTexts(embedder, ['a', ' \n', 'nothing', '', 'bb'], signal, unexpected)
+    expect(vectors.map((vector) => vector !== null)).toEqual([true, false, false, false, true])
     expect(embedder.calls).toEqual([['a', 'nothing', 'bb']])
     expect(await embedTexts(embedder, ['', ' '], signal, unexpected)).toEqual([null, null])
     expect(embedder.calls).toHaveLength(1)
@@ -18,16 +20,16 @@ describe('embedding a batch of texts', () => {
 
   it('skips refused texts, and embeds all others in few calls', async () => {
     const embedder = fakeEmbedder()
-    let asked = 0
+    let calls = 0
     embedder.before = (given) => {
-      asked += 1
+      calls += 1
       if (given.some((text) => text === 'text 5' || text === 'text 6')) throw refusal()
     }
     const refused = vi.fn()
-    const made = await embedTexts(embedder, texts, signal, refused)
-    expect(made.flatMap((vector, place) => (vector ? [] : [place]))).toEqual([5, 6])
-    expect(refused.mock.calls.map(([place]) => place)).toEqual([5, 6])
-    expect(asked).toBeLessThan(texts.length)
+    const vectors = await embedTexts(embedder, texts, signal, refused)
+    expect(vectors.flatMap((vector, index) => (vector ? [] : [index]))).toEqual([5, 6])
+    expect(refused.mock.calls.map(([index]) => index)).toEqual([5, 6])
+    expect(calls).toBeLessThan(texts.length)
   })
 
   it('fails if the embedder refuses all texts', async () => {
@@ -40,12 +42,12 @@ describe('embedding a batch of texts', () => {
 
   it('leaves retries to the caller', async () => {
     const embedder = fakeEmbedder()
-    let asked = 0
+    let calls = 0
     embedder.before = () => {
-      asked += 1
+      calls += 1
       throw away()
     }
     await expect(embedTexts(embedder, texts, signal, unexpected)).rejects.toThrow('does not answer')
-    expect(asked).toBe(1)
+    expect(calls).toBe(1)
   })
 })

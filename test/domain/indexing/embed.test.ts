@@ -1,3 +1,6 @@
+// The embedding worker on real databases: it embeds each turn once, in any number of processes, and resumes after
+// failures and crashes.
+
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { startEmbeddingWorker, type EmbeddingWorker } from '../../../src/domain/indexing/embed.ts'
@@ -10,7 +13,7 @@ import { away, fakeEmbedder, refusal, type FakeEmbedder } from '../../support/fa
 import { addEmbedder } from '../../support/seeded-vectors.ts'
 import { useWorld } from '../../support/world.ts'
 
-const EAST = Float32Array.of(1, 0, 0, 0)
+const ANY_VECTOR = Float32Array.of(1, 0, 0, 0)
 
 describe.each(backends)('the embedding worker, on $name', (backend) => {
   const world = useWorld(backend)
@@ -27,10 +30,11 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   }
   const seqs = async (embedder: FakeEmbedder, conversationId: string) =>
     [
-      ...((await world.deps.vectors.scan(embedder.name, [conversationId], EAST)).get(conversationId)?.keys() ?? []),
+      ...((await world.deps.vectors.scan(embedder.name, [conversationId], ANY_VECTOR)).get(conversationId)?.keys()
+        ?? []),
     ].sort((a, b) => a - b)
-  /** The embedder has read every turn of the conversation. */
-  const done = (embedder: FakeEmbedder, conversationId: string, ms = 5_000) =>
+  /** Waits until the embedder has read the whole journal of the conversation and no process claims it. */
+  const untilRead = (embedder: FakeEmbedder, conversationId: string, ms = 5_000) =>
     vi.waitFor(
       async () => {
         const [cursor, journal] = await Promise.all([
@@ -60,7 +64,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     )
   })
 
-  it('finds earlier turns, in every kind of entry, and skips those without words', async () => {
+  it('embeds earlier turns, whatever entry created them, and skips turns whose vector is zero', async () => {
     const { newConversation, say, as } = world.tenant()
     const one = await newConversation('ada')
     const first = await say(one, 'ada', 'first')
@@ -73,11 +77,11 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     await say(one, 'ada', 'this says nothing')
     const embedder = fakeEmbedder()
     const worker = await start(embedder)
-    await done(embedder, one)
+    await untilRead(embedder, one)
     expect(await seqs(embedder, one)).toEqual([first.seq, newer.seq])
     await commitTurn(world.deps, as('ada'), { turnId: open.id })
     worker.nudge([one])
-    await done(embedder, one)
+    await untilRead(embedder, one)
     expect(await seqs(embedder, one)).toEqual([first.seq, newer.seq, open.seq])
     expect(embedder.calls.flat().filter((text) => text === 'first')).toHaveLength(1)
   })
@@ -89,14 +93,14 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
       for (let n = 0; n <= 4 * i; n++) await say(one, 'ada', `of ${one}: ${n}`)
     const embedder = fakeEmbedder()
     await start(embedder)
-    for (const one of conversationIds) await done(embedder, one)
+    for (const one of conversationIds) await untilRead(embedder, one)
     for (const [i, one] of conversationIds.entries()) expect(await seqs(embedder, one)).toHaveLength(4 * i + 1)
     const texts = embedder.calls.flat().filter((text) => conversationIds.some((one) => text.startsWith(`of ${one}`)))
     expect(new Set(texts).size).toBe(texts.length)
     expect(Math.max(...embedder.calls.map(({ length }) => length))).toBe(embedder.batch)
   })
 
-  it('is shared by two processes: no turn is embedded twice, none is left out', async () => {
+  it('embeds each turn exactly once in two processes', async () => {
     const { newConversation, say } = world.tenant()
     const conversationIds = await Promise.all(Array.from({ length: 12 }, () => newConversation('ada')))
     const [mine, theirs] = [fakeEmbedder(), fakeEmbedder()]
@@ -110,13 +114,13 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
         }
       }),
     )
-    for (const one of conversationIds) await done(mine, one)
+    for (const one of conversationIds) await untilRead(mine, one)
     for (const one of conversationIds) expect(await seqs(mine, one)).toHaveLength(10)
     const texts = [...mine.calls, ...theirs.calls].flat().filter((text) => text.startsWith('turn '))
     expect(new Set(texts).size).toBe(texts.length)
   })
 
-  it('picks up a conversation that another process claimed as soon as it is released, without a nudge', async () => {
+  it('reads a conversation that another process claimed as soon as the claim expires, without a nudge', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     const embedder = fakeEmbedder()
@@ -131,11 +135,11 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
       where: { embedder: embedder.name },
       data: { claimedUntil: new Date(Date.now() - 1) },
     })
-    await done(embedder, one, 1_000)
+    await untilRead(embedder, one, 1_000)
     expect(await seqs(embedder, one)).toHaveLength(1)
   })
 
-  it('repeats one batch and loses nothing after a crash before the cursor moves', async () => {
+  it('repeats at most one batch and skips no turn after a crash before the cursor moves', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     for (let n = 0; n < 20; n++) await say(one, 'ada', `said ${n} of ${one}`)
@@ -143,7 +147,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     let writes = 0
     const write: typeof world.deps.vectors.write = async (...args) => {
       await world.deps.vectors.write(...args)
-      // Simulates the end of the process: no call is answered any more.
+      // Simulates a crash of the process: this call never returns.
       if (args[1].some(({ conversationId }) => conversationId === one) && ++writes === 2) await new Promise(() => {})
     }
     await addEmbedder(world.deps.pool, before.name, 4)
@@ -155,13 +159,13 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     })
     const after = fakeEmbedder(before.name)
     await start(after)
-    await done(after, one)
+    await untilRead(after, one)
     expect(await seqs(after, one)).toHaveLength(20)
     const ours = (calls: string[][]) => calls.flat().filter((text) => text.endsWith(one)).length
     expect(ours(before.calls) + ours(after.calls)).toBeLessThanOrEqual(20 + after.batch)
   })
 
-  it('continues when the provider is back; appends succeed meanwhile', async () => {
+  it('continues when the provider is available again; appends succeed meanwhile', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     const embedder = fakeEmbedder()
@@ -178,7 +182,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     expect(await seqs(embedder, one)).toEqual([])
     expect(log.warn).toHaveBeenCalledTimes(1)
     embedder.before = () => {}
-    await done(embedder, one, 4_000)
+    await untilRead(embedder, one, 4_000)
     expect(await seqs(embedder, one)).toHaveLength(10)
     expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'embedding turns succeeds again')
   })
@@ -194,7 +198,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     }
     const log = { ...world.deps.log, warn: vi.fn() }
     await start(embedder, { ...world.deps, log })
-    await done(embedder, one)
+    await untilRead(embedder, one)
     expect(await seqs(embedder, one)).toEqual([turns[0]!.seq, turns[2]!.seq])
     expect(log.warn).toHaveBeenCalledTimes(1)
   })
@@ -209,7 +213,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
       if (texts.includes('hello there')) await deleteConversation(world.deps, as('ada'), gone).catch(() => {})
     }
     await start(embedder, { ...world.deps, log })
-    await done(embedder, stays)
+    await untilRead(embedder, stays)
     expect(await seqs(embedder, stays)).toHaveLength(1)
     expect(await seqs(embedder, gone)).toEqual([])
     expect(log.warn).not.toHaveBeenCalled()
@@ -220,14 +224,14 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     const one = await newConversation('ada')
     await say(one, 'ada', 'hello')
     const embedder = fakeEmbedder()
-    let isAsked = false
+    let isCalled = false
     embedder.embed = (_, signal) =>
       new Promise((_, reject) => {
-        isAsked = true
+        isCalled = true
         signal!.addEventListener('abort', () => reject(signal!.reason))
       })
     const worker = await start(embedder)
-    await vi.waitFor(() => expect(isAsked).toBe(true))
+    await vi.waitFor(() => expect(isCalled).toBe(true))
     await worker.stop()
     const claimed = { embedder: embedder.name, claimedUntil: { not: null } }
     expect(await world.deps.db.embeddingCursor.count({ where: claimed })).toBe(0)

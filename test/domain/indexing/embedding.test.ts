@@ -1,3 +1,6 @@
+// A change of the embedder on real databases: searches use the previous embedder until the new one has read every
+// conversation; the vectors of the previous one are deleted later.
+
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createEmbedding, type Embedding } from '../../../src/domain/indexing/embedding.ts'
 import { paceOf } from '../../../src/domain/indexing/embedding-progress.ts'
@@ -6,7 +9,7 @@ import { backends } from '../../support/backend.ts'
 import { fakeEmbedder } from '../../support/fake-embedder.ts'
 import { useWorld } from '../../support/world.ts'
 
-const EAST = Float32Array.of(1, 0, 0, 0)
+const ANY_VECTOR = Float32Array.of(1, 0, 0, 0)
 
 describe.each(backends)('changing the embedder, on $name', (backend) => {
   const world = useWorld(backend)
@@ -15,18 +18,18 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await Promise.all(started.splice(0).map((embedding) => embedding.stop()))
   })
 
-  /** A process with its own embedder; `known` are the earlier embedders that it can load. */
-  async function boot(embedder: Embedder, known: Embedder[] = []): Promise<Embedding> {
+  /** Starts a process with its own embedder. `loadable`: the other embedders that it can load. */
+  async function boot(embedder: Embedder, loadable: Embedder[] = []): Promise<Embedding> {
     const embedding = createEmbedding(
       { ...world.deps, embedder },
-      { find: async ({ name }) => known.find((each) => each.name === name) ?? null, indexes: null, sweepMs: 50 },
+      { find: async ({ name }) => loadable.find((each) => each.name === name) ?? null, indexes: null, sweepMs: 50 },
     )
     started.push(embedding)
     await embedding.start()
     return embedding
   }
   const count = async (embedder: Embedder, conversationId: string) =>
-    (await world.deps.vectors.scan(embedder.name, [conversationId], EAST)).get(conversationId)?.size ?? 0
+    (await world.deps.vectors.scan(embedder.name, [conversationId], ANY_VECTOR)).get(conversationId)?.size ?? 0
   const rowOf = (embedder: Embedder) => world.deps.db.embedder.findUnique({ where: { name: embedder.name } })
   const filled = (embedder: Embedder) =>
     vi.waitFor(async () => expect((await rowOf(embedder))?.filledAt).toBeTruthy(), { timeout: 5_000 })
@@ -55,7 +58,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     const progress = await after.progress()
     expect(progress).toMatchObject({ embedder: newer.name, serving: older.name, done: 0 })
     expect(progress.remaining).toBeGreaterThan(1)
-    // Turns appended meanwhile are found, too.
+    // Meanwhile, the new process also gives appended turns vectors of the previous embedder.
     await before.stop()
     await say(one, 'ada', 'said meanwhile')
     after.nudge([one])
@@ -77,7 +80,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     expect(unable.searched()).toBe(older)
   })
 
-  it("deletes the previous embedder's vectors after every process has had time to notice", async () => {
+  it("deletes the previous embedder's vectors once every process has had time to switch", async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     await say(one, 'ada', 'hello')
@@ -94,13 +97,13 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
       data: { filledAt: new Date(Date.now() - 31_000) },
     })
     await vi.waitFor(async () => expect(await rowOf(older)).toBe(null), { timeout: 3_000 })
-    const left = { where: { embedder: older.name } }
-    expect(await world.deps.db.embeddingCursor.count(left)).toBe(0)
-    expect(await world.deps.db.turnVector.count(left)).toBe(0)
+    const ofOlder = { where: { embedder: older.name } }
+    expect(await world.deps.db.embeddingCursor.count(ofOlder)).toBe(0)
+    expect(await world.deps.db.turnVector.count(ofOlder)).toBe(0)
     expect(await count(newer, one)).toBe(1)
   })
 
-  it('resumes an embedder that is chosen again', async () => {
+  it('resumes with an embedder that is configured again', async () => {
     const { newConversation, say } = world.tenant()
     const one = await newConversation('ada')
     await say(one, 'ada', 'hello again')
@@ -109,12 +112,12 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     const again = fakeEmbedder(first.name)
     await boot(again)
     await filled(again)
-    const read = first.calls.length + again.calls.length
+    const callCount = first.calls.length + again.calls.length
     gate(second)
     await boot(second, [again])
     const back = await boot(again)
     expect(back.searched()).toBe(again)
-    expect(first.calls.length + again.calls.length).toBe(read)
+    expect(first.calls.length + again.calls.length).toBe(callCount)
   })
 
   it('refuses an embedder whose vectors have another length than those stored under its name', async () => {
@@ -130,12 +133,12 @@ describe('the pace of embedding', () => {
   const sample = (seconds: number, done: number) => ({ at: seconds * 1000, done })
   it.each([
     ['is zero with nothing to do', [sample(0, 5)], 0, 0, 0],
-    ['is unknown at first', [sample(0, 5)], 10, 0, null],
+    ['gives no estimate at first', [sample(0, 5)], 10, 0, null],
     ['is ten per second', [sample(0, 0), sample(2, 20)], 100, 10, 10],
     ['is averaged over the whole window', [sample(0, 0), sample(5, 100), sample(10, 100)], 5, 10, 1],
     ['is zero without progress', [sample(0, 20), sample(2, 20)], 7, 0, null],
     ['is not negative after conversations were deleted', [sample(0, 20), sample(2, 10)], 7, 0, null],
-    ['is known at the end', [sample(0, 0), sample(2, 20)], 0, 0, 0],
+    ['is zero at the end', [sample(0, 0), sample(2, 20)], 0, 0, 0],
   ])('%s', (_, samples, remaining, perSecond, etaSeconds) => {
     expect(paceOf(samples, remaining)).toEqual({ done: samples.at(-1)!.done, remaining, perSecond, etaSeconds })
   })

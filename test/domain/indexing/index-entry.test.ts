@@ -1,4 +1,4 @@
-// The word index's entry of a turn. Its numbers are stored, so they must be the same in every version.
+// The entry of a turn in the word index. Its numbers are stored, so they must be the same in every server version.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
@@ -10,12 +10,12 @@ const EXTREMES = [0, 1, -1, 2_147_483_647, -2_147_483_648, hashTerm('tulip'), ha
 
 describe('the index entry of a turn', () => {
   it('hashes words by FNV-1a, to numbers that never change', () => {
-    // For ASCII, the published values of FNV-1a, 32 bits: 811c9dc5, e40c292c, bf9cf968.
+    // The published values of 32-bit FNV-1a, which apply to ASCII.
     expect(['', 'a', 'foobar'].map((text) => hashTerm(text) >>> 0)).toEqual([0x811c9dc5, 0xe40c292c, 0xbf9cf968])
     expect(['tulip', 'zoë', '猫', '🐈'].map(hashTerm)).toEqual([-386_321_525, 377_293_815, 780_935_338, -1_020_358_112])
   })
 
-  it('contains the stems of the actor and the text, in order, with repetitions', () => {
+  it('contains the hashed stems of the actor and the text, in order, with repetitions', () => {
     expect(indexEntry('Ada', 'The tulips! I planted tulips.')).toEqual({
       terms: ['ada', 'tulip', 'plant', 'tulip'].map(hashTerm),
       cues: 0,

@@ -1,5 +1,5 @@
-// Backfill of the word index: turns without an entry get the entry that they would get if written now, each once,
-// however many processes run.
+// Backfill of the word index: turns without an entry get the entry that they would get if they were written now. Each
+// turn is indexed once, however many processes run.
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { indexTurns } from '../../../src/domain/indexing/index-turns.ts'
@@ -22,10 +22,10 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
   const query = async (text: string, values: unknown[] = []) => (await world.deps.pool.query(text, values)).rows
 
   const indexed = () => query('SELECT id, status, terms, cues FROM turn ORDER BY id')
-  const forget = () => query('UPDATE turn SET terms = NULL, cues = NULL')
+  const clearEntries = () => query('UPDATE turn SET terms = NULL, cues = NULL')
 
   beforeAll(async () => {
-    // 1,260 turns of two tenants: three batches, the last one not full.
+    // 1,260 turns of two tenants and one long turn: three batches, the last one not full.
     for (let i = 0; i < 2; i++) {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ada')
@@ -51,13 +51,13 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
     expect(await run()).toBe(0)
   })
 
-  it('gives every committed turn the same entry as writing it, batch by batch', async () => {
+  it('gives every committed turn the entry that it got when it was written, in batches', async () => {
     const before = await indexed()
     expect(before.filter(({ terms }) => terms !== null)).toHaveLength(1_261)
-    await forget()
+    await clearEntries()
     const statements = vi.spyOn(world.deps.pool, 'query')
     expect(await run()).toBe(1_261)
-    // The same turns get their vectors meanwhile.
+    // The same turns are embedded meanwhile, so only the statements of the backfill are counted.
     const texts = statements.mock.calls.map(([statement]) => (statement as unknown as { text?: string }).text ?? '')
     expect(texts.filter((text) => text.includes('FROM turn WHERE terms IS NULL') || isWrite({ text }))).toHaveLength(6)
     statements.mockRestore()
@@ -68,7 +68,7 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
 
   it('indexes each turn once if several processes run', async () => {
     const before = await indexed()
-    await forget()
+    await clearEntries()
     const counts = await Promise.all([run(), run(), run(), run()])
     expect((await run()) + counts.reduce((sum, count) => sum + count, 0)).toBe(1_261)
     expect(await indexed()).toEqual(before)
@@ -81,14 +81,14 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
     expect(await indexed()).toEqual(before)
   })
 
-  it('keeps an entry that was written in between', async () => {
+  it('keeps an entry that is written between its read and its write', async () => {
     const [first] = await query('SELECT id, terms, cues FROM turn ORDER BY id LIMIT 1')
     const { id, terms, cues } = first!
     await query('UPDATE turn SET terms = NULL WHERE id = $1', [id])
-    const real = world.deps.pool.query.bind(world.deps.pool) as (...args: unknown[]) => Promise<unknown>
+    const realQuery = world.deps.pool.query.bind(world.deps.pool) as (...args: unknown[]) => Promise<unknown>
     vi.spyOn(world.deps.pool, 'query').mockImplementation((async (call: { text?: string }, ...rest: unknown[]) => {
-      if (isWrite(call)) await real(`UPDATE turn SET terms = '{7}' WHERE id = $1`, [id])
-      return real(call, ...rest)
+      if (isWrite(call)) await realQuery(`UPDATE turn SET terms = '{7}' WHERE id = $1`, [id])
+      return realQuery(call, ...rest)
     }) as never)
     expect(await run()).toBe(0)
     vi.restoreAllMocks()
@@ -99,22 +99,22 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
   // The embedded database has one connection, so no other client can lock a turn.
   if (backend.name === 'postgres')
     it('does not wait for turns that another client has locked', async () => {
-      await forget()
-      const left = await withTransaction(world.deps.db, async (tx) => {
+      await clearEntries()
+      const indexedCount = await withTransaction(world.deps.db, async (tx) => {
         await tx.$queryRaw`SELECT id FROM turn ORDER BY id LIMIT 600 FOR UPDATE`
         return run()
       })
       // The first batch could not be written, so the run stopped.
-      expect(left).toBe(0)
+      expect(indexedCount).toBe(0)
       expect(await run()).toBe(1_261)
     })
 
-  it('reads unindexed turns through the partial index, which is empty at the end', async () => {
-    const [{ plan }] = (await query(`SELECT indexdef AS plan FROM pg_indexes WHERE indexname = 'turn_unindexed'`)) as [
-      { plan: string },
-    ]
-    expect(plan).toContain(`WHERE ((terms IS NULL) AND (status = 'COMMITTED'::turn_status))`)
-    await query('ANALYZE turn') // or the plan depends on what autovacuum has seen
+  it('reads unindexed turns through the partial index', async () => {
+    const [{ definition }] = (await query(
+      `SELECT indexdef AS definition FROM pg_indexes WHERE indexname = 'turn_unindexed'`,
+    )) as [{ definition: string }]
+    expect(definition).toContain(`WHERE ((terms IS NULL) AND (status = 'COMMITTED'::turn_status))`)
+    await query('ANALYZE turn') // Otherwise the plan depends on when autovacuum ran.
     const rows = await query(`EXPLAIN SELECT * FROM turn
       WHERE terms IS NULL AND status = 'COMMITTED' ORDER BY id LIMIT 500`)
     expect(JSON.stringify(rows)).toContain('turn_unindexed')

@@ -1,4 +1,4 @@
-// The loop of background workers: when it runs a step, how long it waits, and its log. On fake clocks.
+// The loop of background workers: when it runs a step, how long it waits, and its log. The clock is fake.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startLoop, type Loop, type LoopWork } from '../../../src/domain/job/loop.ts'
@@ -19,7 +19,8 @@ describe('a worker loop', () => {
   })
 
   /**
-   * A loop whose steps return the given results, then report that no work is left; and the times at which they began.
+   * Starts a loop whose steps return the given answers, then report that no work is left. `began`: the times at which
+   * the steps began, in ms after the start.
    */
   function start(answers: Answer[], more: Partial<LoopWork> = {}) {
     const began: number[] = []
@@ -44,8 +45,8 @@ describe('a worker loop', () => {
     loops.push(loop)
     return { loop, log, began }
   }
-  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
-  const taking = (ms: number, isMore: boolean) => async () => {
+  const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+  const stepOf = (ms: number, isMore: boolean) => async () => {
     await new Promise((resolve) => setTimeout(resolve, ms))
     return isMore
   }
@@ -53,40 +54,40 @@ describe('a worker loop', () => {
   it('begins with a step, and sleeps once no work is left', async () => {
     const idle = vi.fn()
     const { began } = start([], { idle })
-    await pass(3_600_000)
+    await advance(3_600_000)
     expect(began).toEqual([0])
     expect(idle).toHaveBeenCalledTimes(1)
   })
 
   it('runs one step for several nudges', async () => {
     const { loop, began } = start([])
-    await pass(1_000)
+    await advance(1_000)
     loop.nudge()
-    await pass(60)
+    await advance(60)
     loop.nudge()
-    await pass(5_000)
+    await advance(5_000)
     expect(began).toEqual([0, 1_100])
   })
 
-  it('runs another step for a nudge during the last one', async () => {
-    const { loop, began } = start([taking(30, false)])
-    await pass(10)
+  it('runs another step for a nudge that arrives during a step', async () => {
+    const { loop, began } = start([stepOf(30, false)])
+    await advance(10)
     loop.nudge()
-    await pass(5_000)
+    await advance(5_000)
     expect(began).toEqual([0, 130])
   })
 
   it('checks for work without a nudge at every sweep', async () => {
     const { began } = start([], { sweepMs: 10_000 })
-    await pass(25_000)
+    await advance(25_000)
     expect(began).toEqual([0, 10_100, 20_200])
   })
 
   it("pauses after a step for the step's duration, at most 50 ms, however often it is nudged", async () => {
-    const { loop, began } = start([taking(20, true), taking(700, true)])
-    await pass(30)
+    const { loop, began } = start([stepOf(20, true), stepOf(700, true)])
+    await advance(30)
     loop.nudge()
-    await pass(5_000)
+    await advance(5_000)
     expect(began).toEqual([0, 40, 790])
   })
 
@@ -94,7 +95,7 @@ describe('a worker loop', () => {
     const { loop, began } = start(Array.from({ length: 9 }, () => new Error('no')))
     for (let n = 0; n < 240; n++) {
       loop.nudge()
-      await pass(1_000)
+      await advance(1_000)
     }
     expect(began.map((at) => at / 1_000)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183])
   })
@@ -102,14 +103,14 @@ describe('a worker loop', () => {
   it('randomly shortens the retry delay by up to half', async () => {
     vi.mocked(Math.random).mockReturnValue(0)
     const { began } = start([new Error('no'), new Error('no')])
-    await pass(5_000)
+    await advance(5_000)
     expect(began).toEqual([0, 500, 1_500])
   })
 
   it('logs the first of several failures and the first success after them, then starts over', async () => {
     const [first, second] = [new Error('first'), new Error('second')]
-    const { log, began } = start([first, new Error('again'), taking(10, true), second])
-    await pass(60_000)
+    const { log, began } = start([first, new Error('again'), stepOf(10, true), second])
+    await advance(60_000)
     expect(log.warn.mock.calls).toEqual([
       [{ worker: 'w', err: first }, 'it fails'],
       [{ worker: 'w', err: second }, 'it fails'],
@@ -124,19 +125,19 @@ describe('a worker loop', () => {
   it('releases its claims after a failure and when it stops', async () => {
     const release = vi.fn(async () => {})
     const { loop } = start([new Error('no')], { release })
-    await pass(0)
+    await advance(0)
     expect(release).toHaveBeenCalledTimes(1)
-    await pass(1_000)
+    await advance(1_000)
     await loop.stop()
     expect(release).toHaveBeenCalledTimes(2)
   })
 
   it('stops at once while it sleeps, pauses or waits for a retry', async () => {
-    for (const answers of [[], [taking(10, true)], [new Error('no')]]) {
+    for (const answers of [[], [stepOf(10, true)], [new Error('no')]]) {
       const { loop, began } = start(answers)
-      await pass(10)
+      await advance(10)
       await loop.stop()
-      await pass(100_000)
+      await advance(100_000)
       expect(began).toEqual([0])
     }
   })
@@ -145,7 +146,7 @@ describe('a worker loop', () => {
     const { loop, log } = start([], {
       step: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     })
-    await pass(10)
+    await advance(10)
     await loop.stop()
     expect(log.warn).not.toHaveBeenCalled()
   })
@@ -154,7 +155,7 @@ describe('a worker loop', () => {
     const { loop, began } = start([])
     await loop.stop()
     loop.nudge()
-    await pass(10_000)
+    await advance(10_000)
     expect(began).toEqual([0])
   })
 })

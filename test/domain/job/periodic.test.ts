@@ -1,4 +1,4 @@
-// Periodic tasks: run at their interval, one run at a time. On fake clocks.
+// Periodic tasks: run at their interval, one run at a time. The clock is fake.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startPeriodic } from '../../../src/domain/job/periodic.ts'
@@ -28,7 +28,7 @@ describe('a periodic task', () => {
     await stop()
   })
 
-  it('never runs twice at once', async () => {
+  it('never runs concurrently with itself', async () => {
     const task = vi.fn(() => new Promise<void>((resolve) => setTimeout(resolve, 250)))
     const stop = startPeriodic(100, task)
     await vi.advanceTimersByTimeAsync(340)

@@ -1,5 +1,5 @@
-// Profiles: made of the facts about a user that every viewer may see, kept current, cleared of inactive facts, and
-// shown only to viewers who see all of their sources.
+// Profiles: written from the public facts about a user, updated when facts change, and shown only to viewers who see
+// all of their sources.
 
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
@@ -14,7 +14,7 @@ import { type ProfileRequest } from '../../../src/providers/ports/profile-writer
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 
-const said = (text: string, day = 1) => {
+const factOf = (text: string, day = 1) => {
   const [subject, predicate, object] = text.split(' | ') as [string, string, string]
   return { subject, predicate, object, observedAt: new Date(Date.UTC(2026, 4, day)) }
 }
@@ -27,14 +27,14 @@ describe.each(backends)('profiles on $name', (backend) => {
     const viewer = world.tenant().as('ada')
     await recordFacts(deps, viewer, {
       userId: 'ada',
-      facts: [said('ada | lives in | Rome'), said('ada | likes | tea')],
+      facts: [factOf('ada | lives in | Rome'), factOf('ada | likes | tea')],
     })
     const first = await refreshUserProfile(deps, viewer, { userId: 'ada' })
     expect(first.content).toBe('## Preferences\n- likes tea\n\n## Environment\n- lives in Rome')
     expect(first.tokenCount).toBe(await deps.tokens.count(first.content))
     await recordFacts(deps, viewer, {
       userId: 'ada',
-      facts: [said('ada | lives in | Oslo', 2), said('ada | works at | Initech', 2)],
+      facts: [factOf('ada | lives in | Oslo', 2), factOf('ada | works at | Initech', 2)],
     })
     await reconcileFacts(deps, viewer, { userId: 'ada' })
     const next = await refreshUserProfile(deps, viewer, { userId: 'ada' })
@@ -45,14 +45,14 @@ describe.each(backends)('profiles on $name', (backend) => {
     expect(next.updatedAt > first.updatedAt).toBe(true)
   })
 
-  it('keep facts older than the newest ones considered, until they are retracted', async () => {
+  it('keep facts older than the newest recentK facts until they are retracted', async () => {
     const { deps } = world
     const viewer = world.tenant().as('ada')
     const {
       facts: [tea],
-    } = await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
+    } = await recordFacts(deps, viewer, { userId: 'ada', facts: [factOf('ada | likes | tea')] })
     await refreshUserProfile(deps, viewer, { userId: 'ada' })
-    await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | jazz', 2)] })
+    await recordFacts(deps, viewer, { userId: 'ada', facts: [factOf('ada | likes | jazz', 2)] })
     const lines = async () => (await refreshUserProfile(deps, viewer, { userId: 'ada', recentK: 1 })).content
     expect(await lines()).toBe('## Preferences\n- likes jazz\n- likes tea')
     await retractFact(deps, viewer, { factId: tea!.id })
@@ -67,8 +67,8 @@ describe.each(backends)('profiles on $name', (backend) => {
     const open = await tenant.say(conversationId, 'ada', 'hello')
     await recordFacts(deps, tenant.as('ada'), {
       facts: [
-        { ...said('ada | fears | spiders'), sourceTurnId: secret.id },
-        { ...said('ada | likes | tea'), sourceTurnId: open.id },
+        { ...factOf('ada | fears | spiders'), sourceTurnId: secret.id },
+        { ...factOf('ada | likes | tea'), sourceTurnId: open.id },
       ],
     })
     const { content } = await refreshUserProfile(deps, tenant.as('ada'), { userId: 'ada' })
@@ -89,20 +89,20 @@ describe.each(backends)('profiles on $name', (backend) => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const [kept, gone] = [await tenant.newConversation('ada'), await tenant.newConversation('ada')]
-    await recordFacts(deps, viewer, { conversationId: kept, facts: [said('ada | likes | tea')] })
-    await recordFacts(deps, viewer, { conversationId: gone, facts: [said('ada | likes | jazz')] })
+    await recordFacts(deps, viewer, { conversationId: kept, facts: [factOf('ada | likes | tea')] })
+    await recordFacts(deps, viewer, { conversationId: gone, facts: [factOf('ada | likes | jazz')] })
     await refreshUserProfile(deps, viewer, { userId: 'ada' })
     expect(await deleteConversation(deps, viewer, gone)).toMatchObject({ facts: 1, profiles: 1 })
     expect((await getProfiles(deps, viewer, ['ada'])).size).toBe(0)
     expect((await refreshUserProfile(deps, viewer, { userId: 'ada' })).content).toBe('## Preferences\n- likes tea')
   })
 
-  it('are written once by concurrent refreshes', async () => {
+  it('contain every fact after concurrent refreshes', async () => {
     const { deps } = world
     const viewer = world.tenant().as('ada')
     await Promise.all(
       Array.from({ length: 8 }, async (_, i) => {
-        await recordFacts(deps, viewer, { userId: 'ada', facts: [said(`ada | likes | dish number ${i}`, i + 1)] })
+        await recordFacts(deps, viewer, { userId: 'ada', facts: [factOf(`ada | likes | dish number ${i}`, i + 1)] })
         await refreshUserProfile(deps, viewer, { userId: 'ada' })
       }),
     )
@@ -116,33 +116,33 @@ describe.each(backends)('profiles on $name', (backend) => {
       factServices: { ...world.deps.factServices, profileWriter: { name: 'test', write, close: async () => {} } },
     })
 
-    it('send it only new facts, and do not call it without any', async () => {
+    it('send it only new and removed facts, and do not call it without any', async () => {
       const viewer = world.tenant().as('ada')
-      const asked: ProfileRequest[] = []
+      const requests: ProfileRequest[] = []
       const deps = withWriter(async (request) => {
-        asked.push(request)
-        return `version ${asked.length}`
+        requests.push(request)
+        return `version ${requests.length}`
       })
       const {
         facts: [tea],
-      } = await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
+      } = await recordFacts(deps, viewer, { userId: 'ada', facts: [factOf('ada | likes | tea')] })
       const refresh = async () => (await refreshUserProfile(deps, viewer, { userId: 'ada' })).content
       expect([await refresh(), await refresh()]).toEqual(['version 1', 'version 1'])
-      await recordFacts(deps, viewer, { userId: 'ada', facts: [said('ada | likes | jazz')] })
+      await recordFacts(deps, viewer, { userId: 'ada', facts: [factOf('ada | likes | jazz')] })
       await retractFact(deps, viewer, { factId: tea!.id })
       expect(await refresh()).toBe('version 2')
-      expect(asked).toMatchObject([
+      expect(requests).toMatchObject([
         { previous: null, added: [{ object: 'tea', believed: true }], removed: [] },
         { previous: 'version 1', added: [{ object: 'jazz' }], removed: [{ object: 'tea' }] },
       ])
     })
 
-    it('stay unchanged if it fails', async () => {
+    it('stay unchanged if the model fails', async () => {
       const viewer = world.tenant().as('ada')
-      await recordFacts(world.deps, viewer, { userId: 'ada', facts: [said('ada | likes | tea')] })
+      await recordFacts(world.deps, viewer, { userId: 'ada', facts: [factOf('ada | likes | tea')] })
       const { content } = await refreshUserProfile(world.deps, viewer, { userId: 'ada' })
-      const down = withWriter(() => Promise.reject(new CallFailed('It is down.', true)))
-      await expect(refreshUserProfile(down, viewer, { userId: 'ada' })).rejects.toMatchObject({
+      const failing = withWriter(() => Promise.reject(new CallFailed('It is down.', true)))
+      await expect(refreshUserProfile(failing, viewer, { userId: 'ada' })).rejects.toMatchObject({
         code: 'PROVIDER_FAILED',
         retryable: true,
       })

@@ -1,4 +1,4 @@
-// BM25 as specified, over turns and their surrounding turns.
+// BM25 by its published formula, and the average length of a turn with its neighbours.
 
 import { describe, expect, it } from 'vitest'
 import { averageSurrounded, bm25, coverage, rarities, type Statistics } from '../../../src/domain/recall/bm25.ts'

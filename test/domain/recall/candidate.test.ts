@@ -53,9 +53,9 @@ describe('statistics', () => {
   })
 })
 
-describe('the neighbours weighed beside a match', () => {
+describe('the neighbours read with a match', () => {
   const stretch = stretchOf(...Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 })))
-  it('are at most three turns on each side that may be hits', () => {
+  it('are at most three turns on each side, only those that may be hits', () => {
     expect(withNeighbours(stretch, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4, 5, 6, 7])
   })
   it('are in the same sitting', () => {

@@ -1,5 +1,5 @@
-// Recall of facts and summaries: found by words at once and by meaning soon after, ranked together with turns, within
-// the viewer's view.
+// Recall of facts and summaries: they are found by words at once, facts also by meaning soon after, within the viewer's
+// view, and are ranked together with turns.
 
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -32,25 +32,25 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     recall(world.deps, by.as(actor), { query, conversationId, ...more })
   const found = async (query: string, more: Partial<RecallInput> = {}, actor = 'eve') =>
     (await ask(query, more, actor)).hits.map(({ memory }) => textOf(memory))
-  /** "Ada | lives in | Rome". */
-  async function tell(
-    said: string[],
+  /** Records facts from texts of the form "Ada | lives in | Rome". */
+  async function record(
+    statements: string[],
     more: Partial<RecordFactsInput['facts'][0]> = {},
     where: string | null = conversationId,
   ) {
-    const facts = said.map((each) => {
+    const facts = statements.map((each) => {
       const [subject, predicate, object] = each.split(' | ') as [string, string, string]
       return { subject, predicate, object, ...more }
     })
     return (await recordFacts(world.deps, tenant.as('bob'), { conversationId: where, facts })).facts
   }
 
-  it('finds the fact for a plain question among 200 others, and as many turns', async () => {
+  it('finds the fact that answers a plain question among 200 other facts and 200 turns', async () => {
     const thing = (n: number) => THINGS[n % THINGS.length]!
     const facts: Fact[] = []
     for (let from = 0; from < 200; from += 50) {
       facts.push(
-        ...(await tell(
+        ...(await record(
           Array.from(
             { length: 50 },
             (_, i) =>
@@ -68,7 +68,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
           i % 10 ? `We spoke of the ${thing(i)} and the ${thing(3 * i + 1)}` : `Where does the ${thing(i)} live, Ada?`,
       })),
     })
-    facts.push(...(await tell(['Ada | lives in | Rome', "Ada's sister | lives in | Oslo"])))
+    facts.push(...(await record(['Ada | lives in | Rome', "Ada's sister | lives in | Oslo"])))
     expect((await found('Where does Ada live?')).slice(0, 2)).toContain('Ada lives in Rome')
     await Promise.all([embedded(world.deps, turns), embeddedFacts(world.deps, facts)])
     expect((await found('Where does Ada live?')).slice(0, 2)).toContain('Ada lives in Rome')
@@ -77,8 +77,8 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(await found('Who plays the violin?', { kinds: ['FACT'], k: 100 })).toHaveLength(100)
   }, 60_000)
 
-  it('finds facts by meaning once they have vectors; the nearer of object and sentence counts', async () => {
-    await embeddedFacts(world.deps, await tell(['Ada | owns | a puppy', 'Bob | paid | the invoice']))
+  it('finds facts by meaning once they have vectors, by the greater similarity of object and sentence', async () => {
+    await embeddedFacts(world.deps, await record(['Ada | owns | a puppy', 'Bob | paid | the invoice']))
     const { hits, plan } = await ask('dog', { kinds: ['FACT'] })
     expect(hits.map(({ memory }) => textOf(memory))).toEqual(['Ada owns a puppy', 'Bob paid the invoice'])
     const embedder = world.deps.embedding.searched()
@@ -92,7 +92,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
   })
 
   it('finds facts by words if the query cannot be embedded', async () => {
-    await embeddedFacts(world.deps, await tell(['Ada | likes | papayas']))
+    await embeddedFacts(world.deps, await record(['Ada | likes | papayas']))
     const { deps } = world
     const down = { ...deps.embedding.searched(), embed: () => Promise.reject(new CallFailed('down', true)) }
     const without = { ...deps, embedding: { ...deps.embedding, searched: () => down } }
@@ -101,8 +101,8 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(plan).toEqual({ vectorSearch: 'NONE', candidates: 1 })
   })
 
-  it('returns only active facts, in the requested kinds', async () => {
-    const [fact] = await tell(['Ada | likes | mangos', 'Bob | likes | mangos'])
+  it('returns only active facts, and only the requested kinds', async () => {
+    const [fact] = await record(['Ada | likes | mangos', 'Bob | likes | mangos'])
     await tenant.say(conversationId, 'ada', 'mangos for all')
     await retractFact(world.deps, tenant.as('ada'), { factId: fact!.id })
     expect((await found('mangos')).sort()).toEqual(['Bob likes mangos', 'mangos for all'])
@@ -111,10 +111,10 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect((await ask('mangos', { kinds: ['SUMMARY'] })).plan).toEqual({ vectorSearch: 'NONE', candidates: 0 })
   })
 
-  it('respects the filters of time, actor and role, and the token budget', async () => {
-    const said = await tenant.say(conversationId, 'ada', 'fruit', { metadata: { topic: 'food' } })
-    const [old] = await tell(['Ada | likes | figs'], { sourceTurnId: said.id, observedAt: day(1) })
-    await tell(['Bob | likes | figs'], { observedAt: day(3) })
+  it('applies the filters of time, actor, role and metadata, and the token budget', async () => {
+    const turn = await tenant.say(conversationId, 'ada', 'fruit', { metadata: { topic: 'food' } })
+    const [old] = await record(['Ada | likes | figs'], { sourceTurnId: turn.id, observedAt: day(1) })
+    await record(['Bob | likes | figs'], { observedAt: day(3) })
     const facts = (more: Partial<RecallInput>) => found('figs', { kinds: ['FACT'], ...more })
     expect(await facts({ after: day(2) })).toEqual(['Bob likes figs'])
     expect(await facts({ before: day(3) })).toEqual(['Ada likes figs'])
@@ -128,7 +128,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(await facts({ maxTokens: 1 })).toEqual([])
   })
 
-  it('covers a conversation, the conversations of an owner by id or name, or the tenant', async () => {
+  it('searches a conversation, the conversations of an owner and facts about the owner, or the tenant', async () => {
     const viewer = tenant.as('eve')
     const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).id
     const stranger = (
@@ -137,10 +137,10 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
         participants: [{ actor: 'ada' }, { actor: 'owner' }],
       })
     ).id
-    await tell(['Ada | likes | plums here'])
-    await tell(['Ada | likes | plums there'], {}, sister)
-    await tell(['Ada | likes | plums elsewhere', 'owner | likes | plums'], {}, stranger)
-    await tell(['Ada | likes | plums nowhere'], {}, null)
+    await record(['Ada | likes | plums here'])
+    await record(['Ada | likes | plums there'], {}, sister)
+    await record(['Ada | likes | plums elsewhere', 'owner | likes | plums'], {}, stranger)
+    await record(['Ada | likes | plums nowhere'], {}, null)
     const sorted = async (more: Partial<RecallInput>) => (await found('plums', more)).sort()
     const [here, there, ofOwner] = ['Ada likes plums here', 'Ada likes plums there', 'owner likes plums']
     expect(await sorted({})).toEqual([here])
@@ -150,7 +150,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect((await recall(world.deps, world.tenant().as('eve'), { query: 'plums', scope: 'TENANT' })).hits).toEqual([])
   })
 
-  it("hides facts outside the viewer's view, which do not affect scores either", async () => {
+  it("neither returns facts outside the viewer's view nor lets them affect scores", async () => {
     const answers = []
     for (const whispering of [false, true]) {
       const each = world.tenant()
@@ -209,8 +209,8 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(answers.slice(half)).toEqual(answers.slice(0, half))
   })
 
-  it('notes when a fact is recalled for the first time', async () => {
-    const [fact, other] = await tell(['Ada | likes | melons', 'Bob | likes | skating'])
+  it('records when a fact is recalled for the first time', async () => {
+    const [fact, other] = await record(['Ada | likes | melons', 'Bob | likes | skating'])
     const recalledAt = async (id: string) => (await world.deps.db.fact.findUniqueOrThrow({ where: { id } })).recalledAt
     await found('melons', { k: 1 })
     await vi.waitFor(async () => expect(await recalledAt(fact!.id)).toBeInstanceOf(Date), { timeout: 3_000 })

@@ -1,5 +1,5 @@
-// Candidates for ranking: the same whether a scope is read whole or through its indexes, and the same whether or not
-// there are turns that the viewer cannot see.
+// Candidates for ranking: they are the same whether a scope is read whole or through its indexes, and whether or not it
+// has turns that the viewer cannot see.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -25,7 +25,7 @@ const WORDS = `harbour lantern meadow violin glacier pepper saddle thunder walnu
   helmet igloo jungle kettle lemon monkey napkin onion parrot quiver rocket spider tunnel uncle`.split(/\s+/)
 
 /** Pseudo-random numbers from 0 to 1, the same for the same seed (Park and Miller's generator). */
-function numbers(seed: number): () => number {
+function randomFrom(seed: number): () => number {
   let state = seed
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
 }
@@ -35,7 +35,7 @@ const START = Date.UTC(2024, 0, 1)
 describe.each(backends)('gathering candidates, on $name', (backend) => {
   const world = useWorld(backend)
 
-  const asking = async (query: string, filter: SearchRequest['filter'] = {}): Promise<SearchRequest> => {
+  const requestFor = async (query: string, filter: SearchRequest['filter'] = {}): Promise<SearchRequest> => {
     const embedder = world.deps.embedding.searched()
     const [vector] = await embedder.embed([query])
     return {
@@ -47,7 +47,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   }
 
   /** The input of ranking, without the ids and seqs that differ between conversations. */
-  function weighed({ stretches, candidates, statistics, similarity }: GatheredTurns) {
+  function rankingInput({ stretches, candidates, statistics, similarity }: GatheredTurns) {
     const search = {
       rarity: rarities(statistics),
       averageLength: statistics.averageLength,
@@ -63,8 +63,8 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     )
     return { statistics, candidates: [...found].sort(([a], [b]) => (a < b ? -1 : 1)) }
   }
-  /** Equal up to the last digits of cosines, because batches are summed in another order. */
-  const nearly = ({ statistics, candidates }: ReturnType<typeof weighed>) => ({
+  /** Matches cosines to five decimals only, because batches are summed in another order. */
+  const nearly = ({ statistics, candidates }: ReturnType<typeof rankingInput>) => ({
     statistics,
     candidates: candidates.map(([key, { similarity, beside, ...signals }]) => [
       key,
@@ -75,15 +75,15 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
       },
     ]),
   })
-  const gatheredFor = async (viewer: Viewer, asked: SearchRequest, whole?: number) => {
+  const gatheredFor = async (viewer: Viewer, request: SearchRequest, whole?: number) => {
     const conversations = await readScope(world.deps.pool, viewer, 'TENANT', null)
-    return weighed(await gather(world.deps, viewer, conversations, asked, whole))
+    return rankingInput(await gather(world.deps, viewer, conversations, request, whole))
   }
 
-  /** A tenant with conversations full of turns, some of which bob cannot see; `secrets` says whether those exist. */
+  /** Creates a tenant with three conversations. `secrets`: whether they also have turns that bob cannot see. */
   async function fill(secrets: boolean) {
     const tenant = world.tenant()
-    const next = numbers(7)
+    const next = randomFrom(7)
     const pick = () => WORDS[Math.floor(next() * WORDS.length)]!
     const turns: Turn[] = []
     const [ada, bob] = [tenant.as('ada'), tenant.as('bob')]
@@ -94,7 +94,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
       })
       let at = START + r * 1e9
       for (let batch = 0; batch < 4; batch++) {
-        const said = Array.from({ length: 12 }, (_, i) => {
+        const inputs = Array.from({ length: 12 }, (_, i) => {
           at += next() < 0.1 ? 2 * 3_600_000 : 60_000
           return {
             actor: i % 2 ? 'ada' : 'eve',
@@ -103,9 +103,9 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
             content: `${pick()} ${pick()} ${pick()} ${pick()}${next() < 0.2 ? '?' : ''}`,
           }
         })
-        turns.push(...(await appendTurns(world.deps, ada, { conversationId: conversation.id, turns: said })))
+        turns.push(...(await appendTurns(world.deps, ada, { conversationId: conversation.id, turns: inputs })))
         if (!secrets) continue
-        // As many turns as a stretch reaches, in the middle of a sitting, full of the query's words.
+        // More turns than the sitting of a hit reaches, in the middle of a sitting, with words of the query.
         await appendTurns(world.deps, ada, {
           conversationId: conversation.id,
           turns: Array.from({ length: 30 }, (_, i) => ({
@@ -125,7 +125,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
         })
       }
       if (secrets) {
-        // Bob sees the newest version of a turn, so the older one must not count.
+        // Bob sees only the newest version of a turn, so the older versions must not count.
         const older = turns.at(-1)!
         await supersedeTurn(world.deps, ada, {
           turnId: older.id,
@@ -151,16 +151,16 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
 
   /** Queries of rare words; in a wide scope, common words are skipped. */
   function queriesOf(turns: readonly Turn[]): string[] {
-    const holding = (word: string) => turns.filter(({ text }) => text.includes(word)).length
-    const rare = WORDS.filter((word) => holding(word) > 0 && holding(word) <= turns.length / 10)
+    const countOf = (word: string) => turns.filter(({ text }) => text.includes(word)).length
+    const rare = WORDS.filter((word) => countOf(word) > 0 && countOf(word) <= turns.length / 10)
     return [rare.slice(0, 3), rare.slice(3, 8), rare.slice(8, 9)].map((words) => words.join(' '))
   }
 
-  it('returns the same, read whole or through the indexes', async () => {
+  it('returns the same candidates whether the scope is read whole or through the indexes', async () => {
     const { bob, turns } = await fill(true)
     for (const query of queriesOf(turns)) {
-      const asked = await asking(query)
-      expect(await gatheredFor(bob, asked, 0)).toEqual(nearly(await gatheredFor(bob, asked)))
+      const request = await requestFor(query)
+      expect(await gatheredFor(bob, request, 0)).toEqual(nearly(await gatheredFor(bob, request)))
     }
   })
 
@@ -168,24 +168,24 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     const { bob, turns } = await fill(true)
     const [query] = queriesOf(turns)
     for (const filter of [{ actors: ['eve'] }, { since: turns[60]!.createdAt, until: turns[90]!.createdAt }]) {
-      const asked = await asking(query!, filter)
-      const whole = await gatheredFor(bob, asked)
-      expect(await gatheredFor(bob, asked, 0)).toEqual(nearly(whole))
-      expect(whole.statistics).toEqual((await gatheredFor(bob, await asking(query!))).statistics)
+      const request = await requestFor(query!, filter)
+      const whole = await gatheredFor(bob, request)
+      expect(await gatheredFor(bob, request, 0)).toEqual(nearly(whole))
+      expect(whole.statistics).toEqual((await gatheredFor(bob, await requestFor(query!))).statistics)
     }
   })
 
   it.each([
     ['whole', undefined],
     ['through the indexes', 0],
-  ])('returns the same, read %s, with or without turns that the viewer cannot see', async (_, whole) => {
+  ])('returns the same candidates, read %s, with or without turns that the viewer cannot see', async (_, whole) => {
     const open = await fill(false)
-    const closed = await fill(true)
+    const withSecrets = await fill(true)
     for (const query of [...queriesOf(open.turns), WORDS.slice(0, 5).join(' ')]) {
-      const asked = await asking(query)
-      const seen = await gatheredFor(open.bob, asked, whole)
+      const request = await requestFor(query)
+      const seen = await gatheredFor(open.bob, request, whole)
       expect(seen.candidates.length).toBeGreaterThan(0)
-      expect(await gatheredFor(closed.bob, asked, whole)).toEqual(nearly(seen))
+      expect(await gatheredFor(withSecrets.bob, request, whole)).toEqual(nearly(seen))
     }
   })
 })

@@ -1,4 +1,4 @@
-// Parsing of a query beyond its words: times, speakers, and the kind of answer it wants.
+// Parsing of a query beyond its words: time periods, speakers, and the kind of answer it asks for.
 
 import { describe, expect, it } from 'vitest'
 import { periods, readQuestion, mayReportOn, type Period } from '../../../src/domain/recall/question.ts'
@@ -29,7 +29,7 @@ describe('the time periods in a query', () => {
     ['what may I do, and did prices fall this summer', []],
     ['room 2001a, page 12', []],
     ['', []],
-  ])('%j', (text, expected) => {
+  ])('are found in %j', (text, expected) => {
     expect(periods(text)).toEqual(expected)
   })
 
@@ -65,12 +65,12 @@ describe('the speakers named in a query', () => {
     ['Annual bobbing', []],
     ['Mary or Jane', []],
     ['', []],
-  ])('%j', (query, speakers) => {
+  ])('are found in %j', (query, speakers) => {
     expect([...readQuestion(query, names).speakers]).toEqual(speakers)
   })
 })
 
-describe('the kind of answer that a query wants', () => {
+describe('the kind of answer that a query asks for', () => {
   const [none, time, amount, name] = [{}, { asksTime: true }, { asksAmount: true }, { asksName: true }]
   it.each<[query: string, asks: object]>([
     ['When did it end?', time],
@@ -83,7 +83,7 @@ describe('the kind of answer that a query wants', () => {
     ['Where and when was that?', { ...time, ...name }],
     ['the blue car, whenever', none],
     ['', none],
-  ])('%j', (query, asks) => {
+  ])('is found in %j', (query, asks) => {
     const { asksTime, asksAmount, asksName } = readQuestion(query, [])
     expect({ asksTime, asksAmount, asksName }).toEqual({ asksTime: false, asksAmount: false, asksName: false, ...asks })
   })

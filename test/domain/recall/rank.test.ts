@@ -1,4 +1,4 @@
-// The sum of signals: those that move a turn up or down, and the breakdown returned to callers.
+// Ranking: the signals that raise or lower a turn's score, and the returned breakdown of the score.
 
 import { describe, expect, it } from 'vitest'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
@@ -37,7 +37,7 @@ describe('of two turns that differ in one property, the first is the one that', 
     ['is newer, if the query does not ask for the time it states', 'x', { cues: Cue.TELLS_TIME }, 'plain'],
     ['states an amount if the query asks for one', 'how many', { cues: Cue.TELLS_AMOUNT }, 'other'],
     ['states a name if the query asks for one', 'who', { cues: Cue.TELLS_NAME }, 'other'],
-    ['is no question', 'x', { cues: Cue.ASKS, at: plain.at + 1 }, 'plain'],
+    ['is not a question', 'x', { cues: Cue.ASKS, at: plain.at + 1 }, 'plain'],
     ['follows a question', 'x', { answers: true }, 'other'],
     ['is longer', 'x', { length: 16 }, 'other'],
     ['is newer', 'x', {}, 'plain'],

@@ -1,5 +1,5 @@
-// Recall as its callers use it: found by words at once and by meaning soon after, within the requested scope and view,
-// and clear errors for invalid queries.
+// Recall as clients use it: turns are found by words at once and by meaning soon after, within the requested scope and
+// the viewer's view; invalid queries fail with clear errors.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -31,11 +31,11 @@ describe.each(backends)('recall, on $name', (backend) => {
   const say = (content: string, more: Parameters<Tenant['say']>[3] = {}, actor = 'ann', where = conversationId) =>
     tenant.say(where, actor, content, more)
 
-  /** Days apart, so that each turn is in a sitting of its own. */
+  /** Turns on different days are in different sittings. */
   const day = (number: number) => new Date(Date.UTC(2024, 0, number))
 
   describe('finds', () => {
-    it('a turn by its words as soon as it is written, in any of their forms', async () => {
+    it('a turn by its words as soon as it is written, in any inflected form', async () => {
       await say('The invoices were paid', { createdAt: day(1) })
       await say('We went sailing', { createdAt: day(3) })
       expect((await found('who pays an invoice?'))[0]).toBe('The invoices were paid')
@@ -130,7 +130,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await found('apple', { kinds: [] })).toEqual([])
     })
 
-    it('the requested minimum similarity, which turns without a vector fail', async () => {
+    it('the requested minimum similarity, which turns without a vector never reach', async () => {
       await embedded(world.deps, [
         await say('Our puppy was ill', { createdAt: day(1) }),
         await say('The bank was closed', { createdAt: day(3) }),
@@ -195,26 +195,26 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
   })
 
-  it('falls back to words if the query cannot be embedded, and reports that', async () => {
+  it('searches by words only if the query cannot be embedded, and logs a warning', async () => {
     await embedded(world.deps, [await say('the papaya is ripe')])
     const { deps } = world
-    const down = {
+    const failing = {
       ...deps.embedding.searched(),
       embed: () => Promise.reject(new CallFailed('the provider is down', true)),
     }
     const warnings: string[] = []
-    const without = {
+    const depsWithoutEmbedder = {
       ...deps,
-      embedding: { ...deps.embedding, searched: () => down },
+      embedding: { ...deps.embedding, searched: () => failing },
       log: { ...deps.log, warn: (_: object, message: string) => void warnings.push(message) },
     } as typeof deps
-    const { hits, plan } = await recall(without, tenant.as('ann'), { query: 'papaya', conversationId })
+    const { hits, plan } = await recall(depsWithoutEmbedder, tenant.as('ann'), { query: 'papaya', conversationId })
     expect(hits.map(({ memory, similarity }) => [textOf(memory), similarity])).toEqual([['the papaya is ripe', null]])
     expect(plan.vectorSearch).toBe('NONE')
     expect(warnings).toHaveLength(1)
   })
 
-  it('finds nothing of a deleted conversation', async () => {
+  it('finds nothing in a deleted conversation', async () => {
     await embedded(world.deps, [await say('a melon')])
     await deleteConversation(world.deps, tenant.as('ann'), conversationId)
     await expect(ask('melon')).rejects.toThrow(NotFound)

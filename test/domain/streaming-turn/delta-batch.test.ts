@@ -60,16 +60,16 @@ describe('a chunk of deltas', () => {
     expect(mergeDeltas([delta('ab')]).chunk).toMatchObject({ second: null, half: null })
   })
 
-  it('ends where its last delta does, and each other delta where the next begins', () => {
+  it('ends where its last delta ends; every other delta ends where the next one begins', () => {
     expect(endsOf([delta('abc'), delta('d'), delta('ef')], 106)).toEqual([103, 104, 106])
   })
 })
 
 describe('the new part of a repeated delta', () => {
   it.each<[string, number, string, number, string | null]>([
-    ['nothing is new when all of it is stored', 2, 'cd', 6, ''],
+    ['nothing is new if all of the delta is stored', 2, 'cd', 6, ''],
     ['the text beyond the end is new', 4, 'efgh', 6, 'gh'],
-    ['nothing is accepted over other text', 4, 'eXgh', 6, null],
+    ['a delta that differs from the stored text is rejected', 4, 'eXgh', 6, null],
     ['text stored after the end was read is not compared', 4, 'efXX', 6, 'XX'],
   ])('%s', (_, start, text, end, rest) => {
     expect(unwrittenText({ start, text }, { end, half: null }, 'abcdefgh')).toBe(rest)

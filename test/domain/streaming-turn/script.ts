@@ -15,26 +15,26 @@ import { checkWitness, witness, type Stored, type Witness } from './witness.ts'
 type Piece = { body: string; half: boolean }
 type Ending = 'commit' | 'abort' | 'expire'
 
-/** `by`, `turn`, `reader`: indexes into the existing ones, taken modulo their number. */
+/** `by`, `turn` and `reader` are indexes of a process, an open turn and a reader, taken modulo their number. */
 export type Step =
   | { type: 'open'; by: number }
-  | { type: 'delta'; by: number; turn: number; piece: Piece; start: 'left out' | 'given' | 'earlier' | 'repeated' }
+  | { type: 'delta'; by: number; turn: number; piece: Piece; start: 'omitted' | 'given' | 'earlier' | 'repeated' }
   /** Several deltas sent without waiting for each other. */
-  | { type: 'burst'; by: number; turn: number; pieces: Piece[]; placed: boolean }
+  | { type: 'burst'; by: number; turn: number; pieces: Piece[]; withStarts: boolean }
   | { type: 'heartbeat'; by: number; turn: number }
   | { type: 'say'; by: number; count: number }
   /** `after` is a fraction of the journal. */
   | { type: 'join'; by: number; after: number | null; bound: number }
   | { type: 'leave' | 'pause' | 'resume'; reader: number }
-  /** The process loses that share of its bus messages, until `restore`. */
-  | { type: 'lose'; by: number; share: number }
+  /** The process loses that fraction of its bus messages, until `restore`. */
+  | { type: 'lose'; by: number; fraction: number }
   | { type: 'restore'; by: number }
-  /** A crash during a burst: the writer gets no answer, and sends the burst again to another process. */
+  /** A crash during a burst: the writer gets no answer, and sends the text again to another process. */
   | { type: 'crash'; by: number; turn: number; pieces: Piece[] }
-  /** Concurrent with a delta. */
+  /** `meanwhile`: a delta sent concurrently with the end; null for none. */
   | { type: 'end'; by: number; turn: number; how: Ending; meanwhile: Piece | null }
 
-const any = fc.nat(7)
+const anyIndex = fc.nat(7)
 const piece: fc.Arbitrary<Piece> = fc.record({
   body: fc.string({ unit: fc.constantFrom('a', 'bc ', 'é', '漢字', '😀', '\n'), maxLength: 4 }),
   half: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
@@ -43,39 +43,42 @@ const pieces = fc.array(piece, { minLength: 1, maxLength: 5 })
 const kind = <T extends Step['type']>(...types: T[]) => fc.constantFrom(...types)
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ type: kind('open'), by: any }) },
+  { weight: 4, arbitrary: fc.record({ type: kind('open'), by: anyIndex }) },
   {
     weight: 10,
     arbitrary: fc.record({
       type: kind('delta'),
-      by: any,
-      turn: any,
+      by: anyIndex,
+      turn: anyIndex,
       piece,
-      start: fc.constantFrom('left out', 'given', 'earlier', 'repeated'),
+      start: fc.constantFrom('omitted', 'given', 'earlier', 'repeated'),
     }),
   },
-  { weight: 4, arbitrary: fc.record({ type: kind('burst'), by: any, turn: any, pieces, placed: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ type: kind('heartbeat'), by: any, turn: any }) },
-  { weight: 2, arbitrary: fc.record({ type: kind('say'), by: any, count: fc.constantFrom(1, 1, 2, 9) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ type: kind('burst'), by: anyIndex, turn: anyIndex, pieces, withStarts: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: kind('heartbeat'), by: anyIndex, turn: anyIndex }) },
+  { weight: 2, arbitrary: fc.record({ type: kind('say'), by: anyIndex, count: fc.constantFrom(1, 1, 2, 9) }) },
   {
     weight: 6,
     arbitrary: fc.record({
       type: kind('join'),
-      by: any,
+      by: anyIndex,
       after: fc.constantFrom(null, null, 0, 0, 0.3, 0.7, 1),
       bound: fc.constantFrom(1, 2, 5, 256),
     }),
   },
-  { weight: 7, arbitrary: fc.record({ type: kind('leave', 'pause', 'pause', 'pause', 'resume'), reader: any }) },
-  { weight: 2, arbitrary: fc.record({ type: kind('lose'), by: any, share: fc.constantFrom(0.3, 0.7, 1) }) },
-  { weight: 2, arbitrary: fc.record({ type: kind('restore'), by: any }) },
-  { weight: 2, arbitrary: fc.record({ type: kind('crash'), by: any, turn: any, pieces }) },
+  { weight: 7, arbitrary: fc.record({ type: kind('leave', 'pause', 'pause', 'pause', 'resume'), reader: anyIndex }) },
+  { weight: 2, arbitrary: fc.record({ type: kind('lose'), by: anyIndex, fraction: fc.constantFrom(0.3, 0.7, 1) }) },
+  { weight: 2, arbitrary: fc.record({ type: kind('restore'), by: anyIndex }) },
+  { weight: 2, arbitrary: fc.record({ type: kind('crash'), by: anyIndex, turn: anyIndex, pieces }) },
   {
     weight: 3,
     arbitrary: fc.record({
       type: kind('end'),
-      by: any,
-      turn: any,
+      by: anyIndex,
+      turn: anyIndex,
       how: fc.constantFrom('commit', 'abort', 'expire'),
       meanwhile: fc.option(piece),
     }),
@@ -84,40 +87,43 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
 
 const endsInHalf = (text: string) => /[\ud800-\udbff]$/.test(text)
 const withoutHalf = (text: string) => (endsInHalf(text) ? text.slice(0, -1) : text)
-/** The piece as a valid continuation: a pending surrogate half is completed first. */
-const fit = (said: string, { body, half }: Piece) =>
-  (endsInHalf(said) ? '\ude00' : '') + body + (half ? '\ud83d' : '') || 'a'
+/** The piece as a valid continuation, never empty: a pending surrogate half is completed first. */
+const fit = (sent: string, { body, half }: Piece) =>
+  (endsInHalf(sent) ? '\ude00' : '') + body + (half ? '\ud83d' : '') || 'a'
 
-/** @throws if an invariant is violated afterwards */
+/**
+ * Runs the script, then ends all open turns and checks the stored texts and every reader.
+ * @throws if an invariant is violated
+ */
 export async function play(processes: readonly Process[], script: readonly Step[]): Promise<void> {
   const first = processes[0]!
   const viewer = newViewer()
   const conversationId = (await createConversation(first.deps, viewer, {})).id
   /** The open turns, with the text sent by their writers. */
-  let open: { id: string; said: string }[] = []
-  const over: typeof open = []
+  let open: { id: string; sent: string }[] = []
+  const closedTurns: typeof open = []
   const readers: Witness[] = []
   const head = async () => (await readLastSeq(first.deps.pool, viewer.tenant, conversationId))!
   type Writing = (typeof open)[number]
 
   async function write({ deps }: Process, turn: Writing, text: string, start: number | null): Promise<void> {
     const { end } = await appendDelta(deps, viewer, { turnId: turn.id, text, start })
-    expect(end).toBeLessThanOrEqual(turn.said.length)
+    expect(end).toBeLessThanOrEqual(turn.sent.length)
   }
 
-  /** Records the text before it is sent. */
-  function say(turn: Writing, piece: Piece): [text: string, at: number] {
-    const at = turn.said.length
-    const text = fit(turn.said, piece)
-    turn.said += text
+  /** Returns the text of the next delta and its start, and records the text as sent. */
+  function nextDelta(turn: Writing, piece: Piece): [text: string, at: number] {
+    const at = turn.sent.length
+    const text = fit(turn.sent, piece)
+    turn.sent += text
     return [text, at]
   }
 
-  async function burst(by: Process, turn: Writing, pieces: Piece[], placed: boolean): Promise<void> {
+  async function burst(by: Process, turn: Writing, pieces: Piece[], withStarts: boolean): Promise<void> {
     await Promise.all(
       pieces.map((piece) => {
-        const [text, at] = say(turn, piece)
-        return write(by, turn, text, placed ? at : null)
+        const [text, at] = nextDelta(turn, piece)
+        return write(by, turn, text, withStarts ? at : null)
       }),
     )
   }
@@ -126,26 +132,26 @@ export async function play(processes: readonly Process[], script: readonly Step[
     const turnId = turn.id
     const { deps } = by
     const ending = async () => {
-      if (how === 'commit' && withoutHalf(turn.said).trim() !== '') return commitTurn(deps, viewer, { turnId })
+      if (how === 'commit' && withoutHalf(turn.sent).trim() !== '') return commitTurn(deps, viewer, { turnId })
       if (how !== 'expire') return abortTurn(deps, viewer, { turnId })
       await new Promise((resolve) => setTimeout(resolve, 3))
       return Promise.all(processes.map(({ deps }) => abortSilentTurns({ ...deps, streamLeaseMs: 1 })))
     }
-    const text = meanwhile && how !== 'expire' ? fit(turn.said, meanwhile) : null
+    const text = meanwhile && how !== 'expire' ? fit(turn.sent, meanwhile) : null
     const writing =
       text
-      && appendDelta(deps, viewer, { turnId, text, start: turn.said.length }).then(
+      && appendDelta(deps, viewer, { turnId, text, start: turn.sent.length }).then(
         () => {
-          turn.said += text
+          turn.sent += text
         },
         (error) => {
           if (!(error instanceof StreamClosed)) throw error
         },
       )
     await Promise.all([ending(), writing])
-    // A lease expires for all open turns at once.
+    // The sweep ends all open turns, because it uses a lease of 1 ms.
     const ended = how === 'expire' ? open : [turn]
-    over.push(...ended)
+    closedTurns.push(...ended)
     open = open.filter((each) => !ended.includes(each))
   }
 
@@ -156,19 +162,19 @@ export async function play(processes: readonly Process[], script: readonly Step[
     switch (step.type) {
       case 'open': {
         const { id } = await openTurn(by.deps, viewer, { conversationId, turn: { role: 'ASSISTANT' } })
-        open.push({ id, said: '' })
+        open.push({ id, sent: '' })
         return
       }
       case 'delta': {
         if (!turn) return
-        const before = turn.said.slice(-3)
-        const [text, at] = step.start === 'repeated' ? ['', turn.said.length] : say(turn, step.piece)
-        if (step.start === 'left out') return write(by, turn, text, null)
+        const before = turn.sent.slice(-3)
+        const [text, at] = step.start === 'repeated' ? ['', turn.sent.length] : nextDelta(turn, step.piece)
+        if (step.start === 'omitted') return write(by, turn, text, null)
         if (step.start === 'given') return write(by, turn, text, at)
         return write(by, turn, before + text, at - before.length)
       }
       case 'burst':
-        return turn && burst(by, turn, step.pieces, step.placed)
+        return turn && burst(by, turn, step.pieces, step.withStarts)
       case 'heartbeat':
         return turn && write(by, turn, '', null)
       case 'say':
@@ -191,19 +197,19 @@ export async function play(processes: readonly Process[], script: readonly Step[
       case 'resume':
         return reader?.resume()
       case 'lose':
-        by.wire.lose = () => Math.random() < step.share
+        by.wire.lose = () => Math.random() < step.fraction
         return
       case 'restore':
         by.wire.lose = () => false
         return by.wire.restore()
       case 'crash': {
-        const from = Math.max(0, (turn?.said.length ?? 0) - 3)
-        const unheard = turn && Promise.allSettled([burst(by, turn, step.pieces, true)])
+        const from = Math.max(0, (turn?.sent.length ?? 0) - 3)
+        const unanswered = turn && Promise.allSettled([burst(by, turn, step.pieces, true)])
         for (const each of readers) if (each.process === by) each.stop()
         await by.crash()
         const another = processes[(processes.indexOf(by) + 1) % processes.length]!
-        if (turn) await write(another, turn, turn.said.slice(from), from)
-        await unheard
+        if (turn) await write(another, turn, turn.sent.slice(from), from)
+        await unanswered
         return
       }
       case 'end':
@@ -227,7 +233,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
       [conversationId],
     )
     const stored = new Map(rows.map((row) => [row.id, row]))
-    for (const { id, said } of over) expect(stored.get(id)!.text).toBe(withoutHalf(said))
+    for (const { id, sent } of closedTurns) expect(stored.get(id)!.text).toBe(withoutHalf(sent))
     const last = await head()
     for (const reader of readers) await checkWitness(reader, stored, last)
   } finally {

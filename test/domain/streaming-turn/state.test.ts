@@ -1,5 +1,5 @@
-// The state machine of a streaming turn: every state against every event. The types make a new status or event fail to
-// compile until it has its row here.
+// The state machine of a streaming turn: every state against every event. A new status or event type
+// does not compile until the table has a row for it.
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -19,7 +19,7 @@ const HALF = 0xd83d
 const NOW = 100_000
 const LEASE = 30_000
 
-/** STREAMING is three states: empty, with text, and with text whose last unit waits for its other half. */
+/** STREAMING is tested in three states: empty, with text, and with text that ends in the first half of a pair. */
 type StateName = 'nothing' | 'text' | 'half' | Exclude<TurnStatus, 'STREAMING'>
 
 const open = (end: number, half: number | null): State => ({
@@ -58,15 +58,15 @@ const events = {
 } satisfies Record<string, Event>
 type EventName = keyof typeof events
 
-const _everyTypeOfEventIsHere: Record<Event['type'], EventName> = {
+const _eventNameByType: Record<Event['type'], EventName> = {
   delta: 'delta: text',
   commit: 'commit',
   abort: 'abort',
   expire: 'expire: after the lease',
 }
-void _everyTypeOfEventIsHere
+void _eventNameByType
 
-const goesOn = (
+const staysOpen = (
   end: number,
   half: number | null,
   write?: { start: number; text: string; half: number | null },
@@ -76,7 +76,7 @@ const goesOn = (
   ...(write && { write }),
 })
 const writes = (start: number, text: string, half: number | null = null): Step =>
-  goesOn(start + text.length, half, { start, text, half })
+  staysOpen(start + text.length, half, { start, text, half })
 const ends = (status: 'COMMITTED' | 'ABORTED'): Step => ({ outcome: 'accepted', next: { status } })
 const elsewhere = (end: number): Step => ({ outcome: 'elsewhere', end })
 const TORN: Step = { outcome: 'torn' }
@@ -109,7 +109,7 @@ const table: Record<StateName, Record<EventName, Step>> = {
     'delta: text at 0': writes(0, 'ab'),
     'delta: text at 3': elsewhere(0),
     'delta: text at 4': elsewhere(0),
-    'delta: nothing': goesOn(0, null),
+    'delta: nothing': staysOpen(0, null),
     'delta: nothing at 3': elsewhere(0),
     'delta: ends in a first half': writes(0, 'a', HALF),
     'delta: a first half': writes(0, '', HALF),
@@ -126,8 +126,8 @@ const table: Record<StateName, Record<EventName, Step>> = {
     'delta: text at 0': elsewhere(3),
     'delta: text at 3': writes(3, 'ab'),
     'delta: text at 4': elsewhere(3),
-    'delta: nothing': goesOn(3, null),
-    'delta: nothing at 3': goesOn(3, null),
+    'delta: nothing': staysOpen(3, null),
+    'delta: nothing at 3': staysOpen(3, null),
     'delta: ends in a first half': writes(3, 'a', HALF),
     'delta: a first half': writes(3, '', HALF),
     'delta: begins with a second half': TORN,
@@ -143,7 +143,7 @@ const table: Record<StateName, Record<EventName, Step>> = {
     'delta: text at 0': elsewhere(4),
     'delta: text at 3': elsewhere(4),
     'delta: text at 4': TORN,
-    'delta: nothing': goesOn(3, HALF),
+    'delta: nothing': staysOpen(3, HALF),
     'delta: nothing at 3': elsewhere(4),
     'delta: ends in a first half': TORN,
     'delta: a first half': TORN,
@@ -176,7 +176,7 @@ describe('the state machine of a streaming turn', () => {
   })
 })
 
-describe('joining text at the end of a turn', () => {
+describe('joining text to the end of a turn', () => {
   const whole = { end: 7, half: null }
   const waiting = { end: 7, half: HALF }
 
@@ -201,7 +201,7 @@ describe('joining text at the end of a turn', () => {
     ['a whole pair instead of the second half', waiting, `${FIRST}${SECOND}`, null],
     ['an empty text without a pending half', whole, '', { start: 7, text: '', half: null }],
     ['an empty text with a pending half', waiting, '', { start: 7, text: '', half: HALF }],
-  ])('%s', (_, tail, text, expected) => {
+  ])('handles %s', (_, tail, text, expected) => {
     expect(join(tail, text)).toEqual(expected)
   })
 
@@ -221,7 +221,7 @@ describe('joining text at the end of a turn', () => {
     expect(joins(text)).toBe(expected)
   })
 
-  it('counts a pending half as a unit, as the writer does', () => {
+  it('counts a pending half as one unit, because the writer has sent it', () => {
     expect(endOf(whole)).toBe(7)
     expect(endOf(waiting)).toBe(8)
   })

@@ -1,4 +1,4 @@
-// The end of a streaming turn on a real database: by commit, by abort, or because its writer fell silent.
+// The end of a streaming turn on a real database: by commit, by abort, or by an expired lease.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -38,8 +38,8 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   const chunks = async () =>
     (await one.deps.pool.query('SELECT count(*) AS n FROM chunk WHERE turn_id = $1', [turnId])).rows[0].n as number
 
-  /** Moves the clock forward for the writers of the conversation. */
-  async function pass(ms: number): Promise<void> {
+  /** Simulates that time has passed since the last write to each open turn of the conversation. */
+  async function advance(ms: number): Promise<void> {
     const { pool } = one.deps
     const ago = `- make_interval(secs => $2::double precision / 1000)`
     await pool.query(`UPDATE stream SET renewed_at = renewed_at ${ago} WHERE conversation_id = $1`, [
@@ -67,7 +67,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
   afterEach(async () => {
     // Sweeping covers all conversations, so no turn may stay open for the next test.
-    await pass(LEASE + 1)
+    await advance(LEASE + 1)
     await abortSilentTurns(one.deps)
   })
 
@@ -128,7 +128,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect(turn.parts).toHaveLength(1)
     })
 
-    it('is InvalidInput with a result of an unknown tool call, and the turn stays open', async () => {
+    it('fails with InvalidInput for a result of an unknown tool call, and the turn stays open', async () => {
       await write('x')
       await expect(commit({ parts: [{ toolResult: { callId: 'none', name: 'look', result: 1 } }] })).rejects.toThrow(
         /"none"/,
@@ -141,7 +141,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       ['text among the parts', { parts: [{ text: 'more' }] }],
       ['an empty list of parts', { parts: [] }],
       ['parts over the limit of bytes', { parts: [{ data: 'x'.repeat(1000) }] }],
-    ])('is InvalidInput with %s, and the turn stays open', async (_, bad) => {
+    ])('fails with InvalidInput for %s, and the turn stays open', async (_, bad) => {
       await write('x')
       const before = await head()
       await expect(commit(bad)).rejects.toThrow(InvalidInput)
@@ -149,7 +149,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect(await head()).toBe(before)
     })
 
-    it.each(['', '  \n '])('is InvalidInput if %j is the whole text, and the turn stays open', async (text) => {
+    it.each(['', '  \n '])('fails with InvalidInput if the whole text is %j, and the turn stays open', async (text) => {
       if (text) await write(text)
       await expect(commit()).rejects.toThrow(InvalidInput)
       expect((await stored()).status).toBe('STREAMING')
@@ -157,14 +157,17 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect(await commit()).toMatchObject({ text: `${text}x` })
     })
 
-    it('waits for no delta, and loses none that was acknowledged', async () => {
+    it('does not wait for deltas, and loses no acknowledged delta', async () => {
       for (let round = 0; round < 20; round++) {
         turnId = await open()
         await write('base')
-        const [said, ended] = await Promise.allSettled([appendDelta(other.deps, ada, { turnId, text: '+' }), commit()])
+        const [written, ended] = await Promise.allSettled([
+          appendDelta(other.deps, ada, { turnId, text: '+' }),
+          commit(),
+        ])
         expect(ended.status).toBe('fulfilled')
-        expect((await stored()).text).toBe(said.status === 'fulfilled' ? 'base+' : 'base')
-        if (said.status === 'rejected') expect(said.reason).toBeInstanceOf(StreamClosed)
+        expect((await stored()).text).toBe(written.status === 'fulfilled' ? 'base+' : 'base')
+        if (written.status === 'rejected') expect(written.reason).toBeInstanceOf(StreamClosed)
       }
     })
   })
@@ -184,7 +187,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect(await chunks()).toBe(0)
     })
 
-    it.each(['', '  \n '])('keeps %j, and needs no reason', async (text) => {
+    it.each(['', '  \n '])('keeps the text %j, and needs no reason', async (text) => {
       if (text) await write(text)
       expect(await abort()).toMatchObject({ status: 'ABORTED', text, abortReason: null })
       expect(await stored()).toMatchObject({ status: 'ABORTED', text })
@@ -196,7 +199,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     })
   })
 
-  it('happens once: every other end is StreamClosed with the status, and changes nothing', async () => {
+  it('happens once: every later end or delta fails with StreamClosed and the status, and changes nothing', async () => {
     const ends = { commit, abort: () => abort('late'), delta: () => write('late') }
     for (const [first, status] of [
       ['commit', 'COMMITTED'],
@@ -228,7 +231,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     }
   })
 
-  it('is StreamClosed for a turn that was never open, and NotFound for unknown turns and other tenants', async () => {
+  it('fails with StreamClosed for turns never opened, with NotFound for unknown turns and other tenants', async () => {
     const { id } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
     await expect(abortTurn(one.deps, ada, { turnId: id })).rejects.toThrow(StreamClosed)
     await expect(commitTurn(one.deps, ada, { turnId: `turn_${'0'.repeat(26)}` })).rejects.toThrow(NotFound)
@@ -242,7 +245,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       const reading = await read(other.deps, ada, { conversationId, after: 0 })
       await write('unfinish')
       expect(await abortSilentTurns(other.deps)).toBe(0)
-      await pass(LEASE + 1)
+      await advance(LEASE + 1)
       expect(await abortSilentTurns(other.deps)).toBe(1)
       expect(await stored()).toMatchObject({ status: 'ABORTED', text: 'unfinish' })
       expect((await stored()).abortReason).toContain('30 s')
@@ -252,8 +255,8 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       await reading.stop()
     })
 
-    it('also closes a turn without text', async () => {
-      await pass(LEASE + 1)
+    it('also aborts a turn without text', async () => {
+      await advance(LEASE + 1)
       expect(await abortSilentTurns(one.deps)).toBe(1)
       expect(await stored()).toMatchObject({ status: 'ABORTED', text: '' })
     })
@@ -261,13 +264,13 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     it.each([
       ['text', 'x'],
       ['a heartbeat', ''],
-    ])('does not close a turn whose writer sends %s in time', async (_, text) => {
+    ])('does not abort a turn whose writer sends %s in time', async (_, text) => {
       for (let beats = 0; beats < 4; beats++) {
-        await pass(LEASE * 0.6)
+        await advance(LEASE * 0.6)
         await write(text)
         expect(await abortSilentTurns(one.deps)).toBe(0)
       }
-      await pass(LEASE + 1)
+      await advance(LEASE + 1)
       expect(await abortSilentTurns(one.deps)).toBe(1)
       expect((await stored()).text).toBe(text.repeat(4))
     })
@@ -275,7 +278,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     it('is prevented by a repeated delta, which counts as a heartbeat', async () => {
       await write('x')
       for (let beats = 0; beats < 3; beats++) {
-        await pass(LEASE * 0.6)
+        await advance(LEASE * 0.6)
         await appendDelta(one.deps, ada, { turnId, text: 'x', start: 0 })
         expect(await abortSilentTurns(one.deps)).toBe(0)
       }
@@ -284,7 +287,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
     it('happens once, however many processes check', async () => {
       const turns = [turnId, await open(), await open(), await open()]
-      await pass(LEASE + 1)
+      await advance(LEASE + 1)
       const before = await head()
       const counts = await Promise.all([one, other, one, other].map(({ deps }) => abortSilentTurns(deps)))
       expect(counts.reduce((sum, count) => sum + count)).toBe(turns.length)

@@ -1,6 +1,6 @@
 // Random interleavings of deltas, early, late and slow readers, lost messages, crashes, commits, aborts and expired
-// leases: 1,000 in the long run, 100 in the short. For every reader the joined deltas equal the stored text. FC_SEED=…
-// repeats a run.
+// leases. For every reader, the joined deltas equal the stored text. FC_SEED repeats the scripts of a run; with
+// FC_SHRINK, a failing script is reduced.
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
@@ -10,7 +10,7 @@ import { openSite, type Process, type Site } from '../../support/process.ts'
 import { play, step } from './script.ts'
 
 const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31))
-/** The last backend runs all cases, the others a tenth. */
+/** The last backend runs all cases; the others run a tenth of them. */
 const CASES = casesOf(1_000)
 
 describe.each(backends.map((backend, n) => ({ ...backend, cases: n === backends.length - 1 ? CASES : CASES / 10 })))(

@@ -61,7 +61,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     expect(await stored()).toBe('hello, world')
   })
 
-  it('are a Conflict beyond the end, which names the end', async () => {
+  it('fail with Conflict beyond the end, and the error names the end', async () => {
     await write('hello')
     const error = await write('x', 6).catch((error: Error) => error)
     expect(error).toBeInstanceOf(Conflict)
@@ -72,7 +72,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   it.each([
     ['within', 'heLLo', 0],
     ['at the end', 'lO!', 3],
-  ])('are a Conflict if the existing text differs, %s', async (_, text, start) => {
+  ])('fail with Conflict if the existing text differs, %s', async (_, text, start) => {
     await write('hello')
     await expect(write(text, start)).rejects.toThrow(Conflict)
     expect(await stored()).toBe('hello')
@@ -95,7 +95,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(await stored()).toBe('a😀b')
     })
 
-    it('keep it back if each half arrives alone', async () => {
+    it('keep the first half back if each half arrives alone', async () => {
       expect(await write(FIRST)).toBe(1)
       expect(await write(SECOND)).toBe(2)
       expect(await write(FIRST)).toBe(3)
@@ -103,7 +103,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(await stored()).toBe('😀😀')
     })
 
-    it('keep it back if they give their offset', async () => {
+    it('keep the first half back if they give their start', async () => {
       expect(await write(FIRST, 0)).toBe(1)
       expect(await write(SECOND, 1)).toBe(2)
       expect(await write(`a${FIRST}`, 2)).toBe(4)
@@ -123,13 +123,13 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(await stored()).toBe('a😀b')
     })
 
-    it('end without the first half if it is never completed', async () => {
+    it('are stored without the first half if the second never arrives', async () => {
       await write(`a${FIRST}`)
       expect((await commitTurn(one.deps, ada, { turnId })).text).toBe('a')
       expect(await stored()).toBe('a')
     })
 
-    it('are InvalidInput if the next unit is no second half, and lose nothing', async () => {
+    it('fail with InvalidInput if the next unit is not a second half, and lose nothing', async () => {
       await write(`a${FIRST}`)
       await expect(write('b')).rejects.toThrow(InvalidInput)
       await expect(write(FIRST)).rejects.toThrow(InvalidInput)
@@ -143,7 +143,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       ['a first half inside the text', `a${FIRST}b`],
       ['a second half inside the text', `a${SECOND}b`],
       ['two first halves', `${FIRST}${FIRST}`],
-    ])('are InvalidInput with %s', async (_, text) => {
+    ])('fail with InvalidInput for %s', async (_, text) => {
       await expect(write(text)).rejects.toThrow(InvalidInput)
       await expect(write(text, 0)).rejects.toThrow(InvalidInput)
       expect(await stored()).toBe('')
@@ -174,7 +174,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(ends).toEqual(words.map((_, n) => words.slice(0, n + 1).join('').length))
     })
 
-    it('keep their order when each gives its offset', async () => {
+    it('keep their order when each gives its start', async () => {
       const words = range(1, 100).map((n) => `${n} `)
       let at = 0
       const ends = await Promise.all(words.map((word) => write(word, (at += word.length) - word.length)))
@@ -199,27 +199,27 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
       expect(await stored()).toBe(words.join(''))
     })
 
-    it('do not affect each other: the valid ones are written before the one beyond the limit', async () => {
+    it('do not affect each other: a valid delta is written even if the next one exceeds the limit', async () => {
       const [first, second] = await Promise.allSettled([write('a'.repeat(600)), write('b'.repeat(600))])
       expect([first.status, second.status]).toEqual(['fulfilled', 'rejected'])
       expect(await stored()).toBe('a'.repeat(600))
     })
   })
 
-  it('of two writers racing for the same offset: one succeeds, the other gets a Conflict', async () => {
+  it('of two writers with the same start and other text: one succeeds, the other fails with Conflict', async () => {
     for (let round = 0; round < 10; round++) {
       turnId = await open()
       await write('base ')
       const results = await Promise.allSettled([write('left', 5, one), write('right', 5, other)])
-      const said = await stored()
-      const lost = results.filter((result) => result.status === 'rejected')
-      expect(lost).toHaveLength(1)
-      expect(lost[0]!.reason).toBeInstanceOf(Conflict)
-      expect(said).toBe(results[0].status === 'fulfilled' ? 'base left' : 'base right')
+      const text = await stored()
+      const rejected = results.filter((result) => result.status === 'rejected')
+      expect(rejected).toHaveLength(1)
+      expect(rejected[0]!.reason).toBeInstanceOf(Conflict)
+      expect(text).toBe(results[0].status === 'fulfilled' ? 'base left' : 'base right')
     }
   })
 
-  it('of two writers who send the same text at once are written once', async () => {
+  it('of two concurrent writers with the same start and text are written once', async () => {
     for (let round = 0; round < 10; round++) {
       turnId = await open()
       expect(await Promise.all([write('same', 0, one), write('same', 0, other)])).toEqual([4, 4])
@@ -227,7 +227,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     }
   })
 
-  it('are InvalidInput over the limit of bytes, counted as UTF-8, and the turn stays unchanged', async () => {
+  it('fail with InvalidInput over the limit of UTF-8 bytes, and the turn stays unchanged', async () => {
     await write('漢'.repeat(330))
     const error = await write('漢字漢字').catch((error: Error) => error)
     expect(error).toBeInstanceOf(InvalidInput)
@@ -237,7 +237,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     expect((await commitTurn(one.deps, ada, { turnId })).text).toBe(`${'漢'.repeat(330)}0123456789`)
   })
 
-  it('are StreamClosed after the commit, with the status, whatever their text', async () => {
+  it('fail with StreamClosed and the status after the commit, whatever their text', async () => {
     await write('hello')
     await commitTurn(one.deps, ada, { turnId })
     for (const [text, start] of [
@@ -253,13 +253,13 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     expect(await stored()).toBe('hello')
   })
 
-  it('are StreamClosed for a turn that was never open', async () => {
+  it('fail with StreamClosed for a turn that was never open', async () => {
     const { id } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
     turnId = id
     await expect(write('y')).rejects.toThrow(StreamClosed)
   })
 
-  it('are NotFound for unknown turns and other tenants', async () => {
+  it('fail with NotFound for unknown turns and other tenants', async () => {
     await expect(appendDelta(one.deps, newViewer(), { turnId, text: 'x' })).rejects.toThrow(NotFound)
     await expect(
       write('x').then(() => appendDelta(one.deps, ada, { turnId: `turn_${'0'.repeat(26)}`, text: 'x' })),
@@ -272,7 +272,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     ['U+0000', { text: 'a\0b' }],
     ['a negative start', { start: -1 }],
     ['a fractional start', { start: 1.5 }],
-  ])('are InvalidInput with %s', async (_, bad) => {
+  ])('fail with InvalidInput for %s', async (_, bad) => {
     await expect(appendDelta(one.deps, ada, { turnId, text: 'x', ...bad })).rejects.toThrow(InvalidInput)
     expect(await stored()).toBe('')
   })

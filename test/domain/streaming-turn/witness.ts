@@ -10,7 +10,7 @@ export type Witness = {
   readonly process: Process
   /** Seq after which the reader starts. */
   readonly cursor: number
-  /** Turns whose whole text it must receive: they were open when it began to read live events. */
+  /** Turns whose whole text the reader must receive: they were open when it began to read live events. */
   readonly open: readonly string[]
   readonly events: ConversationEvent[]
   readonly gone: boolean
@@ -19,7 +19,7 @@ export type Witness = {
   stop(): void
 }
 
-export type Place = {
+type WitnessRequest = {
   conversationId: string
   after: number | null
   /** The newest entry of the conversation. */
@@ -29,10 +29,11 @@ export type Place = {
   bound: number
 }
 
+/** Starts a reader whose sink accepts all events, but reports that it is full after `bound` events while paused. */
 export async function witness(
   process: Process,
   viewer: Viewer,
-  { conversationId, after, last, open, bound }: Place,
+  { conversationId, after, last, open, bound }: WitnessRequest,
 ): Promise<Witness> {
   const events: ConversationEvent[] = []
   let gone = false
@@ -76,6 +77,7 @@ export async function witness(
 /** A turn as finally stored, with the entry that ended it. */
 export type Stored = { id: string; text: string; ended: number }
 
+/** Waits until the reader has received entry `last`, unless it was stopped, then checks all its events. */
 export async function checkWitness(reader: Witness, stored: Map<string, Stored>, last: number): Promise<void> {
   const seqs = () => reader.events.flatMap(({ seq }) => seq ?? [])
   if (!reader.gone) {
@@ -88,10 +90,10 @@ export async function checkWitness(reader: Witness, stored: Map<string, Stored>,
 function checkTurn(reader: Witness, turn: Stored): void {
   let text = ''
   let sawOpen = false
-  let over = turn.ended <= reader.cursor
+  let isOver = turn.ended <= reader.cursor
   for (const event of reader.events) {
     if (event.type === 'TurnDelta' && event.turnId === turn.id) {
-      expect(over, 'text after the end').toBe(false)
+      expect(isOver, 'text after the end').toBe(false)
       expect(event.text).not.toBe('')
       expect([event.start, event.end]).toEqual([text.length, text.length + event.text.length])
       text += event.text
@@ -99,7 +101,7 @@ function checkTurn(reader: Witness, turn: Stored): void {
       if (event.type === 'TurnOpened') {
         expect(text, 'text before the opening').toBe('')
         sawOpen = event.turn.status === 'STREAMING'
-      } else over = true
+      } else isOver = true
     }
   }
   if (reader.gone) expect(turn.text.startsWith(text)).toBe(true)

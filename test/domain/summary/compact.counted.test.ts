@@ -1,4 +1,4 @@
-// Summaries of a fixed number of turns of any length, independent of the conversation's policy.
+// Summaries of a fixed number of turns of any length, made before the conversation's policy applies.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -31,29 +31,29 @@ describe.each(backends)('fixed-size summaries on $name', (backend) => {
     return { id, say }
   }
   const many = (count: number, text = 'a turn') => Array.from({ length: count }, (_, n) => `${text} ${n}`)
-  /** The number of turns in each summary, in order; and the turns that no summary covers. */
+  /** The number of turns in each summary, in order; and the number of turns that no summary covers. */
   const outcome = async (conversationId: string) => {
     const all = await world.deps.db.summary.findMany({ where: { conversationId, level: 0 }, orderBy: { seq: 'asc' } })
     return {
-      runs: all.map(({ turns }) => turns),
-      standing: (await expectCovering(world.deps, conversationId)).standing.length,
+      turnsPerSummary: all.map(({ turns }) => turns),
+      uncovered: (await expectCovering(world.deps, conversationId)).standing.length,
     }
   }
 
-  it('each cover the configured number of turns, the newest included, before the policy applies', async () => {
+  it('each add the configured number of turns, the newest included, before the policy applies', async () => {
     const { id, say } = await newConversation()
     await say(...many(9))
     expect(await compactDue(every(10), id)).toBe(0)
     await say(...many(54))
     expect(await compactDue(every(10), id)).toBe(6)
-    expect(await outcome(id)).toEqual({ runs: [10, 20, 30, 40, 50, 60], standing: 3 })
+    expect(await outcome(id)).toEqual({ turnsPerSummary: [10, 20, 30, 40, 50, 60], uncovered: 3 })
   })
 
-  it('cover that number of turns however long these are', async () => {
+  it('add that number of turns, however long the turns are', async () => {
     const { id, say } = await newConversation({ triggerTokens: 10_000_000 })
     await say(...many(10, 'word '.repeat(4_000)))
     expect(await compactDue(every(10), id)).toBe(1)
-    expect(await outcome(id)).toEqual({ runs: [10], standing: 0 })
+    expect(await outcome(id)).toEqual({ turnsPerSummary: [10], uncovered: 0 })
   })
 
   it('extend to the result of a tool call, and wait for a pending result', async () => {
@@ -63,7 +63,7 @@ describe.each(backends)('fixed-size summaries on $name', (backend) => {
     expect(await compactDue(every(10), id)).toBe(0)
     await say([{ toolResult: { callId: 'c1', name: 'look', result: 'found' } }], ...many(3))
     expect(await compactDue(every(10), id)).toBe(1)
-    expect(await outcome(id)).toEqual({ runs: [11], standing: 3 })
+    expect(await outcome(id)).toEqual({ turnsPerSummary: [11], uncovered: 3 })
   })
 
   it('leave the rest to the policy, and skip conversations that disable summaries', async () => {
@@ -71,16 +71,16 @@ describe.each(backends)('fixed-size summaries on $name', (backend) => {
     const call = { toolCall: { callId: 'c1', name: 'look', arguments: {} } }
     await say(...many(8), [call], ...many(4))
     expect(await compactDue(every(10), id)).toBe(1)
-    expect(await outcome(id)).toEqual({ runs: [6], standing: 7 })
+    expect(await outcome(id)).toEqual({ turnsPerSummary: [6], uncovered: 7 })
     const quiet = await newConversation({ strategy: 'NEVER' })
     await quiet.say(...many(20))
     expect(await compactDue(every(10), quiet.id)).toBe(0)
   })
 
-  it('consist of spans if the policy is hierarchical', async () => {
+  it('cover only their own turns if the policy is hierarchical', async () => {
     const { id, say } = await newConversation({ strategy: 'HIERARCHICAL' })
     await say(...many(25))
     expect(await compactDue(every(10), id)).toBe(2)
-    expect(await outcome(id)).toEqual({ runs: [10, 10], standing: 5 })
+    expect(await outcome(id)).toEqual({ turnsPerSummary: [10, 10], uncovered: 5 })
   })
 })

@@ -18,8 +18,9 @@ const CONVERSATIONS = isLong ? 20 : 5
 const OPERATIONS: Record<string, number> = { postgres: casesOf(10_000), embedded: casesOf(3_000) }
 /** Each kind of result must occur more often than this for the run to be meaningful. */
 const OCCURRENCES = isLong ? 50 : 0
-/** Concurrent operations in one conversation. */
+/** Number of concurrent operations in one conversation. */
 const TOGETHER = 5
+/** Number of rounds of concurrent operations between two checks of the invariant. */
 const CHECKED_EVERY = 20
 
 /** Mulberry32: the same numbers for the same seed. */
@@ -41,9 +42,9 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
     const model = createFakeSummarizer()
     const deps = withSummarizer(world.deps, model)
     const ada = tenant.as('ada')
-    const totals = { covered: 0, standing: 0, summaries: 0, takenBack: 0, failed: 0 }
+    const totals = { covered: 0, standing: 0, summaries: 0, stale: 0, failed: 0 }
 
-    async function live(seed: number): Promise<void> {
+    async function runConversation(seed: number): Promise<void> {
       const random = randomOf(seed)
       const upTo = (n: number) => Math.floor(random() * n)
       const pick = <T>(list: readonly T[]): T | undefined => list[upTo(list.length)]
@@ -97,8 +98,9 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
         triggerTokens: 20 + upTo(400),
         strategy: random() < 0.5 ? ('ROLLING' as const) : ('HIERARCHICAL' as const),
       })
-      const shrink = () => compact(deps, ada, { conversationId, policy: policy() })
-      const sum = () => summarize(deps, ada, { conversationId, through: random() < 0.3 ? null : pick([...newest]) })
+      const compactNow = () => compact(deps, ada, { conversationId, policy: policy() })
+      const summarizeSome = () =>
+        summarize(deps, ada, { conversationId, through: random() < 0.3 ? null : pick([...newest]) })
       const chosen = () => {
         const at = random()
         return at < 0.4
@@ -114,9 +116,9 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
                   : at < 0.72
                     ? edit
                     : at < 0.85
-                      ? shrink
+                      ? compactNow
                       : at < 0.92
-                        ? sum
+                        ? summarizeSome
                         : () => compactDue(deps, conversationId)
       }
       for (let done = 0; done < operations / CONVERSATIONS; done += TOGETHER) {
@@ -132,17 +134,17 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
       totals.covered += covered.length
       totals.standing += standing.length
       totals.summaries += await deps.db.summary.count({ where: { conversationId } })
-      totals.takenBack += await deps.db.summary.count({ where: { conversationId, stale: true } })
+      totals.stale += await deps.db.summary.count({ where: { conversationId, stale: true } })
     }
 
     const chance = randomOf(1)
     model.before = async () => {
       const at = chance()
-      if (at < 0.05) throw new CallFailed('The model is tired.', true)
+      if (at < 0.05) throw new CallFailed('The model is overloaded.', true)
       if (at < 0.1) throw new Error('crash')
       if (at < 0.4) await new Promise((resolve) => setTimeout(resolve, 3))
     }
-    await Promise.all(Array.from({ length: CONVERSATIONS }, (_, n) => live(n + 1)))
-    for (const [what, count] of Object.entries(totals)) expect(count, what).toBeGreaterThan(OCCURRENCES)
+    await Promise.all(Array.from({ length: CONVERSATIONS }, (_, n) => runConversation(n + 1)))
+    for (const [kind, count] of Object.entries(totals)) expect(count, kind).toBeGreaterThan(OCCURRENCES)
   }, 180_000)
 })

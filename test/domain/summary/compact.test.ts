@@ -1,4 +1,4 @@
-// Compaction on real databases: the covered turns, the trigger, the summariser, and concurrent changes.
+// Compaction on real databases: the covered turns, the trigger, the summarizer, and concurrent changes.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createConversation, updateConversation } from '../../../src/domain/conversation.ts'
@@ -58,7 +58,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(covered).toHaveLength(2)
   })
 
-  it('extends a rolling summary by the turns since', async () => {
+  it('extends a rolling summary by the turns after it', async () => {
     await say(60)
     await compactDue(deps, conversationId)
     await say(40)
@@ -111,17 +111,17 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('applies the given policy on request, and reports the saved tokens', async () => {
     await say(20, 30)
-    const asked = { conversationId, policy: { triggerTurns: 10 } }
-    const { summaries, turnsCovered, tokensBefore, tokensAfter } = await compact(deps, tenant.as('ada'), asked)
+    const input = { conversationId, policy: { triggerTurns: 10 } }
+    const { summaries, turnsCovered, tokensBefore, tokensAfter } = await compact(deps, tenant.as('ada'), input)
     expect(turnsCovered).toBe(10)
     expect(summaries).toMatchObject([{ content: 'summary 1' }])
     expect(tokensAfter).toBeLessThan(tokensBefore)
-    expect(await compact(deps, tenant.as('ada'), asked)).toMatchObject({ summaries: [], turnsCovered: 0 })
-    // Without a policy, half of the turns.
+    expect(await compact(deps, tenant.as('ada'), input)).toMatchObject({ summaries: [], turnsCovered: 0 })
+    // Without a policy, it covers half of the turns.
     expect(await compact(deps, tenant.as('ada'), { conversationId })).toMatchObject({ turnsCovered: 5 })
   })
 
-  it('covers the turns up to a given one, once', async () => {
+  it('covers the turns up to a given turn, once', async () => {
     const turns = await say(10)
     const through = { conversationId, through: turns[3]!.id }
     const summary = await summarize(deps, tenant.as('ada'), through)
@@ -131,7 +131,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     await check()
   })
 
-  it('does nothing in an empty conversation, and finds no conversation of other tenants', async () => {
+  it('fails in an empty conversation, in another tenant, and for a turn of another conversation', async () => {
     await expect(summarize(deps, tenant.as('ada'), { conversationId })).rejects.toThrow(/nothing to summarise/)
     const other = world.tenant().as('ada')
     await expect(summarize(deps, other, { conversationId })).rejects.toThrow(/no conversation/)
@@ -208,7 +208,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(late.seq).toBeGreaterThan(0)
   })
 
-  it('hides summaries that cover an edited turn, and restores those they replaced', async () => {
+  it('hides summaries that cover an edited turn, and restores the summaries they had replaced', async () => {
     const turns = await say(12)
     const ada = tenant.as('ada')
     const first = await summarize(deps, ada, { conversationId, through: turns[3]!.id })
@@ -230,7 +230,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     await check()
   })
 
-  it('discards a summary if a turn is edited while the model runs, and tries again', async () => {
+  it('discards a summary if a covered turn is edited while the model runs, and tries again', async () => {
     const turns = await say(6)
     let edits = 0
     model.before = async () => {
@@ -243,7 +243,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     await check()
   })
 
-  it('runs again if an edit makes the summary stale just before it is read', async () => {
+  it('summarises again if an edit makes the summary stale just before it is read', async () => {
     const turns = await say(4)
     let edits = 0
     /** Edits a turn before the first statement that reads summaries by id. */
@@ -282,10 +282,10 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('writes nothing if the model fails, and reports the failure', async () => {
     await say(60)
-    model.before = () => Promise.reject(new CallFailed('The model is tired.', true))
+    model.before = () => Promise.reject(new CallFailed('The model is overloaded.', true))
     const failure: unknown = await compact(deps, tenant.as('ada'), { conversationId }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(ProviderFailed)
-    expect(failure).toMatchObject({ retryable: true, message: 'The model is tired.' })
+    expect(failure).toMatchObject({ retryable: true, message: 'The model is overloaded.' })
     expect((await check()).current).toEqual([])
   })
 
@@ -293,14 +293,14 @@ describe.each(backends)('compaction on $name', (backend) => {
     for (let batch = 0; batch < 5; batch++) await say(1_000, 20, batch * 1_000)
     const extractive = world.deps.summarizers.standard
     const passes: number[] = []
-    const watched = withSummarizer(deps, {
+    const recording = withSummarizer(deps, {
       ...extractive,
       summarize(request) {
         passes.push(request.turns.reduce((sum, { text }) => sum + (deps.tokens.count(text) as number), 0))
         return extractive.summarize(request)
       },
     })
-    await compactDue(watched, conversationId)
+    await compactDue(recording, conversationId)
     const { current, standing } = await check()
     expect(current).toHaveLength(1)
     expect(current[0]!.tokenCount).toBeLessThanOrEqual(1_000)

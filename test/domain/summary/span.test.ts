@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { passes, spanOf, unanswered, type SpanCandidate, type SpanMeasure } from '../../../src/domain/summary/span.ts'
 
-/** `a` a turn, `1` a call, `-1` its result, `o` an open turn; each of 10 tokens. */
+/** Turns of 10 tokens each: `a` is plain, `1` calls a tool, `-1` has the result of that call, `o` is open. */
 const turns = (line: string, isWaiting = true): SpanCandidate[] =>
   line.split(' ').map((word, i) => {
     const call = /^-?(\d)$/.exec(word)?.[1]
@@ -47,13 +47,13 @@ describe('the span of a summary', () => {
     expect(span(line, measure)).toBe(length)
   })
 
-  it('passes a call without a result, unless the result comes later', () => {
+  it('includes a call without a result if it need not be awaited, unless the result is in a later turn', () => {
     expect(span('a 1 a a', {}, [], false)).toBe(4)
     expect(span('a 1 a a', {}, ['1'], false)).toBe(1)
     expect(unanswered(turns('a 1 2 -1'))).toEqual(['2'])
   })
 
-  it('never separates a call from its result, nor passes an open turn, for any request', () => {
+  it('never separates a call from its result, and never includes an open turn', () => {
     const word = fc.constantFrom('a', 'a', 'o', '1', '2', '3', '-1', '-2', '-3')
     fc.assert(
       fc.property(
@@ -64,13 +64,13 @@ describe('the span of a summary', () => {
         (line, most, tokens, isWaiting) => {
           const all = turns(line.join(' '), isWaiting)
           const length = spanOf(all, new Set(), { ...ALL, most, tokens })
-          const makers = new Map<string, number>()
+          const callers = new Map<string, number>()
           all.forEach(({ calls, answers, isOpen }, i) => {
             for (const call of answers) {
-              const maker = makers.get(call)
-              if (maker !== undefined) expect(maker < length, line.join(' ')).toBe(i < length)
+              const caller = callers.get(call)
+              if (caller !== undefined) expect(caller < length, line.join(' ')).toBe(i < length)
             }
-            for (const call of calls) makers.set(call, i)
+            for (const call of calls) callers.set(call, i)
             if (isOpen) expect(length).toBeLessThanOrEqual(i)
           })
         },

@@ -24,32 +24,32 @@ describe.each(backends)('a compaction step on $name', (backend) => {
     conversationId = await tenant.newConversation('ada')
   })
 
-  const standing = async () => (await readCompactionState(deps, conversationId))!
-  const cover = async (strategy: 'ROLLING' | 'HIERARCHICAL', now = standing()) => {
-    const seen = await now
-    return coverSpan(deps, seen, strategy, model, await findSpan(deps, seen, ALL))
+  const readState = async () => (await readCompactionState(deps, conversationId))!
+  const cover = async (strategy: 'ROLLING' | 'HIERARCHICAL', pending = readState()) => {
+    const state = await pending
+    return coverSpan(deps, state, strategy, model, await findSpan(deps, state, ALL))
   }
 
-  it('is written by only one of two writers that cover the same turns', async () => {
+  it('is written by only one of several writers that cover the same turns', async () => {
     await tenant.say(conversationId, 'ada', 'one')
-    const seen = standing()
-    const written = await Promise.all([cover('ROLLING', seen), cover('ROLLING', seen), cover('HIERARCHICAL', seen)])
+    const state = readState()
+    const written = await Promise.all([cover('ROLLING', state), cover('ROLLING', state), cover('HIERARCHICAL', state)])
     expect(written.filter(Boolean)).toHaveLength(1)
     await expectCovering(deps, conversationId)
   })
 
-  it('is written by only one of two writers that replace the same summaries', async () => {
+  it('is written by only one of several writers that replace the same summaries', async () => {
     for (let n = 0; n < FAN; n++) {
       await tenant.say(conversationId, 'ada', `turn ${n}`)
       await cover('HIERARCHICAL')
     }
     await tenant.say(conversationId, 'ada', 'the last')
-    const seen = await standing()
-    expect(seen.current).toHaveLength(FAN)
+    const state = await readState()
+    expect(state.current).toHaveLength(FAN)
     const written = await Promise.all([
-      foldLevel(deps, seen, model),
-      foldLevel(deps, seen, model),
-      coverSpan(deps, seen, 'ROLLING', model, await findSpan(deps, seen, ALL)),
+      foldLevel(deps, state, model),
+      foldLevel(deps, state, model),
+      coverSpan(deps, state, 'ROLLING', model, await findSpan(deps, state, ALL)),
     ])
     expect(written.filter(Boolean)).toHaveLength(1)
     await expectCovering(deps, conversationId)

@@ -1,5 +1,5 @@
-// Selection of the waiting appends for the next statement: in order, within the limits, and none beside a call that
-// excludes it.
+// Selection of the waiting appends for the next statement: in order, within the limits, and never two that exclude
+// each other.
 
 import { describe, expect, it } from 'vitest'
 import { chooseBatch, rowsByCall, type WaitingAppend } from '../../../src/domain/turn/append-batch.ts'

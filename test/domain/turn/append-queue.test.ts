@@ -23,14 +23,28 @@ describe.each(backends)('the append queue on $name', (backend) => {
     (await readJournal(world.deps.pool, tenant.name, conversationId, 0, 10_000)).map(({ seq }) => seq)
 
   /** A call as the domain queues it, bypassing the domain's checks. */
-  const call = (tenant: Tenant, conversationId: string, text: string, odd: Partial<AppendedTurn> = {}): AppendCall => ({
+  const call = (
+    tenant: Tenant,
+    conversationId: string,
+    text: string,
+    overrides: Partial<AppendedTurn> = {},
+  ): AppendCall => ({
     conversationId,
     tenant: tenant.name,
     turns: [
-      { id: newId('turn'), actor: 'ann', kind: 'HUMAN', role: 'USER', status: 'COMMITTED', text, tokens: 1, ...odd },
+      {
+        id: newId('turn'),
+        actor: 'ann',
+        kind: 'HUMAN',
+        role: 'USER',
+        status: 'COMMITTED',
+        text,
+        tokens: 1,
+        ...overrides,
+      },
     ],
   })
-  /** Text that Postgres refuses, together with the whole statement. */
+  /** A role for which Postgres refuses the whole statement. */
   const POISON = { role: 'KING' }
 
   it('gives 64 concurrent appends to one conversation consecutive numbers in the order of their arrival', async () => {
@@ -45,7 +59,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
   it("keeps every caller's order over 64 conversations at once", async () => {
     const tenant = world.tenant()
     const conversationIds = await Promise.all(upTo(64).map(() => tenant.newConversation('ann', 'bob')))
-    // Two callers per conversation: one sends without waiting, one after each answer.
+    // Two callers per conversation: one sends without waiting, the other waits for each answer.
     await Promise.all(
       conversationIds.flatMap((conversationId) => [
         Promise.all(upTo(4).map((n) => tenant.say(conversationId, 'ann', `ann ${n}`))),
@@ -57,13 +71,13 @@ describe.each(backends)('the append queue on $name', (backend) => {
     for (const conversationId of conversationIds) {
       expect(await seqsOf(tenant, conversationId)).toEqual(upTo(10))
       const texts = await textsOf(tenant, conversationId)
-      for (const who of ['ann', 'bob']) {
-        expect(texts.filter((text) => text.startsWith(who))).toEqual(upTo(4).map((n) => `${who} ${n}`))
+      for (const actor of ['ann', 'bob']) {
+        expect(texts.filter((text) => text.startsWith(actor))).toEqual(upTo(4).map((n) => `${actor} ${n}`))
       }
     }
   })
 
-  it('splits more turns than fit into one statement', async () => {
+  it('writes more turns than fit into one statement in several statements', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const answers = await Promise.all(
@@ -101,7 +115,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
     expect(await textsOf(tenant, conversationId)).toEqual(['first', ...upTo(20).map(String), 'last'])
   })
 
-  it('keeps tenants and unknown conversations apart that wait together', async () => {
+  it('writes nothing for another tenant or an unknown conversation in the same statement', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation('ann')
     const answers = await Promise.all([
@@ -131,7 +145,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
         }
       }
 
-      // Two statements may wait for locked conversations: tests with one locked conversation and with more than two.
+      // Two statements may wait for locked conversations, so one locked conversation is tested, and more than two.
       it.each([1, 5])(
         'writes to other conversations, and to the %d locked ones once they are released',
         async (count) => {
@@ -140,14 +154,14 @@ describe.each(backends)('the append queue on $name', (backend) => {
           for (let i = 0; i < count; i++) locked.push(await tenant.newConversation('ann'))
           for (let i = 0; i < 8; i++) open.push(await tenant.newConversation('ann'))
           let waiting: Promise<unknown> = Promise.resolve()
-          let through = false
+          let isDone = false
           await whileLocked(locked, async () => {
             waiting = Promise.all(
               upTo(3).flatMap((n) => locked.map((conversationId) => tenant.say(conversationId, 'ann', `${n}`))),
-            ).then(() => (through = true))
+            ).then(() => (isDone = true))
             for (const n of upTo(5))
               await Promise.all(open.map((conversationId) => tenant.say(conversationId, 'ann', `${n}`)))
-            expect(through).toBe(false)
+            expect(isDone).toBe(false)
           })
           await waiting
           for (const conversationId of locked) expect(await textsOf(tenant, conversationId)).toEqual(['1', '2', '3'])
@@ -155,7 +169,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
         },
       )
 
-      it('is not delayed by conversations that stay locked when one is released quickly', async () => {
+      it('writes to a conversation soon after its lock is released, even if others stay locked', async () => {
         const tenant = world.tenant()
         const [stuck, brief] = [[] as string[], await tenant.newConversation('ann')]
         for (let i = 0; i < 3; i++) stuck.push(await tenant.newConversation('ann'))
@@ -168,7 +182,9 @@ describe.each(backends)('the append queue on $name', (backend) => {
             said = tenant.say(brief, 'ann', 'hello')
             await new Promise((resolve) => setTimeout(resolve, 50))
           })
-          const late = new Promise((_, reject) => setTimeout(() => reject(new Error('held up')), 5_000).unref())
+          const late = new Promise((_, reject) =>
+            setTimeout(() => reject(new Error('delayed by locked conversations')), 5_000).unref(),
+          )
           await Promise.race([said, late])
         }).finally(() => waiting)
       })
@@ -178,11 +194,11 @@ describe.each(backends)('the append queue on $name', (backend) => {
         const locked = await Promise.all(upTo(5).map(() => tenant.newConversation('ann')))
         let waiting: Promise<unknown> = Promise.resolve()
         await whileLocked(locked, async () => {
-          const asked = vi.spyOn(world.deps.pool, 'query')
+          const query = vi.spyOn(world.deps.pool, 'query')
           waiting = Promise.all(locked.map((conversationId) => tenant.say(conversationId, 'ann', 'hello')))
           await new Promise((resolve) => setTimeout(resolve, 300))
-          const times = asked.mock.calls.length
-          asked.mockRestore()
+          const times = query.mock.calls.length
+          query.mockRestore()
           expect(times).toBeLessThan(50)
         }).finally(() => waiting)
       })

@@ -10,8 +10,8 @@ const lone = '\ud83d'
 /** A value as JSON.parse returns it, nested to the given depth. */
 const nested = (depth: number): unknown => Array.from({ length: depth }).reduce((inner) => [inner], 0)
 
-/** Invalid inputs and the required error; `at` is the path within the turn. */
-const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegExp][] = [
+/** Invalid inputs and the expected errors; `at` is the path within the turn. */
+const BAD: [name: string, turn: Record<string, unknown>, at: string, message: RegExp][] = [
   ['no content', {}, 'content', /must not be empty/],
   ['empty content', { content: '' }, 'content', /must not be empty/],
   ['blank content', { content: ' \n\t' }, 'content', /must not be empty/],
@@ -19,8 +19,8 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
   ['no parts', { parts: [] }, 'parts', /must not be empty/],
   ['parts of blank text', { parts: [{ text: ' ' }, { text: '' }] }, 'parts', /must not be empty/],
   ['1,001 parts', { parts: Array(1001).fill({ text: 'a' }) }, 'parts', /at most 1000 parts/],
-  ['a part with nothing', { parts: [{}] }, 'parts.0', /exactly one field/],
-  ['a part with two things', { parts: [{ text: 'a', data: 1 }] }, 'parts.0', /exactly one field/],
+  ['a part without a field', { parts: [{}] }, 'parts.0', /exactly one field/],
+  ['a part with two fields', { parts: [{ text: 'a', data: 1 }] }, 'parts.0', /exactly one field/],
   ['2 MB of content', { content: 'x'.repeat(2 ** 21) }, 'content', /2097152 bytes.*262144/],
   ['content a byte over the limit', { content: 'x'.repeat(LIMITS.turnBytes + 1) }, 'content', /262145 bytes.*262144/],
   ['content of more bytes than characters', { content: '€'.repeat(87_382) }, 'content', /262146 bytes.*262144/],
@@ -76,16 +76,16 @@ const BAD: [what: string, turn: Record<string, unknown>, at: string, says: RegEx
 
 describe.each(backends)('input validation of appending on $name', (backend) => {
   const world = useWorld(backend)
-  // One conversation serves all tests, because nothing should be written to it.
+  // All tests of rejected input share one conversation, because none of them may write to it.
   const tenant = world.tenant()
-  let made: Promise<string> | undefined
-  const newConversation = () => (made ??= tenant.newConversation('ann'))
+  let shared: Promise<string> | undefined
+  const newConversation = () => (shared ??= tenant.newConversation('ann'))
 
   async function faultOf(work: () => Promise<unknown>): Promise<InvalidInput> {
     const before = await tenant.lastSeq(await newConversation())
     const error = await work().then(
       () => {
-        throw new Error('it was taken')
+        throw new Error('the input was accepted')
       },
       (reason) => reason,
     )
@@ -94,20 +94,20 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
     return error
   }
 
-  it.each(BAD)('rejects %s, naming the path', async (_, turn, at, says) => {
+  it.each(BAD)('rejects %s, naming the path', async (_, turn, at, message) => {
     const conversationId = await newConversation()
     const bad = { role: 'USER', ...turn } as TurnInput
     const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: bad }))
-    expect(fault.message).toMatch(says)
+    expect(fault.message).toMatch(message)
     expect(fault.issues[0]!.path.join('.')).toBe(`turn.${at}`)
   })
 
-  it.each(BAD)('rejects a batch for %s, naming the turn, and writes none of it', async (_, turn, at, says) => {
+  it.each(BAD)('rejects a batch for %s, naming the turn, and writes none of it', async (_, turn, at, message) => {
     const conversationId = await newConversation()
     const good: TurnInput = { role: 'USER', content: 'good' }
     const turns = [good, { role: 'USER', ...turn } as TurnInput, good]
     const fault = await faultOf(() => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns }))
-    expect(fault.message).toMatch(says)
+    expect(fault.message).toMatch(message)
     expect(fault.issues[0]!.path.join('.')).toBe(`turns.1.${at}`)
   })
 
@@ -156,7 +156,7 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
     expect((await faultOf(batch(10_000))).message).toBe('turns: has 10000 turns; at most 1000 can be appended at once')
   })
 
-  it('refuses a clientId that occurs twice in a batch', async () => {
+  it('rejects a clientId that occurs twice in a batch', async () => {
     const turns = [1, 2].map((n): TurnInput => ({ role: 'USER', content: `t${n}`, clientId: 'c' }))
     const conversationId = await newConversation()
     const fault = await faultOf(() => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns }))

@@ -23,8 +23,8 @@ describe.each(backends)('appending on $name', (backend) => {
       .get(conversationId)!
       .items.map(({ text }) => text)
 
-  describe('keeps order, and', () => {
-    it('numbers the entries 1, 2, 3 …, the joining of a new speaker before their turn', async () => {
+  describe('order and content', () => {
+    it('numbers the entries 1, 2, 3 …, with the joining of a new actor before their first turn', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const first = await tenant.say(conversationId, 'ann', 'one')
@@ -41,7 +41,7 @@ describe.each(backends)('appending on $name', (backend) => {
       ])
     })
 
-    it('writes a batch in its order, each new speaker joining before their first turn', async () => {
+    it('writes a batch in its order, with the joining of each new actor before their first turn', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       const turns = await appendTurns(world.deps, tenant.as('ann'), {
@@ -56,7 +56,7 @@ describe.each(backends)('appending on $name', (backend) => {
       ])
     })
 
-    it('returns the turn as later reads return it', async () => {
+    it('returns the same turn as later reads', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       const everything: TurnInput = {
@@ -106,8 +106,8 @@ describe.each(backends)('appending on $name', (backend) => {
     })
   })
 
-  describe('joins actors, and', () => {
-    it('makes a new speaker a participant, of the kind that matches the role', async () => {
+  describe('with automatic joining', () => {
+    it('makes a new actor a participant of the kind that matches the role', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       for (const role of ['USER', 'ASSISTANT', 'TOOL', 'SYSTEM'] as const)
@@ -121,7 +121,7 @@ describe.each(backends)('appending on $name', (backend) => {
       ])
     })
 
-    it('readmits a former participant who speaks, with their earlier history setting', async () => {
+    it('readmits a former participant who appends a turn, with their earlier history setting', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'new', history: 'SINCE_JOINED' })
       for (const actor of ['ann', 'new']) {
@@ -134,7 +134,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(await textsOf(tenant, conversationId, 'new')).toEqual(['back too'])
     })
 
-    it('lets sixteen new speakers join concurrently, each by one entry', async () => {
+    it('lets 16 new actors join concurrently, with one entry each', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       await Promise.all(Array.from({ length: 48 }, (_, i) => tenant.say(conversationId, `a${i % 16}`, `t${i}`)))
@@ -145,7 +145,7 @@ describe.each(backends)('appending on $name', (backend) => {
     })
   })
 
-  describe('is idempotent, and', () => {
+  describe('with a clientId', () => {
     it('returns the existing turn for the same clientId and content', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
@@ -180,7 +180,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(new Set(said.map(({ id }) => id)).size).toBe(3)
     })
 
-    it('writes one turn for 32 concurrent duplicates, between other turns', async () => {
+    it('writes one turn for 32 concurrent duplicates among other turns', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const said = await Promise.all(
@@ -193,7 +193,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(1 + 32 + 1)
     })
 
-    it('replays a repeated batch, and writes only its new turns', async () => {
+    it('returns the existing turns of a repeated batch, and writes only new ones', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const turns: TurnInput[] = [1, 2].map((n) => ({ role: 'USER', content: `t${n}`, clientId: `c${n}` }))
@@ -209,7 +209,7 @@ describe.each(backends)('appending on $name', (backend) => {
     })
   })
 
-  describe('checks expectedLastSeq, and', () => {
+  describe('with expectedLastSeq', () => {
     it('lets exactly one of two racing agents succeed, and gives the other the current seq', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('a', 'b')
@@ -224,18 +224,18 @@ describe.each(backends)('appending on $name', (backend) => {
             }),
           ),
         )
-        const lost = results.filter((result) => result.status === 'rejected')
-        expect(lost).toHaveLength(1)
-        expect(lost[0]!.reason).toBeInstanceOf(Conflict)
-        expect(lost[0]!.reason.message).toContain(`newest journal entry is ${expectedLastSeq + 1}`)
+        const rejected = results.filter((result) => result.status === 'rejected')
+        expect(rejected).toHaveLength(1)
+        expect(rejected[0]!.reason).toBeInstanceOf(Conflict)
+        expect(rejected[0]!.reason.message).toContain(`newest journal entry is ${expectedLastSeq + 1}`)
       }
       expect(await textsOf(tenant, conversationId)).toEqual(Array.from({ length: 10 }, (_, i) => `${i}`))
     })
 
-    it('counts a turn that waits in the same statement as coming first', async () => {
+    it('fails if an earlier call in the same statement appends a turn', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('a')
-      const [first, minding, last] = await Promise.allSettled([
+      const [first, conditional, last] = await Promise.allSettled([
         tenant.say(conversationId, 'a', 'first'),
         appendTurn(world.deps, tenant.as('a'), {
           conversationId,
@@ -244,11 +244,11 @@ describe.each(backends)('appending on $name', (backend) => {
         }),
         tenant.say(conversationId, 'a', 'last'),
       ])
-      expect([first.status, minding.status, last.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+      expect([first.status, conditional.status, last.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
       expect(await textsOf(tenant, conversationId)).toEqual(['first', 'last'])
     })
 
-    it('answers a retry with the existing turn even after the journal has moved on', async () => {
+    it('returns the existing turn for a retry, even after later entries', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('a')
       const input = { conversationId, expectedLastSeq: 1, turn: { role: 'USER' as const, content: 'x', clientId: 'c' } }
@@ -258,13 +258,13 @@ describe.each(backends)('appending on $name', (backend) => {
     })
   })
 
-  describe('counts tokens, and', () => {
+  describe('token counts', () => {
     it.each([
       ['words', 'The quick brown fox jumps over the lazy dog.'],
       ['many scripts', 'Ünïcödé — 日本語のテキスト, русский, עברית 👩‍👩‍👧 🎉'],
       ['code', 'export const f = (x: number) => x ** 2 // <|endoftext|>\n\n\t'],
       ['a text counted in the worker', 'Conversations are kept, in order. '.repeat(800)],
-    ])('counts %s like o200k', async (_, text) => {
+    ])('of %s equal those of the o200k tokenizer', async (_, text) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       const { tokenCount } = await tenant.say(conversationId, 'ann', text)
@@ -272,19 +272,19 @@ describe.each(backends)('appending on $name', (backend) => {
     })
   })
 
-  it('notifies inboxes of the turns it wrote, not of existing ones', async () => {
+  it('notifies the inboxes of participants once', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob')
     const inbox = await readInbox(world.deps, tenant.as('bob'), {})
-    const heard: string[] = []
+    const reasons: string[] = []
     const ended = (async () => {
-      for await (const { reason } of inbox) heard.push(reason)
+      for await (const { reason } of inbox) reasons.push(reason)
     })()
     await tenant.say(conversationId, 'ann', 'hello')
-    await expect.poll(() => heard).toContain('TURN')
+    await expect.poll(() => reasons).toContain('TURN')
     await inbox.return!()
     await ended
-    expect(heard).toEqual(['TURN'])
+    expect(reasons).toEqual(['TURN'])
   })
 
   it('fails for unknown conversations and those of other tenants', async () => {
@@ -297,11 +297,11 @@ describe.each(backends)('appending on $name', (backend) => {
     expect(await tenant.lastSeq(conversationId)).toBe(1)
   })
 
-  it('shows a private turn to its audience and its author', async () => {
+  it('shows a private turn only to its audience and author, and rejects non-participants in the audience', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
-    const whisper = await tenant.say(conversationId, 'ann', 'psst', { audience: ['bob'] })
-    expect(new Set(whisper.audience)).toEqual(new Set(['ann', 'bob']))
+    const privateTurn = await tenant.say(conversationId, 'ann', 'psst', { audience: ['bob'] })
+    expect(new Set(privateTurn.audience)).toEqual(new Set(['ann', 'bob']))
     expect(await textsOf(tenant, conversationId, 'ann')).toEqual(['psst'])
     expect(await textsOf(tenant, conversationId, 'bob')).toEqual(['psst'])
     expect(await textsOf(tenant, conversationId, 'eve')).toEqual([])

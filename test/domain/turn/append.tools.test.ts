@@ -30,7 +30,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
   }
 
   describe('a tool result', () => {
-    it('needs a call, and the error names the missing one', async () => {
+    it('needs a call, and the error names the missing call', async () => {
       const { say, batch, expectNothingNew } = await conversationOf('agent', 'tool')
       await expect(say('tool', [result('k1')])).rejects.toThrow(InvalidInput)
       await expect(say('tool', [result('k1')])).rejects.toThrow(
@@ -49,7 +49,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       await say('agent', [call('k4'), result('k4')])
     })
 
-    it('does not match a call that comes later', async () => {
+    it('does not match a later call', async () => {
       const { say, batch, expectNothingNew } = await conversationOf('agent', 'tool')
       await expect(say('agent', [result('k'), call('k')])).rejects.toThrow('"k"')
       await expect(batch(['tool', [result('k')]], ['agent', [call('k')]])).rejects.toThrow('"k"')
@@ -62,14 +62,14 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       await expect(other.say('agent', [result('k')])).rejects.toThrow(InvalidInput)
     })
 
-    it('to a private call needs a viewer of the call; for others the call does not exist', async () => {
+    it('to a private call is accepted only from an actor who can see the call', async () => {
       const { say } = await conversationOf('agent', 'tool', 'eve')
       await say('agent', [call('secret')], { audience: ['tool'] })
       await expect(say('eve', [result('secret')])).rejects.toThrow('answers tool call "secret"')
       await say('tool', [result('secret')], { audience: ['agent'] })
     })
 
-    it('to a private call earlier in the batch needs a viewer of the call, too', async () => {
+    it('to a private call earlier in the batch is accepted only from an actor who can see the call', async () => {
       const { batch, expectNothingNew } = await conversationOf('agent', 'tool', 'eve')
       await expect(
         batch(['agent', [call('secret')], { audience: ['tool'] }], ['eve', [result('secret')]]),
@@ -77,7 +77,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       await expectNothingNew()
     })
 
-    it('matches a public call if there is a private one of the same id', async () => {
+    it('matches a public call if a private call has the same id', async () => {
       const { say } = await conversationOf('agent', 'tool', 'eve')
       await say('agent', [call('k')], { audience: ['tool'] })
       await say('agent', [call('k')])
@@ -122,7 +122,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       )
     })
 
-    it('can address an actor who joins by it', async () => {
+    it('can contain a private turn for an actor who joins in the same batch', async () => {
       const { tenant, conversationId, batch } = await conversationOf('agent')
       await batch(['newcomer', text('hello')], ['agent', text('psst'), { audience: ['newcomer'] }])
       const seen = (await pageOfTurns(world.deps, tenant.as('newcomer'), [conversationId], { first: 10 })).get(

@@ -69,8 +69,8 @@ describe('a part', () => {
     [{ data: ['\ud83d'] }, /data: must not contain/],
     ['a', /./],
     [null, /./],
-  ])('%j is rejected', (input, says) => {
-    expect(() => parse(partInput, input)).toThrow(says)
+  ])('%j is rejected', (input, message) => {
+    expect(() => parse(partInput, input)).toThrow(message)
   })
 
   it('belongs to a list of 1 to 1,000 parts', () => {
@@ -99,7 +99,7 @@ describe('the content of a turn', () => {
   })
 
   it('is counted as a model receives it', async () => {
-    const shown = ['a', 'hm', 'look {"a":1}', 'look [true]', 'image/png u', '{"b":2}'].join('\n')
+    const counted = ['a', 'hm', 'look {"a":1}', 'look [true]', 'image/png u', '{"b":2}'].join('\n')
     const all = read(
       { text: 'a' },
       { reasoning: { reasoning: 'hm' } },
@@ -108,10 +108,10 @@ describe('the content of a turn', () => {
       { file: { mediaType: 'image/png', url: 'u' } },
       { data: { b: 2 } },
     )
-    expect((await contentOf(all, { ...deps, limits: { turnBytes: 1000 } })).tokens).toBe(shown.length)
+    expect((await contentOf(all, { ...deps, limits: { turnBytes: 1000 } })).tokens).toBe(counted.length)
   })
 
-  it('accepts token counts that are computed later', async () => {
+  it('accepts a token counter that returns a promise', async () => {
     const slow = { ...deps, tokens: { ...deps.tokens, count: async () => 42 } }
     expect((await contentOf(read({ text: 'a' }), slow)).tokens).toBe(42)
   })
@@ -163,7 +163,7 @@ describe('the content digest', () => {
     ],
     [{ a: 1 }, { a: 1, b: undefined, c: null }],
     [{ at: new Date(5) }, { at: new Date(5) }],
-  ])('of %j is that of %j', (a, b) => {
+  ])('of %j equals that of %j', (a, b) => {
     expect(digest(a)).toBe(digest(b))
     expect(digest(a)).toMatch(/^[0-9a-f]{32}$/)
   })

@@ -1,5 +1,5 @@
-// Reading a transcript: pages in both directions, equal to slices of a plain array whatever is written between them;
-// filters; and history(limit, before).
+// Reading a transcript: filters, history(limit, before), and pages in both directions, which equal slices of a plain
+// array whatever is written between two pages.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
 type Version = { id: string; seq: number; rootSeq: number }
-const inPlace = (a: Version, b: Version) => a.rootSeq - b.rootSeq || a.seq - b.seq
+const byPosition = (a: Version, b: Version) => a.rootSeq - b.rootSeq || a.seq - b.seq
 
 describe.each(backends)('reading the transcript on $name', (backend) => {
   const world = useWorld(backend)
@@ -70,11 +70,11 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
                 after: after && turnCursor(after),
                 before: before && turnCursor(before),
               })
-              const list = (step.includeSuperseded ? [...all] : newest()).sort(inPlace)
+              const list = (step.includeSuperseded ? [...all] : newest()).sort(byPosition)
               const between = list.filter((turn) =>
                 step.includeSuperseded
-                  ? (!after || inPlace(turn, after) > 0) && (!before || inPlace(turn, before) < 0)
-                  : // Without old versions, each position is shown once, and its cursor is the same for every version.
+                  ? (!after || byPosition(turn, after) > 0) && (!before || byPosition(turn, before) < 0)
+                  : // Without old versions, a position is shown once; the cursors of all its versions are equivalent.
                     (!after || turn.rootSeq > after.rootSeq) && (!before || turn.rootSeq < before.rootSeq),
               )
               const expected = step.backwards
@@ -94,21 +94,21 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     }, 60_000)
 
     it.each(['first', 'last'] as const)(
-      'read on with %s show each position once during concurrent writes',
-      async (way) => {
+      'read with %s show each position once while turns are written',
+      async (argument) => {
         const [tenant, conversationId] = await conversationOf(40)
         const seen: number[] = []
         let cursor: string | null = null
         for (;;) {
           const page = await pageOf(tenant, conversationId, {
-            [way]: 7,
-            [way === 'first' ? 'after' : 'before']: cursor,
+            [argument]: 7,
+            [argument === 'first' ? 'after' : 'before']: cursor,
           })
           seen.push(...page.items.map(({ rootSeq }) => rootSeq))
-          if (!(way === 'first' ? page.hasNextPage : page.hasPreviousPage) || seen.length > 100) break
-          const edge = page.items.at(way === 'first' ? -1 : 0)!
+          if (!(argument === 'first' ? page.hasNextPage : page.hasPreviousPage) || seen.length > 100) break
+          const edge = page.items.at(argument === 'first' ? -1 : 0)!
           cursor = turnCursor(edge)
-          // Turns appended and edited meanwhile, including the turn at the cursor and the next one.
+          // Between two pages, a turn is appended, and the turn at the cursor is edited.
           if (seen.length < 60) await tenant.say(conversationId, 'ann', 'more')
           await supersede(tenant, edge.id, 'edited')
         }
@@ -140,9 +140,9 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         for (const n of upTo(index)) await tenant.say(conversationId, 'ann', `${index}.${n}`)
       }
       const foreign = (await conversationOf(3))[1]
-      const asked = [...conversationIds, foreign, newId('conversation')]
-      const pages = await pageOfTurns(world.deps, tenant.as('ann'), asked, { last: 3 })
-      expect(asked.map((conversationId) => pages.get(conversationId)!.items.map(({ text }) => text))).toEqual([
+      const ids = [...conversationIds, foreign, newId('conversation')]
+      const pages = await pageOfTurns(world.deps, tenant.as('ann'), ids, { last: 3 })
+      expect(ids.map((conversationId) => pages.get(conversationId)!.items.map(({ text }) => text))).toEqual([
         [],
         ['1.1'],
         ['2.1', '2.2'],
@@ -151,7 +151,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         [],
         [],
       ])
-      expect(asked.filter((conversationId) => pages.get(conversationId)!.hasPreviousPage)).toEqual([conversationIds[4]])
+      expect(ids.filter((conversationId) => pages.get(conversationId)!.hasPreviousPage)).toEqual([conversationIds[4]])
     })
 
     it.each<[string, TurnsArgs, RegExp]>([
@@ -175,14 +175,14 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       ['a negative sinceSeq', { filter: { sinceSeq: -1 } }, /^sinceSeq: must not be negative$/],
       ['an invalid time', { filter: { after: new Date(NaN) } }, /^after: /],
       ['U+0000 in an actor', { filter: { actors: ['a\0'] } }, /U\+0000/],
-    ])('refuse %s', async (_, args, says) => {
+    ])('refuse %s', async (_, args, message) => {
       const [tenant, conversationId] = await conversationOf(1)
       const error = await pageOf(tenant, conversationId, args).then(
         () => null,
         (reason) => reason,
       )
       expect(error).toBeInstanceOf(InvalidInput)
-      expect(error.message).toMatch(says)
+      expect(error.message).toMatch(message)
     })
   })
 
@@ -226,26 +226,26 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       const [tenant, conversationId] = await mixed()
       expect((await textsOf(tenant, conversationId, { filter })).join('')).toBe(found)
       // Pages of one turn, in both directions, have the same result.
-      const walked: string[] = []
+      const paged: string[] = []
       let after: string | null = null
       for (;;) {
         const page = await pageOf(tenant, conversationId, { first: 1, after, filter })
-        walked.push(...page.items.map(({ text }) => text))
+        paged.push(...page.items.map(({ text }) => text))
         if (!page.hasNextPage) break
         after = turnCursor(page.items[0]!)
       }
-      expect(walked.join('')).toBe(found)
+      expect(paged.join('')).toBe(found)
       expect((await textsOf(tenant, conversationId, { last: 2, filter })).join('')).toBe(found.slice(-2))
     })
 
-    it('with sinceSeq finds later edits at their old position', async () => {
+    it('with sinceSeq finds later edits at their original position', async () => {
       const [tenant, conversationId] = await mixed()
       const first = (await pageOf(tenant, conversationId, { first: 1 })).items[0]!
       await supersede(tenant, first.id, '1 edited')
       expect(await textsOf(tenant, conversationId, { filter: { sinceSeq: 6 } })).toEqual(['1 edited', '5'])
     })
 
-    it('accepts any valid time, and rejects invalid ones', async () => {
+    it('accepts an extreme time or rejects it with a validation error', async () => {
       const [tenant, conversationId] = await mixed()
       for (const time of [new Date(8.64e15), new Date(-8.64e15), new Date('0000-06-01T00:00:00Z')]) {
         const found = await textsOf(tenant, conversationId, { filter: { before: time } }).catch((error) => error)
@@ -253,7 +253,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       }
     })
 
-    it('skips a superseded version even if only that one matches', async () => {
+    it('skips a superseded version even if only that version matches', async () => {
       const [tenant, conversationId] = await mixed()
       const first = (await pageOf(tenant, conversationId, { first: 1 })).items[0]!
       await supersedeTurn(world.deps, tenant.as('ann'), { turnId: first.id, turn: { role: 'SYSTEM', content: 'now' } })
@@ -278,9 +278,9 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       expect(await readHistory(tenant, await tenant.newConversation(), {})).toEqual([])
     })
 
-    it('before a seq ends at the position before it; an edited turn counts at its original position', async () => {
+    it('with `before` returns the turns at positions before that seq, even if they were edited later', async () => {
       const [tenant, conversationId] = await conversationOf(5)
-      // Joining has seq 1, turn n has seq n + 1.
+      // The joining has seq 1, so turn n has seq n + 1.
       expect(await readHistory(tenant, conversationId, { before: 4 })).toEqual(['1', '2'])
       expect(await readHistory(tenant, conversationId, { before: 4, limit: 1 })).toEqual(['2'])
       for (const before of [0, 1, 2]) expect(await readHistory(tenant, conversationId, { before })).toEqual([])

@@ -74,7 +74,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     expect(found.counts).toEqual(counted)
   })
 
-  it('restores an aborted turn, and counts it from then on', async () => {
+  it('replaces an aborted turn, and counts the new version', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const open = await openTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'ASSISTANT' } })
@@ -93,16 +93,16 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     const conversationId = await tenant.newConversation('ann')
     const { id } = await tenant.say(conversationId, 'ann', 'v1')
     const edits = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => edit(tenant, 'ann', id, `v2.${n}`)))
-    const lost = edits.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
-    expect(lost).toHaveLength(7)
-    for (const error of lost) expect(error).toBeInstanceOf(Conflict)
-    expect(lost[0].message).toContain('Supersede the newest version')
+    const errors = edits.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+    expect(errors).toHaveLength(7)
+    for (const error of errors) expect(error).toBeInstanceOf(Conflict)
+    expect(errors[0].message).toContain('Supersede the newest version')
     expect(await textsOf(tenant, conversationId, 'ann', true)).toHaveLength(2)
     expect(await tenant.lastSeq(conversationId)).toBe(3)
   })
 
-  describe('keeps the audience, which', () => {
-    it('is that of the first version, and can be given again in any order', async () => {
+  describe('with an audience', () => {
+    it('keeps the audience of the first version, which can be given again in any order', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'cyd', 'eve')
       const { id } = await tenant.say(conversationId, 'ann', 'v1', { audience: ['bob', 'cyd'] })
@@ -113,14 +113,16 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
       expect(await textsOf(tenant, conversationId, 'eve', true)).toEqual([])
     })
 
-    it('stays public, and cannot change', async () => {
+    it('keeps a public turn public, and rejects any other audience', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
       const open = await tenant.say(conversationId, 'ann', 'v1')
-      const whisper = await tenant.say(conversationId, 'ann', 'w1', { audience: ['bob'] })
+      const privateTurn = await tenant.say(conversationId, 'ann', 'w1', { audience: ['bob'] })
       const last = await tenant.lastSeq(conversationId)
       await expect(edit(tenant, 'ann', open.id, 'v2', { audience: ['bob'] })).rejects.toThrow('turn.audience')
-      await expect(edit(tenant, 'ann', whisper.id, 'w2', { audience: ['bob', 'eve'] })).rejects.toThrow(InvalidInput)
+      await expect(edit(tenant, 'ann', privateTurn.id, 'w2', { audience: ['bob', 'eve'] })).rejects.toThrow(
+        InvalidInput,
+      )
       expect(await tenant.lastSeq(conversationId)).toBe(last)
       const second = await edit(tenant, 'ann', open.id, 'v2')
       expect(second.audience).toBeNull()
@@ -129,7 +131,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     })
   })
 
-  it('shows participants who left before the edit the version they knew', async () => {
+  it('shows the older version to participants who left before the edit', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob')
     const { id } = await tenant.say(conversationId, 'ann', 'v1')
@@ -144,7 +146,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
   })
 
   describe('with a clientId', () => {
-    it('can be repeated, also after a later edit', async () => {
+    it('can be repeated, even after a later edit', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const { id } = await tenant.say(conversationId, 'ann', 'v1')
@@ -155,12 +157,12 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
       expect(await textsOf(tenant, conversationId, 'ann', true)).toEqual(['v1', 'v2', 'v3'])
     })
 
-    it('conflicts if it was used for anything else', async () => {
+    it('fails with Conflict if the clientId was used for anything else', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const first = await tenant.say(conversationId, 'ann', 'v1', { clientId: 'c' })
       const other = await tenant.say(conversationId, 'ann', 'other')
-      // The same text as a turn of its own, or as an edit of another turn.
+      // The clientId belongs to an appended turn with the same text, then to an edit of another turn.
       await expect(edit(tenant, 'ann', other.id, 'v1', { clientId: 'c' })).rejects.toThrow(Conflict)
       await edit(tenant, 'ann', first.id, 'v2', { clientId: 'd' })
       await expect(edit(tenant, 'ann', other.id, 'v2', { clientId: 'd' })).rejects.toThrow('"d"')
@@ -169,7 +171,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     })
   })
 
-  it('can contain the result of a tool call that the author sees, and of no other', async () => {
+  it('can contain the result of a tool call that the author sees, and no other result', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
     const call = (callId: string) => ({
@@ -195,16 +197,16 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     await appendTurn(world.deps, tenant.as('bob'), { conversationId, turn: { role: 'TOOL', parts: parts('k3') } })
   })
 
-  describe('is rejected, and nothing is written,', () => {
-    it('for anybody but the author', async () => {
+  describe('is rejected and writes nothing', () => {
+    it('for any actor except the author', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
       const open = await tenant.say(conversationId, 'ann', 'v1')
-      const whisper = await tenant.say(conversationId, 'ann', 'w1', { audience: ['bob'] })
+      const privateTurn = await tenant.say(conversationId, 'ann', 'w1', { audience: ['bob'] })
       const last = await tenant.lastSeq(conversationId)
       await expect(edit(tenant, 'bob', open.id, 'v2')).rejects.toThrow(NotAllowed)
-      await expect(edit(tenant, 'bob', whisper.id, 'w2')).rejects.toThrow(NotAllowed)
-      await expect(edit(tenant, 'eve', whisper.id, 'w2')).rejects.toThrow(NotFound)
+      await expect(edit(tenant, 'bob', privateTurn.id, 'w2')).rejects.toThrow(NotAllowed)
+      await expect(edit(tenant, 'eve', privateTurn.id, 'w2')).rejects.toThrow(NotFound)
       await expect(edit(other, 'ann', open.id, 'v2')).rejects.toThrow(NotFound)
       await expect(edit(tenant, 'ann', newId('turn'), 'v2')).rejects.toThrow(NotFound)
       expect(await tenant.lastSeq(conversationId)).toBe(last)
@@ -228,15 +230,15 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     })
 
     it.each([
-      ['nothing', '', /must not be empty/],
+      ['an empty text', '', /must not be empty/],
       ['a text over the limit', 'x'.repeat(LIMITS.turnBytes + 1), /262144/],
       ['U+0000', '\0', /U\+0000/],
       ['an unpaired surrogate', '\ud83d', /surrogate/],
-    ])('for %s', async (_, content, says) => {
+    ])('for %s', async (_, content, message) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const { id } = await tenant.say(conversationId, 'ann', 'v1')
-      await expect(edit(tenant, 'ann', id, content)).rejects.toThrow(says)
+      await expect(edit(tenant, 'ann', id, content)).rejects.toThrow(message)
       await expect(edit(tenant, 'ann', id, content)).rejects.toThrow(/^turn\.content: /)
       expect(await tenant.lastSeq(conversationId)).toBe(2)
     })
