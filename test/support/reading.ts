@@ -12,7 +12,7 @@ export type Reading = {
   readonly events: ToldEvent[]
   /** How the subscription ended; null while it is open. */
   readonly end: 'complete' | 'stopped' | Error | null
-  /** Resolves when the condition is true of the recorded events; fails after TIMEOUT_MS. `what` names the condition. */
+  /** Resolves when the condition is true of the recorded events; fails after TIMEOUT_MS. The error contains `what`. */
   until(what: string, condition: (reading: Reading) => unknown): Promise<void>
   /** Stops reading events until `resume` is called. */
   pause(): void
