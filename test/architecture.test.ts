@@ -1,5 +1,5 @@
-// The architecture rules that the compiler does not check: allowed imports, where SQL and the environment may be used, the
-// length of a file. Each rule is applied to the source tree, and to small trees that break it.
+// The architecture rules that the compiler does not check, for example allowed imports, SQL only in store/, and the
+// length of files. Each rule is applied to the source tree, and to small trees that break it.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -67,7 +67,7 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     ],
   ],
   [
-    'no file imports itself through others, types included',
+    'no file imports itself through other files, types included',
     fileCycles,
     [
       [
@@ -81,7 +81,7 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     ],
   ],
   [
-    'no folder of the domain imports itself through others, types included',
+    'no folder of the domain imports itself through other folders, types included',
     folderCycles,
     [
       [
@@ -105,7 +105,7 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     ],
   ],
   [
-    'GraphQL stays in graphql/ and server/, types included',
+    'only graphql/ and server/ import GraphQL packages, types included',
     strayGraphQL,
     [[{ 'src/domain/view.ts': `import type { GraphQLError } from 'graphql'` }, ['src/domain/view.ts']]],
   ],
@@ -132,7 +132,7 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     [[{ 'src/bus/bus.ts': 'x\n'.repeat(301) }, ['src/bus/bus.ts has 301 lines; at most 300 are allowed']]],
   ],
   [
-    'a file begins with a comment on its responsibility',
+    'a file begins with a comment that states its responsibility',
     withoutHeader,
     [
       [{ 'src/bus/bus.ts': `import { x } from './x.ts'` }, ['src/bus/bus.ts']],
@@ -173,11 +173,11 @@ describe('the source tree', () => {
     expect(rule(files)).toEqual([])
   })
 
-  it('has tests with meaningful names too', () => {
+  it('has tests with meaningful file names', () => {
     expect(emptyNames(tests)).toEqual([])
   })
 
-  it('has its tests at the paths of the files they test', () => {
+  it('has each test at the path of the file that it tests', () => {
     expect(strayTests(tests, files)).toEqual([])
     const moved = tree({ 'test/bus/bus.test.ts': '', 'test/bus/redis.lost.test.ts': '', 'test/bus/lost.test.ts': '' })
     expect(strayTests(moved, tree({ 'src/bus/redis.ts': '', 'src/bus/bus/port.ts': '' }))).toEqual([
@@ -187,7 +187,7 @@ describe('the source tree', () => {
 })
 
 describe.each(RULES)('the rule "%s"', (_, rule, broken) => {
-  it.each(broken)('is broken by %j', (texts, violations) => {
+  it.each(broken)('reports the violations of %j', (texts, violations) => {
     expect(rule(tree(texts))).toEqual(violations)
   })
 })
@@ -196,7 +196,7 @@ describe('migrations', () => {
   const directory = join(root, 'prisma/migrations')
   const entries = readdirSync(directory, { withFileTypes: true })
 
-  it('have the layout of Prisma', () => {
+  it('have the file layout of Prisma', () => {
     const lock = readFileSync(join(directory, 'migration_lock.toml'), 'utf8')
     expect(lock).toMatch(/^provider = "postgresql"$/m)
     expect(entries.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual(['migration_lock.toml'])

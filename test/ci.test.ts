@@ -1,4 +1,5 @@
-// The public workflow runs the same steps as .ci/run, on the oldest Node that package.json allows and on the Dockerfile's.
+// The public workflow runs the steps of .ci/run, on the oldest Node that package.json allows and on that of the
+// Dockerfile.
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +18,7 @@ const { strategy, services, steps } = (parse(read('.github/workflows/ci.yml')) a
 const isNotBuild = (command: string) => command !== 'npm run build'
 
 describe('.github/workflows/ci.yml', () => {
-  it('runs the steps of .ci/run in their order, and the build', () => {
+  it('runs the steps of .ci/run in the same order, and the build', () => {
     const local = [...read('.ci/run').matchAll(/^(?:step|run_tests) .*?\b(npm .+)$/gm)].map(([, command]) => command!)
     expect(local.length).toBeGreaterThan(5)
     const commands = steps.flatMap(({ run }) => run ?? [])
@@ -25,13 +26,13 @@ describe('.github/workflows/ci.yml', () => {
     expect(commands).toContain('npm run build')
   })
 
-  it('runs on the oldest supported Node and on that of the Dockerfile', () => {
+  it('runs on the oldest supported Node version and on that of the Dockerfile', () => {
     const [oldest] = /\d+/.exec((JSON.parse(read('package.json')) as { engines: { node: string } }).engines.node)!
     const [, image] = /^FROM node:(\d+)/m.exec(read('Dockerfile'))!
     expect(strategy.matrix.node).toEqual([Number(oldest), Number(image)])
   })
 
-  it('gives the full run the services of docker-compose.yml', () => {
+  it('runs test:long against the services of docker-compose.yml', () => {
     const compose = parse(read('docker-compose.yml')) as { services: Record<string, { image?: string }> }
     for (const name of ['postgres', 'redis']) expect(services[name]!.image).toBe(compose.services[name]!.image)
     const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = services.postgres!.env!

@@ -1,4 +1,4 @@
-// The domain's dependencies made from a Config, and their disposal.
+// createDeps chooses the domain's dependencies by the Config, and closes them.
 
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ const open = (settings: Partial<DepsConfig>) =>
   createDeps({ ...loadConfig({}), dataDir: null, ...settings }, pino({ level: 'silent' }))
 
 describe('createDeps', () => {
-  it('accepts a Config without models: rules, no redaction, and no automatic extraction', async () => {
+  it('uses the rules, no redaction and no automatic extraction by default', async () => {
     const {
       deps: { factServices, redactFacts, detectors, automatic },
       close,
@@ -32,7 +32,7 @@ describe('createDeps', () => {
     await expect(factServices.extractor.extract([])).rejects.toThrow('closed')
   })
 
-  it('uses a model, redaction and custom detectors, and closes what it created', async () => {
+  it('uses the configured model, redaction and custom detectors, and closes the providers that it created', async () => {
     const detectors = [{ kind: 'badge', pattern: /B-\d{4}/ }]
     const automatic = { threadSummaryEvery: 1, factExtractionEvery: 2, userSummaryEvery: 3, dedupEvery: 4 }
     const { deps, close } = await open({

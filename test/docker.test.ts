@@ -1,4 +1,4 @@
-// The Docker files, checked as text: no engine runs here, so no container is started.
+// Checks the Docker files as text, because the tests run without a Docker engine.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ describe('docker-compose.yml', () => {
   const { services, volumes } = parse(read('docker-compose.yml')) as Compose
   const { postgres, redis, server } = services
 
-  it('has the server, Postgres with pgvector, and Redis', () => {
+  it('defines the server, Postgres with pgvector, and Redis', () => {
     expect(Object.keys(services).sort()).toEqual(['postgres', 'redis', 'server'])
     expect(postgres.image).toBe('pgvector/pgvector:pg17')
     expect(redis.image).toBe('redis:8')
@@ -57,14 +57,14 @@ describe('docker-compose.yml', () => {
     expect(redis.healthcheck!.test).toEqual(['CMD', 'redis-cli', 'ping'])
   })
 
-  it('gives the server known settings with valid values', () => {
-    const known = new Set(variables.map(({ name }) => name))
-    expect(Object.keys(server.environment!).filter((name) => !known.has(name))).toEqual([])
-    // A value that YAML reads as a number or a boolean would reach the container as something else.
+  it('gives the server only known settings, with valid values', () => {
+    const names = new Set(variables.map(({ name }) => name))
+    expect(Object.keys(server.environment!).filter((name) => !names.has(name))).toEqual([])
+    // YAML may change the text of an unquoted number or boolean.
     expect(Object.values(server.environment!).every((value) => typeof value === 'string')).toBe(true)
     const config = loadConfig(server.environment)
     expect(config).toMatchObject({ host: '0.0.0.0', port: 4000, allowUnauthenticated: true })
-    // More than the server's own limit plus the 2 s after which main.ts forces the exit.
+    // Longer than the server's own limit plus the time after which main.ts forces the exit (FORCED_EXIT_MS, 2 s).
     expect(parseInt(server.stop_grace_period!)).toBeGreaterThan(config.shutdownMs / 1000 + 2)
   })
 
@@ -83,7 +83,7 @@ describe('docker-compose.yml', () => {
 })
 
 describe('Dockerfile', () => {
-  /** Instructions in order, continued lines joined. */
+  /** The instructions in order, with continued lines joined. */
   const steps = read('Dockerfile')
     .replace(/^#.*\n/gm, '')
     .replace(/\\\n\s*/g, '')
@@ -91,7 +91,7 @@ describe('Dockerfile', () => {
     .filter(Boolean)
     .map((line) => ({ verb: line.split(' ', 1)[0]!, rest: line.slice(line.indexOf(' ') + 1).trim() }))
   const all = (verb: string) => steps.filter((step) => step.verb === verb).map(({ rest }) => rest)
-  const place = (verb: string, part: string) =>
+  const indexOf = (verb: string, part: string) =>
     steps.findIndex((step) => step.verb === verb && step.rest.includes(part))
   const env = Object.fromEntries(
     all('ENV')[0]!
@@ -105,18 +105,18 @@ describe('Dockerfile', () => {
   })
 
   it('builds from the lockfile, and installs the packed package without development dependencies', () => {
-    const build = place('RUN', 'npm ci')
-    expect(build).toBeGreaterThan(place('COPY', 'package-lock.json prisma.config.ts'))
-    expect(build).toBeGreaterThan(place('COPY', 'prisma ./prisma'))
+    const build = indexOf('RUN', 'npm ci')
+    expect(build).toBeGreaterThan(indexOf('COPY', 'package-lock.json prisma.config.ts'))
+    expect(build).toBeGreaterThan(indexOf('COPY', 'prisma ./prisma'))
     expect(all('RUN')[0]).toContain('npm pack --pack-destination /package')
     expect(all('COPY')).toContain('--from=build /package /package')
-    expect(place('RUN', 'npm install --omit=dev')).toBeGreaterThan(place('COPY', '--from=build'))
+    expect(indexOf('RUN', 'npm install --omit=dev')).toBeGreaterThan(indexOf('COPY', '--from=build'))
     const { dependencies, scripts } = JSON.parse(read('package.json'))
     expect(scripts).toMatchObject({ prepare: expect.stringMatching(/^prisma generate/), prepack: 'npm run build' })
     for (const name of ['prisma', 'tsx', 'typescript']) expect(Object.keys(dependencies)).not.toContain(name)
   })
 
-  it('copies files that exist and that .dockerignore lets through', () => {
+  it('copies only files that exist and that .dockerignore allows', () => {
     const allowed = read('.dockerignore')
       .split('\n')
       .flatMap((line) => (line.startsWith('!') ? line.slice(1) : []))
@@ -130,10 +130,10 @@ describe('Dockerfile', () => {
     expect(read('.dockerignore')).toMatch(/^src\/store\/generated$/m)
   })
 
-  it('runs as an unprivileged user, with a directory of its own for data', () => {
+  it('runs as an unprivileged user, who owns the data directory', () => {
     expect(all('USER')).toEqual(['node'])
-    expect(place('USER', 'node')).toBeLessThan(place('CMD', ''))
-    expect(place('RUN', 'chown node:node /data')).toBeLessThan(place('USER', 'node'))
+    expect(indexOf('USER', 'node')).toBeLessThan(indexOf('CMD', ''))
+    expect(indexOf('RUN', 'chown node:node /data')).toBeLessThan(indexOf('USER', 'node'))
     expect(all('VOLUME')).toEqual([env.DATA_DIR])
   })
 
@@ -156,19 +156,19 @@ describe('Dockerfile', () => {
   it.each([
     [200, 0],
     [503, 1],
-  ])('checks its health with /health: %i exits with %i', async (status, code) => {
+  ])('has a health check of /health: status %i exits with code %i', async (status, code) => {
     const [healthcheck] = all('HEALTHCHECK')
     const [command, ...args] = JSON.parse(healthcheck!.slice(healthcheck!.indexOf('['))) as string[]
-    const asked: (string | undefined)[] = []
+    const paths: (string | undefined)[] = []
     const server = createServer((request, response) => {
-      asked.push(request.url)
+      paths.push(request.url)
       response.writeHead(status).end()
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo
     const check = spawn(command!, args, { env: { ...process.env, PORT: String(port) }, stdio: 'inherit' })
     expect(await once(check, 'exit')).toEqual([code, null])
-    expect(asked).toEqual(['/health'])
+    expect(paths).toEqual(['/health'])
     server.close()
   })
 })

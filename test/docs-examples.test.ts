@@ -1,5 +1,5 @@
-// Runs the documents' examples on a server with default settings: the commands of README.md print the answers below
-// them, the recall example returns its hit, the client misses no event, and the library example runs.
+// Runs the documents' examples on a server with default settings: the commands of README.md, the recall query, the
+// reconnecting client, and the library programs. Each must give the result that its document shows.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { backends, newDataDir } from './support/backend.ts'
 import { blocks, readDocument, root } from './support/documents.ts'
 import { createProxy } from './support/proxy.ts'
 
-// Each example starts a process or waits for background work.
+// The default timeout is too short for examples that start a process or wait for background work.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let server: RunningServer
@@ -40,7 +40,7 @@ const append = (conversationId: string, actor: string, content: string) =>
     input: { conversationId, turn: { actor, role: 'USER', content } },
   })
 
-/** In addition to the packages that the code imports. */
+/** Writes code to a file below node_modules, where it can import the repository's packages. Returns the file's path. */
 async function writeModule(name: string, code: string): Promise<string> {
   const directory = join(root, 'node_modules/.cache')
   const file = join(directory, `${process.pid}-${name}`)
@@ -51,9 +51,9 @@ async function writeModule(name: string, code: string): Promise<string> {
 
 describe('the commands of README.md', () => {
   it('print the answers below them when run unchanged', async () => {
-    const shown = blocks(readDocument('README.md'), 'sh', 'json', 'text')
-    const steps = shown.flatMap(({ language, text }, index) =>
-      language === 'sh' && /\bcurl\b/.test(text) ? [{ command: text, answer: shown[index + 1]! }] : [],
+    const codeBlocks = blocks(readDocument('README.md'), 'sh', 'json', 'text')
+    const steps = codeBlocks.flatMap(({ language, text }, index) =>
+      language === 'sh' && /\bcurl\b/.test(text) ? [{ command: text, answer: codeBlocks[index + 1]! }] : [],
     )
     expect(steps.map(({ answer }) => answer.language)).toEqual(['text', 'json', 'text', 'json', 'json'])
     const [first] = steps
@@ -61,7 +61,7 @@ describe('the commands of README.md', () => {
     const commands = steps.map(({ command }) => command).join("printf '\\n'\n")
     const script = commands.replace(/^URL=.*$/m, `URL=${server.url}`)
 
-    // In a process group of its own, so that the background subscription can be ended with it.
+    // In a process group of its own, so that killing the group also ends the background subscription.
     const shell = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
     let out = ''
     shell.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
@@ -74,9 +74,9 @@ describe('the commands of README.md', () => {
           expect(out).toMatch(/^conv_[0-9A-Z]{26}$/m)
           const printed = out.match(/\{"data":.*\}/g) ?? []
           const events = printed.filter((line) => line.includes('conversationEvents'))
-          const others = printed.filter((line) => !line.includes('conversationEvents'))
-          expect(others.map((line) => JSON.parse(line))).toEqual(answers.map((text) => JSON.parse(text)))
-          // The next appended turn follows the events that the page shows.
+          const results = printed.filter((line) => !line.includes('conversationEvents'))
+          expect(results.map((line) => JSON.parse(line))).toEqual(answers.map((text) => JSON.parse(text)))
+          // README.md does not show the last event: the turn appended by a later command.
           expect(events.slice(0, -1).map((line) => `data: ${line}`)).toEqual(streamed)
           expect(JSON.parse(events.at(-1)!).data.conversationEvents.turn.actor).toBe('helper')
         },
@@ -89,7 +89,7 @@ describe('the commands of README.md', () => {
 })
 
 describe('docs/recall.md', () => {
-  it('shows the answer to its query, figures rounded', async () => {
+  it('shows the answer to its query, with rounded figures', async () => {
     const [query, answer] = blocks(readDocument('docs/recall.md'), 'graphql', 'json')
     const expected = JSON.parse(answer!.text)
     const [hit] = expected.data.recall.hits
@@ -117,8 +117,8 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
     const proxy = await createProxy(server.url)
     const code = blocks(readDocument('docs/streaming-and-subscriptions.md'), 'js')[0]!.text
     expect(code).toContain('ws://127.0.0.1:4000/graphql')
-    const own = code.replace('ws://127.0.0.1:4000/graphql', proxy.url.replace(/^http/, 'ws'))
-    const file = await writeModule('client.mjs', own)
+    const proxied = code.replace('ws://127.0.0.1:4000/graphql', proxy.url.replace(/^http/, 'ws'))
+    const file = await writeModule('client.mjs', proxied)
     const { follow } = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as {
       follow(conversation: string): AsyncGenerator<{ __typename: string; seq: number | null }>
     }
@@ -131,7 +131,7 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
       const received = async (seq: number) => {
         while (seqs.at(-1) !== seq) await new Promise((resolve) => setTimeout(resolve, 10))
       }
-      // Entry 1 is the author's joining.
+      // Entry 1 records that the author joined.
       for (let turn = 2; turn <= 10; turn++) {
         await append(conversation, 'ada', `turn ${turn}`)
         if (turn % 3 !== 0) continue
@@ -139,7 +139,7 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
         await proxy.cut()
         await append(conversation, 'ada', 'appended while the client is away')
         turn += 1
-        // The time a server takes to restart, during which new connections are refused.
+        // About as long as a server restart, during which new connections are refused.
         await new Promise((resolve) => setTimeout(resolve, 1_200))
         await proxy.mend()
       }
@@ -158,12 +158,12 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
 
 describe('the examples of docs/library.md', () => {
   const examples = blocks(readDocument('docs/library.md'), 'ts').map(({ text }) => text)
-  const door = pathToFileURL(join(root, 'src/index.ts')).href
+  const entryPoint = pathToFileURL(join(root, 'src/index.ts')).href
 
   /** Runs an example on a database of its own, and returns its output. */
   async function runExample(name: string, code: string): Promise<string> {
     expect(code).toContain("from 'colloquy'")
-    const file = await writeModule(name, code.replace("'colloquy'", `'${door}'`))
+    const file = await writeModule(name, code.replace("'colloquy'", `'${entryPoint}'`))
     const dataDir = await newDataDir()
     try {
       const child = spawn(process.execPath, ['--import', 'tsx', file], {
@@ -181,7 +181,7 @@ describe('the examples of docs/library.md', () => {
     }
   }
 
-  it('append a turn and print the messages of its context', async () => {
+  it('append a turn, and print the messages of a context', async () => {
     expect(await runExample('library.mts', examples[0]!)).toContain("[ 'Good morning.' ]")
   })
 

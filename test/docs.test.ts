@@ -1,5 +1,5 @@
-// The documents agree with the repository: settings, scripts, errors, operations, links and paths. Their examples are
-// run by docs-examples.test.ts.
+// Checks that the documents agree with the repository: settings, scripts, errors, operations, links and paths.
+// docs-examples.test.ts runs their examples.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -17,7 +17,7 @@ const { scripts, ...packageJson } = JSON.parse(readFileSync(join(root, 'package.
 const namesIn = (folder: string) => readdirSync(join(root, folder))
 const document = (path: string): Document => documents.find((each) => each.path === path)!
 
-/** Links to files of the repository, from its root. */
+/** The document's links to files of the repository: the path from its root, and the heading id, if any. */
 const linksOf = ({ path, prose }: Document) =>
   [...prose.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].map(([, to, anchor]) => ({
     to: to === '' ? path : normalize(join(dirname(path), to!)),
@@ -31,8 +31,8 @@ describe('README.md', () => {
 
   it('links to every page of docs/ and to the other documents', () => {
     const linked = new Set(linksOf(document('README.md')).map(({ to }) => to))
-    const others = documents.map(({ path }) => path).filter((path) => path !== 'README.md')
-    expect(others.filter((path) => !linked.has(path))).toEqual([])
+    const paths = documents.map(({ path }) => path).filter((path) => path !== 'README.md')
+    expect(paths.filter((path) => !linked.has(path))).toEqual([])
   })
 })
 
@@ -49,7 +49,7 @@ describe('docs/configuration.md', () => {
 
 describe('docs/concepts.md', () => {
   it('lists every error class with its code', () => {
-    const made: errors.DomainError[] = [
+    const instances: errors.DomainError[] = [
       errors.InvalidInput.at('x', 'y'),
       new errors.NotFound('x', 'y'),
       new errors.NotAllowed('x'),
@@ -58,14 +58,14 @@ describe('docs/concepts.md', () => {
       new errors.ProviderFailed('x', true),
       new errors.BudgetTooSmall(1, 2),
     ]
-    const classes = made.map((error) => error.constructor.name)
+    const classes = instances.map((error) => error.constructor.name)
     const exported = Object.keys(errors).filter((name) => name !== 'DomainError')
     expect(classes.toSorted()).toEqual(exported.sort())
     const rows = table(document('docs/concepts.md'), '| Code |').map(([code, type]) => [
       unquoted(code!),
       unquoted(type!),
     ])
-    expect(rows).toEqual(made.map(({ code, constructor }) => [code, constructor.name]))
+    expect(rows).toEqual(instances.map(({ code, constructor }) => [code, constructor.name]))
   })
 })
 
@@ -88,7 +88,7 @@ describe('docs/operations.md', () => {
 })
 
 describe('docs/architecture.md', () => {
-  it('shows the actual layout, with every folder and file of src', () => {
+  it('shows only existing paths, and every folder and file of src', () => {
     const layout = blocks(document('docs/architecture.md'), 'text').find(({ text }) => text.startsWith('prisma/'))!.text
     const rows = layout.split('\n').filter((row) => row !== 'src/' && row !== '')
     const shown = rows.flatMap((row) => {
@@ -106,9 +106,9 @@ describe('docs/architecture.md', () => {
   })
 
   it('shows every folder of the domain, above the folders that it imports', () => {
-    const pictures = blocks(document('docs/architecture.md'), 'mermaid').map(({ text }) => text)
-    const picture = pictures.find((text) => text.includes('background/'))!
-    const shown = [...new Set([...picture.matchAll(/([a-z-]+)\//g)].map(([, folder]) => folder!))]
+    const diagrams = blocks(document('docs/architecture.md'), 'mermaid').map(({ text }) => text)
+    const diagram = diagrams.find((text) => text.includes('background/'))!
+    const shown = [...new Set([...diagram.matchAll(/([a-z-]+)\//g)].map(([, folder]) => folder!))]
     expect(shown.toSorted()).toEqual(namesIn('src/domain').filter((name) => !name.includes('.')))
 
     const folderOf = (path: string) => /^src\/domain\/([a-z-]+)\//.exec(path)?.[1]
@@ -149,7 +149,7 @@ describe('CONTRIBUTING.md', () => {
 })
 
 describe.each(documents)('$path', (page) => {
-  it('links to existing targets, headings included', () => {
+  it('links only to existing files and headings', () => {
     const broken = linksOf(page).filter(({ to, anchor }) => {
       if (!existsSync(join(root, to))) return true
       return anchor !== undefined && to.endsWith('.md') && !anchors(readDocument(to)).includes(anchor)
@@ -157,7 +157,7 @@ describe.each(documents)('$path', (page) => {
     expect(broken).toEqual([])
   })
 
-  it('names existing paths', () => {
+  it('names only existing paths', () => {
     const folders = /^(src|test|docs|prisma|scripts|\.github|\.ci)\//
     const paths = [...page.prose.matchAll(/`([^`\s]+)`/g)]
       .map(([, path]) => path!)
@@ -165,21 +165,21 @@ describe.each(documents)('$path', (page) => {
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 
-  it('names existing npm scripts', () => {
+  it('names only existing npm scripts', () => {
     const named = [...page.text.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b(?!:))/g)].map(
       ([, run, own]) => run ?? own!,
     )
     expect(named.filter((name) => !scripts[name])).toEqual([])
   })
 
-  it('names existing settings', () => {
-    const known = new Set(variables.map(({ name }) => name))
-    const outside = /^(NODE_ENV|TEST_DATABASE_URL|TEST_REDIS_URL)$/
+  it('names only existing settings', () => {
+    const names = new Set(variables.map(({ name }) => name))
+    const external = /^(NODE_ENV|TEST_DATABASE_URL|TEST_REDIS_URL)$/
     const named = [...page.text.matchAll(/(?<![\w.])([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)=/g)].map(([, name]) => name!)
-    expect(named.filter((name) => !known.has(name) && !outside.test(name))).toEqual([])
+    expect(named.filter((name) => !names.has(name) && !external.test(name))).toEqual([])
   })
 
-  it('shows operations of the schema', () => {
+  it('shows only GraphQL operations that are valid in the schema', () => {
     const schema = buildSchema(readFileSync(join(root, 'schema.graphql'), 'utf8'))
     for (const { text, line } of blocks(page, 'graphql')) {
       expect(validate(schema, parse(text)), `line ${line}`).toEqual([])
@@ -188,7 +188,7 @@ describe.each(documents)('$path', (page) => {
 
   it('uses the term conversation, not its synonyms', () => {
     const rooms = page.text.match(/\brooms?\b/gi) ?? []
-    // The one definition: a conversation is a room that several agents and people share.
+    // Only the definition uses the word: a conversation is a room that several agents and people share.
     const definitions = page.text.match(/is a room that/g) ?? []
     expect(rooms.length).toBe(definitions.length)
   })

@@ -1,5 +1,5 @@
-// The package as its users get it: packed, installed into an empty project, used as a library and as a command. Takes a
-// minute and uses the package registry, so it runs only with LONG=1.
+// Tests the package as its users install it: packed, installed into an empty project, used as a library and as a
+// command. Runs only with LONG=1, because it takes a minute and uses the package registry.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,9 +16,9 @@ const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Maximum size of node_modules, in MiB. */
-const MOST_MIB = 250
+const MAX_MIB = 250
 
-/** A program that uses the package; compiled unchanged, then run. */
+/** A program that uses the package. The tests compile it unchanged and run it. */
 const PROGRAM = `
 import {
   appendDelta, appendTurn, buildContext, commitTurn, createConversation, createDeps, createServer, loadConfig, openTurn,
@@ -80,7 +80,7 @@ const TSCONFIG = {
   files: ['program.ts'],
 }
 
-/** Modules that only a worker thread loads. */
+/** Whether only worker threads load the module, which may therefore contain top-level await. */
 const isThread = (name: string) => /(^|[/-])worker\.js$/.test(name)
 
 describe.runIf(isLong)('the package (needs LONG=1)', () => {
@@ -99,16 +99,16 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
   }, 300_000)
   afterAll(() => rm(project, { recursive: true, force: true }))
 
-  it(`takes at most ${MOST_MIB} MB installed, without the Prisma CLI, tsx or a compiler`, async () => {
+  it(`takes at most ${MAX_MIB} MiB installed, without the Prisma CLI, tsx or a compiler`, async () => {
     const installed = join(project, 'node_modules')
     for (const name of ['prisma', 'tsx', 'typescript', 'esbuild']) {
       await expect(stat(join(installed, name)), name).rejects.toThrow('ENOENT')
     }
     const kib = Number((await inProject('du', '-sk', installed)).split('\t')[0])
-    expect(kib / 1024).toBeLessThanOrEqual(MOST_MIB)
+    expect(kib / 1024).toBeLessThanOrEqual(MAX_MIB)
   })
 
-  it('contains the files it reads at run time, and no module that require() could not load', async () => {
+  it('contains the files it reads at run time, and no top-level await, which require() cannot load', async () => {
     const dist = join(project, 'node_modules/colloquy/dist')
     await stat(join(dist, 'providers/static/word-vectors.bin'))
     await stat(join(dist, 'providers/openai/prompts/summarize.md'))
@@ -127,20 +127,20 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
   ])(
     'compiles a strict program without skipLibCheck, and runs it as %s',
     async (_, type) => {
-      const own = join(project, type)
-      await mkdir(own, { recursive: true })
-      await writeFile(join(own, 'package.json'), JSON.stringify({ type }))
-      await writeFile(join(own, 'program.ts'), PROGRAM)
-      await writeFile(join(own, 'tsconfig.json'), JSON.stringify(TSCONFIG))
-      // The consumer's compiler and Node types: those of this repository, beside the program.
-      await mkdir(join(own, 'node_modules/@types'), { recursive: true })
+      const directory = join(project, type)
+      await mkdir(directory, { recursive: true })
+      await writeFile(join(directory, 'package.json'), JSON.stringify({ type }))
+      await writeFile(join(directory, 'program.ts'), PROGRAM)
+      await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(TSCONFIG))
+      // The program is compiled with the Node types of this repository, because the project installs only the package.
+      await mkdir(join(directory, 'node_modules/@types'), { recursive: true })
       for (const name of ['@types/node', 'undici-types']) {
-        await cp(join(root, 'node_modules', name), join(own, 'node_modules', name), { recursive: true })
+        await cp(join(root, 'node_modules', name), join(directory, 'node_modules', name), { recursive: true })
       }
-      await inProject(process.execPath, join(root, 'node_modules/typescript/bin/tsc'), '-p', own)
-      const compiled = await readFile(join(own, 'out/program.js'), 'utf8')
+      await inProject(process.execPath, join(root, 'node_modules/typescript/bin/tsc'), '-p', directory)
+      const compiled = await readFile(join(directory, 'out/program.js'), 'utf8')
       expect(compiled.includes('require("colloquy")')).toBe(type === 'commonjs')
-      const printed = await inProject(process.execPath, join(own, 'out/program.js'))
+      const printed = await inProject(process.execPath, join(directory, 'out/program.js'))
       expect(JSON.parse(printed.trim().split('\n').at(-1)!)).toEqual(PRINTED)
     },
     120_000,
@@ -154,7 +154,7 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
       detached: true,
     })
     const url = await new Promise<string>((resolve, reject) => {
-      server.once('exit', (code) => reject(new Error(`it exited with ${code} before it was ready`)))
+      server.once('exit', (code) => reject(new Error(`colloquy exited with ${code} before it was ready`)))
       createInterface({ input: server.stdout }).on('line', (line) => {
         const found = /"url":"([^"]+)"/.exec(line)?.[1]
         if (found) resolve(found)

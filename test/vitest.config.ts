@@ -1,5 +1,5 @@
-// Two files at once. Most files share a process and its loaded modules, which takes half the time; files that mock or
-// count modules, or that test threads, signals or processes, get a process of their own.
+// The test runner's settings. Most test files share a process and its loaded modules, which takes half the time; files
+// that mock or count modules, or that test threads, signals or processes, run in a process of their own.
 
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -21,9 +21,10 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: createRequire(import.meta.url).resolve('graphql') }] },
   test: {
     pool: 'forks',
-    // Two files at once even on two cores, because tests mostly wait for leases, polls and processes.
+    // Runs two files at once even on two cores, because tests mostly wait for leases, polls and processes.
     maxWorkers: 2,
-    // Disables optimisation of PGlite's WebAssembly, which would cost each process 3 s that few files earn back.
+    // Disables the optimising compiler for PGlite's WebAssembly: it takes 3 s per process, and saves less in most
+    // files.
     execArgv: ['--liftoff-only'],
     testTimeout: 30_000,
     hookTimeout: 60_000,

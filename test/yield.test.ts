@@ -1,4 +1,4 @@
-// Long loops yield to other work, as often as they should and no more. On a fake clock.
+// Tests when a long loop yields to the event loop, on a fake clock.
 
 import { describe, expect, it } from 'vitest'
 import { createYield, yieldToEventLoop } from '../src/yield.ts'
@@ -11,7 +11,7 @@ describe('yielding to the event loop', () => {
     expect(ran).toBe(true)
   })
 
-  it('happens in a loop each time its 5 ms are used up, and not before', async () => {
+  it('is due each time the loop has run for 5 ms, and not before', async () => {
     let now = 100
     const yieldIfDue = createYield(() => now)
     const yielded: number[] = []
@@ -23,7 +23,7 @@ describe('yielding to the event loop', () => {
     expect(yielded).toEqual([106, 112, 118])
   })
 
-  it('measures from the moment the loop resumes, not from when it yielded', async () => {
+  it('counts the 5 ms from the moment the loop resumes, not from the moment it yielded', async () => {
     let now = 0
     const yieldIfDue = createYield(() => now)
     now = 5

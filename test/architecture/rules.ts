@@ -1,12 +1,12 @@
-// The architecture rules, each a pure function from files to violations. architecture.test.ts applies them to the source
-// tree, and to small trees with violations.
+// The architecture rules, each a pure function from files to violations. architecture.test.ts applies them to the
+// source tree, and to small trees with violations.
 
 import { innerImports, packageImports, type SourceFile } from './source.ts'
 
-/** The folder under src, or the name of a file that lies directly in src. */
+/** The name of a folder of src, or of a file directly in src. */
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
-/** Layers without dependencies on other layers, imported by store, providers and bus. */
+/** The layers that store, providers and bus may import. They import no layers but each other. */
 const LEAVES = ['errors', 'thread', 'yield', 'fields', 'text']
 
 /** The layers that each layer may import; those of `types` only with `import type`. */
@@ -29,7 +29,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   index: { all: ['server', 'deps', 'domain', 'store', 'text', 'config', 'errors'] },
 }
 
-/** Data flows one way: main → server → graphql → domain → {store, providers, bus}. */
+/** Imports that ALLOWED forbids. Data flows one way: main → server → graphql → domain → {store, providers, bus}. */
 export const wrongLayer = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) => {
     const from = ALLOWED[layerOf(file.path)]
@@ -39,7 +39,10 @@ export const wrongLayer = (files: readonly SourceFile[]): string[] =>
       .map(({ to, isType }) => `${file.path} imports ${isType ? 'types of ' : ''}${to}`)
   })
 
-/** The folders of src/domain, from the bottom up; folders of one row do not import each other. Files count as folders. */
+/**
+ * The folders of src/domain, and its files, which count as folders. Each may import only the rows above its own in this
+ * list, and in ROWS_OF_FILES its own row.
+ */
 const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [
     'id',
@@ -70,13 +73,13 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['background'],
   ['deps'],
 ]
-/** Rows of single files: these may import each other, except in cycles, which fileCycles reports. */
+/** The indexes of the rows whose files may import each other; fileCycles reports cycles among them. */
 const ROWS_OF_FILES = new Set([0, 2])
 
 const domainFolderOf = (path: string) => /^src\/domain\/([^/]+?)(?:\.ts)?(?:\/|$)/.exec(path)?.[1] ?? null
 const rowOf = (folder: string) => DOMAIN_ORDER.findIndex((row) => row.includes(folder))
 
-/** A folder of the domain imports only folders below it, types included. */
+/** Imports between folders of the domain that DOMAIN_ORDER forbids, types included. */
 export const wrongDomainOrder = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) => {
     const folder = domainFolderOf(file.path)
@@ -132,8 +135,8 @@ export function folderCycles(files: readonly SourceFile[]): string[] {
   return cyclesIn(next)
 }
 
-/** Where a package may be imported at run time; other packages may be imported anywhere. */
-const HOMES: [packages: RegExp, layers: string[]][] = [
+/** The layers that may import a package at run time. All layers may import the packages that are not listed. */
+const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
   [/^(graphql|graphql-.*|@pothos\/.*|@graphql-yoga\/.*)$/, ['graphql', 'server']],
   [/^dataloader$/, ['graphql']],
   [/^ws$/, ['server']],
@@ -147,8 +150,8 @@ const HOMES: [packages: RegExp, layers: string[]][] = [
 export const strayPackages = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) =>
     packageImports(file).flatMap(({ to, isType }) => {
-      const home = HOMES.find(([packages]) => packages.test(to))
-      return !home || isType || home[1].includes(layerOf(file.path)) ? [] : [`${file.path} imports ${to}`]
+      const rule = PACKAGE_LAYERS.find(([packages]) => packages.test(to))
+      return !rule || isType || rule[1].includes(layerOf(file.path)) ? [] : [`${file.path} imports ${to}`]
     }),
   )
 
@@ -156,7 +159,7 @@ export const strayPackages = (files: readonly SourceFile[]): string[] =>
 export const strayGraphQL = (files: readonly SourceFile[]): string[] =>
   files
     .filter((file) => !['graphql', 'server'].includes(layerOf(file.path)))
-    .filter((file) => packageImports(file).some(({ to }) => HOMES[0]![0].test(to)))
+    .filter((file) => packageImports(file).some(({ to }) => PACKAGE_LAYERS[0]![0].test(to)))
     .map(({ path }) => path)
 
 /** Paths of the files whose code matches the pattern. */
@@ -186,7 +189,7 @@ export const longFiles = (files: readonly SourceFile[]): string[] =>
     .filter(({ lines }) => lines > MAX_LINES)
     .map(({ path, lines }) => `${path} has ${lines} lines; at most ${MAX_LINES} are allowed`)
 
-/** Tests that cover several files of src, and tests of files outside src. */
+/** Tests that cover several files of src, or files outside src; strayTests ignores them. */
 const UNMIRRORED = /^test\/(contract|scenario|bench|scripts|architecture)\/|^test\/[\w-]+\.test\.ts$/
 
 /** Tests without a file in src: test/a/b.test.ts and test/a/b.aspect.test.ts must test src/a/b.ts or src/a/b/. */
@@ -199,7 +202,7 @@ export const strayTests = (tests: readonly SourceFile[], files: readonly SourceF
       return !files.some((file) => file.path === `${tested}.ts` || file.path.startsWith(`${tested}/`))
     })
 
-/** Files that do not begin with a comment on their responsibility. */
+/** Files that do not begin with a comment of more than 20 characters, which should state their responsibility. */
 export const withoutHeader = (files: readonly SourceFile[]): string[] =>
   files.filter(({ text }) => !/^(#!.*\n)?\/\/ \S.{20,}/.test(text)).map(({ path }) => path)
 

@@ -1,4 +1,4 @@
-// The source tree as the architecture rules see it: each file's text, code without comments, and imports.
+// Reads the source tree for the architecture rules: each file's text, its code without comments, and its imports.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -15,7 +15,7 @@ export type SourceFile = { path: string; text: string; code: string; imports: Im
 /** The text without comments. The `//` of a URL is not a comment. */
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
 
-/** Static imports, re-exports, dynamic imports, and worker threads started by `new URL`. */
+/** Static imports, re-exports, dynamic imports, and files of worker threads, which are named by `new URL`. */
 function importsOf(code: string): Import[] {
   const statements = /^\s*(?:import|export)\s+(type\s)?(?:[\w*{}\s,$]+?\s+from\s+)?'([^']+)'/gm
   const dynamic = /\bimport\('([^']+)'\)/g
@@ -29,7 +29,7 @@ function importsOf(code: string): Import[] {
   ]
 }
 
-/** Parses the text of a file. */
+/** Extracts the code and the imports of a file. `path` starts at the root of the repository. */
 export function parseSource(path: string, text: string): SourceFile {
   const code = withoutComments(text)
   return { path, text, code, imports: importsOf(code) }

@@ -1,5 +1,5 @@
-// Appends in one process, at concurrency 64 on Postgres: the domain's appendTurn against one call per append on raw
-// `pg`, over 64 conversations and into one. Both use the same SQL function and number of connections; ours batches appends.
+// Appends per second in one process on Postgres: the domain's appendTurn against one call of the same SQL function per
+// append on raw `pg`. Both use the same number of connections; only the domain batches concurrent appends.
 
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -9,14 +9,16 @@ import { interleave, type Figure, type Report } from './figures.ts'
 import { appendByCall, appendPlainly, TEXT } from './raw-append.ts'
 import { openWorld, withDatabase, type Bench } from './services.ts'
 
+/** Number of workers, each of which appends one turn at a time. */
 const CONCURRENCY = 64
+/** Number of database connections. */
 const POOL = 10
 const ROUNDS = 5
 const ROUND_MS = 1_000
 
 const viewer = { tenant: 'default', actor: 'ada' }
 
-/** Appends per second with 64 workers, each of which appends to one conversation, one turn at a time. */
+/** Appends per second of CONCURRENCY workers in ROUND_MS. Each worker appends to one of the conversations. */
 async function rate(
   conversationIds: readonly string[],
   append: (conversationId: string) => Promise<unknown>,
@@ -65,7 +67,7 @@ export async function append({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const { deps, close } = await openWorld(url, services.redisUrl)
     const pool = new pg.Pool({ connectionString: url, max: POOL })
-    pool.on('error', (error) => progress(`a database connection broke: ${error.message}`))
+    pool.on('error', (error) => progress(`a database connection failed: ${error.message}`))
     try {
       const figures: Figure[] = []
       for (const { count, where, target } of [
@@ -73,7 +75,8 @@ export async function append({ services, progress }: Bench): Promise<Report> {
         { count: 1, where: 'into one conversation', target: 3 },
       ]) {
         const conversationIds = await makeConversations(deps, count)
-        // The plain statement leaves gaps in the journal, so it writes to conversations of its own.
+        // The plain statement leaves gaps in the journal, so it appends to conversations of its own, which are not
+        // checked.
         const plainConversations = await makeConversations(deps, count)
         let acknowledged = 0
         const contestants = {

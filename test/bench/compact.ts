@@ -1,6 +1,6 @@
-// Compacts a conversation of 100,000 imported turns into one rolling summary with the built-in summarizer, on Postgres: in
-// passes of at most 8,000 tokens of turns, to at most 1,000 tokens. Compares the time with the same passes without a
-// summarizer, that is, with the cost of the database. COMPACT_TURNS sets another number of turns.
+// Compacts a conversation of imported turns into one rolling summary with the built-in summarizer, on Postgres, and
+// checks the limits of a pass and of the summary. Compares the time with that of the same passes with a summarizer that
+// returns a constant, which is the cost of the database.
 
 import type { World } from '../../src/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
@@ -11,6 +11,7 @@ import type { Summarizer } from '../../src/providers/ports/summarizer.ts'
 import type { Report } from './figures.ts'
 import { openWorld, withDatabase, type Bench } from './services.ts'
 
+/** Number of imported turns. COMPACT_TURNS sets another number. */
 const TURNS = Number(process.env.COMPACT_TURNS ?? 100_000)
 const BATCH = 1_000
 const viewer = { tenant: 'default', actor: 'ada' }
@@ -55,12 +56,14 @@ async function run({ deps }: World, conversationId: string, summarizer: Summariz
     },
   }
   const measured = { ...deps, summarizers: { ...deps.summarizers, standard } }
-  const began = performance.now()
+  const begin = performance.now()
   const summary = await summarize(measured, viewer, { conversationId })
-  const ms = performance.now() - began
+  const ms = performance.now() - begin
   const { turns } = await deps.db.summary.findUniqueOrThrow({ where: { id: summary.id } })
   if (longest > PASS_TOKENS || summary.tokenCount > SUMMARY_TOKENS || turns !== TURNS) {
-    throw new Error(`passes of ${longest} tokens, a summary of ${summary.tokenCount} that covers ${turns} turns`)
+    throw new Error(
+      `the longest pass has ${longest} tokens; the summary has ${summary.tokenCount} tokens and covers ${turns} turns`,
+    )
   }
   return { ms, passes, longest, tokens: summary.tokenCount }
 }
@@ -69,9 +72,9 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const world = await openWorld(url, services.redisUrl)
     try {
-      const [conversationId, other] = [await fill(world), await fill(world)]
+      const [conversationId, baselineId] = [await fill(world), await fill(world)]
       progress(`wrote two conversations of ${TURNS} turns`)
-      const baseline = await run(world, other, {
+      const baseline = await run(world, baselineId, {
         model: 'none',
         summarize: async () => ({ content: 'nothing', model: 'none' }),
         close: async () => {},
@@ -84,13 +87,13 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
             what: 'the whole conversation',
             ours: ours.ms / 1_000,
             theirs: baseline.ms / 1_000,
-            against: 'the same without a summarizer',
+            against: 'the same passes without a summarizer',
             unit: 's',
             better: 'smaller',
             target: null,
           },
         ],
-        notes: [`${ours.passes} passes of ${ours.longest} tokens at most; the summary has ${ours.tokens} tokens.`],
+        notes: [`${ours.passes} passes of at most ${ours.longest} tokens; the summary has ${ours.tokens} tokens.`],
       }
     } finally {
       await world.close()

@@ -1,7 +1,7 @@
-// `npm run bench:compare -- DIRECTORY [rounds] [words]`: compares this checkout with another one in one run, in all
-// measures or in those whose names contain the words. The two servers have
-// equal data in databases of their own on the same services, and their rounds alternate. A figure is the median of the
-// rounds' ratios, above 1 if this checkout is faster.
+// `npm run bench:compare -- DIRECTORY [rounds] [words]`: compares this checkout with another one in one run, by all
+// measures or by those whose names contain the words. Each server has a database of its own with equal data, on the
+// same services, and the rounds of both alternate. The ratio of a measure is the median over the rounds, above 1 if
+// this checkout is faster.
 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -69,6 +69,7 @@ const textOf = (number: number) =>
   Array.from({ length: 30 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 11))) % WORDS.length]).join(' ')
 const QUERIES = ['when does the launch move', 'who pays the invoice', 'coffee in rome', 'the piano by the window']
 
+/** A server, its large conversation, its conversations for appended turns, and its side of the fan-out benchmark. */
 type Contestant = { server: ServerProcess; large: string; written: string[]; side: Side }
 
 async function ask<T>(port: number, query: string, variables: object): Promise<T> {
@@ -84,7 +85,7 @@ async function ask<T>(port: number, query: string, variables: object): Promise<T
   }
 }
 
-/** Writes the same conversations to each server: one large, many small, and some to append to. */
+/** Creates one large conversation, many small ones, and some to append to. Waits until all turns are embedded. */
 async function fill({ port }: ServerProcess): Promise<{ large: string; written: string[] }> {
   const create = async (key: string) => (await ask<{ id: string }>(port, CREATE, { key })).id
   const append = async (id: string, count: number, offset: number) => {
@@ -135,15 +136,15 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
     QUERIES.map((text) => ({ query, variables: { id: contestant.large, query: text } }))
   const appends = (contestant: Contestant) => contestant.written.map((id) => ({ query: APPEND, variables: { id } }))
   return [
-    rate('append, 1 caller', 1, appends, '"seq"'),
-    rate('append, 16 callers', 16, appends, '"seq"'),
-    rate('page of 50 turns, 16 callers', 16, ({ large }) => [{ query: PAGE, variables: { id: large } }], '"seq"'),
-    rate('50 conversations × 20 turns, 16 callers', 16, () => [{ query: NESTED, variables: {} }], '"seq"'),
-    rate('recall in 2,000 turns, 1 caller', 1, queries(RECALL), '"seq"'),
-    rate('recall in 2,000 turns, 16 callers', 16, queries(RECALL), '"seq"'),
-    rate('recall in the tenant, 1 caller', 1, queries(RECALL_ALL), '"seq"'),
-    rate('context of 20 turns and 10 recalled, 1 caller', 1, queries(CONTEXT), '"tokens"'),
-    rate('context of 20 turns and 10 recalled, 16 callers', 16, queries(CONTEXT), '"tokens"'),
+    rate('append, 1 client', 1, appends, '"seq"'),
+    rate('append, 16 clients', 16, appends, '"seq"'),
+    rate('page of 50 turns, 16 clients', 16, ({ large }) => [{ query: PAGE, variables: { id: large } }], '"seq"'),
+    rate('50 conversations × 20 turns, 16 clients', 16, () => [{ query: NESTED, variables: {} }], '"seq"'),
+    rate(`recall in ${format(LARGE_TURNS)} turns, 1 client`, 1, queries(RECALL), '"seq"'),
+    rate(`recall in ${format(LARGE_TURNS)} turns, 16 clients`, 16, queries(RECALL), '"seq"'),
+    rate('recall in the tenant, 1 client', 1, queries(RECALL_ALL), '"seq"'),
+    rate('context of 20 turns and 10 recalled, 1 client', 1, queries(CONTEXT), '"tokens"'),
+    rate('context of 20 turns and 10 recalled, 16 clients', 16, queries(CONTEXT), '"tokens"'),
     {
       what: 'fan-out of single turns, server CPU per delivery',
       unit: 'µs',
@@ -154,7 +155,7 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
   ]
 }
 
-/** Alternates rounds of both, every other one in reverse order; prints one line per measure. */
+/** Alternates rounds of both servers, in every other round in reverse order, and prints one row per measure. */
 async function compare(rounds: number, measured: Measure[], ours: Contestant, theirs: Contestant): Promise<void> {
   const rows: string[][] = []
   for (const { what, run, better, unit } of measured) {
@@ -217,8 +218,8 @@ const services = findServices(process.env)
 if (!other || Array.isArray(services)) {
   console.error(
     Array.isArray(services)
-      ? `The comparison needs Postgres with pgvector, and Redis: set ${services.join(', and ')}.`
-      : 'Usage: npm run bench:compare -- DIRECTORY [rounds] [words], with another checkout, installed, as the directory.',
+      ? `The comparison needs Postgres with pgvector, and Redis. Set ${services.join(', and ')}.`
+      : 'Usage: npm run bench:compare -- DIRECTORY [rounds] [words], where DIRECTORY is another checkout after npm ci.',
   )
   process.exit(2)
 }

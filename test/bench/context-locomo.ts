@@ -1,6 +1,6 @@
-// `npm run bench:context -- FILE…`: imports LoCoMo conversations, checks that contexts keep their budgets, and measures the
-// share of the turns with the answers that a context of 2,000 tokens contains, with and without recall. A missed target is
-// printed, and is not an error.
+// `npm run bench:context -- FILE…`: imports LoCoMo conversations, checks that no context exceeds its budget, and
+// measures the share of the evidence (the turns with the answers) that a context of 2,000 tokens contains, with and
+// without recall. A missed target is printed, and is not an error.
 
 import { pino } from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
@@ -14,6 +14,7 @@ import { contentOf, readConversation, type Conversation } from './locomo.ts'
 import { median, note, table } from './figures.ts'
 
 const BUDGETS = [500, 2_000, 8_000]
+/** Minimum share of the evidence in a context with recall, in percent. */
 const TARGET = 65
 const BATCH = 500
 
@@ -55,7 +56,7 @@ async function waitForVectors(deps: Deps, conversationId: string): Promise<void>
 
 const files = process.argv.slice(2)
 if (files.length === 0) {
-  console.error('Usage: npm run bench:context -- FILE…   (conversations of LoCoMo)')
+  console.error('Usage: npm run bench:context -- FILE…   (LoCoMo conversations)')
   process.exit(2)
 }
 const { deps, close } = await createDeps(
@@ -70,7 +71,7 @@ for (const conversation of files.map(readConversation)) {
   const build = (more: Partial<BuildContextInput>) =>
     buildContext(deps, viewer, { conversationId, tokenBudget: 2_000, ...more })
 
-  /** Share of all evidence turns that are in the contexts of their questions, in percent; and the median time, ms. */
+  /** The share of the evidence that the contexts of the questions contain, in percent, and the median time, ms. */
   async function evidenceIn(input: (question: string) => Partial<BuildContextInput>) {
     let [included, all] = [0, 0]
     const times: number[] = []
@@ -112,10 +113,10 @@ console.log(
     ),
     '',
     note(
-      'Share of the turns with answers that are in the context of their question. Times are medians, in one process on '
-        + 'the embedded database.',
+      'Evidence: share of the turns with the answers that the context of their question contains. Times are medians, in '
+        + 'one process on the embedded database.',
     ),
-    note(withinBudget ? 'No context is over its budget.' : 'SOME CONTEXTS ARE OVER THEIR BUDGET.'),
+    note(withinBudget ? 'No context exceeds its budget.' : 'SOME CONTEXTS EXCEED THEIR BUDGET.'),
   ].join('\n'),
 )
 process.exit(withinBudget ? 0 : 1)

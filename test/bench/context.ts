@@ -1,5 +1,5 @@
-// Builds contexts in one process on Postgres: for a conversation of 100,000 turns against one of 1,000, and against the same
-// reads as plain prepared statements, without counting, selecting or checking anything.
+// Time of buildContext in one process on Postgres: for a large conversation against a small one, and for the small one
+// against the same reads as plain prepared statements, without counting, selecting or checking anything.
 
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -15,6 +15,7 @@ const SMALL = 1_000
 const LARGE = 100_000
 const BATCH = 1_000
 const ROUNDS = 5
+/** Calls per round. */
 const CALLS = 60
 const RECENT = 20
 const K = 10
@@ -33,12 +34,12 @@ const SUBJECTS = [
   'winter',
 ]
 const VERBS = ['mend', 'find', 'paint', 'sell', 'forget', 'plant', 'carry', 'sing about', 'count']
-const say = (n: number) =>
+const sentence = (n: number) =>
   `We should ${VERBS[n % 9]} the ${SUBJECTS[n % 11]} before the ${SUBJECTS[(n * 7) % 11]} number ${n % 997} is gone, `
   + `said the ${SUBJECTS[(n * 5) % 11]}'s owner.`
 
 async function makeConversation(deps: Deps, turns: number, progress: (message: string) => void): Promise<string> {
-  // No compaction, so that both contexts contain the same number of turns, whatever the length of the conversation.
+  // No compaction, so that the contexts of both conversations contain the same number of turns.
   const { id } = await createConversation(deps, viewer, {
     systemPrompt: 'Be brief.',
     compaction: { strategy: 'NEVER' },
@@ -50,10 +51,10 @@ async function makeConversation(deps: Deps, turns: number, progress: (message: s
       turns: Array.from({ length: BATCH }, (_, n) => ({
         actor: n % 2 ? 'bot' : 'ada',
         role: n % 2 ? ('ASSISTANT' as const) : ('USER' as const),
-        content: say(from + n),
+        content: sentence(from + n),
       })),
     })
-    if (from % 20_000 === 0 && from > 0) progress(`${from} turns written`)
+    if (from % 20_000 === 0 && from > 0) progress(`${from} turns appended`)
   }
   return id
 }
@@ -69,7 +70,7 @@ async function waitForVectors(deps: Deps, conversationId: string, progress: (mes
   }
 }
 
-/** The median time of a round's calls, ms. */
+/** Median time of the calls of one round, ms. */
 async function timed(call: (n: number) => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let n = 0; n < CALLS; n++) {
@@ -80,7 +81,7 @@ async function timed(call: (n: number) => Promise<unknown>): Promise<number> {
   return median(times)
 }
 
-/** The statements that a call sends to the database, in order, to be sent again. */
+/** Records the statements that a call sends to the database, in order. */
 async function statementsOf(deps: Deps, call: () => Promise<unknown>): Promise<unknown[]> {
   const { pool } = deps
   const query = pool.query
@@ -136,7 +137,8 @@ export async function context({ services, progress }: Bench): Promise<Report> {
     try {
       const small = await makeConversation(deps, SMALL, progress)
       await waitForVectors(deps, small, progress)
-      // The large one is built without recall, and embedding must not run during the measurement.
+      // Contexts of the large conversation are built without recall and need no vectors. Embedding would disturb the
+      // measurement.
       await deps.embedding.stop()
       const large = await makeConversation(deps, LARGE, progress)
       await pool.query('VACUUM ANALYZE')
@@ -146,7 +148,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       const query = (n: number) => `Who wanted to ${VERBS[n % 9]} the ${SUBJECTS[(n * 3) % 11]}?`
       const recalling = (n: number) => ({ recentTurns: RECENT, semanticRecall: { k: K }, query: query(n) })
       const raw = rawReads(pool, deps, small)
-      // In sequence, since the statements of a context depend on each other.
+      // 'same reads' sends them in sequence, because in a context they depend on each other.
       const statements = await statementsOf(deps, () => build(small, recalling(1)))
       const contestants = {
         'same reads': () =>
@@ -193,7 +195,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
             `${RECENT} recent, ${K} recalled`,
             medians['with recall'],
             medians['same reads'],
-            `its own ${statements.length} statements, sent alone`,
+            `its ${statements.length} database statements alone`,
             0.5,
           ),
           figure(
@@ -226,9 +228,9 @@ export async function context({ services, progress }: Bench): Promise<Report> {
           ),
         ],
         notes: [
-          `Medians of ${ROUNDS} interleaved rounds of ${CALLS} calls, one at a time; 4,000 tokens. The context of the `
-            + `second row has ${sample.messages.length} messages and ${format(sample.tokens)} tokens.`,
-          'Ratios are of times: 0.5 means half the calls per second.',
+          `Medians of ${ROUNDS} interleaved rounds of ${CALLS} calls, one at a time; budget 4,000 tokens. The `
+            + `context of the second row has ${sample.messages.length} messages and ${format(sample.tokens)} tokens.`,
+          'A ratio of 0.5 means that our time is twice the other.',
         ],
       }
     } finally {

@@ -1,5 +1,5 @@
-// The server that fan-out.ts compares ours with: graphql-ws and yoga's pub/sub as usually combined, in memory, with the part
-// of our schema that the benchmark uses. It stores nothing, and only notifies subscribers.
+// The server that fan-out.ts compares with ours: graphql-ws with yoga's in-memory pub/sub, and the part of our schema
+// that the benchmark uses. It publishes events to subscribers and stores nothing.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -124,9 +124,9 @@ const schema = createSchema({
 
 const yoga = createYoga({ schema, logging: false, graphiql: false })
 const http = createServer((request, response) => void yoga(request, response))
-// The schema alone, which is faster than through yoga.
+// Subscriptions run on the bare schema, which is faster than through yoga.
 useServer({ schema }, new WebSocketServer({ server: http, path: '/graphql' }))
-// It adds one listener per subscriber; node warns from eleven listeners on.
+// The pub/sub adds one listener per subscriber, and Node warns about more than ten.
 process.removeAllListeners('warning')
 http.listen(0, '127.0.0.1', () => {
   console.log(JSON.stringify({ url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` }))

@@ -1,18 +1,19 @@
-// The subscribers, in a process of their own: raw sockets with a minimal WebSocket and graphql-transport-ws client, which
-// only count frames, so that a thousand of them use little processor time. Only the first one reads every frame.
+// The subscribers of fan-out.ts, in a process of their own: raw sockets with a minimal WebSocket and
+// graphql-transport-ws client, which only counts frames, so that a thousand use little processor time. Only the first
+// one reads every frame.
 
 import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { answer } from './process.ts'
 
 export type Command =
-  /** Connects and subscribes `count` sockets, each with its own actor and operation id. */
+  /** Connects `count` sockets, and subscribes each with its own actor and operation id. */
   | { do: 'open'; port: number; query: string; variables: object; count: number }
-  /** Resets the counts, and expects this number of frames on each socket. */
+  /** Resets the counts. From now on, `frames` frames are expected on each socket. */
   | { do: 'expect'; frames: number }
-  /** Resolves when these frames have arrived, or after `ms`. */
+  /** Replies when the expected frames have arrived on all sockets, or after `ms`. */
   | { do: 'await'; ms: number }
-  /** Latencies over all sockets: from `since[n]` to the arrival of frame n. */
+  /** Replies with the latencies over all sockets, from `since[n]` to the arrival of frame n. */
   | { do: 'latencies'; since: number[] }
 
 export type Arrived = {
@@ -21,11 +22,12 @@ export type Arrived = {
   most: number
   /** Whether all sockets received as many payload bytes as the first one. */
   alike: boolean
-  /** Time of the last arrival, on the clock of `now`. */
+  /** Time of the last arrival, as returned by `now`. */
   last: number
   /** The frames of the first socket. */
   frames: string[]
 }
+/** Percentiles, ms. */
 export type Latencies = { p50: number; p99: number }
 export type Reply = Arrived | Latencies | null
 
@@ -50,7 +52,7 @@ let missing = 0
 let last = 0
 let complete: (() => void) | null = null
 
-/** A client's frame, masked with zeros. */
+/** A WebSocket frame of a client, masked with zeros. */
 function frameOf(opcode: number, payload: Buffer): Buffer {
   const header =
     payload.length < 126
@@ -59,6 +61,7 @@ function frameOf(opcode: number, payload: Buffer): Buffer {
   return Buffer.concat([header, Buffer.alloc(4), payload])
 }
 
+/** Counts a frame on a socket. */
 function arrive(index: number, size: number): void {
   const count = counts[index]!
   counts[index] = count + 1
@@ -67,7 +70,10 @@ function arrive(index: number, size: number): void {
   if (count + 1 === expected && --missing === 0) complete?.()
 }
 
-/** Calls back for each frame. Assembles a payload only if `isRead` returns true for its opcode. */
+/**
+ * Returns a function that takes received data and calls `onFrame` for each frame. The payload is null unless `isRead`
+ * returns true for the frame's opcode.
+ */
 function frameReader(
   isRead: (opcode: number) => boolean,
   onFrame: (opcode: number, size: number, payload: Buffer | null) => void,
@@ -163,7 +169,7 @@ answer<Command, Reply>(async (command) => {
   switch (command.do) {
     case 'open':
       reset(command.count)
-      // In batches: the server's backlog is shorter than a thousand.
+      // In batches, because the server's backlog of new connections is limited.
       for (let from = 0; from < command.count; from += 100) {
         const batch = Array.from({ length: Math.min(100, command.count - from) }, (_, index) => from + index)
         await Promise.all(batch.map((index) => open(index, command.port, command.query, command.variables)))

@@ -1,6 +1,6 @@
-// Fan-out to a thousand subscribers of one conversation: our server against plain graphql-ws with yoga's pub/sub. Both get
-// the same mutations over HTTP and the same subscription. Ours stores each event in Postgres and is notified through Redis;
-// the other one only publishes it in memory.
+// Fan-out to many subscribers of one conversation: our server against plain graphql-ws with yoga's pub/sub. Both
+// receive the same mutations over HTTP and the same subscription. Ours stores each event in Postgres and notifies
+// through Redis; the other only publishes it in memory.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addParticipant } from '../../src/domain/participant.ts'
@@ -15,13 +15,13 @@ import { openWorld, withDatabase, type Bench } from './services.ts'
 export const SUBSCRIBERS = 1_000
 const ROUNDS = 5
 const BURST_ROUNDS = 3
-/** Single turns of a round, one every 100 ms. */
+/** Number of single turns in a round; one is appended every PAUSE_MS. */
 const SINGLES = 60
 const PAUSE_MS = 100
-/** Deltas of a burst. Each open turn has one writer, which awaits each acknowledgement. */
+/** Number of deltas in a burst. Each open turn has one writer, which awaits each acknowledgement. */
 const DELTAS = 256
 const WRITERS = 64
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 const SUBSCRIPTION = `subscription Conversation($conversationId: ID!) {
   conversationEvents(conversationId: $conversationId) {
@@ -30,7 +30,7 @@ const SUBSCRIPTION = `subscription Conversation($conversationId: ID!) {
     ... on TurnDelta { turnId start end text }
   }
 }`
-const APPEND = `mutation Say($conversationId: ID!, $text: String!) {
+const APPEND = `mutation Append($conversationId: ID!, $text: String!) {
   appendTurn(input: { conversationId: $conversationId, turn: { actor: "speaker", role: USER, content: $text } }) {
     ... on Turn { id seq }
   }
@@ -38,16 +38,16 @@ const APPEND = `mutation Say($conversationId: ID!, $text: String!) {
 const OPEN = `mutation Open($conversationId: ID!) {
   openTurn(input: { conversationId: $conversationId, turn: { actor: "speaker", role: ASSISTANT } }) { ... on Turn { id } }
 }`
-const DELTA = `mutation Go($turn: ID!, $text: String!, $start: Int!) {
+const DELTA = `mutation Delta($turn: ID!, $text: String!, $start: Int!) {
   appendDelta(input: { turnId: $turn, text: $text, start: $start }) { ... on DeltaReceipt { end } }
 }`
 
-/** A server, a conversation with all subscribers, and their process. */
+/** A server under test: its conversation, the process of all subscribers, and the open turns. */
 export type Side = {
   server: ServerProcess
   conversationId: string
   subscribers: Worker<Command, Reply>
-  /** Open turns, and the end of their text. */
+  /** Open turns, and the offset at which the next delta of each starts. */
   turns: { id: string; end: number }[]
 }
 
@@ -72,7 +72,7 @@ async function withConnections<T>(
   }
 }
 
-const arrived = async ({ subscribers }: Side) => (await subscribers.ask({ do: 'await', ms: PATIENCE_MS })) as Arrived
+const arrived = async ({ subscribers }: Side) => (await subscribers.ask({ do: 'await', ms: TIMEOUT_MS })) as Arrived
 
 /** Connects all subscribers, and checks that each of them receives a turn. */
 export async function enter(server: ServerProcess, conversationId: string, progress: Bench['progress']): Promise<Side> {
@@ -95,38 +95,42 @@ export async function enter(server: ServerProcess, conversationId: string, progr
   return side
 }
 
-/** Throws unless all sockets received the same, expected number of frames, and those of the first pass `isRight`. */
+/** Throws unless all sockets received the expected frames in equal size, and those of the first one pass `isValid`. */
 function check(
   { least, most, alike, frames }: Arrived,
   expected: number,
-  isRight: (message: Message) => boolean,
+  isValid: (message: Message) => boolean,
 ): void {
-  const wrong = frames.find((frame) => !isRight(JSON.parse(frame) as Message))
-  if (least === expected && most === expected && alike && wrong === undefined) return
-  const difference = wrong ?? `${least} to ${most} arrived, of equal size: ${alike}`
-  throw new Error(`${expected} frames were expected on each socket, but: ${difference}`)
+  const invalid = frames.find((frame) => !isValid(JSON.parse(frame) as Message))
+  if (least === expected && most === expected && alike && invalid === undefined) return
+  const difference = invalid ?? `${least} to ${most} arrived, of equal size: ${alike}`
+  throw new Error(`each socket must receive ${expected} valid frames: ${difference}`)
 }
 type Message = { type: string; payload: { data?: { conversationEvents: Record<string, unknown> } } }
 
+/** `cpu`: the server's CPU time per delivery, µs. */
 export type Singles = Latencies & { cpu: number }
 
-/** Appends 10 turns per second. Returns latencies from request to arrival, and the server's CPU time per delivery, µs. */
+/**
+ * Appends SINGLES turns, one every `pauseMs`. Returns the latencies from request to arrival, ms, and the server's CPU
+ * time per delivery, µs.
+ */
 export async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
   const { server, subscribers, conversationId } = side
   await subscribers.ask({ do: 'expect', frames: SINGLES })
   const since: number[] = []
   const cpu = await server.cpuMs()
   await withConnections(side, 10, async (connections) => {
-    const free: Promise<unknown>[] = connections.map(() => Promise.resolve())
+    const pending: Promise<unknown>[] = connections.map(() => Promise.resolve())
     const begin = now()
     for (let index = 0; index < SINGLES; index++) {
       await sleep(Math.max(0, begin + index * pauseMs - now()))
       since.push(now())
       // A busy connection delays its next turn, and the delay counts as latency.
       const slot = index % connections.length
-      free[slot] = free[slot]!.then(() => mutate(connections[slot]!, APPEND, { conversationId, text: TEXT }))
+      pending[slot] = pending[slot]!.then(() => mutate(connections[slot]!, APPEND, { conversationId, text: TEXT }))
     }
-    await Promise.all(free)
+    await Promise.all(pending)
   })
   check(
     await arrived(side),
@@ -169,7 +173,7 @@ export async function burst(side: Side): Promise<number> {
     return type === 'next' && start === starts.get(turnId)! + before.length && end === start + text.length
   })
   for (const [turn, text] of sent)
-    if ((received.get(turn) ?? '') !== text) throw new Error(`turn ${turn} was received with another text`)
+    if ((received.get(turn) ?? '') !== text) throw new Error(`the received text of turn ${turn} is not the text sent`)
   return (DELTAS * SUBSCRIBERS * 1_000) / (result.last - begin)
 }
 type Delta = { turnId: string; start: number; end: number; text: string }
@@ -201,7 +205,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
   return withDatabase(databaseUrl, async (url) => {
     const conversationId = await makeConversation(url, redisUrl)
     const started: { stop(): Promise<void> }[] = []
-    const enterOf = async (path: string) => {
+    const start = async (path: string) => {
       // A long lease keeps the turns open while the other server is measured.
       const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', STREAM_LEASE_SECONDS: '3600' }
       const server = await startServer(path, env)
@@ -211,7 +215,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
       return side
     }
     try {
-      const sides = { ours: await enterOf('src/bin.ts'), plain: await enterOf('test/bench/fan-out-plain.ts') }
+      const sides = { ours: await start('src/bin.ts'), plain: await start('test/bench/fan-out-plain.ts') }
       progress('warming up')
       for (const side of Object.values(sides)) await singles(side, PAUSE_MS / 2)
       const results = { ours: [] as Singles[], plain: [] as Singles[] }
@@ -226,11 +230,11 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
       )
       const p99 = (name: 'ours' | 'plain') => median(results[name].map((each) => each.p99))
 
-      const busy = { ours: [] as number[], plain: [] as number[] }
+      const burstCpu = { ours: [] as number[], plain: [] as number[] }
       const rateOf = (name: 'ours' | 'plain') => async () => {
         const before = await sides[name].server.cpuMs()
         const rate = await burst(sides[name])
-        busy[name].push((((await sides[name].server.cpuMs()) - before) * 1_000) / (DELTAS * SUBSCRIBERS))
+        burstCpu[name].push((((await sides[name].server.cpuMs()) - before) * 1_000) / (DELTAS * SUBSCRIBERS))
         return rate
       }
       for (const side of Object.values(sides)) await openTurns(side)
@@ -266,8 +270,8 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
           },
           {
             what: 'bursts of deltas: server CPU per delivery',
-            ours: median(busy.ours),
-            theirs: median(busy.plain),
+            ours: median(burstCpu.ours),
+            theirs: median(burstCpu.plain),
             target: null,
             ...cost,
           },

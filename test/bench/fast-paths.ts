@@ -1,6 +1,6 @@
-// Measures the two fast paths of queries over HTTP, query plans (src/graphql/plan) and fast POST (src/server/post.ts):
-// our server with one of them against our server without it, otherwise configured equally. Each server is a process of
-// its own, both read the same database, and their rounds alternate.
+// Measures the two fast paths of requests over HTTP, query plans (src/graphql/plan) and fast POST (src/server/post.ts):
+// a server with the fast path against one without it. Both are processes of their own with otherwise equal settings,
+// read the same database, and are measured in alternating rounds.
 
 import { format, interleave, median, type Report } from './figures.ts'
 import type { Load, LoadResult } from './http-load.ts'
@@ -12,7 +12,7 @@ import { withDatabase, type Bench } from './services.ts'
 const CONNECTIONS = 16
 const ROUNDS = 9
 const ROUND_MS = 1_500
-/** The minimum gain that justifies the code of a fast path. */
+/** Minimum ratio that justifies the code of a fast path. */
 const MIN_GAIN = 1.5
 
 const VIEWER = 'query Viewer { viewer { tenant actor } }'
@@ -20,7 +20,7 @@ const ONE = `query One($conversationId: ID!) { conversation(id: $conversationId)
 
 type Compared = { what: string; requests: Requests; sign: string; isTarget: boolean }
 
-/** Compares our server with itself without `variable`: requests per second, and the server's processor time per request. */
+/** Compares our server with `variable` on and off: requests per second, and the server's CPU time per request. */
 async function compare(
   { services: { databaseUrl, redisUrl }, progress }: Bench,
   variable: 'QUERY_PLANS' | 'FAST_POST',
@@ -64,7 +64,7 @@ async function compare(
         )
       }
       return {
-        title: `${variable}: our server with it against without it`,
+        title: `${variable}: our server with ${variable}=1 against ${variable}=0`,
         figures,
         notes: [
           `${CONNECTIONS} keep-alive connections, medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s.`,

@@ -1,11 +1,13 @@
-// Figures of a benchmark and their printed form: ratios measured in one run, with their targets.
+// The figures of a benchmark and their printed form: ratios measured in one run, and their targets.
 
-/** One comparison. Rates are better when larger, costs when smaller; in both cases a ratio above 1 is in our favour. */
+/**
+ * One comparison. Rates are better when larger, costs when smaller; in both cases our server wins with a ratio above 1.
+ */
 export type Figure = {
   what: string
   ours: number
   theirs: number
-  /** Describes `theirs`. */
+  /** Names the subject of `theirs`. */
   against: string
   unit: string
   better: 'larger' | 'smaller'
@@ -24,7 +26,7 @@ export function median(values: readonly number[]): number {
 
 /**
  * Runs rounds of all contestants, every other round in reverse order, so that other load on the machine affects all of
- * them. Returns the median of each.
+ * them equally. Returns the median of each contestant.
  */
 export async function interleave<Name extends string>(
   rounds: number,
@@ -46,7 +48,7 @@ export async function interleave<Name extends string>(
 
 export const ratio = ({ ours, theirs, better }: Figure) => (better === 'larger' ? ours / theirs : theirs / ours)
 
-/** Three significant digits. */
+/** Three significant digits; from 100 on, a whole number. */
 export function format(value: number): string {
   if (!Number.isFinite(value)) return '–'
   if (value >= 100) return Math.round(value).toLocaleString('en-US')
@@ -67,7 +69,7 @@ export function table(header: string[], rows: string[][], isNumber: (column: num
   return [line(header), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line)]
 }
 
-/** A note below a table, wrapped. */
+/** A note below a table, wrapped after at most 108 characters. */
 export const note = (text: string) => `- ${text.replace(/(?=.{109})(.{1,108}) /g, '$1\n  ')}`
 
 export function print({ title, figures, notes }: Report): string {

@@ -1,5 +1,5 @@
-// A minimal HTTP client for one keep-alive connection and one request at a time. Node's own client uses more processor time
-// than the servers that are measured.
+// A minimal HTTP client for one keep-alive connection and one request at a time, because Node's own client uses more
+// processor time than the servers under test.
 
 import { connect, type Socket } from 'node:net'
 
@@ -22,7 +22,7 @@ export async function openConnection(port: number): Promise<Connection> {
   let waiting: Waiting | null = null
   let head: Buffer | null = null
   let status = 0
-  /** Length of the body in bytes; null for a chunked one. */
+  /** Length of the body in bytes; null if the body is chunked. */
   let length: number | null = 0
   let parts: Buffer[] = []
   let received = 0
@@ -36,7 +36,7 @@ export async function openConnection(port: number): Promise<Connection> {
     resolve({ status, body: length === null ? joinChunks(body) : body })
   }
 
-  function take(part: Buffer): void {
+  function addPart(part: Buffer): void {
     if (part.length) parts.push(part)
     received += part.length
     if (length === null ? endsChunked(parts) : received >= length) done()
@@ -44,7 +44,7 @@ export async function openConnection(port: number): Promise<Connection> {
 
   let reading = false
   socket.on('data', (data: Buffer) => {
-    if (reading) return take(data)
+    if (reading) return addPart(data)
     const all = head ? Buffer.concat([head, data]) : data
     const end = all.indexOf(HEAD_END)
     if (end < 0) return void (head = all)
@@ -54,7 +54,7 @@ export async function openConnection(port: number): Promise<Connection> {
     const contentLength = /\r\ncontent-length: *(\d+)/.exec(text)
     length = contentLength ? Number(contentLength[1]) : null
     reading = true
-    take(all.subarray(end + HEAD_END.length))
+    addPart(all.subarray(end + HEAD_END.length))
   })
   const fail = (error: Error) => {
     waiting?.reject(error)
@@ -67,7 +67,7 @@ export async function openConnection(port: number): Promise<Connection> {
     post(path, body) {
       reading = false
       return new Promise((resolve, reject) => {
-        // Servers close idle connections, node after 5 s.
+        // Servers close idle connections; Node's server closes them after 5 s.
         if (socket.destroyed) return reject(new Error('the server closed the connection'))
         waiting = { resolve, reject }
         socket.write(
@@ -80,6 +80,7 @@ export async function openConnection(port: number): Promise<Connection> {
   }
 }
 
+/** Whether the last chunk of a chunked body has arrived, which may be split over several parts. */
 function endsChunked(parts: Buffer[]): boolean {
   const last = parts.at(-1)
   if (!last) return false

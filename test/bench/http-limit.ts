@@ -1,5 +1,6 @@
-// The limit that http.ts compares our server with: a bare node:http server that runs one statement on `pg` per request and
-// sends the result, without GraphQL, views or checks. SQL returns lists as the same bytes that our server sends.
+// The server that http.ts takes as the limit: a bare node:http server that runs one statement on `pg` per request and
+// sends the result, without GraphQL, views or checks. Its SQL renders pages and lists as the same bytes that our server
+// sends.
 
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// The load, in a process of its own: a number of connections that each send one request after the other for a given time.
+// The load generator, in a process of its own: connections that each send one request after the other for a given time.
 
 import { openConnection } from './http-client.ts'
 import { answer } from './process.ts'
@@ -6,13 +6,15 @@ import { answer } from './process.ts'
 export type Load = {
   port: number
   path: string
-  /** Sent in turn, repeatedly. */
+  /** Request bodies, sent in rotation. */
   bodies: string[]
   connections: number
+  /** Duration of the load. */
   ms: number
-  /** A text that every successful response contains. */
+  /** A text that every response must contain, or the load fails. */
   sign: string
 }
+/** Number of requests, requests per second, and percentiles of the response time, ms. */
 export type LoadResult = { requests: number; perSecond: number; p50: number; p99: number }
 
 answer<Load, LoadResult>(async ({ port, path, bodies, connections, ms, sign }) => {
@@ -26,9 +28,9 @@ answer<Load, LoadResult>(async ({ port, path, bodies, connections, ms, sign }) =
       for (let now = begin; now < until;) {
         const { status, body } = await connection.post(path, bodies[next++ % bodies.length]!)
         if (status !== 200 || !body.includes(sign)) throw new Error(`${status} ${body.toString().slice(0, 500)}`)
-        const then = performance.now()
-        times.push(then - now)
-        now = then
+        const received = performance.now()
+        times.push(received - now)
+        now = received
       }
     }),
   )

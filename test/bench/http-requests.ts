@@ -1,4 +1,4 @@
-// The conversations and requests of the HTTP benchmarks.
+// Creates the conversations and the requests of the HTTP benchmarks.
 
 import { createConversation } from '../../src/domain/conversation.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
@@ -6,13 +6,16 @@ import { openWorld } from './services.ts'
 
 const CONVERSATIONS = 50
 export const TURNS = 400
-/** Turns appended to a conversation at once: small, so that the turns of conversations are interleaved on disk as in use. */
-const STRETCH = 8
+/**
+ * Turns appended to a conversation per call: few, so that the turns of the conversations are interleaved on disk, as in
+ * use.
+ */
+const BATCH = 8
 
 const viewer = { tenant: 'default', actor: 'ada' }
 
 const NODE = 'edges { node { id seq actor role text createdAt } }'
-export const APPEND = `mutation Say($conversationId: ID!, $text: String!) {
+export const APPEND = `mutation Append($conversationId: ID!, $text: String!) {
   appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: $text } }) { ... on Turn { id seq } }
 }`
 export const PAGE = `query Page($conversationId: ID!) { conversation(id: $conversationId) { turns(last: 50) { ${NODE} } } }`
@@ -25,7 +28,7 @@ const WORDS =
 const textOf = (number: number) =>
   Array.from({ length: 40 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 5))) % WORDS.length]).join(' ')
 
-/** Fills an empty database. Returns the conversations to read, and `written` others to append to. */
+/** Fills an empty database. Returns the ids of the conversations to read, and of `written` empty ones to append to. */
 export async function fill(
   databaseUrl: string,
   redisUrl: string,
@@ -41,12 +44,12 @@ export async function fill(
       const participants = [{ actor: 'ada' }, { actor: 'scout', kind: 'AGENT' as const }]
       ids.read.push((await createConversation(deps, viewer, { title: `Conversation ${index}`, participants })).id)
     }
-    for (let from = 0; from < TURNS; from += STRETCH) {
+    for (let from = 0; from < TURNS; from += BATCH) {
       await Promise.all(
         ids.read.map((conversationId, position) =>
           appendTurns(deps, viewer, {
             conversationId,
-            turns: Array.from({ length: STRETCH }, (_, index) => ({
+            turns: Array.from({ length: BATCH }, (_, index) => ({
               ...(index % 2 ? { actor: 'scout', role: 'ASSISTANT' as const } : { actor: 'ada', role: 'USER' as const }),
               content: textOf(position * TURNS + from + index),
             })),
@@ -61,7 +64,7 @@ export async function fill(
   }
 }
 
-/** Requests of one path, sent in turn. */
+/** Request bodies for one path, sent in rotation. */
 export type Requests = { path: string; bodies: string[] }
 
 /** Requests to /graphql, one for each set of variables. */

@@ -1,5 +1,5 @@
-// Requests per second over HTTP: our server against a bare node:http + `pg` server that runs one statement and sends the
-// bytes (the limit). Both servers and the load run in processes of their own.
+// Requests per second over HTTP: our server against the limit, a bare node:http + `pg` server that runs one statement
+// and sends the bytes. Both servers and the load generator run in processes of their own.
 
 import { format, interleave, type Figure, type Report } from './figures.ts'
 import { openConnection } from './http-client.ts'
@@ -18,7 +18,7 @@ const bare = (path: string, bodies: object[]): Requests => ({
   bodies: bodies.map((body) => JSON.stringify(body)),
 })
 
-/** Checks that both servers send the same response to their first body. Returns its size in bytes. */
+/** Throws unless both servers send the same response to their first request. Returns its size in bytes. */
 async function compare(...sides: [ServerProcess, Requests][]): Promise<number> {
   const [one, other] = await Promise.all(
     sides.map(async ([{ port }, { path, bodies }]) => {
@@ -49,7 +49,7 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
       const notes = [
         `${CONNECTIONS} keep-alive connections, medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s.`,
       ]
-      const race = async (what: string, contestants: Record<string, [ServerProcess, Requests]>) => {
+      const measure = async (what: string, contestants: Record<string, [ServerProcess, Requests]>) => {
         const cpu: Record<string, string> = {}
         const runs: Record<string, () => Promise<number>> = {}
         for (const [name, [server, sent]] of Object.entries(contestants))
@@ -80,7 +80,7 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
 
       const appendVariables = (from: number) =>
         written.slice(from, from + CONNECTIONS).map((conversationId) => ({ conversationId, text: TEXT }))
-      const appends = await race('append', {
+      const appends = await measure('append', {
         ours: [ours, graphql(APPEND, appendVariables(0))],
         limit: [limit, bare('/append', appendVariables(0))],
         plain: [limit, bare('/plain', appendVariables(CONNECTIONS))],
@@ -89,11 +89,11 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
       const variables = read.map((conversationId) => ({ conversationId }))
       const page = { ours: graphql(PAGE, variables), limit: bare('/page', variables) }
       const pageBytes = await compare([ours, page.ours], [limit, page.limit])
-      const pages = await race('page', { ours: [ours, page.ours], limit: [limit, page.limit] })
+      const pages = await measure('page', { ours: [ours, page.ours], limit: [limit, page.limit] })
 
       const list = { ours: graphql(LIST, [{}]), limit: bare('/list', [{}]) }
       const listBytes = await compare([ours, list.ours], [limit, list.limit])
-      const lists = await race('list', { ours: [ours, list.ours], limit: [limit, list.limit] })
+      const lists = await measure('list', { ours: [ours, list.ours], limit: [limit, list.limit] })
 
       notes.push(
         `Both servers sent the same bytes: ${pageBytes} for a page, ${listBytes} for a list. `

@@ -1,5 +1,6 @@
-// LoCoMo: long conversations of two people, with questions and the turns that contain the answers. Reads its files and scores
-// recall. The files are not part of this repository because of their licence (CC BY-NC 4.0).
+// Reads files of LoCoMo and scores recall. LoCoMo has long conversations of two people, questions, and for each
+// question the evidence, that is, the turns with the answer. The files are not in this repository: their licence is CC
+// BY-NC 4.0.
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -9,20 +10,20 @@ export type Said = { id: string; at: string; speaker: string; text: string; capt
 export type Question = { question: string; category: number; evidence: string[] }
 export type Conversation = { name: string; speakers: string[]; turns: Said[]; questions: Question[] }
 
-/** @throws Error if it is not a LoCoMo file */
+/** @throws Error if the file is not a LoCoMo conversation */
 export function readConversation(path: string): Conversation {
   const { speakers, turns, questions } = JSON.parse(readFileSync(path, 'utf8')) as Partial<Conversation>
   if (!speakers || !turns?.length || !questions?.length) throw new Error(`${path} is not a LoCoMo conversation.`)
   return { name: basename(path, '.json'), speakers, turns, questions }
 }
 
-/** The text of a turn, with the caption of its image. */
+/** The text of a turn, followed by the caption of its image, if any. */
 export const contentOf = ({ text, caption }: Said) => (caption ? `${text}\n[image: ${caption}]` : text)
 
-/** A question, the ids of the recalled turns, best first, and the time taken, ms. */
+/** A question's file, category and evidence, the ids of the recalled turns, best first, and the response time, ms. */
 export type Answered = { file: string; category: number; evidence: string[]; found: string[]; ms: number }
 
-/** Targets of recall@n, in percent. */
+/** Pairs of n and the target of evidence recall at n, in percent. */
 export const TARGETS = [
   [5, 72],
   [10, 78],
@@ -31,7 +32,7 @@ export const TARGETS = [
 
 const CATEGORIES: Record<number, string> = { 1: 'multi-hop', 2: 'temporal', 3: 'open-domain', 4: 'single-hop' }
 
-/** The share of a question's evidence among the first n recalled turns; the mean over all questions, in percent. */
+/** The share of a question's evidence among the first n recalled turns, in percent; the mean over all questions. */
 export function evidenceRecall(answered: readonly Answered[], n: number): number {
   const shares = answered.map(({ evidence, found }) => {
     const first = new Set(found.slice(0, n))
@@ -40,35 +41,35 @@ export function evidenceRecall(answered: readonly Answered[], n: number): number
   return (100 * shares.reduce((sum, share) => sum + share, 0)) / shares.length
 }
 
-/** The smallest value that a share `p` of the values does not exceed. */
+/** The smallest of the values that at least the share `p` of them does not exceed. */
 export function percentile(values: readonly number[], p: number): number {
   return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(p * values.length) - 1)]!
 }
 
-/** Groups by key, sorted by key. */
+/** The questions by key, sorted by key. */
 function grouped(answered: readonly Answered[], keyOf: (each: Answered) => string): [string, Answered[]][] {
   const groups = new Map<string, Answered[]>()
   for (const each of answered) groups.set(keyOf(each), [...(groups.get(keyOf(each)) ?? []), each])
   return [...groups].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
 }
 
-function row(label: string, answered: Answered[], isWhole: boolean): string[] {
+function row(label: string, answered: Answered[], hasTargets: boolean): string[] {
   const times = answered.map(({ ms }) => ms)
   return [
     label,
     ...TARGETS.flatMap(([n, target]) => {
       const reached = evidenceRecall(answered, n)
-      return [reached.toFixed(1), isWhole ? (reached >= target ? 'ok' : 'below') : '']
+      return [reached.toFixed(1), hasTargets ? (reached >= target ? 'ok' : 'below') : '']
     }),
     String(answered.length),
     ...[0.5, 0.95].map((p) => percentile(times, p).toFixed(1)),
   ]
 }
 
-/** Rows for each way: all questions, then by category and by file. The targets apply to all questions. */
-export function scoreTable(ways: { name: string; answered: Answered[] }[]): string[] {
+/** Rows for each method: all questions, then by category and by file. The targets apply to the row of all questions. */
+export function scoreTable(methods: { name: string; answered: Answered[] }[]): string[] {
   const header = ['', ...TARGETS.flatMap(([n, target]) => [`@${n}`, `≥ ${target}`]), 'questions', 'p50 ms', 'p95 ms']
-  const rows = ways.flatMap(({ name, answered }) => [
+  const rows = methods.flatMap(({ name, answered }) => [
     row(name, answered, true),
     ...grouped(answered, ({ category }) => `${category} ${CATEGORIES[category] ?? ''}`.trimEnd()).map(
       ([label, group]) => row(`  ${label}`, group, false),

@@ -1,5 +1,6 @@
-// `npm run bench [name…]`: compares the server with a limit or another server in one run on one machine, and prints ratios.
-// A missed target is printed; only a benchmark that fails to run results in exit code 1.
+// `npm run bench -- [name…]`: runs all benchmarks, or the named ones. Each compares our code with a limit or an
+// alternative in one run on one machine, and prints ratios. A missed target is only printed; a benchmark that throws
+// sets exit code 1.
 
 import { append } from './append.ts'
 import { compact } from './compact.ts'

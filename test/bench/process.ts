@@ -1,4 +1,4 @@
-// The other processes of a benchmark: servers, which print their URL as JSON, and workers, which answer messages. All
+// The child processes of a benchmark: servers, which print their URL as JSON, and workers, which answer messages. All
 // of them are killed when this process exits.
 
 import { fork, spawn, type ChildProcess } from 'node:child_process'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 const running = new Set<ChildProcess>()
 
-/** Kills all processes of an interrupted run. */
+/** Kills all child processes, for an interrupted run. */
 export function endProcesses(): void {
   for (const child of running) child.kill('SIGKILL')
 }
@@ -51,8 +51,8 @@ async function startArguments(root: string): Promise<string[]> {
 }
 
 /**
- * Starts a server from a file of this repository, with the node options of `npm start`, and resolves when it has printed
- * its URL. BENCH_PROFILE names a directory for a CPU profile of each server.
+ * Starts a server from a file of this repository, with the node options of `npm start`, and resolves when it has
+ * printed its URL. BENCH_PROFILE names a directory for a CPU profile of each server.
  */
 export async function startServer(path: string, env: Record<string, string>): Promise<ServerProcess> {
   const options = (await startArguments(fileOf('.'))).slice(0, -1)
@@ -90,7 +90,7 @@ async function startProcess(
   return {
     port,
     async cpuMs() {
-      // See proc(5): utime and stime follow the name, which is in parentheses.
+      // proc(5): after the name, which is in parentheses, utime and stime are fields 11 and 12, counted from 0.
       const fields = (await readFile(`/proc/${child.pid}/stat`, 'utf8')).split(') ')[1]!.split(' ')
       return (Number(fields[11]) + Number(fields[12])) * TICK_MS
     },
@@ -99,7 +99,7 @@ async function startProcess(
 }
 
 export type Worker<Question, Reply> = {
-  /** Resolves with the worker's reply. Wait for it before asking the next question. */
+  /** Resolves with the worker's reply. Await it before the next call. */
   ask(question: Question): Promise<Reply>
   stop(): Promise<void>
 }

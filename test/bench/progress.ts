@@ -1,7 +1,8 @@
-// The progress of a long run: on a terminal one line that is updated, elsewhere a line for each tenth.
+// Prints the progress of a long run: on a terminal one line per stage, which is updated, elsewhere a line for each
+// tenth.
 
 export type Progress = {
-  /** Shows that `done` of `total` is done; another `what` begins a new stage. */
+  /** Shows that `done` of `total` is done. `what` names the stage; a different name begins a new stage. */
   at(what: string, done: number, total: number): void
   /** Ends the current line. */
   end(): void

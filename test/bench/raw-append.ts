@@ -1,19 +1,21 @@
-// The appends that ours are compared with, on raw `pg`: one call of our SQL function per turn, and the minimal statement that
-// numbers the turns of a conversation. TEXT is the text of every turn in the benchmarks.
+// The appends on raw `pg` that the benchmarks compare with ours: one call of our SQL function per turn, and the minimal
+// statement that numbers the turns of a conversation.
 
 import type { Pool } from 'pg'
 import { newId } from '../../src/domain/id.ts'
 import { appendTurns } from '../../src/store/sql/turn/append-turns.ts'
 
+/** The text of the turns that the benchmarks append. */
 export const TEXT =
   'The launch moves to Thursday: the review of the billing change is not done, and Friday is a '
   + 'holiday in two of the three offices.'
+/** Token count of TEXT. */
 const TOKENS = 29
 const [actor, tenant] = ['ada', 'default']
 
 export type Placed = { id: string; seq: number }
 
-/** One statement with one turn; it waits for the conversation's lock. */
+/** Calls append_turns with one turn. The call waits for the conversation's lock. */
 export async function appendByCall(pool: Pool, conversationId: string): Promise<Placed> {
   const turn = {
     id: newId('turn'),
@@ -41,7 +43,7 @@ const PLAIN = {
     SELECT $1, $2, last_seq, last_seq, $3, 'USER', 'COMMITTED', $4, $5 FROM head RETURNING id, seq`,
 }
 
-/** Updates the counter and inserts the row, without journal entries: it leaves gaps in the conversation's journal. */
+/** Updates the counters and inserts the turn, but no journal entry, so the journal of the conversation gets gaps. */
 export async function appendPlainly(pool: Pool, conversationId: string): Promise<Placed> {
   const { rows } = await pool.query<Placed>({ ...PLAIN, values: [newId('turn'), conversationId, actor, TEXT, TOKENS] })
   return rows[0]!

@@ -2,11 +2,11 @@
 
 import { contentOf, type Answered, type Conversation } from './locomo.ts'
 
-/** Turns in one call. */
+/** Number of turns per call of appendTurns. */
 const BATCH = 200
-/** Interval of queries for the progress of embedding, ms. */
+/** Interval between queries for the progress of embedding, ms. */
 const POLL_MS = 200
-/** Time without a new vector after which the benchmark fails, ms. */
+/** Time without a new vector after which waiting fails, ms. */
 const STALLED_MS = 60_000
 /** Number of hits requested: the largest number that is scored. */
 const HITS = 20
@@ -17,13 +17,13 @@ type OnProgress = (done: number, total: number) => void
 /** The answered questions, the number of hits, and the number of hits with a vector. */
 export type Answers = { answered: Answered[]; hits: number; withVector: number }
 
-/** An imported conversation: its id in the server, and the ids in the file by the ids of its turns. */
+/** An imported conversation: its id on the server, and a map from the server's turn ids to those in the file. */
 export type Imported = { conversation: Conversation; conversationId: string; ids: Map<string, string> }
 
 export function createClient(url: string, tenant: string) {
   const headers = { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': 'bench' }
 
-  /** The value of the field. @throws Error with the server's message */
+  /** Sends an operation and returns the value of its field. @throws Error with the server's message */
   async function ask<T>(field: string, query: string, variables: object = {}): Promise<T> {
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ query, variables }) })
     const { data, errors } = (await response.json()) as {
@@ -96,13 +96,13 @@ export function createClient(url: string, tenant: string) {
         if (remaining === 0) return embedder
         if (remaining < least) [least, since] = [remaining, performance.now()]
         if (performance.now() - since > STALLED_MS) {
-          throw new Error(`${embedder} has made no vector for ${STALLED_MS / 1000} s; ${remaining} entries remain.`)
+          throw new Error(`${embedder} has written no vector for ${STALLED_MS / 1000} s; ${remaining} remain.`)
         }
         await new Promise((resolve) => setTimeout(resolve, POLL_MS))
       }
     },
 
-    /** Asks each question once, in sequence. */
+    /** Recalls turns for each question once, in sequence. */
     async answers(imported: Imported[], onProgress: OnProgress): Promise<Answers> {
       const total = imported.reduce((sum, { conversation }) => sum + conversation.questions.length, 0)
       const answered: Answered[] = []
@@ -133,6 +133,7 @@ export function createClient(url: string, tenant: string) {
       return { answered, hits, withVector }
     },
 
+    /** Deletes the imported conversations. */
     async remove(imported: Imported[]): Promise<void> {
       for (const { conversationId } of imported) {
         await ask(

@@ -1,6 +1,6 @@
-// The time of recall in one process on Postgres against a plain vector query: in a conversation of 1,000 turns, and over
-// 100,000 turns of one owner. Vectors have 384 components and lie in clusters; word frequencies follow Zipf's law, so that
-// both sides are as hard as with real data.
+// The time of recall in one process on Postgres against a plain vector query: in one conversation, and over all turns
+// of one owner. The vectors are clustered and the word frequencies follow Zipf's law, so that both are as hard to
+// search as real data.
 
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -24,12 +24,15 @@ const QUERIES = 40
 const VOCABULARY = 20_000
 const WORDS_A_TURN = 12
 const WORDS_A_QUERY = 5
-/** The frequency of rank r is proportional to 1 / (r + 30): the most common content word is in 6 % of the turns. */
+/**
+ * The frequency of the word of rank r is proportional to 1 / (r + SHIFT), so the most common one is in 6 % of the
+ * turns.
+ */
 const SHIFT = 30
 
 const viewer = { tenant: 'default', actor: 'ada' }
 
-/** Random numbers from 0 to 1, the same in every run (Park and Miller's generator). */
+/** State of the random numbers from 0 to 1, which are the same in every run (Park and Miller's generator). */
 let state = 20_261_121
 const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
 const normal = () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())
@@ -40,8 +43,8 @@ const clustered = () => {
   return unit(centre.map((component) => component + SPREAD * normal()))
 }
 
-const total = Math.log((VOCABULARY + SHIFT) / SHIFT)
-const word = () => `word${Math.floor(SHIFT * Math.exp(random() * total) - SHIFT)}`
+const logRange = Math.log((VOCABULARY + SHIFT) / SHIFT)
+const word = () => `word${Math.floor(SHIFT * Math.exp(random() * logRange) - SHIFT)}`
 const words = (count: number) => Array.from({ length: count }, word).join(' ')
 
 /** An embedder that returns random vectors at no cost. */
@@ -62,7 +65,7 @@ async function fillConversation(deps: Deps, owner: string): Promise<string> {
       actor: i % 2 ? 'scout' : 'ada',
       role: 'USER' as const,
       content: words(WORDS_A_TURN),
-      // A pause of two hours after every 20 turns.
+      // A pause of two hours after every 20 turns, which starts a new sitting.
       createdAt: new Date(start + i * 60_000 + Math.floor(i / 20) * 7_200_000),
     })),
   })
@@ -76,7 +79,7 @@ async function fillConversation(deps: Deps, owner: string): Promise<string> {
 export async function recallLatency({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const { deps: opened, close } = await openWorld(url, services.redisUrl)
-    // Stops the configured embedder, which would embed turns itself and delete the vectors of an unknown embedder.
+    // Stops the configured embedder, which would embed the turns itself and delete the vectors of this one as unknown.
     await opened.embedding.stop()
     const deps: Deps = { ...opened, embedding: { ...opened.embedding, searched: () => embedder } }
     const pool = new pg.Pool({ connectionString: url, max: 1 })
@@ -85,13 +88,13 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
       const conversationIds: string[] = []
       for (let i = 0; i < CONVERSATIONS; i++) {
         conversationIds.push(await fillConversation(deps, 'ada'))
-        if (i % 10 === 9) progress(`${(i + 1) * TURNS} turns written`)
+        if (i % 10 === 9) progress(`${(i + 1) * TURNS} turns appended`)
       }
       await pool.query('VACUUM ANALYZE')
       progress('building the index')
       await makeVectorIndex(url, embedder, CONVERSATIONS * TURNS)
 
-      // The median time of a round's queries, ms.
+      // Median time of the queries of one round, ms.
       const timed = async (ask: (i: number) => Promise<unknown>) => {
         const times: number[] = []
         for (let i = 0; i < QUERIES; i++) {
@@ -113,7 +116,7 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
         )
       const inConversation = `SELECT conversation_id, seq FROM turn_vector WHERE conversation_id = $1 AND embedder = $2
                       ORDER BY embedding <=> $3::vector LIMIT 10`
-      const overAll = 'SELECT conversation_id, seq FROM turn_vector ORDER BY embedding <=> $1::vector LIMIT 10'
+      const overTable = 'SELECT conversation_id, seq FROM turn_vector ORDER BY embedding <=> $1::vector LIMIT 10'
       const raw = (name: string, text: string, values: (i: number) => unknown[]) =>
         timed((i) => pool.query({ name, text, values: values(i) }))
 
@@ -135,7 +138,7 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
             vectorValue(queries[i]!.vector),
           ]),
         'recall, 100,000 turns': () => ours({ scope: 'OWNER' }),
-        'raw, 100,000 turns': () => raw('over-all', overAll, (i) => [vectorValue(queries[i]!.vector)]),
+        'raw, 100,000 turns': () => raw('over-all', overTable, (i) => [vectorValue(queries[i]!.vector)]),
         'vectors alone, 100,000 turns': () =>
           timed((i) => deps.vectors.nearest(embedder.name, viewer, conversationIds, queries[i]!.vector, 10, {})),
       }
@@ -144,7 +147,7 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
       const figure = (
         what: keyof typeof medians,
         against: keyof typeof medians,
-        how: string,
+        description: string,
         target: number,
       ): Figure => ({
         what,
@@ -153,7 +156,7 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
         unit: 'ms',
         better: 'smaller',
         target,
-        against: how,
+        against: description,
       })
       return {
         title: 'recall: against a plain vector query, in one process on Postgres',

@@ -1,12 +1,12 @@
-// Our server with an embedder whose vectors are all zero, to measure recall without vectors. Built from the library's
-// exports, as a user of the library would.
+// Our server with an embedder that returns only zero vectors, to measure recall without vectors. Uses only functions
+// that the library exports.
 
 import { loadConfig } from '../../src/config/config.ts'
 import { createDeps } from '../../src/deps.ts'
 import type { Embedder } from '../../src/providers/ports/embedder.ts'
 import { createServer } from '../../src/server/http.ts'
 
-const NOTHING: Embedder = {
+const ZERO_EMBEDDER: Embedder = {
   name: 'nothing',
   dimension: 1,
   batch: 1000,
@@ -16,8 +16,8 @@ const NOTHING: Embedder = {
 
 const config = loadConfig()
 const { deps, health, close } = await createDeps(config)
-// The vector of every query is zero, so stored vectors have no influence.
-deps.embedding.searched = () => NOTHING
+// The vector of every query is zero, so the stored vectors have no effect on the scores.
+deps.embedding.searched = () => ZERO_EMBEDDER
 const server = createServer(deps, config, health)
 process.once(
   'SIGTERM',

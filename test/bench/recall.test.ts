@@ -1,4 +1,4 @@
-// The recall benchmark: its scores, its progress output, and runs on small files. Its targets are not tested.
+// The recall benchmark: its scores, its progress output, and runs on small files. The targets are not tested.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,16 +20,16 @@ const ids = (count: number) => Array.from({ length: count }, (_, i) => `D1:${i +
 
 describe('evidence recall', () => {
   it.each<[what: string, answers: Answered[], at5: number]>([
-    ['all evidence recalled', [answered(['D1:1', 'D1:5'], ids(20))], 100],
-    ['half of the evidence among the first five', [answered(['D1:5', 'D1:6'], ids(20))], 50],
-    ['no hits', [answered(['D1:1'], [])], 0],
-    ['fewer hits than requested', [answered(['D1:2'], ids(2))], 100],
+    ['all evidence is recalled', [answered(['D1:1', 'D1:5'], ids(20))], 100],
+    ['half of the evidence is among the first five hits', [answered(['D1:5', 'D1:6'], ids(20))], 50],
+    ['there are no hits', [answered(['D1:1'], [])], 0],
+    ['there are fewer hits than requested', [answered(['D1:2'], ids(2))], 100],
     [
-      'equal weight for questions with different amounts of evidence',
+      'questions have different amounts of evidence (each question has the same weight)',
       [answered(['D1:1'], ids(5)), answered(['D1:6', 'D1:7', 'D1:8'], ids(5))],
       50,
     ],
-  ])('with %s', (_, answers, at5) => {
+  ])('is the mean share when %s', (_, answers, at5) => {
     expect(evidenceRecall(answers, 5)).toBeCloseTo(at5)
   })
 
@@ -59,18 +59,18 @@ describe('evidence recall', () => {
     [[1, 2], 0.5, 1],
     [[4, 1, 3, 2], 0.5, 2],
     [Array.from({ length: 100 }, (_, i) => i + 1), 0.95, 95],
-  ])('has percentiles that are measured values: of %j at %d, %d', (values, p, expected) => {
+  ])('has only measured values as percentiles: for %j at %d, %d', (values, p, expected) => {
     expect(percentile(values, p)).toBe(expected)
   })
 
-  it('uses texts with the captions of their images', () => {
-    const said = { id: 'D1:1', at: '', speaker: 'Ann', text: 'Look!' }
-    expect([said, { ...said, caption: 'a cat' }].map(contentOf)).toEqual(['Look!', 'Look!\n[image: a cat]'])
+  it('appends the caption of an image to the text of its turn', () => {
+    const turn = { id: 'D1:1', at: '', speaker: 'Ann', text: 'Look!' }
+    expect([turn, { ...turn, caption: 'a cat' }].map(contentOf)).toEqual(['Look!', 'Look!\n[image: a cat]'])
   })
 })
 
 describe('progress', () => {
-  const shown = (isTTY: boolean, steps: [what: string, done: number, total: number][]) => {
+  const outputOf = (isTTY: boolean, steps: [what: string, done: number, total: number][]) => {
     let text = ''
     const progress = createProgress({ isTTY, write: (more) => (text += more) })
     for (const step of steps) progress.at(...step)
@@ -78,9 +78,9 @@ describe('progress', () => {
     return text
   }
 
-  it('prints a line for each tenth when the output is no terminal', () => {
+  it('prints a line for each tenth when the output is not a terminal', () => {
     const steps = Array.from({ length: 40 }, (_, i): [string, number, number] => ['import', (i + 1) * 30, 1_200])
-    const lines = shown(false, [...steps, ['ask', 0, 2], ['ask', 1, 2], ['nothing', 0, 0]])
+    const lines = outputOf(false, [...steps, ['ask', 0, 2], ['ask', 1, 2], ['nothing', 0, 0]])
       .trimEnd()
       .split('\n')
     expect(lines).toHaveLength(12)
@@ -89,7 +89,7 @@ describe('progress', () => {
   })
 
   it('updates one line per stage on a terminal', () => {
-    const lines = shown(true, [
+    const lines = outputOf(true, [
       ['import', 1, 2],
       ['import', 2, 2],
       ['ask', 1, 4],
@@ -111,12 +111,12 @@ describe('npm run bench:recall', () => {
   }
   const bench = (...args: string[]) => run('test/bench/recall.ts', ...args)
 
-  it('recalls all evidence when each answer shares the words of its question', async () => {
-    const said = ['The tulips are red.', 'The hedgehog is called Max.', 'We fly to Oslo in June.', 'The roof leaks.']
+  it('recalls all evidence when it shares words with the question', async () => {
+    const texts = ['The tulips are red.', 'The hedgehog is called Max.', 'We fly to Oslo in June.', 'The roof leaks.']
     const path = file('7.json', {
       name: 'seven',
       speakers: ['Ann', 'Bob'],
-      turns: said.map((text, i) => ({
+      turns: texts.map((text, i) => ({
         id: `D1:${i}`,
         session: 1,
         at: '2024-03-01T09:00:00.000Z',
@@ -135,7 +135,7 @@ describe('npm run bench:recall', () => {
     expect(out).toMatch(/^without vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
   }, 60_000)
 
-  it('prints its usage without a file, with a wrong file, or with exclusive options', async () => {
+  it('prints its usage without a file, with a wrong file, or with mutually exclusive options', async () => {
     const [nothing, other, both] = await Promise.all([
       bench(),
       bench(file('other.json', { turns: [] })),

@@ -1,6 +1,6 @@
-// `npm run bench:recall -- FILE…`: imports LoCoMo conversations through the public API, asks their questions, and
-// prints the share of the evidence among the first 5, 10 and 20 turns recalled. A missed target is printed; only a run
-// that fails results in exit code 1.
+// `npm run bench:recall -- FILE…`: imports LoCoMo conversations through the public API, recalls turns for their
+// questions, and prints the share of the evidence among the first hits. A missed target is only printed; a run that
+// throws sets exit code 1.
 
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
@@ -20,16 +20,16 @@ const USAGE = `Usage: npm run bench:recall -- [--postgres | --url URL] FILE…
 
 FILE        a LoCoMo conversation
 --postgres  use the Postgres of TEST_DATABASE_URL instead of the embedded database
---url URL   use the GraphQL endpoint of a running server, only with vectors; deletes the conversations afterwards
+--url URL   use the GraphQL endpoint of a running server, and measure only with vectors; deletes the conversations afterwards
 
 EMBEDDER and its settings are read from the environment, as by the server.`
 
-/** The usage, with the files that lie beside the repository. */
+/** The usage text, with the LoCoMo files found next to the repository. */
 function usage(): string {
   const directory = fileURLToPath(new URL('../../../shared/locomo/', import.meta.url))
   const files = existsSync(directory) ? readdirSync(directory).filter((name) => /^\d+\.json$/.test(name)) : []
   const paths = files.map((name) => relative(process.cwd(), join(directory, name)))
-  return paths.length ? `${USAGE}\n\nThere are: ${paths.join(' ')}` : USAGE
+  return paths.length ? `${USAGE}\n\nFiles found: ${paths.join(' ')}` : USAGE
 }
 
 function refuse(message: string): never {
@@ -55,23 +55,23 @@ const databaseServer = process.env.TEST_DATABASE_URL
 if (postgres && !databaseServer) refuse('--postgres needs a Postgres with pgvector. Set TEST_DATABASE_URL.')
 
 const progress = createProgress(process.stderr)
-const at = (what: string) => (done: number, total: number) => progress.at(what, done, total)
+const report = (what: string) => (done: number, total: number) => progress.at(what, done, total)
 const tenant = `bench-${randomBytes(6).toString('hex')}`
-const ways: { name: string; answered: Answered[] }[] = []
+const methods: { name: string; answered: Answered[] }[] = []
 const notes: string[] = []
 
-/** Waits for the vectors, and asks the questions. */
+/** Waits until every turn has a vector, and asks the questions. */
 async function askWithVectors(client: ReturnType<typeof createClient>, imported: Imported[]): Promise<void> {
-  const embedder = await client.vectors(at('vectors'))
-  const { answered, hits, withVector } = await client.answers(imported, at('with vectors'))
-  ways.push({ name: 'with vectors', answered })
+  const embedder = await client.vectors(report('vectors'))
+  const { answered, hits, withVector } = await client.answers(imported, report('with vectors'))
+  methods.push({ name: 'with vectors', answered })
   notes.push(`Vectors: ${embedder}.`)
   if (withVector < hits) notes.push(`${hits - withVector} of ${hits} hits had no vector.`)
 }
 
 async function onRunningServer(address: string): Promise<void> {
   const client = createClient(address, tenant)
-  const imported = await client.import(conversations, at('import'))
+  const imported = await client.import(conversations, report('import'))
   try {
     await askWithVectors(client, imported)
   } finally {
@@ -79,7 +79,7 @@ async function onRunningServer(address: string): Promise<void> {
   }
 }
 
-/** Starts the server on a database of its own, then recall-server.ts on the same database. */
+/** Runs the server on the given database, then recall-server.ts, which has no vectors, on the same one. */
 async function onOwnServers(database: Record<string, string>): Promise<void> {
   const env = { HOST: '127.0.0.1', LOG_LEVEL: 'info', DATABASE_URL: '', REDIS_URL: '', ...database }
   let imported: Imported[] = []
@@ -92,13 +92,13 @@ async function onOwnServers(database: Record<string, string>): Promise<void> {
     }
   }
   await run('src/bin.ts', async (client) => {
-    imported = await client.import(conversations, at('import'))
+    imported = await client.import(conversations, report('import'))
     await askWithVectors(client, imported)
   })
   await run('test/bench/recall-server.ts', async (client) => {
-    const { answered, withVector } = await client.answers(imported, at('without vectors'))
-    if (withVector > 0) throw new Error('Some hits without vectors have a similarity.')
-    ways.push({ name: 'without vectors', answered })
+    const { answered, withVector } = await client.answers(imported, report('without vectors'))
+    if (withVector > 0) throw new Error('Some hits have a similarity, although every query vector is zero.')
+    methods.push({ name: 'without vectors', answered })
   })
 }
 
@@ -131,7 +131,7 @@ const where = url ?? (postgres ? 'Postgres' : 'the embedded database')
 console.log(
   [
     `\n## Evidence recall on LoCoMo ${conversations.map(({ name }) => name).join(', ')}\n`,
-    ...scoreTable(ways),
+    ...scoreTable(methods),
     '',
     ...[
       'Share of the evidence turns of a question among the first 5, 10 and 20 recalled; mean over all questions, in '

@@ -1,4 +1,4 @@
-// The Postgres and Redis of the benchmarks, and a database for each benchmark, which is dropped at its end.
+// The Postgres and Redis of the benchmarks. Each benchmark runs on an empty database, which is dropped at its end.
 
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -22,7 +22,7 @@ export function findServices(env: Record<string, string | undefined>): Services 
   ]
 }
 
-async function administer(server: string, command: string): Promise<void> {
+async function execute(server: string, command: string): Promise<void> {
   const client = new pg.Client(server)
   await client.connect()
   try {
@@ -32,22 +32,22 @@ async function administer(server: string, command: string): Promise<void> {
   }
 }
 
-const undropped = new Map<string, () => Promise<void>>()
+const drops = new Map<string, () => Promise<void>>()
 
-/** Drops the databases of an interrupted run. */
+/** Drops the databases that still exist, for an interrupted run. */
 export async function dropDatabases(): Promise<void> {
-  await Promise.all([...undropped.values()].map((drop) => drop()))
+  await Promise.all([...drops.values()].map((drop) => drop()))
 }
 
 /** Runs `use` with an empty database, which is dropped afterwards. */
 export async function withDatabase<T>(server: string, use: (url: string) => Promise<T>): Promise<T> {
   const name = `colloquy_bench_${randomBytes(6).toString('hex')}`
   const drop = async () => {
-    undropped.delete(name)
-    await administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    drops.delete(name)
+    await execute(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   }
-  await administer(server, `CREATE DATABASE ${name}`)
-  undropped.set(name, drop)
+  await execute(server, `CREATE DATABASE ${name}`)
+  drops.set(name, drop)
   try {
     return await use(Object.assign(new URL(server), { pathname: `/${name}` }).href)
   } finally {
@@ -55,7 +55,7 @@ export async function withDatabase<T>(server: string, use: (url: string) => Prom
   }
 }
 
-/** Creates the domain in this process, with default settings. */
+/** Creates the domain's dependencies in this process, with default settings. */
 export function openWorld(databaseUrl: string, redisUrl: string): Promise<World> {
   const config = loadConfig({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl })
   return createDeps(config, pino({ level: 'warn' }, pino.destination(2)))

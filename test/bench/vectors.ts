@@ -1,5 +1,5 @@
-// Vector search alone, on Postgres: its recall with the HNSW index, and its time over all conversations of one owner against
-// a plain query over the same table. 100,000 vectors of 384 components, in clusters, the same in every run.
+// Vector search alone, on Postgres: its recall with the HNSW index, and its time over all conversations of one owner
+// against a plain query over the same table. The vectors are clustered, and the same in every run.
 
 import pg from 'pg'
 import { unit } from '../../src/providers/ports/embedder.ts'
@@ -19,8 +19,10 @@ const SPREAD = 0.04
 const CONVERSATIONS = 100
 const TURNS = 1_000
 const TOTAL = CONVERSATIONS * TURNS
+/** Queries whose results are compared with the exact ones. */
 const QUERIES = 200
 const ROUNDS = 5
+/** Timed queries per round. */
 const TIMED = 20
 const K = 10
 const BATCH = 500
@@ -29,7 +31,7 @@ const EMBEDDER = 'bench:384'
 const viewer = { tenant: 'default', actor: 'ada' }
 const conversationIds = Array.from({ length: CONVERSATIONS }, (_, i) => `conv_${String(i).padStart(26, '0')}`)
 
-/** Random numbers from 0 to 1, the same in every run (Park and Miller's generator). */
+/** State of the random numbers from 0 to 1, which are the same in every run (Park and Miller's generator). */
 let state = 20_261_121
 const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
 const normal = () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())
@@ -86,9 +88,9 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       await migrate(pool)
       const search = createPostgresVectors(db)
       await fill(pool, search, progress)
-      const began = performance.now()
+      const begin = performance.now()
       await makeVectorIndex(url, { name: EMBEDDER, dimension: DIMENSION }, TOTAL)
-      const built = (performance.now() - began) / 1000
+      const built = (performance.now() - begin) / 1000
       progress(`index built in ${built.toFixed(1)} s`)
 
       const nearest = async (query: Float32Array, limit = K) =>
@@ -151,10 +153,10 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
           },
         ],
         notes: [
-          `${exact} of ${QUERIES} queries compared all vectors. Short results: ${short}, must be 0 `
-            + `(of ${2 * QUERIES}: 10 and 200 nearest each). Medians of ${ROUNDS} interleaved rounds of ${TIMED} `
+          `${exact} of ${QUERIES} queries compared all vectors. ${short} of ${2 * QUERIES} results (10 and 200 nearest `
+            + `per query) are too short; must be 0. Medians of ${ROUNDS} interleaved rounds of ${TIMED} `
             + 'queries.',
-          'Ours also checks each turn: committed, in view, the newest version. The index was built in '
+          'Ours also checks that each turn is committed, in view and the newest version. The index was built in '
             + `${built.toFixed(1)} s.`,
         ],
       }

@@ -1,4 +1,4 @@
-// Presence in memory: the contract, on a fake clock.
+// Runs the presence contract on the in-memory store, with a fake clock.
 
 import { createMemoryPresence } from '../../src/bus/memory-presence.ts'
 import { presenceContract } from '../contract/presence.ts'

@@ -1,4 +1,4 @@
-// The bus in memory: the contract, and the guarantees that only a single process can give.
+// Runs the bus contract on the in-memory bus, and tests the guarantees that only a single process can give.
 
 import { expect, test, vi } from 'vitest'
 import { createMemoryBus } from '../../src/bus/memory.ts'
@@ -9,7 +9,7 @@ busContract('the bus in memory', async () => {
   return { speaker: bus, listener: bus }
 })
 
-test('failures of receivers are reported to the creator of the bus', async () => {
+test('the bus reports the errors of receivers to its creator', async () => {
   const onFailure = vi.fn()
   const bus = createMemoryBus(onFailure)
   await bus.subscribe('topic', () => {

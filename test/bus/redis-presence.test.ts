@@ -1,4 +1,4 @@
-// Presence on Redis: the contract between two processes, and behaviour when either side dies.
+// Presence on Redis: the contract between two processes, the expiry of keys, and outages of Redis.
 
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -8,7 +8,7 @@ import { presenceContract } from '../contract/presence.ts'
 import { createProxy } from '../support/proxy.ts'
 
 const server = process.env.TEST_REDIS_URL ?? ''
-// takeExpired takes the marks of all processes, so this uses a Redis database without servers under test.
+// takeExpired takes the marks of all processes, so these tests avoid database 0, which the servers under test use.
 const url = server && Object.assign(new URL(server), { pathname: `/${1 + (process.pid % 15)}` }).href
 const quiet = { info() {}, warn() {}, error() {} }
 const mark = { conversationId: 'conversation', actor: 'ada', holder: 'socket' }
@@ -42,7 +42,7 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
     expect(await admin.keys('*')).toEqual([])
   })
 
-  test('calls reject soon while Redis is down or silent, and succeed once it is back', async ({ onTestFinished }) => {
+  test('calls reject while Redis is down or silent, and succeed once it answers again', async ({ onTestFinished }) => {
     await admin.flushDb()
     const proxy = await createProxy(url)
     const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }

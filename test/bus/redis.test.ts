@@ -1,4 +1,4 @@
-// The bus on Redis: the contract within and between processes, and outages simulated by a proxy before a real Redis.
+// The bus on Redis: the contract within and between processes, and outages simulated by a proxy in front of Redis.
 
 import { randomUUID } from 'node:crypto'
 import { createClient } from 'redis'
@@ -25,7 +25,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
   beforeAll(async () => void (await admin.connect()))
   afterAll(() => admin.destroy())
   /** Number of connections subscribed to the topic. */
-  const held = async (topic: string) => Object.values(await admin.pubSubNumSub([`colloquy:${topic}`]))[0]
+  const subscriptionsOf = async (topic: string) => Object.values(await admin.pubSubNumSub([`colloquy:${topic}`]))[0]
 
   /** A bus behind a proxy of its own, with a subscription; and a directly connected bus as the other process. */
   async function outage({ onTestFinished }: TestContext) {
@@ -50,16 +50,16 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
     onTestFinished(() => bus.close())
     const topic = `test-${randomUUID()}`
     const ends = await Promise.all([bus.subscribe(topic, () => {}), bus.subscribe(topic, () => {})])
-    expect(await held(topic)).toBe(1)
+    expect(await subscriptionsOf(topic)).toBe(1)
     await ends[0]?.()
-    expect(await held(topic)).toBe(1)
+    expect(await subscriptionsOf(topic)).toBe(1)
     await ends[1]?.()
-    expect(await held(topic)).toBe(0)
+    expect(await subscriptionsOf(topic)).toBe(0)
     await bus.subscribe(topic, () => {})
-    expect(await held(topic)).toBe(1)
+    expect(await subscriptionsOf(topic)).toBe(1)
   })
 
-  test('errors from Redis reach the subscriber, and are logged once for all publishers', async () => {
+  test('subscribe rejects with an error from Redis, and such errors of publish are logged once', async () => {
     const username = `test-${randomUUID()}`
     await admin.sendCommand(['ACL', 'SETUSER', username, 'on', '>secret', '+@all', 'resetchannels'])
     const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
@@ -84,7 +84,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
   })
 
   describe.concurrent('in an outage', () => {
-    test('a killed pub/sub connection is replaced with its subscriptions, and reports the gap', async (context) => {
+    test('the bus replaces a killed pub/sub connection, restores its subscriptions and reports the gap', async (context) => {
       const { proxy, log, other, receive, restored, topic } = await outage(context)
       const clients = (await admin.sendCommand(['CLIENT', 'LIST', 'TYPE', 'pubsub'])) as unknown as string
       const ours = clients.split('\n').filter((line) => proxy.addresses().some((at) => line.includes(` addr=${at} `)))
@@ -97,13 +97,13 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       expect(log.info).toHaveBeenCalledOnce()
     })
 
-    test('without Redis nothing throws, ping rejects, and everything works once it is back', async (context) => {
+    test('ping rejects and publish does not throw while Redis is down, and both work once it is back', async (context) => {
       const { proxy, log, bus, other, receive, restored, topic } = await outage(context)
       await proxy.cut()
       await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), GENEROUS)
       bus.publish(topic, 'lost')
       other.publish(topic, 'lost too')
-      // Long enough for several attempts to reconnect.
+      // Leaves time for several attempts to reconnect.
       await new Promise((resolve) => setTimeout(resolve, 1_000))
       bus.publish(topic, 'lost')
       expect(log.warn).toHaveBeenCalledOnce()
@@ -123,7 +123,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await vi.waitFor(() => expect(log.warn).toHaveBeenCalledTimes(2), GENEROUS)
     })
 
-    test('the gap is reported to every remaining subscriber, even if a callback throws', async (context) => {
+    test('every remaining onRestored callback is called, even if another one throws', async (context) => {
       const { proxy, log, bus, restored } = await outage(context)
       const gone = vi.fn()
       bus.onRestored(gone)()
@@ -139,7 +139,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       expect(log.error).toHaveBeenCalledOnce()
     })
 
-    test('subscriptions that change during the outage reach Redis on reconnection, before the gap is reported', async (context) => {
+    test('reconnection applies the subscriptions that changed in the outage, before it reports the gap', async (context) => {
       const { proxy, bus, other, restored, topic, end } = await outage(context)
       const [late, gone] = [`${topic}-late`, `${topic}-gone`]
       await proxy.cut()
@@ -153,10 +153,10 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       restored.mockImplementation(() => other.publish(late, 'news'))
       await proxy.mend()
       await vi.waitFor(() => expect(receive.mock.calls).toEqual([['news']]), GENEROUS)
-      expect(await Promise.all([topic, gone, late].map(held))).toEqual([0, 0, 1])
+      expect(await Promise.all([topic, gone, late].map(subscriptionsOf))).toEqual([0, 0, 1])
     })
 
-    test('a subscribe or unsubscribe whose answer was lost is repeated', async (context) => {
+    test('the bus repeats a subscribe or unsubscribe whose reply was lost', async (context) => {
       const { proxy, bus, other, restored, topic, end } = await outage(context)
       const receive = vi.fn()
       proxy.silence()
@@ -169,28 +169,28 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), GENEROUS)
       other.publish(`${topic}-begun`, 'hello')
       await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), GENEROUS)
-      expect(await held(topic)).toBe(0)
+      expect(await subscriptionsOf(topic)).toBe(0)
     })
 
-    test('a connection that falls silent is replaced', async (context) => {
+    test('the bus replaces a connection on which Redis stops answering', async (context) => {
       const { proxy, bus, other, receive, restored, topic } = await outage(context)
       proxy.silence()
       await expect(bus.ping()).rejects.toThrow('did not answer')
       await vi.waitFor(
         () => {
-          // Written to the socket, which therefore looks busy to the operating system and to node.
+          // Writes keep the socket busy, so neither the operating system nor Node detects that it is idle.
           bus.publish(topic, 'lost')
           expect(restored).toHaveBeenCalled()
         },
         { timeout: 20_000, interval: 50 },
       )
-      // Each connection has its own watchdog; the test needs both to act.
+      // Each of the two connections has its own watchdog, and both must have replaced theirs.
       await vi.waitFor(() => bus.ping(), GENEROUS)
       other.publish(topic, 'hello again')
       await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith('hello again'), GENEROUS)
     })
 
-    test('messages beyond the limit for a silent Redis are dropped, not buffered', async (context) => {
+    test('while Redis does not answer, the bus buffers messages up to a limit and drops the rest', async (context) => {
       const { proxy, bus, other, topic } = await outage(context)
       const [large, small] = [vi.fn(), vi.fn()]
       await other.subscribe(topic, (message) => (message === 'last' ? small() : large()))
@@ -202,7 +202,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
         bus.publish(topic, 'last')
         expect(small).toHaveBeenCalled()
       }, GENEROUS)
-      // 32 MB is 64 of them, and the one that exceeds it.
+      // The limit of 32 MiB is 64 messages, and the message that exceeds it is still sent.
       expect(large.mock.calls.length).toBeGreaterThan(60)
       expect(large.mock.calls.length).toBeLessThan(70)
     })
@@ -227,17 +227,17 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), GENEROUS)
     })
 
-    test('closing leaves no connection behind, even if Redis is silent', async (context) => {
+    test('close leaves no connection open, even if Redis does not answer', async (context) => {
       const { proxy, bus, log } = await outage(context)
       proxy.silence('new connections')
       bus.publish('any', 'unanswered')
       await bus.close()
-      // Sooner than the timeout for idle sockets.
+      // Before the timeout of idle sockets closes them.
       await vi.waitFor(() => expect(proxy.connections()).toBe(0), { timeout: 3_000 })
       expect(log.warn).not.toHaveBeenCalled()
     })
 
-    test('closing in the middle of an outage ends the attempts to reconnect', async (context) => {
+    test('close during an outage stops the attempts to reconnect', async (context) => {
       const { proxy, bus, log, restored } = await outage(context)
       await proxy.cut()
       await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), GENEROUS)
@@ -249,9 +249,9 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       expect(log.warn).toHaveBeenCalledOnce()
     })
 
-    test('closing in the middle of an attempt to reconnect leaves no connection behind', async (context) => {
+    test('close during an attempt to reconnect leaves no connection open', async (context) => {
       const { proxy, bus, log, restored } = await outage(context)
-      // The next attempt has started, and is not yet connected.
+      // Resolves when the next attempt has started but is not yet connected.
       const attempting = new Promise<void>((resolve) => log.warn.mockImplementation(() => queueMicrotask(resolve)))
       proxy.drop()
       await attempting
@@ -261,7 +261,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       expect(restored).not.toHaveBeenCalled()
     })
 
-    test('an outage during closing is not logged', async (context) => {
+    test('an outage during close is not logged', async (context) => {
       const { proxy, bus, log } = await outage(context)
       proxy.silence()
       bus.publish('any', 'unanswered')

@@ -1,4 +1,4 @@
-// Settings for the number of turns after which automatic jobs run.
+// The settings of the numbers of turns after which automatic jobs run.
 
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'

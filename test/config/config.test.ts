@@ -32,7 +32,7 @@ const defaults: Config = {
 }
 
 describe('loadConfig', () => {
-  it('has a default for everything', () => {
+  it('has a default for every setting', () => {
     expect(loadConfig({})).toEqual(defaults)
   })
 
@@ -120,7 +120,7 @@ describe('loadConfig', () => {
     expect(parts.every(Object.isFrozen)).toBe(true)
   })
 
-  it('reports every bad variable at once, with its value and what is allowed', () => {
+  it('reports every invalid variable at once, with its value and the allowed values', () => {
     expect(
       problemsOf({
         PORT: '65536',
@@ -140,12 +140,15 @@ describe('loadConfig', () => {
     ])
   })
 
-  it.each(['DATABASE_URL', 'REDIS_URL'])('never repeats a bad %s, which may contain a password', (name) => {
-    const [problem, ...others] = problemsOf({ [name]: 'http://user:hunter2@host' })
-    expect(problem).toMatch(/_URL: must be a URL that begins with (postgres|redis):\/\//)
-    expect(problem).not.toContain('hunter2')
-    expect(others).toEqual([])
-  })
+  it.each(['DATABASE_URL', 'REDIS_URL'])(
+    'does not repeat the value of an invalid %s, which may contain a password',
+    (name) => {
+      const [problem, ...rest] = problemsOf({ [name]: 'http://user:hunter2@host' })
+      expect(problem).toMatch(/_URL: must be a URL that begins with (postgres|redis):\/\//)
+      expect(problem).not.toContain('hunter2')
+      expect(rest).toEqual([])
+    },
+  )
 
   it.each(['true', '1'])('reads ALLOW_UNAUTHENTICATED=%s as true', (value) => {
     expect(loadConfig({ ALLOW_UNAUTHENTICATED: value }).allowUnauthenticated).toBe(true)
@@ -184,7 +187,7 @@ describe('EMBEDDER', () => {
     ['openai', 'text-embedding-ada-002', 1536],
     ['openai', 'openai/text-embedding-3-small', 1536],
     ['transformers', '/models/all-MiniLM-L6-v2/', 384],
-  ])('%s has the known dimension of %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
+  ])('%s has a default dimension for %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
     expect(loadConfig({ EMBEDDER, EMBEDDING_MODEL, ...KEY }).embedder).toMatchObject({ dimension })
   })
 
@@ -225,7 +228,7 @@ describe('EMBEDDER', () => {
       ['EMBEDDING_DIMENSIONS is "256": the vectors of Xenova/all-MiniLM-L6-v2 have 384 components'],
     ],
     [
-      'settings for an embedder that was not chosen',
+      'settings of an embedder that is not selected',
       { EMBEDDING_MODEL: 'm', EMBEDDING_DIMENSIONS: '5', ...KEY },
       [
         'EMBEDDING_MODEL is "m": requires EMBEDDER=openai or EMBEDDER=transformers: set that too, or unset this',
@@ -233,17 +236,17 @@ describe('EMBEDDER', () => {
       ],
     ],
     [
-      'a summarizer without its key',
+      'an OpenAI summarizer without a key',
       { SUMMARIZER: 'openai' },
       ['OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL'],
     ],
     [
-      'a model for a summarizer without one',
+      'a model for the built-in summarizer',
       { SUMMARIZER_MODEL: 'm' },
       ['SUMMARIZER_MODEL is "m": requires SUMMARIZER=openai: set that too, or unset this'],
     ],
     [
-      'several of these, together with other variables',
+      'several invalid settings at once',
       { PORT: 'x', EMBEDDER: 'openai', EMBEDDING_MODEL: 'm' },
       [
         'PORT is "x": must be a whole number from 0 to 65535',
@@ -261,16 +264,16 @@ describe('EMBEDDER', () => {
   })
 
   it.each(['localhost:11434', 'ftp://a', 'http://u:hunter2@a', 'http://a/v1?key=hunter2', 'http://a b', 'http://a:x'])(
-    'has no base URL %s',
+    'rejects the base URL %s',
     (url) => {
-      const [problem, ...others] = problemsOf({ OPENAI_BASE_URL: url })
+      const [problem, ...rest] = problemsOf({ OPENAI_BASE_URL: url })
       expect(problem).toMatch(/^OPENAI_BASE_URL: must be a URL like/)
       expect(problem).not.toContain('hunter2')
-      expect(others).toEqual([])
+      expect(rest).toEqual([])
     },
   )
 
-  it('never repeats a bad key', () => {
+  it('does not repeat the value of an invalid key', () => {
     expect(problemsOf({ OPENAI_API_KEY: 'sk-hunter2\n' })).toEqual([
       'OPENAI_API_KEY: must be printable ASCII without spaces or line breaks',
     ])
@@ -292,9 +295,12 @@ describe('PROMPTS_DIR', () => {
 })
 
 describe('HOST', () => {
-  it.each(['localhost', '127.0.0.1', '127.8.9.1', '::1', '0:0:0:0:0:0:0:1'])('can always be %s', (host) => {
-    expect(loadConfig({ HOST: host }).host).toBe(host)
-  })
+  it.each(['localhost', '127.0.0.1', '127.8.9.1', '::1', '0:0:0:0:0:0:0:1'])(
+    'can be %s without further settings',
+    (host) => {
+      expect(loadConfig({ HOST: host }).host).toBe(host)
+    },
+  )
 
   it.each(['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', 'db.example', '127.0.0.1.example'])(
     'can be %s only if unauthenticated clients are allowed',
@@ -310,7 +316,7 @@ describe('HOST', () => {
 })
 
 describe('ALLOWED_ORIGINS', () => {
-  it('is a list in the form that browsers send', () => {
+  it('is normalised to the form of the Origin header that browsers send', () => {
     const given = ' HTTPS://App.Example:443 ,, http://[::1]:3000,capacitor://localhost'
     expect(loadConfig({ ALLOWED_ORIGINS: given }).allowedOrigins).toEqual([
       'https://app.example',
@@ -328,7 +334,7 @@ describe('ALLOWED_ORIGINS', () => {
 })
 
 describe('documented variables', () => {
-  it('have a default as one would write it, and a description', () => {
+  it('have a default in the form of the variable, and a description', () => {
     expect(variables.filter(({ name }) => ['PORT', 'HOST', 'REDIS_URL', 'ALLOWED_ORIGINS'].includes(name))).toEqual([
       { name: 'PORT', default: '4000', meaning: expect.stringMatching(/.\.$/) },
       { name: 'HOST', default: '127.0.0.1', meaning: expect.stringMatching(/.\.$/) },

@@ -1,30 +1,32 @@
-// EXTRACTOR and EXTRACTOR_MODEL: their combinations, and the API settings they share.
+// EXTRACTOR and EXTRACTOR_MODEL: their combinations, and the API settings that they share with other providers.
 
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { problemsOf } from '../support/environment.ts'
 
 describe('EXTRACTOR', () => {
-  const LOCAL = { OPENAI_BASE_URL: 'http://localhost:11434/v1' }
-  const WANTED = 'OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL'
+  const LOCAL_API = { OPENAI_BASE_URL: 'http://localhost:11434/v1' }
+  const KEY_REQUIRED = 'OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL'
 
-  it('has a default model, and shares the API settings', () => {
-    expect(loadConfig({ EXTRACTOR: 'openai', ...LOCAL }).extractor).toEqual({
+  it('has a default model, and uses the shared API settings', () => {
+    expect(loadConfig({ EXTRACTOR: 'openai', ...LOCAL_API }).extractor).toEqual({
       kind: 'openai',
       baseUrl: 'http://localhost:11434/v1',
       apiKey: undefined,
       model: 'gpt-4.1-mini',
     })
-    expect(loadConfig({ EXTRACTOR: 'rules', OPENAI_API_KEY: 'sk-key', ...LOCAL }).extractor).toEqual({ kind: 'rules' })
+    expect(loadConfig({ EXTRACTOR: 'rules', OPENAI_API_KEY: 'sk-key', ...LOCAL_API }).extractor).toEqual({
+      kind: 'rules',
+    })
   })
 
   it.each<[string, Record<string, string>, string[]]>([
     ['an unknown extractor', { EXTRACTOR: 'regex' }, ['EXTRACTOR is "regex": must be one of rules, openai']],
-    ['OpenAI without a key', { EXTRACTOR: 'openai' }, [WANTED]],
+    ['OpenAI without a key', { EXTRACTOR: 'openai' }, [KEY_REQUIRED]],
     [
-      'OpenAI without a key, reported once if the summarizer lacks it too',
+      'OpenAI without a key, once even if several providers lack it',
       { EXTRACTOR: 'openai', SUMMARIZER: 'openai', EMBEDDER: 'openai' },
-      [WANTED],
+      [KEY_REQUIRED],
     ],
     [
       'a model for the rules',
@@ -37,7 +39,7 @@ describe('EXTRACTOR', () => {
       ['EXTRACTOR_MODEL is "rules": is the built-in provider, not a model: set EXTRACTOR=rules instead'],
     ],
     [
-      'a model with a space at its end, with other variables',
+      'a model with a trailing space, together with other invalid variables',
       { EXTRACTOR: 'openai', EXTRACTOR_MODEL: 'm ', PORT: 'x' },
       [
         'PORT is "x": must be a whole number from 0 to 65535',

@@ -1,9 +1,11 @@
-// The contract of every bus. It runs with a speaker and a listener: the same bus twice, or the buses of two processes.
+// The contract of every bus. It runs with a publisher (`speaker`) and a `listener`: one bus twice, or those of two
+// processes.
 
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Bus } from '../../src/bus/bus.ts'
 
+/** Options of vi.waitFor for conditions that other processes fulfil. */
 export const GENEROUS = { timeout: 10_000, interval: 10 }
 
 export function busContract(name: string, create: () => Promise<{ speaker: Bus; listener: Bus }>): void {
@@ -19,7 +21,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       await Promise.all([speaker.close(), listener.close()])
     })
 
-    /** Resolves when all earlier messages have arrived at their subscribers. */
+    /** Resolves when all messages that the speaker published before have been delivered. */
     const settled = async () => {
       const arrived = vi.fn()
       const end = await listener.subscribe(`${topic}-last`, arrived)
@@ -28,7 +30,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       await end()
     }
 
-    test('a message reaches every subscriber of its topic and nobody else', async () => {
+    test('every subscriber of a topic receives its messages, and other subscribers do not', async () => {
       const [one, two, other] = [vi.fn(), vi.fn(), vi.fn()]
       await listener.subscribe(topic, one)
       await listener.subscribe(topic, two)
@@ -56,16 +58,16 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       await vi.waitFor(() => expect(receive).toHaveBeenCalled(), GENEROUS)
     })
 
-    test('messages arrive in the order they were published in', async () => {
-      const heard: string[] = []
-      await listener.subscribe(topic, (message) => heard.push(message))
-      const said = Array.from({ length: 500 }, (_, i) => String(i))
-      for (const message of said) speaker.publish(topic, message)
+    test('messages arrive in the order of publication', async () => {
+      const received: string[] = []
+      await listener.subscribe(topic, (message) => received.push(message))
+      const messages = Array.from({ length: 500 }, (_, i) => String(i))
+      for (const message of messages) speaker.publish(topic, message)
       await settled()
-      expect(heard).toEqual(said)
+      expect(received).toEqual(messages)
     })
 
-    test('a receiver that throws or rejects does not keep a message from the others', async () => {
+    test('the other receivers get a message even if one throws or rejects', async () => {
       const receive = vi.fn()
       await listener.subscribe(topic, () => {
         throw new Error('thrown by a test')
@@ -80,7 +82,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       expect(receive.mock.calls).toEqual([['one'], ['two']])
     })
 
-    test('one function subscribed twice is called twice, and unsubscribes once at a time', async () => {
+    test('a function subscribed twice is called twice, and each unsubscribe ends one subscription', async () => {
       const receive = vi.fn()
       const end = await listener.subscribe(topic, receive)
       await listener.subscribe(topic, receive)
@@ -94,7 +96,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       expect(receive).toHaveBeenCalledTimes(3)
     })
 
-    test('an ended subscription receives nothing more, not even messages already sent', async () => {
+    test('an ended subscription receives no more messages, not even those already published', async () => {
       const receive = vi.fn()
       const end = await listener.subscribe(topic, receive)
       speaker.publish(topic, 'on its way')
@@ -105,23 +107,23 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       expect(receive).not.toHaveBeenCalled()
     })
 
-    test('a subscription keeps receiving while others come and go', async () => {
+    test('a subscription keeps receiving while other subscriptions start and end', async () => {
       const receive = vi.fn()
-      const visit = async () => (await listener.subscribe(topic, () => {}))()
+      const subscribeBriefly = async () => (await listener.subscribe(topic, () => {}))()
       for (let i = 0; i < 20; i++) {
-        const visits = [visit(), visit(), visit()]
+        const briefOnes = [subscribeBriefly(), subscribeBriefly(), subscribeBriefly()]
         const end = await listener.subscribe(topic, receive)
-        visits.push(visit())
+        briefOnes.push(subscribeBriefly())
         speaker.publish(topic, String(i))
         await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith(String(i)), GENEROUS)
-        await Promise.all([...visits, end()])
+        await Promise.all([...briefOnes, end()])
       }
       expect(receive).toHaveBeenCalledTimes(20)
     })
 
-    test('a subscriber receives messages even if the previous last one leaves at the same time', async () => {
+    test('a new subscriber receives messages even if the last one unsubscribes at the same time', async () => {
       const receive = vi.fn()
-      const turns: (() => Promise<unknown> | void)[] = [
+      const delays: (() => Promise<unknown> | void)[] = [
         () => {},
         () => Promise.resolve(),
         () => new Promise(setImmediate),
@@ -129,7 +131,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       let end = await listener.subscribe(topic, receive)
       for (let i = 0; i < 30; i++) {
         const ending = end()
-        await turns[i % turns.length]?.()
+        await delays[i % delays.length]?.()
         end = await listener.subscribe(topic, receive)
         speaker.publish(topic, String(i))
         await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith(String(i)), GENEROUS)
@@ -137,14 +139,14 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       }
     })
 
-    test('half a megabyte of any characters arrives unchanged', async () => {
+    test('a message of 512 Ki characters of any kind arrives unchanged', async () => {
       const receive = vi.fn()
       await listener.subscribe(topic, receive)
       const message = 'aé漢🙂\r\n"\u0000'.repeat(64 * 1024).slice(0, 512 * 1024 - 2)
       speaker.publish(topic, message)
       speaker.publish(topic, '')
       await vi.waitFor(() => expect(receive).toHaveBeenCalledTimes(2), GENEROUS)
-      // Not toEqual on the text: its diff of a megabyte would take minutes.
+      // toBe on a boolean, because a failing toEqual would take minutes to print the difference of the texts.
       expect(receive.mock.calls[0]?.[0] === message).toBe(true)
       expect(receive.mock.calls[1]).toEqual([''])
     })
@@ -153,7 +155,7 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       await speaker.ping()
     })
 
-    test('after closing nothing arrives, and every call is harmless', async () => {
+    test('after close nothing arrives, and further calls do not throw', async () => {
       const receive = vi.fn()
       const end = await speaker.subscribe(topic, receive)
       await speaker.subscribe(topic, receive)
@@ -162,15 +164,15 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       speaker.publish(topic, 'too late')
       await end()
       await speaker.close()
-      if (listener !== speaker) await settledBy(listener, topic)
+      if (listener !== speaker) await receivesOwnMessage(listener, topic)
       await new Promise(setImmediate)
       expect(receive).not.toHaveBeenCalled()
     })
   })
 }
 
-/** Like `settled`, for a bus that is its own listener. */
-async function settledBy(bus: Bus, topic: string): Promise<void> {
+/** Resolves when a message that the bus publishes has reached the bus itself. */
+async function receivesOwnMessage(bus: Bus, topic: string): Promise<void> {
   const arrived = vi.fn()
   await bus.subscribe(`${topic}-last`, arrived)
   bus.publish(`${topic}-last`, '')

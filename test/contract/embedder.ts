@@ -1,11 +1,11 @@
-// The contract of every embedder. Runs on the static one, on the OpenAI client with a fake server, and on
-// transformers.js in its thread with a fake model.
+// The contract of every embedder. embedder.test.ts runs it on the static embedder, on the OpenAI client with a fake
+// server, and on transformers.js in its thread with a fake model.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { dot, MOST_DIMENSIONS, type Embedder } from '../../src/providers/ports/embedder.ts'
 
-/** Texts that any embedder distinguishes. */
+/** Texts of different meaning, which any embedder maps to different vectors. */
 const TEXTS = [
   'We adopted a kitten last week',
   'The invoice was paid in full',
@@ -34,7 +34,7 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       expect(embedder.batch).toBeGreaterThan(0)
     })
 
-    it('makes unit vectors of that dimension, each a separate array', async () => {
+    it('returns unit vectors of its dimension, each in a separate array', async () => {
       const vectors = await embedder.embed(TEXTS)
       expect(vectors).toHaveLength(TEXTS.length)
       for (const vector of vectors) {
@@ -90,41 +90,41 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
       ['emoji', '😀'],
       ['ideographs', '語'],
       ['control tokens', '<|endoftext|>'],
-    ])('accepts 256 KB of %s, which give a unit vector', async (_, part) => {
+    ])('accepts 256 KiB of %s, and returns a unit vector or all zeros', async (_, part) => {
       const vector = await alone(part.repeat(Math.ceil(262_144 / part.length)))
       expect(vector).toHaveLength(embedder.dimension)
       expect([0, 1]).toContain(Math.round(lengthOf(vector) * 1e4) / 1e4)
     })
 
-    it('stops for an abort signal, with its reason', async () => {
-      const reason = new Error('nobody waits any more')
+    it('rejects with the reason of an abort signal', async () => {
+      const reason = new Error('aborted by the test')
       await expect(embedder.embed(TEXTS, AbortSignal.abort(reason))).rejects.toBe(reason)
       const abort = new AbortController()
-      const waiting = embedder.embed(
+      const embedding = embedder.embed(
         Array.from({ length: 100 }, () => TEXTS.join(' ').repeat(200)),
         abort.signal,
       )
       abort.abort(reason)
-      await expect(waiting).rejects.toBe(reason)
+      await expect(embedding).rejects.toBe(reason)
       expect(await alone(TEXTS[0]!)).toHaveLength(embedder.dimension)
     })
 
-    it('serves concurrent calls, each with its own vectors', async () => {
-      const asked = Array.from({ length: 20 }, (_, i) => [TEXTS[i % 5]!, TEXTS[(i + 1) % 5]!])
+    it('answers concurrent calls, each with the vectors of its texts', async () => {
+      const batches = Array.from({ length: 20 }, (_, i) => [TEXTS[i % 5]!, TEXTS[(i + 1) % 5]!])
       const single = await Promise.all(TEXTS.map(alone))
-      const answers = await Promise.all(asked.map((texts) => embedder.embed(texts)))
+      const answers = await Promise.all(batches.map((texts) => embedder.embed(texts)))
       answers.forEach(([first, second], i) => {
         expect(dot(first!, single[i % 5]!)).toBeCloseTo(1, 4)
         expect(dot(second!, single[(i + 1) % 5]!)).toBeCloseTo(1, 4)
       })
     })
 
-    it('rejects after close, and not before', async () => {
-      const closing = await create()
-      await closing.embed([TEXTS[0]!])
-      await closing.close()
-      await closing.close()
-      const failure: unknown = await closing.embed(TEXTS).catch((error: unknown) => error)
+    it('rejects calls after close', async () => {
+      const closed = await create()
+      await closed.embed([TEXTS[0]!])
+      await closed.close()
+      await closed.close()
+      const failure: unknown = await closed.embed(TEXTS).catch((error: unknown) => error)
       expect(failure).toBeInstanceOf(CallFailed)
       expect(failure).toMatchObject({ message: expect.stringContaining('closed'), retryable: false })
     })

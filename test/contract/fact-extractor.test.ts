@@ -1,5 +1,5 @@
-// Runs the extractor contract on every extractor. The fake model of the OpenAI client knows the two sentences of the
-// suite.
+// Runs the extractor contract on every extractor. The fake model of the OpenAI extractor recognises the two sentences
+// of the suite.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiExtractor } from '../../src/providers/openai/fact-extractor.ts'
@@ -7,14 +7,14 @@ import { createRulesExtractor } from '../../src/providers/rules/fact-extractor.t
 import { createFakeChat, says, type FakeChat } from '../support/fake-chat.ts'
 import { factExtractorContract } from './fact-extractor.ts'
 
-type Told = { turnId: string; speaker: string; text: string }
+type QuotedTurn = { turnId: string; speaker: string; text: string }
 
-/** Answers like a model: every statement of the turns it received. */
+/** Answers as a model would: with every statement in the quoted turns. */
 function answer(content: string): unknown {
   const [, , quoted = ''] = /(`{3,})json\n(.*)\n\1$/s.exec(content) ?? []
   const facts = quoted
     .split('\n')
-    .map((line) => JSON.parse(line) as Told)
+    .map((line) => JSON.parse(line) as QuotedTurn)
     .flatMap(({ turnId, speaker, text }) =>
       [
         ...(text.includes('I live in Berlin') ? [{ predicate: 'lives in', object: 'Berlin' }] : []),

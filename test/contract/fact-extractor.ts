@@ -1,4 +1,5 @@
-// The contract of every fact extractor. Runs on the rules, and on the OpenAI client with a fake server.
+// The contract of every fact extractor. fact-extractor.test.ts runs it on the rules, and on the OpenAI client with a
+// fake server.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
@@ -19,8 +20,8 @@ const turn = (id: string, text: string, more: Partial<ToldTurn> = {}): ToldTurn 
   ...more,
 })
 
-/** Facts that any extractor finds: plain statements in the first person. */
-const TOLD = [
+/** Plain statements in the first person, which any extractor finds. */
+const TURNS = [
   turn('turn_1', 'I live in Berlin.'),
   turn('turn_2', 'I work at Initech.', { actor: 'bob', displayName: 'Bob' }),
 ]
@@ -37,8 +38,8 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       expect(extractor.name).toMatch(/^[a-z]+[-:]\S+$/)
     })
 
-    it('finds plain statements of any speaker, in the order of the turns', async () => {
-      const { facts } = await extractor.extract(TOLD)
+    it('extracts plain statements of any speaker, in the order of the turns', async () => {
+      const { facts } = await extractor.extract(TURNS)
       expect(facts.map(({ confidence, ...rest }) => rest)).toEqual([
         { subject: 'Ada', predicate: 'lives in', object: 'Berlin', turnId: 'turn_1' },
         { subject: 'Bob', predicate: 'works at', object: 'Initech', turnId: 'turn_2' },
@@ -50,7 +51,7 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
     })
 
     it('is deterministic', async () => {
-      expect(await extractor.extract(TOLD)).toEqual(await extractor.extract(TOLD))
+      expect(await extractor.extract(TURNS)).toEqual(await extractor.extract(TURNS))
     })
 
     it('returns no facts for no turns', async () => {
@@ -69,7 +70,7 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       ['quotes', '"\'`'],
       ['ideographs', '語'],
       ['control characters', '\u0007\u001b'],
-    ])('accepts 256 KB of %s, and returns few facts, each on one line and within the limits', async (_, part) => {
+    ])('accepts 256 KiB of %s, and returns facts on one line each, within the limits', async (_, part) => {
       const { facts } = await extractor.extract([turn('turn_1', part.repeat(Math.ceil(262_144 / part.length)))])
       expect(facts.length).toBeLessThanOrEqual(MOST_FACTS)
       for (const { subject, predicate, object } of facts) {
@@ -80,29 +81,29 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       }
     })
 
-    it('accepts hundreds of turns, and names only given turns', async () => {
+    it('accepts hundreds of turns, and returns only their ids', async () => {
       const turns = Array.from({ length: 300 }, (_, i) => turn(`turn_${i}`, i % 3 ? 'Well.' : 'I live in Berlin.'))
       const { facts } = await extractor.extract(turns)
       expect(facts.map(({ turnId }) => turnId)).toEqual(turns.filter((_, i) => i % 3 === 0).map(({ id }) => id))
     })
 
-    it('stops for an abort signal, with its reason', async () => {
-      const reason = new Error('nobody waits any more')
-      await expect(extractor.extract(TOLD, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    it('rejects with the reason of an abort signal', async () => {
+      const reason = new Error('aborted by the test')
+      await expect(extractor.extract(TURNS, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
       const abort = new AbortController()
       const many = Array.from({ length: 100 }, (_, i) => turn(`turn_${i}`, 'I live in Berlin. '.repeat(1_000)))
-      const waiting = extractor.extract(many, { signal: abort.signal })
+      const extraction = extractor.extract(many, { signal: abort.signal })
       abort.abort(reason)
-      await expect(waiting).rejects.toBe(reason)
-      expect((await extractor.extract(TOLD)).facts).toHaveLength(2)
+      await expect(extraction).rejects.toBe(reason)
+      expect((await extractor.extract(TURNS)).facts).toHaveLength(2)
     })
 
-    it('rejects after close, and not before', async () => {
-      const closing = await create()
-      await closing.extract(TOLD)
-      await closing.close()
-      await closing.close()
-      const failure: unknown = await closing.extract(TOLD).catch((error: unknown) => error)
+    it('rejects calls after close', async () => {
+      const closed = await create()
+      await closed.extract(TURNS)
+      await closed.close()
+      await closed.close()
+      const failure: unknown = await closed.extract(TURNS).catch((error: unknown) => error)
       expect(failure).toBeInstanceOf(CallFailed)
       expect(failure).toMatchObject({ message: expect.stringContaining('closed'), retryable: false })
     })

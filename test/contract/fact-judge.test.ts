@@ -1,17 +1,20 @@
-// Runs the judge contract on every judge. The fake model of the OpenAI client knows the pairs of the suite.
+// Runs the judge contract on every judge. The fake model of the OpenAI judge recognises the pairs of the suite.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiJudge } from '../../src/providers/openai/fact-judge.ts'
 import { createFakeChat, quotedIn, says, type FakeChat } from '../support/fake-chat.ts'
 import { factJudgeContract } from './fact-judge.ts'
 
-type Asked = { pair: number; a: { predicate: string } }
+type QuotedPair = { pair: number; a: { predicate: string } }
 
-const KNOWN: Record<string, string> = { 'works at': 'SAME', 'is a': 'CONTRADICTORY' }
+const VERDICTS: Record<string, string> = { 'works at': 'SAME', 'is a': 'CONTRADICTORY' }
 
-/** Answers like a model: a verdict on each pair it received. */
+/** Answers as a model would: with a verdict on each quoted pair. */
 const answer = (content: string) => ({
-  verdicts: (quotedIn(content)[0] as Asked[]).map(({ pair, a }) => ({ pair, says: KNOWN[a.predicate] ?? 'BOTH_HOLD' })),
+  verdicts: (quotedIn(content)[0] as QuotedPair[]).map(({ pair, a }) => ({
+    pair,
+    says: VERDICTS[a.predicate] ?? 'BOTH_HOLD',
+  })),
 })
 
 let chat: FakeChat

@@ -1,5 +1,5 @@
-// The contract of every presence store. It runs with two stores on the same marks: the same store twice, or those of
-// two processes.
+// The contract of every presence store. It runs with two stores that share their marks: one store twice, or the stores
+// of two processes.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PresenceMark, PresenceStore } from '../../src/bus/presence.ts'
@@ -11,6 +11,7 @@ type World = {
   elapse(ms: number): Promise<void>
 }
 
+/** Times to live, ms. Only marks with the short one expire in a test. */
 const LONG = 60_000
 const SHORT = 60
 
@@ -30,11 +31,11 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       await Promise.all([store.close(), other.close()])
     })
 
-    /** The conversation's states, as a plain object. */
+    /** The states of the conversation's actors, as a plain object. */
     const states = async (conversationId = 'conversation') =>
       Object.fromEntries((await other.states([conversationId])).get(conversationId) ?? [])
 
-    test('a mark shows in its conversation only, for every process', async () => {
+    test('every process sees a mark, in the conversation of the mark only', async () => {
       await store.set(mark('ada'), 'ONLINE', LONG)
       await store.set(mark('bob'), 'TYPING', LONG)
       await store.set(mark('eve', 'socket', 'elsewhere'), 'ONLINE', LONG)
@@ -62,7 +63,7 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       expect(await states()).toEqual({})
     })
 
-    test('the mark of an actor that was set last counts, and the previous one after its removal', async () => {
+    test('the state of an actor is that of the mark set last, and after its removal that of the previous one', async () => {
       await store.set(mark('ada', 'phone'), 'AWAY', LONG)
       await store.set(mark('ada', 'desk'), 'TYPING', LONG)
       expect(await states()).toEqual({ ada: 'TYPING' })
@@ -72,7 +73,7 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       expect(await states()).toEqual({ ada: 'TYPING' })
     })
 
-    test('removing a mark that was never set, or is gone, returns false', async () => {
+    test('remove returns false for a mark that was never set or is already removed', async () => {
       expect(await store.remove(mark('ada'))).toBe(false)
       await store.set(mark('ada'), 'ONLINE', LONG)
       expect(await store.remove(mark('ada', 'another'))).toBe(false)
@@ -80,13 +81,13 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       expect(await other.remove(mark('ada'))).toBe(false)
     })
 
-    test('concurrent removals of a mark return true once', async () => {
+    test('of concurrent removals of a mark, exactly one returns true', async () => {
       await store.set(mark('ada'), 'ONLINE', LONG)
       const removals = Array.from({ length: 20 }, (_, i) => (i % 2 ? store : other).remove(mark('ada')))
       expect((await Promise.all(removals)).filter(Boolean)).toHaveLength(1)
     })
 
-    test('an expired mark has no effect before it is taken, and is returned to one taker', async () => {
+    test('an expired mark has no effect even before takeExpired, which returns it once', async () => {
       await store.set(mark('ada', 'phone'), 'ONLINE', LONG)
       await store.set(mark('ada', 'desk'), 'TYPING', SHORT)
       await store.set(mark('bob'), 'ONLINE', SHORT)
@@ -99,18 +100,18 @@ export function presenceContract(name: string, create: () => Promise<World>): vo
       expect(await states()).toEqual({ ada: 'ONLINE' })
     })
 
-    test('concurrent takers share the expired marks without duplicates', async () => {
+    test('concurrent takeExpired calls return each expired mark once', async () => {
       const marks = Array.from({ length: 60 }, (_, i) => mark(`actor-${i}`, 'socket', `conversation-${i % 3}`))
       await Promise.all(marks.map((one) => store.set(one, 'ONLINE', SHORT)))
       await elapse(SHORT)
-      const takes = Array.from({ length: 20 }, (_, i) => (i % 2 ? store : other).takeExpired(7))
-      const taken = await Promise.all(takes)
+      const calls = Array.from({ length: 20 }, (_, i) => (i % 2 ? store : other).takeExpired(7))
+      const taken = await Promise.all(calls)
       expect(taken.every((some) => some.length <= 7)).toBe(true)
       const names = (some: PresenceMark[]) => some.map(({ actor }) => actor).sort()
       expect(names(taken.flat())).toEqual(names(marks))
     })
 
-    test('a renewed mark does not expire, and renewal restores an expired mark', async () => {
+    test('setting a mark again prevents its expiry, and restores an expired mark', async () => {
       await store.set(mark('ada'), 'ONLINE', SHORT)
       await store.set(mark('bob'), 'ONLINE', SHORT)
       await other.set(mark('ada'), 'ONLINE', LONG)

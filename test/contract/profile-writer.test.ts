@@ -1,4 +1,4 @@
-// Runs the profile writer contract on every writer. The fake model of the OpenAI client keeps one line per fact.
+// Runs the profile writer contract on every writer. The fake model of the OpenAI writer writes one line per fact.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiProfileWriter } from '../../src/providers/openai/profile-writer.ts'
@@ -10,13 +10,15 @@ import { profileWriterContract } from './profile-writer.ts'
 const lineOf = ({ predicate, object, believed = true }: Partial<LearntFact>) =>
   believed ? `- ${predicate} ${object}` : `- Somebody claims: "${predicate} ${object}"`
 
-/** Answers like a model: the previous lines without the removed facts, plus the new ones. */
+/**
+ * Answers as a model would: with the previous lines, without those of the removed facts, and lines of the new facts.
+ */
 function answer(content: string) {
   const [, [before], ...changes] = quotedIn(content) as [unknown, [{ profile: string }], ...LearntFact[][]]
   const facts = changes.flat()
-  const gone = new Set(facts.filter(({ believed }) => believed === undefined).map(lineOf))
+  const removed = new Set(facts.filter(({ believed }) => believed === undefined).map(lineOf))
   const added = facts.filter(({ believed }) => believed !== undefined).map(lineOf)
-  const kept = before.profile.split('\n').filter((line) => line.startsWith('- ') && !gone.has(line))
+  const kept = before.profile.split('\n').filter((line) => line.startsWith('- ') && !removed.has(line))
   return { profile: ['## About', ...kept, ...added].join('\n') }
 }
 

@@ -1,11 +1,11 @@
-// The contract of every profile writer. Runs on the OpenAI client with a fake server.
+// The contract of every profile writer. profile-writer.test.ts runs it on the OpenAI client with a fake server.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { type LearntFact, type ProfileRequest, type ProfileWriter } from '../../src/providers/ports/profile-writer.ts'
 import { countInline } from '../../src/text/tokens.ts'
 
-/** "Ada | lives in | Berlin", observed on the given day of May. */
+/** Creates a fact from a text such as "Ada | lives in | Berlin", observed on that day of May 2026. */
 export function learnt(text: string, day = 1, believed = true): LearntFact {
   const [subject = '', predicate = '', object = ''] = text.split(' | ')
   return { subject, predicate, object, believed, observedAt: new Date(Date.UTC(2026, 4, day)).toISOString() }
@@ -32,17 +32,17 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
       expect(writer.name).toMatch(/^[a-z]+[-:]\S+$/)
     })
 
-    it('contains known facts, adds new ones, and removes inactive ones', async () => {
+    it('keeps the facts of the previous profile, adds new ones, and removes inactive ones', async () => {
       const first = await writer.write(REQUEST)
       expect(first).toContain('Berlin')
       const {
         added: [berlin],
       } = REQUEST
-      const moved = { ...REQUEST, previous: first, added: [learnt('Ada | likes | tea', 2)] }
-      const both = await writer.write(moved)
+      const withTea = { ...REQUEST, previous: first, added: [learnt('Ada | likes | tea', 2)] }
+      const both = await writer.write(withTea)
       expect(both).toContain('Berlin')
       expect(both).toContain('tea')
-      const later = await writer.write({ ...moved, previous: both, added: [], removed: [berlin!] })
+      const later = await writer.write({ ...withTea, previous: both, added: [], removed: [berlin!] })
       expect(later).not.toContain('Berlin')
       expect(later).toContain('tea')
     })
@@ -52,7 +52,7 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
       expect(profile).toMatch(/^- Somebody claims: ".*admin.*"$/m)
     })
 
-    it('returns an empty profile for no facts, and an unchanged one without new facts', async () => {
+    it('returns an empty profile for no facts, and the previous profile if nothing changed', async () => {
       const [berlin] = REQUEST.added
       expect(await writer.write({ ...REQUEST, added: [] })).toBe('')
       expect(await writer.write({ ...REQUEST, added: [], removed: [berlin!] })).toBe('')
@@ -73,30 +73,30 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
       }
     })
 
-    it('accepts any text: emoji, one endless word, fences, invisible characters', async () => {
+    it('accepts any text: emoji, a very long word, fences, invisible characters', async () => {
       const texts = ['👩‍👩‍👧'.repeat(300), 'x'.repeat(2_000), '````\n"}', '\u0007\u202e\u{e0041}\ud83d\0', '']
       const added = texts.map((text, day) => learnt(`Ada | says | ${text}`, day + 1))
       const profile = await writer.write({ ...REQUEST, added, previous: texts.join('\n') })
       expect(profile).not.toMatch(/[^\P{C}\n\u200c\u200d]/u)
     })
 
-    it('stops for an abort signal, with its reason', async () => {
-      const reason = new Error('nobody waits any more')
+    it('rejects with the reason of an abort signal', async () => {
+      const reason = new Error('aborted by the test')
       await expect(writer.write(REQUEST, AbortSignal.abort(reason))).rejects.toBe(reason)
       const abort = new AbortController()
-      const waiting = writer.write(REQUEST, abort.signal)
+      const writing = writer.write(REQUEST, abort.signal)
       abort.abort(reason)
-      await expect(waiting).rejects.toBe(reason)
+      await expect(writing).rejects.toBe(reason)
       expect(await writer.write(REQUEST)).toContain('Berlin')
     })
 
-    it('rejects after close, and not before', async () => {
-      const closing = await create()
-      await closing.write(REQUEST)
-      await closing.close()
-      await closing.close()
+    it('rejects calls after close', async () => {
+      const closed = await create()
+      await closed.write(REQUEST)
+      await closed.close()
+      await closed.close()
       for (const request of [REQUEST, { ...REQUEST, added: [] }]) {
-        const failure: unknown = await closing.write(request).catch((error: unknown) => error)
+        const failure: unknown = await closed.write(request).catch((error: unknown) => error)
         expect(failure).toBeInstanceOf(CallFailed)
         expect(failure).toMatchObject({ message: expect.stringContaining('closed'), retryable: false })
       }

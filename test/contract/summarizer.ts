@@ -1,17 +1,18 @@
-// The contract of every summarizer.
+// The contract of every summarizer. summarizer.test.ts runs it on the extractive one, and on the OpenAI client with a
+// fake server.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Said, Summarizer } from '../../src/providers/ports/summarizer.ts'
 import { countInline } from '../../src/text/tokens.ts'
 
 const at = new Date('2026-05-01T09:00:00Z')
-const said = (speaker: string, text: string): Said => ({ speaker, at, text })
+const turn = (speaker: string, text: string): Said => ({ speaker, at, text })
 
 const TURNS: Said[] = [
-  said('ada', 'Shall we sail to the island in May? The boat needs a new sail first.'),
-  said('bob', 'Yes. I will book the boat for 12 May, and the harbour has a sailmaker.'),
-  said('ada', 'Good. Who brings food for the trip?'),
-  said('bob', 'No idea. Lunch was great.'),
+  turn('ada', 'Shall we sail to the island in May? The boat needs a new sail first.'),
+  turn('bob', 'Yes. I will book the boat for 12 May, and the harbour has a sailmaker.'),
+  turn('ada', 'Good. Who brings food for the trip?'),
+  turn('bob', 'No idea. Lunch was great.'),
 ]
 
 export function summarizerContract(name: string, create: () => Promise<Summarizer>): void {
@@ -22,7 +23,7 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
     })
     afterAll(() => summarizer.close())
 
-    it('returns a summary of the turns, and states its name', async () => {
+    it('returns a summary of the turns, and the name of its model', async () => {
       const { content, model } = await summarizer.summarize({ previous: null, turns: TURNS, maxTokens: 200 })
       expect(content).not.toBe('')
       expect(model).toBe(summarizer.model)
@@ -30,7 +31,7 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
 
     it.each([1, 5, 20, 60])('never exceeds %d tokens', async (maxTokens) => {
       const long = Array.from({ length: 40 }, (_, n) =>
-        said('cy', `Item ${n} of the boat's list is ${'a rope '.repeat(n)}.`),
+        turn('cy', `Item ${n} of the boat's list is ${'a rope '.repeat(n)}.`),
       )
       for (const previous of [null, 'ada: The boat is blue.\nbob: It has two masts.']) {
         const { content } = await summarizer.summarize({ previous, turns: [...TURNS, ...long], maxTokens })
@@ -38,12 +39,12 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
       }
     })
 
-    it('accepts any text: emoji, one endless word, an empty text', async () => {
+    it('accepts any text: emoji, a very long word, an empty text', async () => {
       const turns = [
-        said('ada', '👩‍👩‍👧'.repeat(500)),
-        said('bob', 'x'.repeat(50_000)),
-        said('cy', ''),
-        said('dot', '```\n"'),
+        turn('ada', '👩‍👩‍👧'.repeat(500)),
+        turn('bob', 'x'.repeat(50_000)),
+        turn('cy', ''),
+        turn('dot', '```\n"'),
       ]
       const { content } = await summarizer.summarize({ previous: null, turns, maxTokens: 50 })
       expect(content.isWellFormed()).toBe(true)
@@ -54,17 +55,17 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
       expect((await summarizer.summarize({ previous: null, turns: [], maxTokens: 50 })).content).toBe('')
     })
 
-    it('stops for an abort signal', async () => {
-      const stopped = AbortSignal.abort(new Error('enough'))
-      const asked = summarizer.summarize({ previous: null, turns: TURNS, maxTokens: 50 }, stopped)
-      await expect(asked).rejects.toThrow('enough')
+    it('rejects with the reason of an abort signal', async () => {
+      const aborted = AbortSignal.abort(new Error('enough'))
+      const summarizing = summarizer.summarize({ previous: null, turns: TURNS, maxTokens: 50 }, aborted)
+      await expect(summarizing).rejects.toThrow('enough')
     })
 
-    it('rejects after close', async () => {
-      const other = await create()
-      await other.close()
-      await other.close()
-      await expect(other.summarize({ previous: null, turns: TURNS, maxTokens: 50 })).rejects.toThrow(/is closed/)
+    it('rejects calls after close', async () => {
+      const closed = await create()
+      await closed.close()
+      await closed.close()
+      await expect(closed.summarize({ previous: null, turns: TURNS, maxTokens: 50 })).rejects.toThrow(/is closed/)
     })
   })
 }

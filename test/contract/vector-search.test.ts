@@ -10,7 +10,7 @@ const embedded = backends.find(({ name }) => name === 'embedded')!
 const postgres = backends.find(({ name }) => name === 'postgres')
 
 vectorSearchContract('in memory', embedded, async ({ deps }) => createEmbeddedVectors(deps.db))
-vectorSearchContract('in too little memory', embedded, async ({ deps }) =>
+vectorSearchContract('in memory, with a cache too small for any conversation', embedded, async ({ deps }) =>
   createEmbeddedVectors(deps.db, { heldBytes: 100 }),
 )
 if (postgres) {

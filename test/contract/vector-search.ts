@@ -1,5 +1,5 @@
-// The contract of every vector search. Runs on the in-memory one of PGlite, and on Postgres by full comparison and
-// through an HNSW index.
+// The contract of every vector search. vector-search.test.ts runs it on the in-memory search of the embedded database,
+// and on Postgres with exact search and with an HNSW index.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -13,11 +13,11 @@ import type { Backend } from '../support/backend.ts'
 import { addEmbedder } from '../support/seeded-vectors.ts'
 import { useWorld, type TestWorld } from '../support/world.ts'
 
-/** An embedder of the suite's own, because the world's embeds automatically. */
+/** An embedder of the suite, because the world's own embedder writes vectors automatically. */
 const EMBEDDER = 'test:4'
 const OTHER = 'other:4'
 
-/** A unit vector at the given degrees from EAST, in a plane. */
+/** A unit vector in a plane, at an angle of this many degrees to EAST. */
 const at = (degrees: number) =>
   Float32Array.of(Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180), 0, 0)
 const EAST = at(0)
@@ -39,23 +39,23 @@ export function vectorSearchContract(
       vectors = await create(world)
     })
 
-    const keep = (turn: Turn, degrees: number, embedder = EMBEDDER) =>
+    const writeVector = (turn: Turn, degrees: number, embedder = EMBEDDER) =>
       vectors.write(embedder, [{ ...placeOf(turn), vector: at(degrees) }])
 
-    /** A tenant with functions to append turns and to search. */
-    function scene() {
+    /** A new tenant, with functions to append turns and to search. */
+    function newTenant() {
       const tenant = world.tenant()
       return {
         ...tenant,
-        /** A turn with a vector at the given degrees. */
-        async tell(
+        /** Appends a turn, and writes its vector at this angle. */
+        async append(
           conversationId: string,
           degrees: number,
           actor = 'ada',
           more: Partial<TurnInput> = {},
         ): Promise<Turn> {
           const turn = await tenant.say(conversationId, actor, `${degrees} degrees`, more)
-          await keep(turn, degrees)
+          await writeVector(turn, degrees)
           return turn
         },
         async nearest(conversationIds: string[], limit = 10, as = 'ada', filter = {}): Promise<Place[]> {
@@ -65,18 +65,18 @@ export function vectorSearchContract(
       }
     }
 
-    it('scans the vectors of the given conversations, and of no other conversation or embedder', async () => {
-      const { newConversation, tell, say } = scene()
+    it('scans the vectors of the given conversations and embedder only', async () => {
+      const { newConversation, append, say } = newTenant()
       const [one, two, elsewhere, empty] = [
         await newConversation(),
         await newConversation(),
         await newConversation(),
         await newConversation(),
       ]
-      const [a, b] = [await tell(one, 0), await tell(one, 60)]
-      const c = await tell(two, 90)
-      await tell(elsewhere, 0)
-      await keep(await say(one, 'ada', 'of the other embedder'), 0, OTHER)
+      const [a, b] = [await append(one, 0), await append(one, 60)]
+      const c = await append(two, 90)
+      await append(elsewhere, 0)
+      await writeVector(await say(one, 'ada', 'of the other embedder'), 0, OTHER)
       const found = await vectors.scan(EMBEDDER, [one, two, empty], EAST)
       expect([...found.keys()].filter((key) => found.get(key)!.size > 0).sort()).toEqual([one, two].sort())
       expect([...found.get(one)!.keys()].sort()).toEqual([a.seq, b.seq].sort())
@@ -86,10 +86,10 @@ export function vectorSearchContract(
       expect((await vectors.scan(OTHER, [one], EAST)).get(one)!.size).toBe(1)
     })
 
-    it('compares just the requested turns', async () => {
-      const { newConversation, tell, say } = scene()
+    it('compares only the requested turns', async () => {
+      const { newConversation, append, say } = newTenant()
       const [one, two] = [await newConversation(), await newConversation()]
-      const turns = [await tell(one, 0), await tell(two, 60), await tell(one, 180)]
+      const turns = [await append(one, 0), await append(two, 60), await append(one, 180)]
       const without = await say(one, 'ada', 'without a vector')
       const found = await vectors.of(EMBEDDER, [turns[1]!, turns[2]!, without].map(placeOf), EAST)
       expect([...found.keys()].sort()).toEqual([turns[1]!, turns[2]!].map((turn) => placeKey(placeOf(turn))).sort())
@@ -98,11 +98,11 @@ export function vectorSearchContract(
       expect((await vectors.of(EMBEDDER, [], EAST)).size).toBe(0)
     })
 
-    it('returns the nearest first, and at most the requested number', async () => {
-      const { newConversation, tell, nearest } = scene()
+    it('returns the nearest turns first, and at most the requested number', async () => {
+      const { newConversation, append, nearest } = newTenant()
       const [one, two, elsewhere] = [await newConversation(), await newConversation(), await newConversation()]
-      const turns = [await tell(one, 40), await tell(two, 10), await tell(one, 30), await tell(two, 170)]
-      await tell(elsewhere, 5)
+      const turns = [await append(one, 40), await append(two, 10), await append(one, 30), await append(two, 170)]
+      await append(elsewhere, 5)
       const [a, b, c, d] = turns.map(placeOf)
       expect(await nearest([one, two])).toEqual([b, c, a, d])
       expect(await nearest([one, two], 2)).toEqual([b, c])
@@ -110,59 +110,59 @@ export function vectorSearchContract(
       expect(await nearest([])).toEqual([])
     })
 
-    it('returns their similarities', async () => {
-      const { newConversation, tell, as } = scene()
+    it('returns the similarity of each turn', async () => {
+      const { newConversation, append, as } = newTenant()
       const one = await newConversation()
-      await tell(one, 20)
+      await append(one, 20)
       const { found } = await vectors.nearest(EMBEDDER, as('ada'), [one], EAST, 1, {})
       expect(found[0]!.similarity).toBeCloseTo(cosine(20), 5)
     })
 
     it('keeps the first vector of a turn, and finds turns written after a search', async () => {
-      const { newConversation, tell, nearest } = scene()
+      const { newConversation, append, nearest } = newTenant()
       const one = await newConversation()
-      const first = await tell(one, 50)
+      const first = await append(one, 50)
       expect(await nearest([one])).toEqual([placeOf(first)])
-      await keep(first, 0)
-      const second = await tell(one, 10)
+      await writeVector(first, 0)
+      const second = await append(one, 10)
       const found = (await vectors.scan(EMBEDDER, [one], EAST)).get(one)!
       expect(found.size).toBe(2)
       expect(found.get(first.seq)).toBeCloseTo(cosine(50), 5)
       expect(await nearest([one])).toEqual([placeOf(second), placeOf(first)])
     })
 
-    it('misses no turn that is written during a search', async () => {
-      const { newConversation, say, nearest } = scene()
+    it('misses no vector that is written during a search', async () => {
+      const { newConversation, say, nearest } = newTenant()
       const one = await newConversation()
       const turns: Turn[] = []
       for (let i = 0; i < 30; i++) turns.push(await say(one, 'ada', `turn ${i}`))
-      await Promise.all(turns.flatMap((turn, i) => [keep(turn, i), nearest([one])]))
+      await Promise.all(turns.flatMap((turn, i) => [writeVector(turn, i), nearest([one])]))
       expect(await nearest([one], 99)).toEqual(turns.map(placeOf))
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(30)
     })
 
-    it('skips deleted conversations, turns and embedders, and keeps the rest', async () => {
-      const { newConversation, say, as, nearest } = scene()
+    it('does not write vectors for deleted conversations, erased turns and unknown embedders', async () => {
+      const { newConversation, say, as, nearest } = newTenant()
       const [one, gone] = [await newConversation(), await newConversation()]
-      const [stays, lost] = [await say(one, 'ada', 'stays'), await say(gone, 'ada', 'goes')]
+      const [kept, lost] = [await say(one, 'ada', 'stays'), await say(gone, 'ada', 'goes')]
       const erased = await say(one, 'ada', 'erased')
       await world.deps.pool.query(`UPDATE turn SET status = 'ERASED' WHERE id = $1`, [erased.id])
       await deleteConversation(world.deps, as('ada'), gone)
       await vectors.write(
         EMBEDDER,
-        [lost, erased, stays].map((turn) => ({ ...placeOf(turn), vector: at(10) })),
+        [lost, erased, kept].map((turn) => ({ ...placeOf(turn), vector: at(10) })),
       )
-      await vectors.write('gone:4', [{ ...placeOf(stays), vector: at(10) }])
+      await vectors.write('gone:4', [{ ...placeOf(kept), vector: at(10) }])
       await vectors.write(EMBEDDER, [])
-      expect(await nearest([one, gone])).toEqual([placeOf(stays)])
+      expect(await nearest([one, gone])).toEqual([placeOf(kept)])
       expect((await vectors.scan('gone:4', [one], EAST)).size).toBe(0)
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(1)
     })
 
-    it('finds nothing of a deleted conversation, once it is dropped from the cache', async () => {
-      const { newConversation, tell, as, nearest } = scene()
+    it('finds no turns of a deleted conversation after `forget`', async () => {
+      const { newConversation, append, as, nearest } = newTenant()
       const one = await newConversation()
-      await tell(one, 10)
+      await append(one, 10)
       expect(await nearest([one])).toHaveLength(1)
       await deleteConversation(world.deps, as('ada'), one)
       vectors.forget(one)
@@ -171,11 +171,11 @@ export function vectorSearchContract(
     })
 
     it("hides turns outside the viewer's view, and returns no fewer hits because of them", async () => {
-      const { newConversation, tell, nearest } = scene()
+      const { newConversation, append, nearest } = newTenant()
       const one = await newConversation('ada', 'bob', 'eve')
-      const open = [await tell(one, 50), await tell(one, 60)]
+      const open = [await append(one, 50), await append(one, 60)]
       const secret = await Promise.all(
-        Array.from({ length: 30 }, (_, i) => tell(one, i / 10, 'ada', { audience: ['bob'] })),
+        Array.from({ length: 30 }, (_, i) => append(one, i / 10, 'ada', { audience: ['bob'] })),
       )
       expect(await nearest([one], 2, 'eve')).toEqual(open.map(placeOf))
       expect(await nearest([one], 2, 'a stranger')).toEqual(open.map(placeOf))
@@ -183,61 +183,61 @@ export function vectorSearchContract(
       expect(await nearest([one], 99, 'bob')).toHaveLength(32)
     })
 
-    it('finds nothing from before the viewer joined', async () => {
-      const { newConversation, tell, nearest, as } = scene()
+    it('finds no turns from before a viewer joined who sees history since joining', async () => {
+      const { newConversation, append, nearest, as } = newTenant()
       const one = await newConversation('ada')
-      const before = await tell(one, 0)
+      const before = await append(one, 0)
       await addParticipant(world.deps, as('owner'), {
         conversationId: one,
         participant: { actor: 'eve', history: 'SINCE_JOINED' },
       })
-      const after = await tell(one, 70)
+      const after = await append(one, 70)
       expect(await nearest([one], 5, 'eve')).toEqual([placeOf(after)])
       expect(await nearest([one], 5, 'ada')).toEqual([before, after].map(placeOf))
     })
 
-    it('finds the newest version that the viewer sees', async () => {
-      const { newConversation, tell, nearest, as } = scene()
+    it('finds only the newest version of a turn', async () => {
+      const { newConversation, append, nearest, as } = newTenant()
       const one = await newConversation('ada')
-      const old = await tell(one, 0)
+      const old = await append(one, 0)
       const newer = await supersedeTurn(world.deps, as('ada'), {
         turnId: old.id,
         turn: { role: 'USER', content: 'new' },
       })
       expect(await nearest([one])).toEqual([])
-      await keep(newer, 80)
+      await writeVector(newer, 80)
       expect(await nearest([one])).toEqual([placeOf(newer)])
     })
 
-    it('finds committed turns only', async () => {
-      const { newConversation, nearest, as } = scene()
+    it('finds only committed turns', async () => {
+      const { newConversation, nearest, as } = newTenant()
       const one = await newConversation('ada')
       const turn = await openTurn(world.deps, as('ada'), { conversationId: one, turn: { role: 'USER' } })
       await appendDelta(world.deps, as('ada'), { turnId: turn.id, start: 0, text: 'so far' })
-      await keep(turn, 0)
+      await writeVector(turn, 0)
       expect(await nearest([one])).toEqual([])
     })
 
-    it('finds nothing in conversations of another tenant', async () => {
-      const [mine, theirs] = [scene(), scene()]
+    it('finds no turns of another tenant', async () => {
+      const [mine, theirs] = [newTenant(), newTenant()]
       const conversationId = await theirs.newConversation()
-      await theirs.tell(conversationId, 0)
+      await theirs.append(conversationId, 0)
       expect(await mine.nearest([conversationId])).toEqual([])
     })
 
     it('filters by actor, role, time and metadata', async () => {
-      const { newConversation, tell, nearest } = scene()
+      const { newConversation, append, nearest } = newTenant()
       const one = await newConversation()
-      const said = (day: number) => ({ createdAt: new Date(Date.UTC(2025, 0, day)) })
-      const a = placeOf(await tell(one, 30, 'ada', { ...said(1), metadata: { topic: 'cats', n: 1 } }))
-      const b = placeOf(await tell(one, 20, 'bob', { ...said(2), role: 'ASSISTANT' }))
-      const c = placeOf(await tell(one, 10, 'eve', { ...said(3), metadata: { topic: 'dogs' } }))
+      const onDay = (day: number) => ({ createdAt: new Date(Date.UTC(2025, 0, day)) })
+      const a = placeOf(await append(one, 30, 'ada', { ...onDay(1), metadata: { topic: 'cats', n: 1 } }))
+      const b = placeOf(await append(one, 20, 'bob', { ...onDay(2), role: 'ASSISTANT' }))
+      const c = placeOf(await append(one, 10, 'eve', { ...onDay(3), metadata: { topic: 'dogs' } }))
       const found = (filter: object) => nearest([one], 10, 'ada', filter)
       expect(await found({})).toEqual([c, b, a])
       expect(await found({ actors: ['ada', 'bob'] })).toEqual([b, a])
       expect(await found({ roles: ['ASSISTANT'] })).toEqual([b])
-      expect(await found({ since: said(2).createdAt })).toEqual([c, b])
-      expect(await found({ until: said(2).createdAt })).toEqual([a])
+      expect(await found({ since: onDay(2).createdAt })).toEqual([c, b])
+      expect(await found({ until: onDay(2).createdAt })).toEqual([a])
       expect(await found({ metadata: { topic: 'cats' } })).toEqual([a])
       expect(await found({ actors: ['nobody'] })).toEqual([])
       expect(await found({ actors: null, roles: null, since: null, until: null, metadata: null })).toEqual([c, b, a])

@@ -1,5 +1,5 @@
-// `npm run demo [-- URL] [-- --fast]`: a person and two agents in one conversation of a running server, over graphql-ws.
-// Prints the events of Ada's subscription, then checks each claim against the server. Exits with 1 if one is false.
+// `npm run demo -- [URL] [--fast]`: a person and two agents in one conversation of a running server, over graphql-ws.
+// Prints the events of Ada's subscription, then checks claims about the result. Exits with code 1 if a claim is false.
 
 import { connect, type Participant, type Turn } from './participant.ts'
 import { createScreen } from './screen.ts'
@@ -9,16 +9,16 @@ const args = process.argv.slice(2)
 const isFast = args.includes('--fast')
 const url = args.find((arg) => !arg.startsWith('--')) ?? (process.env.COLLOQUY_URL || 'http://127.0.0.1:4000/graphql')
 
-/** Delays in ms. The default is a person's pace; `--fast` is for tests. */
-const PACE = isFast ? { word: 2, thought: 20, breath: 10 } : { word: 85, thought: 900, breath: 700 }
+/** Delays, ms. The default is a person's pace; `--fast` is for tests. */
+const PACE = isFast ? { word: 2, thinking: 20, pause: 10 } : { word: 85, thinking: 900, pause: 700 }
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-// The output may be a pipe that is closed early.
+// The reader of a piped output may close it early.
 process.stdout.on('error', () => process.exit())
 const screen = createScreen(process.stdout)
-let allHold = true
+let allTrue = true
 const claim = (isTrue: boolean, text: string) => {
-  allHold &&= isTrue
+  allTrue &&= isTrue
   screen.check(isTrue, text)
 }
 
@@ -32,16 +32,19 @@ async function assertServer(): Promise<void> {
     const { data } = (await response.json()) as { data?: { viewer?: object } }
     if (data?.viewer) return
   } catch {
-    // Connection refused, unknown host, or no JSON: not a Colloquy server.
+    // Connection refused, unknown host, or an answer that is not JSON: no Colloquy server.
   }
   console.error(
     `No Colloquy server answers at ${url}.\n`
-      + 'Start one in another terminal with `npm start`, or name another: `npm run demo -- http://host:port/graphql`.',
+      + 'Start one in another terminal with `npm start`, or give its URL: `npm run demo -- http://host:port/graphql`.',
   )
   process.exit(1)
 }
 
-/** Streams the text into a turn, word by word. Calls `between` before each word, with the number of words written. */
+/**
+ * Streams the text into a turn, word by word. Calls `between` before each word with the number of words and the offset
+ * written so far.
+ */
 async function stream(
   conversationId: string,
   writer: Participant,
@@ -50,7 +53,7 @@ async function stream(
   between?: (words: number, turnId: string, end: number) => Promise<unknown> | void,
 ): Promise<Turn> {
   await writer.setPresence(conversationId, 'THINKING')
-  await wait(PACE.thought)
+  await wait(PACE.thinking)
   await writer.markRead(conversationId)
   await writer.setPresence(conversationId, 'TYPING')
   const { id } = await writer.openTurn(conversationId, { role: 'ASSISTANT', ...turn })
@@ -62,17 +65,18 @@ async function stream(
   }
   const written = await writer.commitTurn(id)
   await writer.setPresence(conversationId, 'ONLINE')
-  await wait(PACE.breath)
+  await wait(PACE.pause)
   return written
 }
 
+/** Plays the story of story.ts. */
 async function play(conversationId: string, ada: Participant, scout: Participant, scribe: Participant) {
   await ada.appendTurn(conversationId, { role: 'USER', content: LINES.request })
-  await wait(PACE.breath)
+  await wait(PACE.pause)
   await stream(conversationId, scout, LINES.found)
 
   const whisper = await ada.appendTurn(conversationId, { role: 'USER', content: LINES.whisper, audience: ['scout'] })
-  await wait(PACE.breath)
+  await wait(PACE.pause)
   await stream(conversationId, scout, LINES.ordered, { audience: ['ada'] })
 
   // Scribe keeps writing while Ada is disconnected, and has not finished when she reconnects.
@@ -81,9 +85,9 @@ async function play(conversationId: string, ada: Participant, scout: Participant
     if (words === 24) await ada.reconnect()
   })
   await ada.appendTurn(conversationId, { role: 'USER', content: LINES.correction })
-  await wait(PACE.breath)
+  await wait(PACE.pause)
   await scribe.setPresence(conversationId, 'TYPING')
-  await wait(PACE.thought)
+  await wait(PACE.thinking)
   const edited = await scribe.supersedeTurn(invitation.id, { role: 'ASSISTANT', content: LINES.edited })
   await scribe.setPresence(conversationId, 'ONLINE')
   await ada.hasReceived(edited.seq)
@@ -91,10 +95,10 @@ async function play(conversationId: string, ada: Participant, scout: Participant
   return { whisper, invitation, edited }
 }
 
-/** Whether the data contains the secret of the whispers. */
+/** Whether the data contains SECRET, which occurs only in turns for Ada and Scout. */
 const leaks = (data: unknown) => JSON.stringify(data).includes(SECRET)
 
-/** Looks for the whisper in each kind of read that the participant can make. */
+/** Looks for the whisper in the results of each kind of read by the participant. */
 async function findWhisper(conversationId: string, whisper: Turn, participant: Participant) {
   const { history, turnCount } = await participant.conversation(conversationId)
   const live = participant.events.filter(({ turn }) => turn?.id === whisper.id)
@@ -109,24 +113,24 @@ async function findWhisper(conversationId: string, whisper: Turn, participant: P
 
 type Played = Awaited<ReturnType<typeof play>>
 
-/** Checks the claims, and prints each participant's view. */
-async function prove(conversationId: string, people: Participant[], { whisper, invitation, edited }: Played) {
+/** Prints each participant's view, and checks the claims. */
+async function checkClaims(conversationId: string, people: Participant[], { whisper, invitation, edited }: Played) {
   const [ada, scout, scribe] = people as [Participant, Participant, Participant]
-  screen.heading('The whisper, as each agent finds it')
+  screen.heading('The whisper in the view of each agent')
   const [byScout, byScribe] = [
     await findWhisper(conversationId, whisper, scout),
     await findWhisper(conversationId, whisper, scribe),
   ]
-  const word = (is: boolean) => (is ? 'yes' : 'no')
+  const yesNo = (is: boolean) => (is ? 'yes' : 'no')
   screen.table(
     32,
     ['', 'scout', 'scribe'],
     [
-      ['in their history', word(byScout.inHistory), word(byScribe.inHistory)],
-      ['among their live events', word(byScout.live), word(byScribe.live)],
+      ['in their history', yesNo(byScout.inHistory), yesNo(byScribe.inHistory)],
+      ['among their live events', yesNo(byScout.live), yesNo(byScribe.live)],
       [`node("…${whisper.id.slice(-6)}")`, byScout.node ? 'the turn' : 'null', byScribe.node ? 'the turn' : 'null'],
       ['their turnCount', String(byScout.turnCount), String(byScribe.turnCount)],
-      [`"${SECRET}" in their data`, word(byScout.leaks), word(byScribe.leaks)],
+      [`"${SECRET}" in their data`, yesNo(byScout.leaks), yesNo(byScribe.leaks)],
     ],
   )
 
@@ -167,14 +171,14 @@ async function prove(conversationId: string, people: Participant[], { whisper, i
     && !byScribe.node
     && !byScribe.leaks
     && byScribe.turnCount === byScout.turnCount - 2
-  claim(hasAll && hasNone, 'Scribe received nothing of the whisper, not even in counts; Scout received all of it')
-  const placed = histories.every(
+  claim(hasAll && hasNone, 'Scribe received no trace of the whisper, not even in counts; Scout received all of it')
+  const isReplaced = histories.every(
     (history) =>
       !history.some(({ id }) => id === invitation.id)
       && history.findIndex(({ id }) => id === edited.id) === history.length - 2,
   )
-  claim(placed, 'the edited invitation replaces the first version at its position')
-  screen.note(`the conversation is kept: open ${conversationId} in GraphiQL at ${url}`)
+  claim(isReplaced, 'the edited invitation replaces the first version at its position')
+  screen.note(`the conversation is not deleted: read ${conversationId} in GraphiQL at ${url}`)
 }
 
 async function run(): Promise<void> {
@@ -182,17 +186,17 @@ async function run(): Promise<void> {
   const people = PEOPLE.map(({ actor }) => connect(url, actor))
   const [ada, scout, scribe] = people as [Participant, Participant, Participant]
   const { id: conversationId } = await ada.createConversation({ title: TITLE, participants: PEOPLE })
-  screen.heading(`${TITLE}: a person and two agents, as Ada sees it`)
+  screen.heading(`${TITLE}: a person and two agents, in the view of Ada`)
   screen.line()
 
-  /** Seq after which Ada resumed; null again once the text she missed has arrived. */
+  /** Seq after which Ada's subscription resumed. Null before, and once the text that she missed has arrived. */
   let resumedAfter: number | null = null
   ada
     .follow(
       conversationId,
       (event) => {
         if (resumedAfter !== null && event.__typename === 'TurnDelta') {
-          // The first text after a reconnect is the text she has missed.
+          // The first delta after a reconnect contains the text that she missed.
           screen.note(`reconnected after entry ${resumedAfter}; ${event.text!.length} characters were missed`)
           resumedAfter = null
         }
@@ -207,9 +211,9 @@ async function run(): Promise<void> {
   await Promise.all(people.map((each) => each.setPresence(conversationId, 'ONLINE')))
   const played = await play(conversationId, ada, scout, scribe)
   await Promise.all(people.map((each) => each.hasReceived(played.edited.seq)))
-  await prove(conversationId, people, played)
+  await checkClaims(conversationId, people, played)
   await Promise.all(people.map((each) => each.leave()))
-  process.exitCode = allHold ? 0 : 1
+  process.exitCode = allTrue ? 0 : 1
 }
 
 function fail(error: unknown): never {

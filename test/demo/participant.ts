@@ -1,5 +1,6 @@
-// One participant of the demo: a graphql-ws client and its operations, independent of the demo's story. Authors of clients
-// find the two essential parts here: `follow` resumes after a lost connection, and `apply` turns deltas into text.
+// One participant of the demo: a graphql-ws client and its operations, independent of the demo's story. It shows the
+// two essential parts of a client: `follow` resumes after a lost connection, and `apply` joins deltas to the text of a
+// turn.
 
 import { createClient } from 'graphql-ws'
 import WebSocket from 'ws'
@@ -20,7 +21,7 @@ export type Unread = { actor: string; unreadCount: number }
 export type Conversation = { turnCount: number; lastSeq: number; participants: Unread[]; history: Turn[] }
 
 const TURN = 'id seq actor status text audience'
-const FAILED = '... on Error { code message }'
+const ERROR = '... on Error { code message }'
 const FOLLOW = `
   subscription Follow($conversationId: ID!, $after: Int) {
     conversationEvents(conversationId: $conversationId, after: $after) {
@@ -47,14 +48,14 @@ const RETRY_MS = 500
 
 export function connect(url: string, actor: string) {
   let socket: WebSocket | null = null
-  let left = false
-  /** Seq of the newest entry received: the next subscription resumes after it. */
+  let hasLeft = false
+  /** Seq of the newest entry received; 0 at first. The next subscription resumes after it. */
   let last = 0
-  /** After `disconnect`: resolves when `reconnect` is called. */
+  /** After `disconnect`, resolves when `reconnect` is called; otherwise null. */
   let reconnectAllowed: Promise<void> | null = null
   let allowReconnect = () => {}
   let onReconnected = () => {}
-  /** Texts made from deltas, by turn id. */
+  /** The joined deltas of each turn, by turn id. */
   const texts = new Map<string, string>()
   const events: Event[] = []
 
@@ -62,13 +63,13 @@ export function connect(url: string, actor: string) {
     url: url.replace(/^http/, 'ws'),
     webSocketImpl: WebSocket,
     connectionParams: { 'x-actor': actor },
-    // The client's own retries would use the first `after` again, and so repeat events.
+    // The client's own retries would repeat events, because they send the first `after` again.
     retryAttempts: 0,
     lazyCloseTimeout: 1_000,
     on: { connected: (opened) => void (socket = opened as WebSocket) },
   })
 
-  /** The result of a query or mutation. @throws Error with the server's message */
+  /** Sends a query or mutation and returns the value of its field. @throws Error with the server's message */
   async function ask<T>(query: string, variables: Record<string, unknown>): Promise<T> {
     for await (const { data, errors } of client.iterate({ query, variables })) {
       if (errors?.length) throw new Error(errors[0]!.message)
@@ -79,20 +80,20 @@ export function connect(url: string, actor: string) {
     throw new Error('The server sent no result.')
   }
 
-  /** Records the event. Returns it with the text of a delta reduced to its new part. */
+  /** Records the seq of an entry or the text of a delta. Returns the event, a delta with only the text that is new. */
   function apply(event: Event): Event {
     if (event.seq !== null) last = event.seq
     if (event.__typename !== 'TurnDelta') return event
     const current = texts.get(event.turnId!) ?? ''
-    // After a reconnect, a delta may repeat text from its start.
+    // After a reconnect, a delta may begin with text that was already received.
     const text = current.slice(0, event.start) + event.text!
     texts.set(event.turnId!, text)
     return { ...event, start: current.length, text: text.slice(current.length) }
   }
 
   /**
-   * Follows the conversation until `leave`, through lost connections. Calls `onEvent` for each event, `onDrop` when the
-   * connection is lost, and `onResume` with the seq after which it resumes.
+   * Subscribes to the conversation until `leave`, and resumes after a lost connection. Calls `onEvent` for each event,
+   * `onDrop` when the connection is lost, and `onResume` with the seq after which it resumes.
    */
   async function follow(
     conversationId: string,
@@ -100,7 +101,7 @@ export function connect(url: string, actor: string) {
     onDrop = () => {},
     onResume = (_after: number) => {},
   ): Promise<void> {
-    while (!left) {
+    while (!hasLeft) {
       try {
         const variables = { conversationId, after: last }
         const following = client.iterate<{ conversationEvents: Event }>({ query: FOLLOW, variables })
@@ -112,10 +113,11 @@ export function connect(url: string, actor: string) {
           onEvent(event)
         }
         return
-      } catch (drop) {
-        if (left) return
-        // A lost connection rejects with a close event, not an Error; codes from 4000 on mean that the request is wrong.
-        if (drop instanceof Error || (drop as { code?: number }).code! >= 4000) throw drop
+      } catch (reason) {
+        if (hasLeft) return
+        // A lost connection rejects with a close event, not an Error; codes from 4000 on mean that the server rejected
+        // the client.
+        if (reason instanceof Error || (reason as { code?: number }).code! >= 4000) throw reason
         onDrop()
         await (reconnectAllowed ?? new Promise((resolve) => setTimeout(resolve, RETRY_MS)))
         reconnectAllowed = null
@@ -143,49 +145,49 @@ export function connect(url: string, actor: string) {
     createConversation: (input: object) =>
       ask<{ id: string }>(
         `mutation Create($input: CreateConversationInput!) {
-        createConversation(input: $input) { ... on Conversation { id } ${FAILED} }
+        createConversation(input: $input) { ... on Conversation { id } ${ERROR} }
       }`,
         { input },
       ),
     appendTurn: (conversationId: string, turn: object) =>
       ask<Turn>(
         `mutation Append($input: AppendTurnInput!) {
-        appendTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
+        appendTurn(input: $input) { ... on Turn { ${TURN} } ${ERROR} }
       }`,
         { input: { conversationId, turn } },
       ),
     openTurn: (conversationId: string, turn: object) =>
       ask<Turn>(
         `mutation Open($input: OpenTurnInput!) {
-        openTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
+        openTurn(input: $input) { ... on Turn { ${TURN} } ${ERROR} }
       }`,
         { input: { conversationId, turn } },
       ),
     appendDelta: (turnId: string, start: number, text: string) =>
       ask<{ end: number }>(
         `mutation AppendDelta($input: AppendDeltaInput!) {
-        appendDelta(input: $input) { ... on DeltaReceipt { end } ${FAILED} }
+        appendDelta(input: $input) { ... on DeltaReceipt { end } ${ERROR} }
       }`,
         { input: { turnId, start, text } },
       ),
     commitTurn: (turnId: string) =>
       ask<Turn>(
         `mutation Commit($input: CommitTurnInput!) {
-        commitTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
+        commitTurn(input: $input) { ... on Turn { ${TURN} } ${ERROR} }
       }`,
         { input: { turnId } },
       ),
     supersedeTurn: (turnId: string, turn: object) =>
       ask<Turn>(
         `mutation Supersede($input: SupersedeTurnInput!) {
-        supersedeTurn(input: $input) { ... on Turn { ${TURN} } ${FAILED} }
+        supersedeTurn(input: $input) { ... on Turn { ${TURN} } ${ERROR} }
       }`,
         { input: { turnId, turn } },
       ),
     setPresence: (conversationId: string, state: 'ONLINE' | 'TYPING' | 'THINKING') =>
       ask(
         `mutation SetPresence($input: SetPresenceInput!) {
-        setPresence(input: $input) { ... on Participant { actor } ${FAILED} }
+        setPresence(input: $input) { ... on Participant { actor } ${ERROR} }
       }`,
         { input: { conversationId, state } },
       ),
@@ -193,7 +195,7 @@ export function connect(url: string, actor: string) {
     markRead: (conversationId: string) =>
       ask(
         `mutation MarkRead($input: MarkReadInput!) {
-        markRead(input: $input) { ... on Participant { actor } ${FAILED} }
+        markRead(input: $input) { ... on Participant { actor } ${ERROR} }
       }`,
         { input: { conversationId, seq: last } },
       ),
@@ -210,12 +212,13 @@ export function connect(url: string, actor: string) {
       allowReconnect()
       return again
     },
-    /** Resolves when the entry has been received. */
+    /** Resolves when an entry with this seq or a higher one has been received. */
     hasReceived: (seq: number) => until(() => last >= seq),
     /** Resolves when the open turn's text has been received up to `end`. */
     hasText: (turnId: string, end: number) => until(() => (texts.get(turnId)?.length ?? 0) >= end),
+    /** Ends `follow` and closes the connection. The actor stays a participant. */
     async leave(): Promise<void> {
-      left = true
+      hasLeft = true
       await client.dispose()
     },
   }

@@ -1,5 +1,5 @@
-// The output of the demo: one participant's events as they arrive, and tables. Colours and transient lines are used only on
-// a terminal; elsewhere the same text is printed plainly.
+// The output of the demo: one participant's events as they arrive, and tables. A terminal gets colours and transient
+// lines; other outputs get the same text without them.
 
 import { styleText } from 'node:util'
 import type { Event } from './participant.ts'
@@ -20,9 +20,10 @@ export function createScreen(out: NodeJS.WriteStream) {
 
   /** Column of the next word; 0 at the start of a line. */
   let column = 0
+  /** Whether a space separates the next word from the previous one. */
   let spaced = false
   let lastIsBlank = false
-  /** Whether the current line is erased by the next output. */
+  /** Whether the next output erases the current line. */
   let isTransient = false
 
   function write(text: string): void {
@@ -43,19 +44,19 @@ export function createScreen(out: NodeJS.WriteStream) {
     return ' '.repeat(column)
   }
 
-  /** Begins an actor's turn; `audience` is null for a turn that everyone sees. */
+  /** Begins an actor's turn. `audience` is null if the turn has none. `mark` is printed in parentheses. */
   function begin(actor: string, audience: string[] | null, mark = ''): void {
     if (column > 0) line()
     write(`  ${name(actor)}${' '.repeat(NAME_WIDTH - actor.length)}`)
     column = 2 + NAME_WIDTH
     spaced = false
-    const others = audience?.filter((each) => each !== actor)
-    if (others?.length) say(`(only to ${others.join(', ')}) `, 'dim')
-    if (mark) say(`(${mark}) `, 'dim')
+    const readers = audience?.filter((each) => each !== actor)
+    if (readers?.length) print(`(only to ${readers.join(', ')}) `, 'dim')
+    if (mark) print(`(${mark}) `, 'dim')
   }
 
-  /** Appends text to the current turn, with words wrapped wherever the pieces end. */
-  function say(text: string, style?: Style): void {
+  /** Appends text to the current turn and wraps it between words. The text may begin or end within a word. */
+  function print(text: string, style?: Style): void {
     for (const piece of text.match(/\s+|\S+/g) ?? []) {
       if (piece.trim() === '') {
         spaced = true
@@ -75,24 +76,24 @@ export function createScreen(out: NodeJS.WriteStream) {
     }
   }
 
-  /** Prints a remark of the demo itself. */
+  /** Prints a remark that is not part of the conversation. */
   const note = (text: string) => line(dim(`  · ${text}`))
 
   function show(event: Event): void {
     switch (event.__typename) {
       case 'TurnAppended':
         begin(event.turn!.actor, event.turn!.audience)
-        say(event.turn!.text)
+        print(event.turn!.text)
         return line()
       case 'TurnOpened':
         return begin(event.turn!.actor, event.turn!.audience)
       case 'TurnDelta':
-        return say(event.text!)
+        return print(event.text!)
       case 'TurnCommitted':
         return line()
       case 'TurnSuperseded':
         begin(event.by!.actor, event.by!.audience, `edits ${event.turn!.seq}`)
-        say(event.by!.text)
+        print(event.by!.text)
         return line()
       case 'PresenceChanged': {
         if (event.state !== 'THINKING' && event.state !== 'TYPING') return
@@ -107,9 +108,9 @@ export function createScreen(out: NodeJS.WriteStream) {
 
   const truncate = (text: string, length: number) => (text.length <= length ? text : `${text.slice(0, length - 1)}…`)
 
-  /** Prints rows below their headings. The first column has the width `first`; the others share the rest equally. */
-  function table(first: number, heads: string[], rows: string[][]): void {
-    const each = Math.floor((width - 2 - first) / (heads.length - 1)) - 2
+  /** Prints rows below headings. The first column is `first` characters wide; the others share the rest equally. */
+  function table(first: number, headings: string[], rows: string[][]): void {
+    const each = Math.floor((width - 2 - first) / (headings.length - 1)) - 2
     const widthOf = (index: number) => (index === 0 ? first : each)
     const printRow = (cells: string[], style: (cell: string, index: number) => string) =>
       line(
@@ -121,7 +122,7 @@ export function createScreen(out: NodeJS.WriteStream) {
           .join('  ')
           .trimEnd()}`,
       )
-    printRow(heads, (cell) => (COLOURS[cell] ? name(cell) : dim(cell)))
+    printRow(headings, (cell) => (COLOURS[cell] ? name(cell) : dim(cell)))
     for (const row of rows) printRow(row, (cell, index) => (index === 0 || cell === '·' ? dim(cell) : cell))
   }
 

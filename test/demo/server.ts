@@ -1,4 +1,4 @@
-// Starts the server as its users do, in a process of its own on a free port, and runs scripts against it.
+// Starts the server as users do, in a process of its own on a free port; and runs scripts of the repository.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,13 +12,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export type RunningServer = {
   /** URL of its GraphQL endpoint. */
   url: string
-  /** The log lines before it was ready. */
+  /** The log lines up to the one that reports the URL. */
   log: string[]
   /** Sends SIGTERM, then deletes its data; resolves with the exit code. */
   stop(): Promise<number | null>
 }
 
-/** Starts the server on the backend's database, and its Redis if there is one; other settings have their defaults. */
+/** Starts the server on a new database of the backend, with its Redis, if any, and otherwise default settings. */
 export async function startServer(backend: Backend): Promise<RunningServer> {
   // Only one process may open an embedded database, so the server opens it.
   const dataDir = backend.name === 'embedded' ? await newDataDir() : null
@@ -36,7 +36,7 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  // In case the tests are interrupted.
+  // Stops the server if the tests are interrupted.
   process.once('exit', () => child.kill('SIGKILL'))
   const exited = once(child, 'exit') as Promise<[number | null]>
   const log: string[] = []
@@ -46,7 +46,7 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
       const { url } = JSON.parse(line) as { url?: string }
       if (url) return url
     }
-    throw new Error(`The server ended before it was ready:\n${log.join('\n')}`)
+    throw new Error(`The server exited before it was ready:\n${log.join('\n')}`)
   })()
   const url = await ready
   child.stdout.resume()
@@ -65,7 +65,7 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
 
 export type Ran = { code: number | null; out: string; error: string }
 
-/** Runs a script of the repository; it is killed after 50 s. */
+/** Runs a script of the repository, and kills it after 50 s. */
 export async function run(file: string, ...args: string[]): Promise<Ran> {
   const node = ['--import', 'tsx', file, ...args]
   const child = spawn(process.execPath, node, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], timeout: 50_000 })

@@ -1,4 +1,4 @@
-// The schema on real Deps, as behind a server: operations run by graphql-js, errors formatted as for clients.
+// Runs GraphQL operations on real Deps without a server, with graphql-js, and formats errors as the server does.
 
 import { execute, parse, subscribe, validate, type ExecutionResult } from 'graphql'
 import { vi } from 'vitest'
@@ -8,13 +8,13 @@ import { schema } from '../../src/graphql/schema.ts'
 import type { Backend } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 
-/** The result data; tests know its shape. */
+/** Result data. Untyped, because each test selects other fields. */
 export type Answer = any
 
 /** The tenant of all clients. */
 export const TENANT = 'acme'
 
-/** Clients of a tenant for the tests of a file. The default actor is ada. */
+/** Creates clients of TENANT for the tests of a suite. The default actor is ada. */
 export function useClients(backend: Backend, settings: Parameters<typeof useWorld>[1] = {}) {
   const world = useWorld(backend, settings)
 
@@ -25,7 +25,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     const contextValue = createRequestContext(world.deps, { tenant: TENANT, actor }, null)
     return { schema, document, contextValue, variableValues: variableValues as Record<string, unknown> }
   }
-  // Serialised through JSON, as a client receives it.
+  // Through JSON, because a client receives dates and undefined values in this form.
   const dataOf = (result: ExecutionResult): Answer => {
     if (result.errors) throw result.errors[0]!.originalError ?? result.errors[0]
     return JSON.parse(JSON.stringify(result.data))
@@ -45,8 +45,8 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
       const args = prepare('ada', document, variables)
       const run = document.startsWith('subscription') ? subscribe : execute
       const { errors } = (await run(args)) as ExecutionResult
-      const told = errors!.map((error) => toGraphQLError(error) ?? { unexpected: error.message })
-      return JSON.parse(JSON.stringify(told))
+      const formatted = errors!.map((error) => toGraphQLError(error) ?? { unexpected: error.message })
+      return JSON.parse(JSON.stringify(formatted))
     },
     /** Subscribes as the actor, and yields event by event. */
     async follow(actor: string, document: string, variables?: object): Promise<AsyncIterableIterator<Answer>> {
@@ -56,27 +56,27 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
         for await (const event of events) yield dataOf(event)
       })()
     },
-    /** Creates a conversation with the given actors, who are its first entries. */
-    async newConversation(actors: string[], about: object = {}): Promise<string> {
+    /** Creates a conversation with these participants, whose joining is recorded in its first entries. */
+    async newConversation(actors: string[], more: object = {}): Promise<string> {
       const { createConversation } = await ada(
         `mutation ($input: CreateConversationInput!) {
         createConversation(input: $input) { ... on Conversation { id } }
       }`,
-        { input: { participants: actors.map((actor) => ({ actor })), ...about } },
+        { input: { participants: actors.map((actor) => ({ actor })), ...more } },
       )
       return createConversation.id
     },
-    /** Appends one turn of ada's. */
-    async say(conversationId: string, content: string, about: object = {}): Promise<{ id: string; seq: number }> {
+    /** Appends one turn by ada. */
+    async say(conversationId: string, content: string, more: object = {}): Promise<{ id: string; seq: number }> {
       const { appendTurn } = await ada(
         `mutation ($input: AppendTurnInput!) {
         appendTurn(input: $input) { ... on Turn { id seq } }
       }`,
-        { input: { conversationId, turn: { role: 'USER', content, ...about } } },
+        { input: { conversationId, turn: { role: 'USER', content, ...more } } },
       )
       return appendTurn
     },
-    /** The names of the SQL statements that the operation sends, sorted; those of embedding are left out. */
+    /** The sorted names of the SQL statements that `run` sends, without those of the embedding job. */
     async statementsOf(run: () => Promise<unknown>): Promise<string[]> {
       const query = vi.spyOn(world.deps.pool, 'query')
       await run()
@@ -92,7 +92,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
   }
 }
 
-/** The next `count` events of an iterable. */
+/** The next `count` events of an iterable; fewer if it completes. */
 export async function take(events: AsyncIterableIterator<Answer>, count: number): Promise<Answer[]> {
   const taken: Answer[] = []
   while (taken.length < count) {

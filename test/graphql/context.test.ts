@@ -1,4 +1,4 @@
-// Context through the API: every field, every format, and each error.
+// Contexts through the API: every field, every format, and each error.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -83,16 +83,16 @@ describe.each(backends)('buildContext on $name', (backend) => {
   })
 
   it('includes facts and profiles on request', async () => {
-    const known = await makeConversation(['ada', 'bot'])
+    const withFact = await makeConversation(['ada', 'bot'])
     const { recordFacts } = await as('ada')(
       `mutation ($conversationId: ID!) {
       recordFacts(input: { conversationId: $conversationId, facts: [{ subject: "Ada", predicate: "keeps", object: "bees" }] }) {
         ... on FactExtraction { facts { id } }
       }
     }`,
-      { conversationId: known },
+      { conversationId: withFact },
     )
-    const context = await ask({ conversationId: known, includeFacts: true, includeProfile: true })
+    const context = await ask({ conversationId: withFact, includeFacts: true, includeProfile: true })
     expect(context.messages).toMatchObject([
       {
         role: 'USER',
@@ -102,16 +102,16 @@ describe.each(backends)('buildContext on $name', (backend) => {
       },
     ])
     expect(context.items.map(({ kind, included }: Answer) => [kind, included])).toEqual([['FACT', true]])
-    expect((await ask({ conversationId: known })).messages).toEqual([])
+    expect((await ask({ conversationId: withFact })).messages).toEqual([])
   })
 
-  it('returns the required budget if the given one is too small', async () => {
+  it('returns the required budget if the token budget is too small', async () => {
     const small = await ask({ conversationId, tokenBudget: 1 })
     expect(small).toMatchObject({ __typename: 'BudgetTooSmall', code: 'BUDGET_TOO_SMALL' })
     expect((await ask({ conversationId, tokenBudget: small.required })).__typename).toBe('Context')
   })
 
-  it('returns NotFound for an unknown conversation, and the problems of invalid input', async () => {
+  it('returns NotFound for an unknown conversation, and InvalidInput for invalid values', async () => {
     expect(await ask({ conversationId: `conv_${'0'.repeat(26)}` })).toMatchObject({ __typename: 'NotFound' })
     for (const [input, path] of [
       [{ tokenBudget: 0 }, ['tokenBudget']],

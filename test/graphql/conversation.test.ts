@@ -1,5 +1,5 @@
-// Operations on conversations as clients send them, on real databases: the schema's additions to the domain, not the
-// domain again.
+// Operations on conversations as clients send them, on real databases. Covers the additions of the schema; test/domain
+// covers the rest.
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -16,7 +16,7 @@ describe.each(backends)('operations on $name', (backend) => {
   })
 
   describe('conversations', () => {
-    it('return all fields they were created with', async () => {
+    it('have all fields that they were created with', async () => {
       const { createConversation } = await ada(
         `mutation ($metadata: JSON) {
         createConversation(input: {
@@ -32,7 +32,7 @@ describe.each(backends)('operations on $name', (backend) => {
       }`,
         { metadata: { deep: [1] } },
       )
-      const fresh = { leftAt: null, lastReadSeq: 0, unreadCount: 0, presence: 'OFFLINE' }
+      const unset = { leftAt: null, lastReadSeq: 0, unreadCount: 0, presence: 'OFFLINE' }
       expect(createConversation).toEqual({
         __typename: 'Conversation',
         key: 'k1',
@@ -47,8 +47,8 @@ describe.each(backends)('operations on $name', (backend) => {
         lastSeq: 2,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         participants: [
-          { actor: 'ada', kind: 'HUMAN', displayName: null, history: 'ALL', ...fresh },
-          { actor: 'scout', kind: 'AGENT', displayName: 'Scout', history: 'SINCE_JOINED', ...fresh },
+          { actor: 'ada', kind: 'HUMAN', displayName: null, history: 'ALL', ...unset },
+          { actor: 'scout', kind: 'AGENT', displayName: 'Scout', history: 'SINCE_JOINED', ...unset },
         ],
       })
     })
@@ -69,7 +69,7 @@ describe.each(backends)('operations on $name', (backend) => {
     })
 
     it.each(['conversation { id }', 'conversation(id: "x", key: "y") { id }'])(
-      'cannot be looked up by both or neither: %s',
+      'require either an id or a key: %s',
       async (field) => {
         expect(await failure(`{ ${field} }`)).toMatchObject([
           {
@@ -104,13 +104,13 @@ describe.each(backends)('operations on $name', (backend) => {
       expect(await list('first: 0')).toEqual(none)
       const active = await list('orderBy: ACTIVE first: 1')
       expect(active.ids).toEqual([conversationIds[0]])
-      const [wrong] = await failure(`{ conversations(after: "${active.endCursor}") { edges { cursor } } }`)
-      expect(wrong.extensions.issues).toMatchObject([
+      const [error] = await failure(`{ conversations(after: "${active.endCursor}") { edges { cursor } } }`)
+      expect(error.extensions.issues).toMatchObject([
         { path: ['after'], message: expect.stringContaining('not a cursor') },
       ])
     })
 
-    it('are updated by given fields and cleared by null, and count turns as the viewer sees them', async () => {
+    it('keep omitted fields in an update, clear null fields, and count the turns in the view of the viewer', async () => {
       const conversationId = await makeConversation(BOTH, { title: 'old', systemPrompt: 'stays' })
       await say(conversationId, 'for all of them')
       await say(conversationId, 'for bob', { audience: ['bob'] })
@@ -133,7 +133,7 @@ describe.each(backends)('operations on $name', (backend) => {
       expect(await carol(counts, { id: conversationId })).toEqual({ conversation: { turnCount: 1, tokenCount: 4 } })
     })
 
-    it('are deleted with a receipt, and do not exist afterwards', async () => {
+    it('are deleted with a receipt, and are not found afterwards', async () => {
       const conversationId = await makeConversation(BOTH)
       await say(conversationId, 'one')
       await say(conversationId, 'two')
@@ -192,7 +192,7 @@ describe.each(backends)('operations on $name', (backend) => {
   })
 
   describe('views', () => {
-    it('apply to everything below the field that sets them', async () => {
+    it('apply to all fields below the field that sets them', async () => {
       const conversationId = await makeConversation(BOTH)
       await say(conversationId, 'for all')
       const { id } = await say(conversationId, 'for bob', { audience: ['bob'] })
@@ -221,7 +221,7 @@ describe.each(backends)('operations on $name', (backend) => {
       expect(await bob(node, { id: 'turn_nonsense' })).toEqual({ node: null })
     })
 
-    it('are loaded once for a list of parents', async () => {
+    it('are read in one statement for a list of parents', async () => {
       for (let n = 0; n < 3; n++) {
         const conversationId = await makeConversation(BOTH, { owner: 'batch' })
         for (const text of ['a', 'b']) await say(conversationId, text)
@@ -250,7 +250,7 @@ describe.each(backends)('operations on $name', (backend) => {
       ])
     })
 
-    it('are never older than the preceding mutation of the document', async () => {
+    it('contain the result of the preceding mutation in the same document', async () => {
       const conversationId = await makeConversation(BOTH)
       const turn = 'turn: { role: USER, content: "x", audience: ["bob"] }'
       const select = '{ ... on Turn { conversation { lastSeq turnCount turns(last: 1) { edges { node { seq } } } } } }'

@@ -1,3 +1,5 @@
+// The progress of embedding through the API.
+
 import { describe, expect, it, vi } from 'vitest'
 import { backends } from '../support/backend.ts'
 import { useClients } from './client.ts'
@@ -5,7 +7,7 @@ import { useClients } from './client.ts'
 describe.each(backends)('Query.embedding, on $name', (backend) => {
   const { as, newConversation, say } = useClients(backend)
 
-  it('reports how many turns have vectors', async () => {
+  it('reports the number of journal entries that the embedder has processed', async () => {
     const one = await newConversation(['ada'])
     await say(one, 'hello there')
     await vi.waitFor(

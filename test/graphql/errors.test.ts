@@ -1,18 +1,20 @@
+// The GraphQL errors of expected failures, and of all others.
+
 import { GraphQLError, Source } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../src/errors.ts'
 import { toGraphQLError } from '../../src/graphql/errors.ts'
 
 describe('toGraphQLError', () => {
-  it('gives an expected failure its code, at the path where it occurred', () => {
+  it('returns the message, code, path and location of an expected failure', () => {
     const thrown = new GraphQLError('x', {
       path: ['conversation', 'turns'],
       source: new Source('{ a }'),
       positions: [2],
       originalError: new NotFound('turn', 'turn_1'),
     })
-    const told = toGraphQLError(thrown)!
-    expect(JSON.parse(JSON.stringify(told))).toEqual({
+    const formatted = toGraphQLError(thrown)!
+    expect(JSON.parse(JSON.stringify(formatted))).toEqual({
       message: 'There is no turn "turn_1" that you can see.',
       locations: [{ line: 1, column: 3 }],
       path: ['conversation', 'turns'],
@@ -20,7 +22,7 @@ describe('toGraphQLError', () => {
     })
   })
 
-  it('lists every problem of an input', () => {
+  it('lists every issue of an input', () => {
     const issues = [
       { path: ['first'], message: 'is 9' },
       { path: [], message: 'no' },
@@ -28,8 +30,8 @@ describe('toGraphQLError', () => {
     expect(toGraphQLError(new InvalidInput(issues))!.extensions).toEqual({ code: 'INVALID_INPUT', issues })
   })
 
-  it('finds the failure however deep GraphQL has wrapped it', () => {
-    const inner = new GraphQLError('x', { originalError: new Conflict('Somebody was faster.') })
+  it('unwraps an expected failure from nested GraphQL errors', () => {
+    const inner = new GraphQLError('x', { originalError: new Conflict('The conversation changed.') })
     expect(toGraphQLError(new GraphQLError('y', { originalError: inner }))!.extensions.code).toBe('CONFLICT')
     expect(toGraphQLError(new StreamClosed('turn_1', 'ABORTED'))!.extensions.code).toBe('STREAM_CLOSED')
   })
@@ -41,7 +43,7 @@ describe('toGraphQLError', () => {
     null,
     undefined,
     new GraphQLError('x', { originalError: new TypeError('undefined is not a function') }),
-  ])('masks anything else: %s', (error) => {
+  ])('returns null for any other error: %s', (error) => {
     expect(toGraphQLError(error)).toBeNull()
   })
 })

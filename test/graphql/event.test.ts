@@ -1,4 +1,4 @@
-// Subscriptions as clients send them, on real databases: the part of an event that each viewer sees.
+// Subscriptions as clients send them, on real databases: the events, and the view of each viewer on their objects.
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -41,19 +41,19 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     return taken
   }
 
-  it("deliver a conversation's journal from a cursor on, each event with the objects it names", async () => {
+  it('deliver the journal after a cursor, each event with the objects it refers to', async () => {
     const conversationId = await makeConversation(BOTH)
     const first = await say(conversationId, 'one')
     await replace(first, 'ONE')
     await write(`updateConversation(input: { id: "${conversationId}", title: "Hall" })`)
     await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
-    const common = { conversationId }
+    const base = { conversationId }
     const by = { text: 'ONE' }
     expect(await events('ada', conversationId, 4, { after: 2 })).toEqual([
-      { ...common, type: 'TurnAppended', seq: 3, turn: { text: 'one', conversation: { turnCount: 1 } } },
-      { ...common, type: 'TurnSuperseded', seq: 4, turn: { text: 'one', supersededBy: by }, by },
-      { ...common, type: 'ConversationUpdated', seq: 5, conversation: { title: 'Hall', turnCount: 1 } },
-      { ...common, type: 'ParticipantLeft', seq: 6, participant: { actor: 'bob', leftAt: expect.any(String) } },
+      { ...base, type: 'TurnAppended', seq: 3, turn: { text: 'one', conversation: { turnCount: 1 } } },
+      { ...base, type: 'TurnSuperseded', seq: 4, turn: { text: 'one', supersededBy: by }, by },
+      { ...base, type: 'ConversationUpdated', seq: 5, conversation: { title: 'Hall', turnCount: 1 } },
+      { ...base, type: 'ParticipantLeft', seq: 6, participant: { actor: 'bob', leftAt: expect.any(String) } },
     ])
     expect(await events('ada', conversationId, 2)).toMatchObject([
       { type: 'ParticipantJoined', seq: 1, participant: { actor: 'ada', unreadCount: 0 } },
@@ -61,7 +61,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     ])
   })
 
-  it('deliver ephemeral events live and without seq, and complete when the conversation is deleted', async () => {
+  it('deliver ephemeral events without seq, and complete when the conversation is deleted', async () => {
     const conversationId = await makeConversation(BOTH)
     const following = await follow('bob', FOLLOW, { id: conversationId })
     const opening = `openTurn(input: { conversationId: "${conversationId}", turn: { role: ASSISTANT } })`
@@ -98,19 +98,19 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     expect(only).toMatchObject({ seq: 4, turn: { text: 'for all', conversation: { turnCount: 1 } } })
   })
 
-  it('continue in the view of `as`, also for two readers of the same event', async () => {
+  it('resolve the objects of an event in the view of `as`, also for two subscribers to the same event', async () => {
     const conversationId = await makeConversation(BOTH)
     await say(conversationId, 'for bob', { audience: ['bob'] })
     const followers = await Promise.all(
       ['bob', 'eve'].map((as) => follow('carol', FOLLOW, { id: conversationId, after: 3, as })),
     )
     await say(conversationId, 'for all')
-    const told = await Promise.all(followers.map((following) => take(following, 1)))
-    expect(told.map(([event]) => event.conversationEvents.turn.conversation.turnCount)).toEqual([2, 1])
+    const received = await Promise.all(followers.map((following) => take(following, 1)))
+    expect(received.map(([event]) => event.conversationEvents.turn.conversation.turnCount)).toEqual([2, 1])
     for (const following of followers) await following.return?.()
   })
 
-  it('name as superseded the version that the viewer saw before, not one written during their absence', async () => {
+  it('return as superseded the version that the viewer saw last, not one written in their absence', async () => {
     const conversationId = await makeConversation(BOTH)
     const first = await say(conversationId, 'first')
     await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
@@ -134,7 +134,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     }`,
       { id: conversationId },
     )
-    const know = (conversationId: string, ...objects: string[]) =>
+    const recordFacts = (conversationId: string, ...objects: string[]) =>
       write(
         `recordFacts(input: {
       conversationId: "${conversationId}"
@@ -142,10 +142,10 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     })`,
         '... on FactExtraction { facts { id } }',
       )
-    await know(conversationId, 'snow', 'ice')
-    // The event waits to be taken, and is resolved only then.
+    await recordFacts(conversationId, 'snow', 'ice')
+    // The event is resolved only when the subscriber takes it.
     await new Promise((resolve) => setTimeout(resolve, 200))
-    await know(other, 'snow')
+    await recordFacts(other, 'snow')
     expect(await take(following, 1)).toEqual([{ conversationEvents: { seq: 3, facts: [{ object: 'ice' }] } }])
     await following.return?.()
   })
@@ -159,7 +159,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     ])
   })
 
-  it('deliver to an inbox the changes of all its conversations', async () => {
+  it('deliver the changes of all conversations of the viewer to the inbox', async () => {
     const inbox = await follow(
       'bob',
       `subscription {
@@ -168,13 +168,13 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     )
     const next = async () => (await inbox.next()).value.inbox
     const conversationId = await makeConversation(['bob', 'ada'], { title: 'Conversation' })
-    const about = { conversationId, at: expect.any(String), conversation: { title: 'Conversation', turnCount: 0 } }
-    expect(await next()).toEqual({ ...about, reason: 'ADDED', unreadCount: 0 })
+    const base = { conversationId, at: expect.any(String), conversation: { title: 'Conversation', turnCount: 0 } }
+    expect(await next()).toEqual({ ...base, reason: 'ADDED', unreadCount: 0 })
     await say(conversationId, 'psst', { audience: ['bob'] })
     const conversation = { title: 'Conversation', turnCount: 1 }
-    expect(await next()).toEqual({ ...about, reason: 'TURN', unreadCount: 1, conversation })
+    expect(await next()).toEqual({ ...base, reason: 'TURN', unreadCount: 1, conversation })
     await write(`deleteConversation(id: "${conversationId}")`)
-    expect(await next()).toEqual({ ...about, reason: 'DELETED', unreadCount: 0, conversation: null })
+    expect(await next()).toEqual({ ...base, reason: 'DELETED', unreadCount: 0, conversation: null })
     await inbox.return?.()
   })
 })

@@ -1,5 +1,5 @@
 // Facts through the API, on real databases: every field, lists and their pages, recording, retracting, events, and
-// visibility.
+// views.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { contentHash } from '../../src/domain/fact/content-hash.ts'
@@ -26,7 +26,7 @@ const FOLLOW = `subscription ($id: ID!, $after: Int) { conversationEvents(conver
   __typename seq ... on FactsChanged { facts { object supersedeReason sourceConversation { id } sourceTurn { text } } }
 } }`
 
-const NOWHERE = { conv: 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q', turn: 'turn_01M7Y6WYY3H46N4VAVA0X8EY1Q' }
+const UNKNOWN = { conv: 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q', turn: 'turn_01M7Y6WYY3H46N4VAVA0X8EY1Q' }
 const likes = (object: string, more: object = {}) => ({ subject: 'Ada', predicate: 'likes', object, ...more })
 
 describe.each(backends)('facts on $name', (backend) => {
@@ -73,7 +73,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(objects(await list({ filter: { conversationId } }))).toEqual(['green tea'])
   })
 
-  it('without a conversation or turn belong to the whole tenant', async () => {
+  it('are visible to the whole tenant if they have no conversation and no turn', async () => {
     const before = Date.now()
     const {
       facts: [fact],
@@ -83,7 +83,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(objects(await list({ filter: { userId: 'zoe' } }, carl))).toEqual(['silence'])
   })
 
-  it('that exist already are counted, and not written twice', async () => {
+  it('are counted and not written again if they already exist', async () => {
     const conversationId = await clients.newConversation(['ada'])
     const facts = [likes('tea'), likes('TEA'), likes('milk')]
     expect(await record({ conversationId, facts })).toMatchObject({
@@ -93,7 +93,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(await record({ conversationId, facts })).toMatchObject({ facts: [], exactDuplicatesSkipped: 3 })
   })
 
-  it('are trusted according to their author', async () => {
+  it('have the kind of their author in saidBy', async () => {
     const conversationId = await clients.newConversation([], {
       participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
     })
@@ -106,7 +106,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(await saidBy(likes('c', { sourceTurnId: tool.id }))).toBe('TOOL')
   })
 
-  it('are retracted with a reason, once', async () => {
+  it('are retracted with a reason; a second retraction changes nothing', async () => {
     const conversationId = await clients.newConversation(['ada'])
     const {
       facts: [fact],
@@ -172,7 +172,7 @@ describe.each(backends)('facts on $name', (backend) => {
       await ada(RETRACT, { input: { factId: edges.find(({ node }: Answer) => node.object === 'thing 2').node.id } })
     })
 
-    it('come newest first, page by page', async () => {
+    it('are returned newest first, page by page', async () => {
       const filter = { userId: 'lister', includeSuperseded: true }
       const pages: Answer[] = []
       for (let after = null; pages.at(-1)?.pageInfo.hasNextPage ?? true; after = pages.at(-1).pageInfo.endCursor) {
@@ -222,7 +222,7 @@ describe.each(backends)('facts on $name', (backend) => {
       [{ first: -1 }, 'first'],
       [{ filter: { conversationId: 'x' } }, 'conversationId'],
       [{ filter: { subject: '\0' } }, 'subject'],
-    ])('reject %j', async (variables, path) => {
+    ])('are not returned for invalid arguments %j', async (variables, path) => {
       const invalid = { code: 'INVALID_INPUT', issues: [{ path: [path] }] }
       expect(await clients.failure(FACTS, variables)).toMatchObject([{ path: ['facts'], extensions: invalid }])
     })
@@ -237,12 +237,12 @@ describe.each(backends)('facts on $name', (backend) => {
       ],
       ['as an empty list', { facts: [] }, ['facts']],
       ['without a subject', { facts: [likes('tea'), likes('tea', { subject: ' \t ' })] }, ['facts', '1', 'subject']],
-      ['with too long an object', { facts: [likes('x'.repeat(2001))] }, ['facts', '0', 'object']],
+      ['with an object of more than 2,000 characters', { facts: [likes('x'.repeat(2001))] }, ['facts', '0', 'object']],
       ['with a confidence above 1', { facts: [likes('tea', { confidence: 2 })] }, ['facts', '0', 'confidence']],
       ['with an invalid conversation id', { conversationId: 'hall', facts: [likes('tea')] }, ['conversationId']],
       [
         'with an invalid turn id',
-        { facts: [likes('tea', { sourceTurnId: NOWHERE.conv })] },
+        { facts: [likes('tea', { sourceTurnId: UNKNOWN.conv })] },
         ['facts', '0', 'sourceTurnId'],
       ],
     ])('%s', async (_, input, path) => {
@@ -252,13 +252,13 @@ describe.each(backends)('facts on $name', (backend) => {
 
     it('for an unknown conversation or turn', async () => {
       for (const input of [
-        { conversationId: NOWHERE.conv, facts: [likes('tea')] },
-        { facts: [likes('tea', { sourceTurnId: NOWHERE.turn })] },
+        { conversationId: UNKNOWN.conv, facts: [likes('tea')] },
+        { facts: [likes('tea', { sourceTurnId: UNKNOWN.turn })] },
       ])
         expect(await record(input)).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
     })
 
-    it('for a turn of another conversation, or one that the viewer cannot see', async () => {
+    it('for a turn of another conversation, or a turn that the viewer cannot see', async () => {
       const [conversationId, other] = [
         await clients.newConversation(['ada', 'bob', 'carl']),
         await clients.newConversation(['ada']),
@@ -272,8 +272,8 @@ describe.each(backends)('facts on $name', (backend) => {
       })
       const facts = [likes('gin', { sourceTurnId: secret.id })]
       expect(await record({ facts }, carl)).toMatchObject({ __typename: 'NotFound' })
-      const known = [{ object: 'gin', sourceTurn: { text: 'I like gin.' } }]
-      expect(await record({ facts }, bob)).toMatchObject({ facts: known })
+      const visible = [{ object: 'gin', sourceTurn: { text: 'I like gin.' } }]
+      expect(await record({ facts }, bob)).toMatchObject({ facts: visible })
       expect(objects(await ofConversation(conversationId, {}, carl))).toEqual([])
     })
   })
@@ -285,7 +285,7 @@ describe.each(backends)('facts on $name', (backend) => {
         clients.follow(actor, FOLLOW, { id: conversationId, after })
       const changed = ({ conversationEvents: { __typename, ...event } }: Answer) =>
         __typename === 'FactsChanged' ? [event] : []
-      const [live, others] = [await follow('bob'), await follow('carl')]
+      const [liveBob, liveCarl] = [await follow('bob'), await follow('carl')]
       const secret = await say(conversationId, 'I love opera.', { audience: ['bob'] })
       const opera = likes('opera', { sourceTurnId: secret.id })
       const {
@@ -295,33 +295,33 @@ describe.each(backends)('facts on $name', (backend) => {
       await record({ conversationId, facts: [likes('poker', { sourceTurnId: secret.id })] })
       await ada(RETRACT, { input: { factId: fact.id } })
       const source = { sourceConversation: { id: conversationId } }
-      const told = {
+      const expected = {
         opera: { object: 'opera', supersedeReason: null, ...source, sourceTurn: { text: 'I love opera.' } },
         poker: { object: 'poker', supersedeReason: null, ...source, sourceTurn: { text: 'I love opera.' } },
         chess: { object: 'chess', supersedeReason: 'RETRACTED', ...source, sourceTurn: null },
       }
       const supersedeReason = expect.toSatisfy((reason) => [null, 'RETRACTED'].includes(reason))
-      const fresh = { ...told.chess, supersedeReason }
+      const liveChess = { ...expected.chess, supersedeReason }
       const forBob = (chess: object) => [
-        { seq: 5, facts: [told.opera, chess] },
-        { seq: 6, facts: [told.poker] },
-        { seq: 7, facts: [told.chess] },
+        { seq: 5, facts: [expected.opera, chess] },
+        { seq: 6, facts: [expected.poker] },
+        { seq: 7, facts: [expected.chess] },
       ]
       const forCarl = (chess: object) => [
         { seq: 5, facts: [chess] },
-        { seq: 7, facts: [told.chess] },
+        { seq: 7, facts: [expected.chess] },
       ]
-      expect((await take(live, 4)).flatMap(changed)).toEqual(forBob(fresh))
-      expect((await take(others, 2)).flatMap(changed)).toEqual(forCarl(fresh))
-      expect((await take(await follow('bob', 3), 4)).flatMap(changed)).toEqual(forBob(told.chess))
-      expect((await take(await follow('carl', 3), 2)).flatMap(changed)).toEqual(forCarl(told.chess))
+      expect((await take(liveBob, 4)).flatMap(changed)).toEqual(forBob(liveChess))
+      expect((await take(liveCarl, 2)).flatMap(changed)).toEqual(forCarl(liveChess))
+      expect((await take(await follow('bob', 3), 4)).flatMap(changed)).toEqual(forBob(expected.chess))
+      expect((await take(await follow('carl', 3), 2)).flatMap(changed)).toEqual(forCarl(expected.chess))
       const counted = await bob('query ($id: ID!) { conversation(id: $id) { turnCount lastSeq } }', {
         id: conversationId,
       })
       expect(counted).toEqual({ conversation: { turnCount: 1, lastSeq: 7 } })
     })
 
-    it('are extracted from its turns on request', async () => {
+    it('are extracted only if factExtraction is set, which updates keep unless they change it', async () => {
       const extracts = async (id: string) =>
         (await ada('query ($id: ID!) { conversation(id: $id) { factExtraction } }', { id })).conversation.factExtraction
       const update = (input: object) =>
@@ -341,7 +341,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await extracts(conversationId)).toBe(false)
     })
 
-    it('are deleted with it, together with the profiles that contain them', async () => {
+    it('are deleted with the conversation, together with the profiles made from them', async () => {
       const [conversationId, other] = [await clients.newConversation(['ada']), await clients.newConversation(['ada'])]
       const make = async (conversationId: string, ...names: string[]) =>
         (await record({ conversationId, facts: names.map((name) => likes(name)) })).facts.map(({ id }: Answer) => id)

@@ -1,3 +1,5 @@
+// The viewer in whose view the fields of an object are resolved.
+
 import { describe, expect, it } from 'vitest'
 import { lentTo, readFor, viewerOf } from '../../src/graphql/inherited-view.ts'
 
@@ -6,34 +8,34 @@ const bob = { tenant: 'acme', actor: 'bob' }
 const context = { viewer: ada }
 
 describe('the viewer of an object', () => {
-  it('is that of the request, unless the object was read for another viewer', () => {
-    const [hers, his] = [{}, {}]
-    readFor(context, { ...ada }, hers, (object) => [object])
-    readFor(context, bob, his, (object) => [object])
+  it('is the viewer of the request, unless the object was read for another viewer', () => {
+    const [readForAda, readForBob] = [{}, {}]
+    readFor(context, { ...ada }, readForAda, (object) => [object])
+    readFor(context, bob, readForBob, (object) => [object])
     expect(viewerOf(context, {})).toBe(ada)
-    expect(viewerOf(context, hers)).toBe(ada)
-    expect(viewerOf(context, his)).toBe(bob)
+    expect(viewerOf(context, readForAda)).toBe(ada)
+    expect(viewerOf(context, readForBob)).toBe(bob)
   })
 
-  it('is set for the given objects, and for no others', () => {
+  it('is set for the listed objects only', () => {
     const page = { items: [{}, {}] }
     expect(readFor(context, bob, page, ({ items }) => items)).toBe(page)
     expect(page.items.map((item) => viewerOf(context, item))).toEqual([bob, bob])
     expect(viewerOf(context, page)).toBe(ada)
   })
 
-  it('needs no lookup if it is the request’s own', () => {
+  it('is not set, and the objects are not listed, for the viewer of the request', () => {
     readFor(context, ada, {}, () => {
       throw new Error('looked up')
     })
   })
 
-  it('is set on a copy of an object that others share', () => {
+  it('is set on a copy of a shared object', () => {
     const event = { seq: 1 }
     expect(lentTo(context, ada, event)).toBe(event)
-    const lent = lentTo(context, bob, event)
-    expect(lent).toEqual(event)
-    expect(viewerOf(context, lent)).toBe(bob)
+    const copy = lentTo(context, bob, event)
+    expect(copy).toEqual(event)
+    expect(viewerOf(context, copy)).toBe(bob)
     expect(viewerOf(context, event)).toBe(ada)
   })
 })

@@ -1,4 +1,4 @@
-// Background jobs through the API: none at first; then running jobs, retries, and the reasons of failures.
+// Background jobs through the API: their states, attempts and errors, their order, and the view of a tenant.
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startJobs } from '../../src/domain/background/jobs.ts'
@@ -18,14 +18,14 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
   let stop = async () => {}
   afterEach(() => stop())
 
-  /** A conversation with enough turns to make a job due. */
+  /** Creates a conversation with this number of turns. */
   const fill = async (title: string, turns: number) => {
     const conversationId = await clients.newConversation(['ada'], { title })
     for (let n = 0; n < turns; n++) await clients.say(conversationId, `turn ${n}`)
     return conversationId
   }
 
-  it('is empty at first, then shows failed, stuck and completed jobs', async () => {
+  it('is empty at first, then lists retrying, active and completed jobs', async () => {
     expect(await ada(JOBS)).toEqual({ jobs: [] })
     const failing = await fill('failing', 51)
     const model = createFakeSummarizer()
@@ -52,7 +52,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       { timeout: 10_000, interval: 50 },
     )
 
-    // The retry runs, and now it hangs.
+    // Makes the retry due now; it waits for `release`.
     const { pool } = clients.deps
     await pool.query(
       `UPDATE pgboss.job SET start_after = now(), created_on = now() - interval '1 hour' WHERE state = 'retry'`,
@@ -88,13 +88,13 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
 
   it("lists the jobs of the viewer's tenant only: unfinished jobs first, oldest first", async () => {
     const conversationId = await clients.newConversation(['ada'], { title: 'people' })
-    const never = async (..._: unknown[]) => {
+    const hang = async (..._: unknown[]) => {
       await new Promise((resolve) => (_[4] as AbortSignal).addEventListener('abort', resolve))
       return false
     }
     const automatic = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 2, dedupEvery: 0 }
-    stop = await startJobs({ ...clients.deps, automatic }, { ...doubles, refreshProfileDue: never })
-    const about = async (actor: string) => {
+    stop = await startJobs({ ...clients.deps, automatic }, { ...doubles, refreshProfileDue: hang })
+    const makeProfileDue = async (actor: string) => {
       for (let n = 0; n < 2; n++) await clients.say(conversationId, 'hello', { actor })
       await vi.waitFor(
         async () => expect((await ada(JOBS)).jobs.map(({ userId }: { userId: string }) => userId)).toContain(actor),
@@ -102,7 +102,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       )
     }
     // Ada's turns in the conversation of the previous test also count.
-    for (const actor of ['ada', 'eve', 'finn']) await about(actor)
+    for (const actor of ['ada', 'eve', 'finn']) await makeProfileDue(actor)
     await vi.waitFor(
       async () =>
         expect((await ada(JOBS)).jobs.slice(0, 3)).toMatchObject([

@@ -1,4 +1,4 @@
-// Extraction, reconciliation and profiles through the API, on real databases; and the errors of each.
+// Fact extraction, reconciliation and profiles through the API, on real databases, with the errors of each.
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -17,14 +17,14 @@ const REFRESH = `mutation ($input: RefreshUserProfileInput!) { refreshUserProfil
   __typename ... on UserProfile { userId content tokenCount updatedAt } ${ERRORS}
 } }`
 const PROFILE = 'query ($user: String!) { userProfile(userId: $user) { userId content tokenCount updatedAt } }'
-const NOWHERE = 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q'
+const UNKNOWN = 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q'
 
 describe.each(backends)('extraction and profiles, on $name', (backend) => {
   const clients = useClients(backend)
   const { say } = clients
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
 
-  it('lead from turns to facts to a profile', async () => {
+  it('create facts from turns, and a profile from facts', async () => {
     const conversationId = await clients.newConversation(['ada', 'bob'])
     await say(conversationId, 'I live in Rome.', { createdAt: '2026-01-01T00:00:00Z' })
     const oslo = await say(conversationId, 'I live in Oslo now. Do I like it?', { createdAt: '2026-02-01T00:00:00Z' })
@@ -58,7 +58,7 @@ describe.each(backends)('extraction and profiles, on $name', (backend) => {
   })
 
   it.each([
-    ['extractFacts', EXTRACT, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],
+    ['extractFacts', EXTRACT, { conversationId: UNKNOWN }, { code: 'NOT_FOUND' }],
     [
       'extractFacts',
       EXTRACT,
@@ -72,10 +72,10 @@ describe.each(backends)('extraction and profiles, on $name', (backend) => {
       { userId: 'ada', n: 501 },
       { issues: [{ path: ['n'], message: 'must be 1 to 500' }] },
     ],
-    ['reconcileFacts', RECONCILE, { conversationId: NOWHERE }, { code: 'NOT_FOUND' }],
+    ['reconcileFacts', RECONCILE, { conversationId: UNKNOWN }, { code: 'NOT_FOUND' }],
     ['refreshUserProfile', REFRESH, { userId: '' }, { code: 'INVALID_INPUT', issues: [{ path: ['userId'] }] }],
     ['refreshUserProfile', REFRESH, { userId: 'a', recentK: 1001 }, { issues: [{ message: 'must be 1 to 1,000' }] }],
-  ])('report errors: %s, case %#', async (verb, document, input, answer) => {
+  ])('return errors as members of the result union: %s, case %#', async (verb, document, input, answer) => {
     expect((await ada(document, { input }))[verb]).toMatchObject(answer)
   })
 

@@ -1,5 +1,5 @@
-// Recall through the API, on real databases: the result for each input, in the right view. Quality is measured by `npm
-// run bench:recall`.
+// Recall through the API, on real databases: the result for each input, and the view of the viewer. `npm run
+// bench:recall` measures the quality of recall.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -67,7 +67,7 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(['EXACT', 'APPROXIMATE', 'NONE']).toContain(answer.plan.vectorSearch)
   })
 
-  it('returns k hits, 10 by default, of the given conversation only', async () => {
+  it('returns k hits, 10 by default, from the given conversation only', async () => {
     const [busy, other] = [await makeConversation(['ada']), await makeConversation(['ada'])]
     for (let i = 1; i <= 12; i++) await say(busy, `The tulips of bed ${i} are in flower.`)
     await say(other, 'The tulips of another conversation are in flower.')
@@ -79,7 +79,7 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(all.filter((found) => found.includes('another'))).toEqual([])
   })
 
-  it('returns the turns around a hit, oldest first, as far as they exist', async () => {
+  it('returns the turns around a hit, oldest first, and fewer at the ends of the conversation', async () => {
     const around = async (query: string, neighbours: number) => {
       const [first] = (await ask({ query, k: 1, neighbours })).hits
       return { text: first.memory.text, neighbours: first.neighbours.map((turn: Answer) => turn.text) }
@@ -98,14 +98,14 @@ describe.each(backends)('recall on $name', (backend) => {
     ['before a time', { before: '2024-03-01T09:01:00.000Z' }, [0]],
     ['with given metadata', { metadata: { topic: 'roof' } }, [4]],
     ['that match all filters', { metadata: { topic: 'garden' }, actors: ['bob'] }, []],
-  ])('covers the turns %s', async (_, filter, found) => {
+  ])('recalls only turns %s', async (_, filter, found) => {
     // Each turn contains a word of the query.
     const query = 'This morning, what about the garden, the tulips, the hedgehog and the shed?'
     const texts = textsOf(await ask({ query, kinds: ['TURN'], ...filter }))
     expect(texts.sort()).toEqual(found.map(text).sort())
   })
 
-  it('stays within maxTokens', async () => {
+  it('returns hits of at most maxTokens tokens in total', async () => {
     const [cheap] = (await ask({ query: 'tulips hedgehog shed garden', k: 1 })).hits
     const { hits } = await ask({ query: 'tulips hedgehog shed garden', maxTokens: cheap.memory.tokenCount })
     expect(hits.length).toBeGreaterThan(0)
@@ -113,14 +113,14 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(tokens).toBeLessThanOrEqual(cheap.memory.tokenCount)
   })
 
-  it('returns nothing below the minimum similarity, and no turn without a vector above any', async () => {
+  it('returns no hit below the similarity threshold, and none without a vector', async () => {
     const { hits } = await ask({ query: 'tulips', threshold: 0.3 })
     expect(hits.filter(({ similarity }: Answer) => similarity === null || similarity < 0.3)).toEqual([])
   })
 
-  it('returns facts beside turns, and summaries on request', async () => {
-    const known = await makeConversation(['ada'])
-    await say(known, 'The beehive stands on the roof.')
+  it('returns turns and facts by default, and summaries on request', async () => {
+    const withFact = await makeConversation(['ada'])
+    await say(withFact, 'The beehive stands on the roof.')
     await ada(
       `mutation ($conversationId: ID!) {
       recordFacts(input: {
@@ -128,10 +128,10 @@ describe.each(backends)('recall on $name', (backend) => {
       }) { __typename }
       summarize(input: { conversationId: $conversationId }) { __typename }
     }`,
-      { conversationId: known },
+      { conversationId: withFact },
     )
     const kindsOf = async (kinds?: string[]) =>
-      (await ask({ conversationId: known, query: 'Who has a beehive?', ...(kinds && { kinds }) })).hits.map(
+      (await ask({ conversationId: withFact, query: 'Who has a beehive?', ...(kinds && { kinds }) })).hits.map(
         ({ memory }: Answer) => [memory.__typename, memory.text ?? memory.object ?? memory.content],
       )
     const [turn, fact] = [
@@ -143,7 +143,7 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(await kindsOf(['SUMMARY'])).toEqual([['Summary', expect.stringContaining('beehive')]])
   })
 
-  it('finds the newest version only', async () => {
+  it('recalls only the newest version of a turn', async () => {
     const edited = await makeConversation(['ada'])
     const { id } = await say(edited, 'The key lies under the doormat.')
     await ada(
@@ -157,7 +157,7 @@ describe.each(backends)('recall on $name', (backend) => {
     ])
   })
 
-  it('finds only what the viewer sees, and resolves everything below in the same view', async () => {
+  it('recalls only turns in the view of the viewer, and resolves their fields in the same view', async () => {
     const split = await makeConversation(['ada', 'bob', 'carol'])
     await say(split, 'The surprise party is planned, says nobody.')
     await say(split, 'The surprise party is on Friday.', { audience: ['bob'] })
@@ -165,31 +165,31 @@ describe.each(backends)('recall on $name', (backend) => {
     const document = `query ($input: RecallInput!) { recall(input: $input) { ... on Recall {
       hits { memory { ... on Turn { text conversation { turnCount } } } neighbours { text } } plan { candidates }
     } } }`
-    const told = async (by: typeof ada, as?: string) => {
+    const resultOf = async (by: typeof ada, as?: string) => {
       const { recall } = await by(document, { input: { conversationId: split, query, neighbours: 10, as } })
       return {
         texts: recall.hits.map(({ memory }: Answer) => memory.text).sort(),
         counts: [...new Set(recall.hits.map(({ memory }: Answer) => memory.conversation.turnCount))],
         candidates: recall.plan.candidates,
-        whispers: JSON.stringify(recall).includes('Friday'),
+        containsPrivate: JSON.stringify(recall).includes('Friday'),
       }
     }
     const all = {
       texts: ['The surprise party is on Friday.', 'The surprise party is planned, says nobody.'],
       counts: [2],
       candidates: 2,
-      whispers: true,
+      containsPrivate: true,
     }
-    const left = { texts: all.texts.slice(1), counts: [1], candidates: 1, whispers: false }
-    expect(await told(ada)).toEqual(all)
-    expect(await told(carol, 'bob')).toEqual(all)
-    expect(await told(carol)).toEqual(left)
-    expect(await told(ada, 'carol')).toEqual(left)
+    const publicOnly = { texts: all.texts.slice(1), counts: [1], candidates: 1, containsPrivate: false }
+    expect(await resultOf(ada)).toEqual(all)
+    expect(await resultOf(carol, 'bob')).toEqual(all)
+    expect(await resultOf(carol)).toEqual(publicOnly)
+    expect(await resultOf(ada, 'carol')).toEqual(publicOnly)
   })
 
   const unknown = `conv_${'0'.repeat(26)}`
 
-  it('reports an unknown conversation', async () => {
+  it('returns NotFound for an unknown conversation', async () => {
     expect(await ask({ query: 'tulips', conversationId: unknown })).toMatchObject({
       __typename: 'NotFound',
       code: 'NOT_FOUND',
@@ -214,19 +214,19 @@ describe.each(backends)('recall on $name', (backend) => {
     ['an actor without a name', { actors: ['ada', ''] }, 'actors.1'],
     ['an invalid conversation id', { conversationId: 'garden' }, 'conversationId'],
     ['the scope CONVERSATION without an id', { conversationId: null }, 'conversationId'],
-  ])('rejects %s, and names the argument', async (_, input, path) => {
+  ])('rejects %s with the path of the argument', async (_, input, path) => {
     const answer = await ask({ query: 'tulips', ...input })
     expect(answer).toMatchObject({ __typename: 'InvalidInput', code: 'INVALID_INPUT' })
     expect(answer.issues).toEqual([{ path: path.split('.') }])
   })
 
   it('accepts values at the limits', async () => {
-    const most = { k: 100, neighbours: 10, threshold: 1, query: 'tulips '.repeat(1_500).slice(0, 10_000) }
-    expect(await ask(most)).toMatchObject({ __typename: 'Recall', hits: [] })
-    expect((await ask({ ...most, threshold: 0, query: `${most.query}!` })).issues).toEqual([{ path: ['query'] }])
+    const limits = { k: 100, neighbours: 10, threshold: 1, query: 'tulips '.repeat(1_500).slice(0, 10_000) }
+    expect(await ask(limits)).toMatchObject({ __typename: 'Recall', hits: [] })
+    expect((await ask({ ...limits, threshold: 0, query: `${limits.query}!` })).issues).toEqual([{ path: ['query'] }])
   })
 
-  it('lists every problem at once', async () => {
+  it('lists every issue at once', async () => {
     const { issues } = await ask({ query: '', k: 0, neighbours: 11 })
     expect(issues.map(({ path }: Answer) => path.join('.')).sort()).toEqual(['k', 'neighbours', 'query'])
   })

@@ -1,3 +1,5 @@
+// The scalars DateTime and JSON: accepted values, rejected values, and serialisation.
+
 import { parseValue, valueFromAST, type GraphQLScalarType } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { schema } from '../../src/graphql/schema.ts'
@@ -35,7 +37,7 @@ describe('DateTime', () => {
     null,
     true,
     {},
-  ])('rejects %j, which is not a moment in time', (given) => {
+  ])('rejects %j', (given) => {
     expect(() => DateTime.parseValue(given)).toThrow('is not a DateTime')
   })
 
@@ -53,7 +55,7 @@ describe('JSON', () => {
     expect(read('{ a: [1, -2.5, "x", true, null, { b: {} }] }')).toEqual({ a: [1, -2.5, 'x', true, null, { b: {} }] })
   })
 
-  it('accepts variables, also inside a literal', () => {
+  it('accepts variables, also within a literal', () => {
     expect(read('$x', { x: { deep: [1] } })).toEqual({ deep: [1] })
     expect(read('{ a: $x, b: [$x] }', { x: { c: 1 } })).toEqual({ a: { c: 1 }, b: [{ c: 1 }] })
   })

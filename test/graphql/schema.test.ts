@@ -1,3 +1,5 @@
+// Rules for the whole schema: its printed form, descriptions, mutation results and connections.
+
 import { readFileSync } from 'node:fs'
 import {
   getNamedType,
@@ -44,7 +46,7 @@ const wordsOf = (text: string) =>
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .match(/[a-z]+/g) ?? []
-const EMPTY = new Set('a an the of is are it its this that to by in for or and'.split(' '))
+const STOP_WORDS = new Set('a an the of is are it its this that to by in for or and'.split(' '))
 
 describe('the GraphQL schema', () => {
   it('is valid', () => {
@@ -57,24 +59,24 @@ describe('the GraphQL schema', () => {
   })
 
   it('describes every element with words that its name does not contain', () => {
-    const silent = elements().filter(([name, description]) => {
+    const undescribed = elements().filter(([name, description]) => {
       const named = new Set(wordsOf(name.replace(':', '').split(/[.(]/).at(-1)!))
-      return wordsOf(description).filter((word) => !named.has(word) && !EMPTY.has(word)).length < 1
+      return wordsOf(description).filter((word) => !named.has(word) && !STOP_WORDS.has(word)).length < 1
     })
-    expect(silent).toEqual([])
+    expect(undescribed).toEqual([])
   })
 
   it('describes every element in sentences', () => {
     expect(elements().filter(([, text]) => !/^[A-Z`].*[.!?]$/s.test(text) || text.includes('  '))).toEqual([])
   })
 
-  it('returns from every mutation the written object or an error', () => {
+  it('returns the written object or an error from every mutation', () => {
     const error = schema.getType('Error')
     for (const [name, field] of Object.entries(schema.getMutationType()!.getFields())) {
       const result = getNamedType(field.type)
       const capital = name[0]!.toUpperCase() + name.slice(1)
       expect(result.name).toBe(`${capital}Result`)
-      if (!isUnionType(result)) throw new Error(`${name} gives no union`)
+      if (!isUnionType(result)) throw new Error(`the result of ${name} is not a union`)
       const written = result.getTypes().filter((member) => !member.getInterfaces().includes(error as never))
       expect(written, name).toHaveLength(1)
     }

@@ -1,3 +1,5 @@
+// The marks of fields that are equal for a class of viewers, and the check of selections by these marks.
+
 import {
   buildSchema,
   getNamedType,
@@ -26,36 +28,36 @@ function selectable(schema: GraphQLSchema): Map<string, Sharing | null> {
   const root = schema.getSubscriptionType()!.getFields().conversationEvents!
   const found = new Map([['Subscription.conversationEvents', sharingOf(root)]])
   const seen = new Set<GraphQLCompositeType>()
-  const look = (type: GraphQLCompositeType) => {
+  const visit = (type: GraphQLCompositeType) => {
     if (seen.has(type)) return
     seen.add(type)
-    if (isAbstractType(type)) schema.getPossibleTypes(type).forEach(look)
+    if (isAbstractType(type)) schema.getPossibleTypes(type).forEach(visit)
     if (isUnionType(type)) return
     for (const field of Object.values(type.getFields())) {
       found.set(`${type.name}.${field.name}`, sharingOf(field))
       const result = getNamedType(field.type)
-      if (isCompositeType(result)) look(result)
+      if (isCompositeType(result)) visit(result)
     }
   }
-  look(getNamedType(root.type) as GraphQLCompositeType)
+  visit(getNamedType(root.type) as GraphQLCompositeType)
   return found
 }
 
 describe('sharingOf', () => {
   const fields = selectable(schema)
-  const decided = (sharing: Sharing | null) =>
+  const fieldsWith = (sharing: Sharing | null) =>
     [...fields]
       .filter(([, each]) => each === sharing)
       .map(([name]) => name)
       .sort()
 
-  it('has a decision for every field that an event can lead to', () => {
+  it('is not null for any field that a subscription to events can select', () => {
     expect(fields.size).toBeGreaterThan(100)
-    expect(decided(null), 'mark each of these SHAREABLE or PER_VIEWER (src/graphql/sharing.ts)').toEqual([])
+    expect(fieldsWith(null), 'mark each of these SHAREABLE or PER_VIEWER (src/graphql/sharing.ts)').toEqual([])
   })
 
-  it('is per viewer for the fields that read in a view', () => {
-    expect(decided('PER_VIEWER')).toEqual([
+  it('is PER_VIEWER for the fields that are read in a view', () => {
+    expect(fieldsWith('PER_VIEWER')).toEqual([
       'Conversation.facts',
       'Conversation.history',
       'Conversation.summaries',
@@ -70,7 +72,7 @@ describe('sharingOf', () => {
     ])
   })
 
-  it('is shared for an exposed column without a mark, unless it is marked or its resolver is wrapped', () => {
+  it('is SHAREABLE for an exposed column, unless the column is marked or its resolver is wrapped', () => {
     const [field] = Object.values(buildSchema('type Query { column: Int }').getQueryType()!.getFields())
     const sharing = (extensions: object) => sharingOf({ ...field!, extensions: extensions as never })
     const exposed = { pothosExposedField: 'column', pothosResolveWrapped: false }
@@ -83,7 +85,7 @@ describe('sharingOf', () => {
 })
 
 describe('selectsOnlyShareable', () => {
-  it('is true for selections that look the same to a class of viewers', () => {
+  it('is true for selections with equal results for a class of viewers', () => {
     expect(isShared(following('__typename seq at'))).toBe(true)
     expect(
       isShared(
@@ -111,7 +113,7 @@ describe('selectsOnlyShareable', () => {
     expect(isShared(following(selection))).toBe(false)
   })
 
-  it('follows fragments, also nested ones', () => {
+  it('checks fragments, also nested ones', () => {
     const fragments = `
       fragment Outer on TurnAppended { turn { ...Inner } }
       fragment Inner on Turn { id supersededBy { id } }`

@@ -1,4 +1,4 @@
-// Summaries through the API, on real databases: policy, compaction, history, events, and visibility.
+// Summaries through the API, on real databases: policy, compaction, history, events, and views.
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -26,14 +26,16 @@ describe.each(backends)('summaries on $name', (backend) => {
   const { say } = clients
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
 
-  /** A conversation with the turns "turn 1" … of ada's; entries 1 and 2 are the joinings. */
-  async function conversationOf(count: number, about: object = {}) {
-    const conversationId = await clients.newConversation(['ada', 'bob'], about)
+  /**
+   * Creates a conversation with `count` turns by ada, from seq 3 on; entries 1 and 2 record that ada and bob joined.
+   */
+  async function conversationOf(count: number, more: object = {}) {
+    const conversationId = await clients.newConversation(['ada', 'bob'], more)
     const turns: Answer[] = []
     for (let n = 1; n <= count; n++) turns.push(await say(conversationId, `This is turn ${n}, about the harbour.`))
     return { conversationId, turns }
   }
-  const shown = (entries: { __typename: string; seq?: number; fromSeq?: number; toSeq?: number }[]) =>
+  const seqsOf = (entries: { __typename: string; seq?: number; fromSeq?: number; toSeq?: number }[]) =>
     entries.map(({ seq, fromSeq, toSeq }) => seq ?? `${fromSeq}-${toSeq}`)
 
   it('are readable by node(id) after they are superseded, and null after an edit makes them stale', async () => {
@@ -76,7 +78,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     })
     expect(node).toEqual({ __typename: 'Summary', id: summarize.id, content: summarize.content })
     const history = async (variables: object) =>
-      shown((await ada(HISTORY, { id: conversationId, ...variables })).conversation.history)
+      seqsOf((await ada(HISTORY, { id: conversationId, ...variables })).conversation.history)
     expect(await history({})).toEqual([3, 4, 5, 6, 7, 8])
     expect(await history({ with: true })).toEqual(['3-6', 7, 8])
     expect(await history({ with: true, limit: 2 })).toEqual([7, 8])
@@ -84,19 +86,19 @@ describe.each(backends)('summaries on $name', (backend) => {
     expect(await history({ with: true, before: 3 })).toEqual([])
   })
 
-  it('appear among the turns that they do not cover', async () => {
+  it('appear in the history before the turns that they do not cover', async () => {
     const { conversationId } = await conversationOf(2)
     await say(conversationId, 'a secret', { audience: ['bob'] })
     await conversationOf(0)
     await say(conversationId, 'The harbour is closed.')
     await ada(SUMMARIZE, { input: { conversationId } })
     const history = async (as: string) =>
-      shown((await ada(HISTORY, { id: conversationId, with: true, as })).conversation.history)
+      seqsOf((await ada(HISTORY, { id: conversationId, with: true, as })).conversation.history)
     expect(await history('bob')).toEqual(['3-6', 5])
     expect(await history('cy')).toEqual(['3-6'])
   })
 
-  it('are delivered when written, only to viewers who may see them', async () => {
+  it('are delivered when written, only to viewers who can see all covered turns', async () => {
     const { conversationId } = await conversationOf(3)
     await ada(`mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`, {
       input: { conversationId, participant: { actor: 'late', history: 'SINCE_JOINED' } },
@@ -126,7 +128,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     expect(seen).toEqual({ node: null })
   })
 
-  it('follow the policy of the conversation, which can be set, changed and reset', async () => {
+  it('have a policy for each conversation, which can be set, changed and reset', async () => {
     const policy = async (conversationId: string) =>
       (
         await ada(
@@ -158,7 +160,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     )
   })
 
-  it('are returned by compaction, and counted when the conversation is deleted', async () => {
+  it('are returned by compact, and counted in the receipt of the deleted conversation', async () => {
     const { conversationId } = await conversationOf(12)
     const { compact } = await ada(COMPACT, { input: { conversationId, policy: { triggerTurns: 6 } } })
     expect(compact).toMatchObject({ __typename: 'Compaction', turnsCovered: 6, summaries: [{ toSeq: 8 }] })
@@ -183,7 +185,7 @@ describe('an unavailable summarizer', () => {
   })
   const ada = clients.as('ada')
 
-  it('is reported as failed, and does not affect conversations with the built-in one', async () => {
+  it('results in ProviderFailed, and does not affect conversations with the built-in summarizer', async () => {
     const conversationId = await clients.newConversation(['ada'])
     await clients.say(conversationId, 'The harbour is closed.')
     const ask = async () =>

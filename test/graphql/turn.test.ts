@@ -10,7 +10,7 @@ describe.each(backends)('turns on $name', (backend) => {
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
   const makeConversation = () => clients.newConversation(['ada', 'bob'])
 
-  it('return all kinds of parts as they were given', async () => {
+  it('return all kinds of parts as they were sent', async () => {
     const call = { callId: 'c1', name: 'search' }
     const parts = [
       { text: 'Look: ' },
@@ -39,7 +39,7 @@ describe.each(backends)('turns on $name', (backend) => {
     expect(appendTurn).toEqual({ text: 'Look: ', parts: flat })
   })
 
-  it('allow one kind of content per part: several are rejected before anything runs', async () => {
+  it('reject a part with several kinds of content before any resolver runs', async () => {
     const both = `mutation { appendTurn(input: { conversationId: "c", turn: { role: USER, parts: [
       { text: "a", data: 1 }
     ] } }) { __typename } }`
@@ -60,7 +60,7 @@ describe.each(backends)('turns on $name', (backend) => {
           { input: { conversationId, turn: { role: 'USER', content: 'hello', ...turn } } },
         )
       ).appendTurn
-    const about = {
+    const fields = {
       pinned: true,
       tokens: { prompt: 9, completion: 0 },
       model: 'm',
@@ -71,10 +71,10 @@ describe.each(backends)('turns on $name', (backend) => {
       createdAt: '2020-01-01T00:00:00+01:00',
       audience: ['bob'],
     }
-    expect(await append(about)).toEqual({
+    expect(await append(fields)).toEqual({
       role: 'USER',
       status: 'COMMITTED',
-      ...about,
+      ...fields,
       audience: ['ada', 'bob'],
       tokenCount: 1,
       sources: [{ documentId: 'd', documentName: null, chunk: null, score: 0.5 }],
@@ -116,7 +116,7 @@ describe.each(backends)('turns on $name', (backend) => {
     })
   })
 
-  it('are appended together in order, or not at all', async () => {
+  it('are appended as a batch in order, or not at all', async () => {
     const conversationId = await makeConversation()
     const append = async (...texts: string[]) =>
       (
@@ -140,7 +140,7 @@ describe.each(backends)('turns on $name', (backend) => {
     })
   })
 
-  it('are read page by page, in both directions, with filters and older versions', async () => {
+  it('are read page by page, in both directions, with filters and superseded versions', async () => {
     const conversationId = await makeConversation()
     const ids: string[] = []
     for (const text of ['one', 'two', 'three', 'four']) ids.push((await say(conversationId, text)).id)
@@ -205,7 +205,7 @@ describe.each(backends)('turns on $name', (backend) => {
     ])
   })
 
-  it('are returned by history: the newest, oldest first', async () => {
+  it('are returned by history: the newest ones, in ascending order', async () => {
     const conversationId = await makeConversation()
     for (const text of ['one', 'two', 'three']) await say(conversationId, text)
     const { conversation } = await bob(
@@ -218,7 +218,7 @@ describe.each(backends)('turns on $name', (backend) => {
     expect(conversation).toEqual({ newest: [two, three], before: [one, two] })
   })
 
-  it('are streamed, with errors for invalid deltas and ends', async () => {
+  it('are streamed, with errors for deltas at a wrong offset and for a closed turn', async () => {
     const {
       openTurn: { id, ...opened },
     } = await bob(

@@ -1,5 +1,5 @@
-// Providers made from settings: which failures stop a start, which embedder a stored name means, and lazy loading of
-// only the chosen code.
+// Providers created from settings: failures that stop the start and failures that only warn, embedders of stored names,
+// summarizers and fact services.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,18 +34,18 @@ vi.mock('../../src/providers/rules/fact-extractor.ts', async (original) => {
 const FAKE = new URL('../support/fake-transformers.ts', import.meta.url).href
 let server: FakeOpenAi
 let log: { warn: ReturnType<typeof vi.fn> }
-let made: Embedder | null
+let created: Embedder | null
 beforeEach(async () => {
   server = await createFakeOpenAi({ dimension: 1536, key: 'sk-key' })
   log = { warn: vi.fn() }
-  made = null
+  created = null
 })
 afterEach(async () => {
-  await made?.close()
+  await created?.close()
   await server.stop()
 })
 
-const create = async (settings: EmbedderSettings) => (made = await createEmbedder(settings, log as never))
+const create = async (settings: EmbedderSettings) => (created = await createEmbedder(settings, log as never))
 const openai = (more: object = {}): EmbedderSettings => ({
   kind: 'openai',
   baseUrl: server.url,
@@ -55,7 +55,7 @@ const openai = (more: object = {}): EmbedderSettings => ({
   shortens: false,
   ...more,
 })
-const refusal = async (settings: EmbedderSettings) => {
+const startFailure = async (settings: EmbedderSettings) => {
   const failure: unknown = await create(settings).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(CallFailed)
   expect(log.warn).not.toHaveBeenCalled()
@@ -71,43 +71,46 @@ describe('starting the providers', () => {
     expect(log.warn).not.toHaveBeenCalled()
   })
 
-  it('fails with a bad key, a wrong address, an unknown model or another dimension', async () => {
-    expect(await refusal(openai({ apiKey: 'sk-other' }))).toMatch(/401 .*Check OPENAI_API_KEY/)
-    expect(await refusal(openai({ baseUrl: server.url.slice(0, -3) }))).toMatch(/404 .*Check EMBEDDING_MODEL/)
+  it('fails with a wrong key, a wrong URL, an unknown model or another dimension', async () => {
+    expect(await startFailure(openai({ apiKey: 'sk-other' }))).toMatch(/401 .*Check OPENAI_API_KEY/)
+    expect(await startFailure(openai({ baseUrl: server.url.slice(0, -3) }))).toMatch(/404 .*Check EMBEDDING_MODEL/)
     server.next(fails(404, 'The model `m` does not exist'))
-    expect(await refusal(openai())).toMatch(/404 The model `m` does not exist/)
-    expect(await refusal(openai({ dimension: 768 }))).toMatch(/vectors of 1536 components instead of 768/)
+    expect(await startFailure(openai())).toMatch(/404 The model `m` does not exist/)
+    expect(await startFailure(openai({ dimension: 768 }))).toMatch(/vectors of 1536 components instead of 768/)
   })
 
   it('fails without the package, and with an unknown model', async () => {
     const settings = { kind: 'transformers', model: 'hub/absent', dimension: 384 } as const
-    expect(await refusal({ ...settings, library: 'transformers-that-nobody-installed' })).toMatch(/npm install/)
-    expect(await refusal({ ...settings, library: FAKE })).toMatch(/Unauthorized access/)
+    expect(await startFailure({ ...settings, library: 'transformers-that-nobody-installed' })).toMatch(/npm install/)
+    expect(await startFailure({ ...settings, library: FAKE })).toMatch(/Unauthorized access/)
   })
 
   it.each<[string, Misdeed | null, RegExp]>([
-    ['ailing', fails(500, 'out of memory'), /answered 500 out of memory\.$/],
-    ['over its limit', fails(429, 'slow down'), /answered 429 slow down\.$/],
+    ['out of memory', fails(500, 'out of memory'), /answered 500 out of memory\.$/],
+    ['over its rate limit', fails(429, 'slow down'), /answered 429 slow down\.$/],
     ['down', null, /cannot be reached: .*ECONNREFUSED/],
-  ])('succeeds if the provider is %s, warns once, and embeds when it is available', async (_, misdeed, cause) => {
-    if (misdeed) server.next(misdeed)
-    else await server.stop()
-    const embedder = await create(openai())
-    expect(log.warn.mock.calls).toEqual([
-      [{ embedder: 'openai:m:1536', cause: expect.stringMatching(cause) }, expect.stringContaining('no vectors')],
-    ])
-    if (!misdeed) await server.start()
-    expect(await embedder.embed(['one'])).toHaveLength(1)
-  })
+  ])(
+    'succeeds with one warning if the provider is %s, and embeds when it is available again',
+    async (_, fault, cause) => {
+      if (fault) server.next(fault)
+      else await server.stop()
+      const embedder = await create(openai())
+      expect(log.warn.mock.calls).toEqual([
+        [{ embedder: 'openai:m:1536', cause: expect.stringMatching(cause) }, expect.stringContaining('no vectors')],
+      ])
+      if (!fault) await server.start()
+      expect(await embedder.embed(['one'])).toHaveLength(1)
+    },
+  )
 
   it('waits a limited time for a provider that hangs', async () => {
     server.next(() => {})
-    // Without a limit, this would take as long as the server hangs: for ever.
+    // Without a time limit, this would never resolve.
     await create(openai())
     expect(log.warn).toHaveBeenCalledOnce()
   })
 
-  it('does not wait for a model that takes longer to download', async () => {
+  it('succeeds with a warning if the model takes longer to load', async () => {
     const embedder = await create({ kind: 'transformers', model: 'hub/sleeps-4500', dimension: 384, library: FAKE })
     expect(log.warn.mock.calls).toEqual([
       [{ embedder: embedder.name, cause: 'it is not ready yet' }, expect.stringContaining('no vectors')],
@@ -133,18 +136,18 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-describe('a stored embedder name', () => {
+describe('findEmbedder', () => {
   const find = (name: string, dimension: number, chosen: EmbedderSettings = { kind: 'static' }) =>
     findEmbedder({ name, dimension }, chosen, log as never)
 
-  it('is recognised', async () => {
-    made = await find('static-1', 100)
-    expect(made).toMatchObject({ name: 'static-1', dimension: 100 })
+  it('creates the embedder of a stored name', async () => {
+    created = await find('static-1', 100)
+    expect(created).toMatchObject({ name: 'static-1', dimension: 100 })
   })
 
-  it('of OpenAI uses the address and the key of the configured embedder, and needs them', async () => {
-    made = await find('openai:a:model:1536', 1536, openai())
-    expect(made).toMatchObject({ name: 'openai:a:model:1536', dimension: 1536 })
+  it('creates an OpenAI embedder with the configured URL and key, and returns null without them', async () => {
+    created = await find('openai:a:model:1536', 1536, openai())
+    expect(created).toMatchObject({ name: 'openai:a:model:1536', dimension: 1536 })
     expect(server.requests[0]).toMatchObject({ model: 'a:model' })
     expect(await find('openai:a:model:1536', 1536)).toBeNull()
   })
@@ -154,36 +157,36 @@ describe('a stored embedder name', () => {
     ['another dimension', 'static-1', 99],
     ['an unknown provider', 'word2vec:m', 100],
     ['no model', 'openai:m', 1536],
-  ])('gives null for %s', async (_, name, dimension) => {
+  ])('returns null for a name with %s', async (_, name, dimension) => {
     expect(await find(name, dimension, openai())).toBeNull()
   })
 
-  it('gives null if the server rejects it', async () => {
+  it('returns null if the server rejects the key', async () => {
     expect(await find('openai:m:1536', 1536, openai({ apiKey: 'sk-other' }))).toBeNull()
   })
 })
 
 describe('summarizers', () => {
   it('are the built-in one and the configured one, which is the default', async () => {
-    const lent = { words: fakeEmbedder(), tokens }
-    const alone = await createSummarizers({ kind: 'extractive' }, lent)
+    const resources = { words: fakeEmbedder(), tokens }
+    const alone = await createSummarizers({ kind: 'extractive' }, resources)
     expect([...alone.byModel.keys()]).toEqual(['extractive'])
     expect(alone.standard).toBe(alone.byModel.get('extractive'))
     const settings = { kind: 'openai' as const, baseUrl: chat.url, apiKey: undefined, model: 'some-model' }
-    const both = await createSummarizers(settings, lent)
+    const both = await createSummarizers(settings, resources)
     expect([...both.byModel.keys()]).toEqual(['extractive', 'some-model'])
     expect(both.standard).toBe(both.byModel.get('some-model'))
     await both.close()
     for (const each of both.byModel.values()) {
-      const said = [{ speaker: 'Ada', at: new Date(), text: 'Hello.' }]
-      await expect(each.summarize({ previous: null, turns: said, maxTokens: 10 })).rejects.toThrow('closed')
+      const turns = [{ speaker: 'Ada', at: new Date(), text: 'Hello.' }]
+      await expect(each.summarize({ previous: null, turns, maxTokens: 10 })).rejects.toThrow('closed')
     }
     await alone.close()
   })
 })
 
 describe('fact services', () => {
-  it('are only rules by default, and load no client', async () => {
+  it('are only the rules by default, which stop working after close', async () => {
     const { extractor, judge, profileWriter, close } = await createFactServices(
       { kind: 'rules' },
       { words: fakeEmbedder(), tokens },
@@ -196,7 +199,7 @@ describe('fact services', () => {
     await expect(extractor.extract(TURNS)).rejects.toThrow('closed')
   })
 
-  it("use one model for all three, with the operator's prompts, and close all three", async () => {
+  it("use one model for extraction, judging and profiles, with the operator's prompts", async () => {
     for (const name of ['extract-facts', 'judge-facts', 'profile']) {
       await writeFile(join(directory, `${name}.md`), `Own ${name}.`)
     }

@@ -1,5 +1,6 @@
-// A process that appends turns and runs the automatic jobs like a server, without its transport. Reads the turns as
-// JSON lines on stdin; reports its progress on stdout. Used by automatic.test.ts, which kills some of these processes.
+// A process that appends turns and runs the automatic jobs like a server, without transport. It reads turns as JSON
+// lines from stdin and reports its progress on stdout. automatic.test.ts starts several of these processes and kills
+// some.
 
 import { createInterface } from 'node:readline'
 import { pino } from 'pino'
@@ -14,23 +15,23 @@ export type Settings = {
   databaseUrl: string
   redisUrl: string
   automatic: AutomaticThresholds
-  /** Whether its extractor hangs for ever. */
+  /** Whether fact extraction never ends in this process. */
   hangs: boolean
 }
 
-/** Turns for one process to append. */
+/** The turns that one process appends. */
 export type Errand = { tenant: string; turns: { conversationId: string; actor: string; clientId: string }[] }
 
-/** Messages: ready, the number of acknowledged turns, and the start of an extraction. */
+/** A message to the test: ready, the number of acknowledged turns, or the start of an extraction that never ends. */
 export type Word = { is: 'ready' } | { is: 'appended'; count: number } | { is: 'reading' }
 
-const { hangs, automatic, ...place } = JSON.parse(process.argv[2]!) as Settings
-const say = (word: Word) => process.stdout.write(`${JSON.stringify(word)}\n`)
+const { hangs, automatic, ...storage } = JSON.parse(process.argv[2]!) as Settings
+const report = (word: Word) => process.stdout.write(`${JSON.stringify(word)}\n`)
 
 const world = await createDeps(
   {
     ...OFFLINE,
-    ...place,
+    ...storage,
     automatic,
     databasePoolSize: 4,
     dataDir: null,
@@ -46,12 +47,12 @@ const { deps } = world
 const verbs: Verbs = { ...VERBS }
 if (hangs) {
   verbs.extractNext = async () => {
-    say({ is: 'reading' })
+    report({ is: 'reading' })
     return new Promise(() => {})
   }
 }
 const stop = await startJobs(deps, verbs)
-say({ is: 'ready' })
+report({ is: 'ready' })
 
 for await (const line of createInterface(process.stdin)) {
   const { tenant, turns } = JSON.parse(line) as Errand
@@ -61,7 +62,7 @@ for await (const line of createInterface(process.stdin)) {
       { tenant, actor },
       { conversationId, turn: { role: 'USER', content: `${actor} says ${clientId}.`, clientId } },
     )
-    if (n % 10 === 9 || n === turns.length - 1) say({ is: 'appended', count: n + 1 })
+    if (n % 10 === 9 || n === turns.length - 1) report({ is: 'appended', count: n + 1 })
   }
 }
 await stop()

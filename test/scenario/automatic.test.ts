@@ -1,5 +1,5 @@
-// Automatic jobs between real processes on one Postgres: each run covers exactly the configured number of turns,
-// however many processes append and work, and whichever of them are killed.
+// Automatic jobs in several real processes on one Postgres: each run covers exactly the configured number of turns,
+// even if all processes append turns and run jobs, and some are killed.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,8 +33,8 @@ const EVERY: AutomaticThresholds = {
 }
 
 type Worker = {
-  /** Resolves when the process has sent that message. */
-  heard(wanted: (word: Word) => boolean): Promise<void>
+  /** Resolves when the process has sent a message that the condition accepts; fails after 120 s. */
+  received(condition: (word: Word) => boolean): Promise<void>
   append(errand: Errand): void
   kill(): Promise<void>
 }
@@ -47,10 +47,11 @@ function startWorker(settings: Settings): Worker {
   const child = spawn(process.execPath, script, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] })
   running.push(child)
   child.stdin.on('error', () => {})
-  const words: Word[] = []
-  createInterface(child.stdout).on('line', (line) => words.push(JSON.parse(line) as Word))
+  const messages: Word[] = []
+  createInterface(child.stdout).on('line', (line) => messages.push(JSON.parse(line) as Word))
   return {
-    heard: (wanted) => vi.waitFor(() => expect(words.some(wanted)).toBe(true), { timeout: 120_000, interval: 20 }),
+    received: (condition) =>
+      vi.waitFor(() => expect(messages.some(condition)).toBe(true), { timeout: 120_000, interval: 20 }),
     append: (errand) => void child.stdin.write(`${JSON.stringify(errand)}\n`),
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return
@@ -60,13 +61,13 @@ function startWorker(settings: Settings): Worker {
   }
 }
 
-/** The real Postgres, if available, with its URL for other processes. */
+/** Postgres, if available; other processes cannot connect to the embedded database. */
 const backend = backends.at(-1)!
 
 describe.runIf(backend.name === 'postgres')('automatic jobs in several processes (needs TEST_DATABASE_URL)', () => {
   let site: Site
   let deps: Deps
-  let place: Pick<Settings, 'databaseUrl' | 'redisUrl'>
+  let storage: Pick<Settings, 'databaseUrl' | 'redisUrl'>
   let viewer: Viewer
   let stop = async () => {}
 
@@ -74,7 +75,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     let opened: Opened | null = null
     site = await openSite({ ...backend, open: async () => (opened = await backend.open()) })
     deps = { ...(await site.start()).deps, automatic: EVERY }
-    place = { databaseUrl: opened!.url!, redisUrl: opened!.redisUrl! }
+    storage = { databaseUrl: opened!.url!, redisUrl: opened!.redisUrl! }
     viewer = newViewer()
     stop = async () => {}
   })
@@ -102,11 +103,11 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     }
   }
 
-  test('16 processes, two of them killed, append 1,600 turns: every job runs exactly as often as due', async () => {
+  test(`every job runs as often as due for ${TURNS} turns of ${PROCESSES} processes, two of them killed`, async () => {
     const conversationIds: string[] = []
     while (conversationIds.length < CONVERSATIONS) conversationIds.push(await newConversation())
-    const workers = upTo(PROCESSES).map(() => startWorker({ ...place, automatic: EVERY, hangs: false }))
-    await Promise.all(workers.map(({ heard }) => heard(({ is }) => is === 'ready')))
+    const workers = upTo(PROCESSES).map(() => startWorker({ ...storage, automatic: EVERY, hangs: false }))
+    await Promise.all(workers.map(({ received }) => received(({ is }) => is === 'ready')))
 
     const share = TURNS / PROCESSES
     const errands = workers.map((_, p): Errand => ({
@@ -120,17 +121,20 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
         })),
     }))
     workers.forEach((worker, p) => worker.append(errands[p]!))
-    const victims = [0, 1]
+    const killed = [0, 1]
     await Promise.all(
-      victims.map(async (p) => {
-        await workers[p]!.heard((word) => word.is === 'appended' && word.count >= 30)
+      killed.map(async (p) => {
+        await workers[p]!.received((word) => word.is === 'appended' && word.count >= 30)
         await workers[p]!.kill()
       }),
     )
-    const survivors = workers.filter((_, p) => !victims.includes(p))
-    await Promise.all(survivors.map(({ heard }) => heard((word) => word.is === 'appended' && word.count === share)))
-    // Unacknowledged turns of killed processes are sent again to a new process, which also sweeps all conversations.
-    for (const p of victims) await append(errands[p]!)
+    const survivors = workers.filter((_, p) => !killed.includes(p))
+    await Promise.all(
+      survivors.map(({ received }) => received((word) => word.is === 'appended' && word.count === share)),
+    )
+    // Appends the turns of the killed processes again, without duplicates because of their clientIds, and starts jobs
+    // here.
+    for (const p of killed) await append(errands[p]!)
     stop = await startJobs(deps)
 
     const perConversation = TURNS / CONVERSATIONS
@@ -161,29 +165,29 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
       sum(Object.values(users).map(({ profilings }) => profilings)),
       sum(Object.values(users).map(({ reconciliations }) => reconciliations)),
     ]).toEqual([160, 160, 160, 320])
-    // A further sweep finds no work.
+    // Leaves time for a further sweep, which must find no work.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     expect(await readRuns(deps, viewer.tenant)).toEqual(expected)
   }, 300_000)
 
-  test('after a process is killed during a job, another runs the job once, and the interrupted run is visible', async () => {
+  test('another process runs the job of a killed process once, and the interrupted run is listed', async () => {
     const conversationId = await newConversation()
     const turns = (from: number, count: number): Errand => ({
       tenant: viewer.tenant,
       turns: upTo(count).map((n) => ({ conversationId, actor: 'ada', clientId: `turn-${from + n}` })),
     })
-    const dying = startWorker({ ...place, automatic: EVERY, hangs: true })
-    await dying.heard(({ is }) => is === 'ready')
-    dying.append(turns(0, 10))
-    await dying.heard(({ is }) => is === 'reading')
-    await dying.kill()
+    const interrupted = startWorker({ ...storage, automatic: EVERY, hangs: true })
+    await interrupted.received(({ is }) => is === 'ready')
+    interrupted.append(turns(0, 10))
+    await interrupted.received(({ is }) => is === 'reading')
+    await interrupted.kill()
     const extractions = async () => (await readRuns(deps, viewer.tenant)).conversationIds[conversationId]!.extractions
     expect(await extractions()).toBe(0)
 
-    const heir = startWorker({ ...place, automatic: EVERY, hangs: false })
-    await heir.heard(({ is }) => is === 'ready')
+    const successor = startWorker({ ...storage, automatic: EVERY, hangs: false })
+    await successor.received(({ is }) => is === 'ready')
     await vi.waitFor(async () => expect(await extractions()).toBe(1), { timeout: 30_000, interval: 100 })
-    heir.append(turns(10, 10))
+    successor.append(turns(10, 10))
     await vi.waitFor(async () => expect(await extractions()).toBe(2), { timeout: 30_000, interval: 100 })
     await deps.pool.query(`UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`)
     const stuck = (await getJobs(deps, viewer, { state: 'ACTIVE' })).filter(({ name }) => name === 'EXTRACT_FACTS')

@@ -1,5 +1,5 @@
-// `npm run demo` against a running server: its story is in order, its claims are true, and its private turns are hidden
-// when checked from outside.
+// `npm run demo` against a running server: its output is in order, its claims are true, and its private turns are
+// visible only to their audience, also over plain HTTP.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { run, startServer, type Ran, type RunningServer } from '../demo/server.ts'
@@ -8,7 +8,7 @@ import { backends } from '../support/backend.ts'
 
 const DEMO = 'test/demo/main.ts'
 
-type Seen = {
+type ReadResult = {
   conversation: {
     turnCount: number
     participants: { actor: string; unreadCount: number }[]
@@ -16,22 +16,22 @@ type Seen = {
   }
 }
 
-/** The words in one line, because the demo wraps them. */
+/** The text in one line, because the demo wraps it. */
 const flat = (text: string) => text.replace(/\s+/g, ' ')
 
 describe.each(backends)('the demo on $name', (backend) => {
   let server: RunningServer
-  let told: Ran
+  let result: Ran
 
   beforeAll(async () => {
     server = await startServer(backend)
-    told = await run(DEMO, server.url, '--fast')
+    result = await run(DEMO, server.url, '--fast')
   })
   afterAll(async () => {
     expect(await server.stop()).toBe(0)
   })
 
-  /** Over plain HTTP, unlike the demo. */
+  /** Sends a query over plain HTTP; the demo uses WebSockets. */
   async function ask<T>(actor: string, query: string, variables: object): Promise<T> {
     const response = await fetch(server.url, {
       method: 'POST',
@@ -45,7 +45,7 @@ describe.each(backends)('the demo on $name', (backend) => {
 
   const conversationOf = (out: string) => /conv_\w{26}/.exec(out)![0]
   const readAs = (actor: string) =>
-    ask<Seen>(
+    ask<ReadResult>(
       actor,
       `query Read($conversationId: ID!) {
       conversation(id: $conversationId) {
@@ -54,18 +54,18 @@ describe.each(backends)('the demo on $name', (backend) => {
         turns(first: 50) { edges { node { id seq actor text audience } } }
       }
     }`,
-      { conversationId: conversationOf(told.out) },
+      { conversationId: conversationOf(result.out) },
     )
 
-  it('exits with 0, and reports no problem', () => {
-    expect(told).toMatchObject({ code: 0, error: '' })
-    expect(told.out.match(/✓/g)).toHaveLength(4)
-    expect(told.out).not.toContain('✗')
+  it('exits with code 0, and all its claims are true', () => {
+    expect(result).toMatchObject({ code: 0, error: '' })
+    expect(result.out.match(/✓/g)).toHaveLength(4)
+    expect(result.out).not.toContain('✗')
   })
 
-  it('prints the story in order, as Ada sees it', () => {
-    const out = flat(told.out)
-    const cut = LINES.invitation.indexOf('Casa do Rio')
+  it("prints the story in order, in Ada's view", () => {
+    const out = flat(result.out)
+    const split = LINES.invitation.indexOf('Casa do Rio')
     const marks = [
       LINES.request,
       'scout is typing',
@@ -73,24 +73,28 @@ describe.each(backends)('the demo on $name', (backend) => {
       LINES.whisper,
       LINES.ordered,
       'scribe is typing',
-      LINES.invitation.slice(0, cut).trim(),
+      LINES.invitation.slice(0, split).trim(),
       'connection is lost',
       'reconnected after entry 10',
-      LINES.invitation.slice(cut),
+      LINES.invitation.slice(split),
       LINES.correction,
       LINES.edited,
     ]
-    const places = marks.map((mark) => ({ mark, at: out.indexOf(mark) }))
-    expect(places.filter(({ at }) => at < 0)).toEqual([])
-    expect(places.map(({ at }) => at)).toEqual(places.map(({ at }) => at).sort((a, b) => a - b))
+    const positions = marks.map((mark) => ({ mark, at: out.indexOf(mark) }))
+    expect(positions.filter(({ at }) => at < 0)).toEqual([])
+    expect(positions.map(({ at }) => at)).toEqual(positions.map(({ at }) => at).sort((a, b) => a - b))
   })
 
-  it('catches up with some of the text after the cut', () => {
-    expect(Number(/(\d+) characters were missed/.exec(told.out)?.[1])).toBeGreaterThan(0)
+  it('prints how many characters Ada missed while disconnected', () => {
+    expect(Number(/(\d+) characters were missed/.exec(result.out)?.[1])).toBeGreaterThan(0)
   })
 
-  it('leaves a conversation whose private turns are visible only to their audience', async () => {
-    const [ada, scout, scribe] = (await Promise.all(['ada', 'scout', 'scribe'].map(readAs))) as [Seen, Seen, Seen]
+  it('creates a conversation whose private turns are visible only to their audience', async () => {
+    const [ada, scout, scribe] = (await Promise.all(['ada', 'scout', 'scribe'].map(readAs))) as [
+      ReadResult,
+      ReadResult,
+      ReadResult,
+    ]
     const whispers = scout.conversation.turns.edges.filter(({ node }) => node.text.includes(SECRET))
     expect(whispers.map(({ node }) => node.audience!.toSorted())).toEqual([
       ['ada', 'scout'],
@@ -106,8 +110,8 @@ describe.each(backends)('the demo on $name', (backend) => {
     }
   })
 
-  it("shows each viewer their own view, the edit at its position, and the server's unread counts", async () => {
-    const rows = told.out.split('\n').slice(told.out.split('\n').findIndex((line) => /^ {2}seq /.test(line)))
+  it("prints each viewer's view, the edited turn at its position, and the server's unread counts", async () => {
+    const rows = result.out.split('\n').slice(result.out.split('\n').findIndex((line) => /^ {2}seq /.test(line)))
     const seqs = rows.filter((row) => /^ {2}\d+ /.test(row)).map((row) => Number.parseInt(row))
     const { conversation } = await readAs('ada')
     expect(seqs).toEqual(conversation.turns.edges.map(({ node }) => node.seq))
@@ -115,18 +119,18 @@ describe.each(backends)('the demo on $name', (backend) => {
     expect(rows.filter((row) => row.includes('·') && /^ {2}\d+ /.test(row))).toHaveLength(2)
 
     expect(rows.find((row) => row.includes('unread'))).toMatch(/^ {2}unread +0 +2 +1$/)
-    const own = await Promise.all(
+    const unreadCounts = await Promise.all(
       ['ada', 'scout', 'scribe'].map(
         async (actor) =>
           (await readAs(actor)).conversation.participants.find((each) => each.actor === actor)!.unreadCount,
       ),
     )
-    expect(own).toEqual([0, 2, 1])
+    expect(unreadCounts).toEqual([0, 2, 1])
   })
 })
 
 describe('the demo without a server', () => {
-  it('prints the command that starts a server, and the URL it tried', async () => {
+  it('prints the command that starts a server, and the URL that it tried', async () => {
     const { code, out, error } = await run(DEMO, 'http://127.0.0.1:1/graphql')
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(error).toContain('No Colloquy server answers at http://127.0.0.1:1/graphql')

@@ -1,5 +1,5 @@
-// All writers of facts, concurrently, about two users in a few conversations, on a database with real locks: there is
-// no deadlock, and no fact supersedes itself.
+// Runs all writers of facts concurrently, about two users in a few conversations, on a database with real locks.
+// Expects no deadlock, and no cycle or missing fact in the chains of superseded facts.
 
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -14,8 +14,9 @@ import { backends } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
 import { useWorld } from '../support/world.ts'
 
-/** Number of calls per lane, one after the other. */
+/** Number of calls per lane. */
 const CALLS = isLong ? 200 : 40
+/** Number of concurrent sequences of calls. */
 const LANES = 10
 const USERS = ['ada', 'bob']
 const CITIES = ['Rome', 'Oslo', 'Bern', 'Riga', 'Lima', 'Cork']
@@ -28,11 +29,11 @@ const shuffled = <T>(all: readonly T[]) =>
     .sort(([a], [b]) => a - b)
     .map(([, each]) => each)
 
-/** Errors to expect when other lanes continuously delete, edit and append. */
+/** Whether other lanes may cause the error, because they delete, edit and append all the time. */
 const isExpected = (error: unknown) =>
   error instanceof NotFound || error instanceof Conflict || error instanceof InvalidInput
 
-// The embedded database has one connection, so nothing can wait for a lock.
+// On the embedded database no statement waits for a lock, because there is only one connection.
 const backend = backends.at(-1)!
 describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs TEST_DATABASE_URL)', () => {
   const world = useWorld(backend, { databasePoolSize: LANES + 4 })
@@ -43,7 +44,7 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
     const newConversation = () => tenant.newConversation('ada', 'bob', { actor: 'bot', kind: 'AGENT' })
     const conversationIds = await Promise.all(Array.from({ length: 4 }, newConversation))
     const turns: { id: string; actor: string }[] = []
-    const told = (user: string) =>
+    const randomFacts = (user: string) =>
       shuffled([
         ...THINGS.map((object) => ({ subject: user, predicate: 'likes', object })),
         ...CITIES.map((object) => ({ subject: user, predicate: 'lives in', object })),
@@ -59,14 +60,18 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
         turns.push({ id, actor: user })
       },
       (user) =>
-        recordFacts(deps, tenant.as(user), { userId: user, conversationId: pick(conversationIds), facts: told(user) }),
-      (user) => recordFacts(deps, tenant.as(user), { userId: user, facts: told(user) }),
+        recordFacts(deps, tenant.as(user), {
+          userId: user,
+          conversationId: pick(conversationIds),
+          facts: randomFacts(user),
+        }),
+      (user) => recordFacts(deps, tenant.as(user), { userId: user, facts: randomFacts(user) }),
       async (user) => {
         const sources = turns.slice(-4)
         if (sources.length === 0) return
         await recordFacts(deps, tenant.as(user), {
           userId: user,
-          facts: told(user).map((fact) => ({ ...fact, sourceTurnId: pick(sources).id })),
+          facts: randomFacts(user).map((fact) => ({ ...fact, sourceTurnId: pick(sources).id })),
         })
       },
       () => extractFacts(deps, tenant.as('ada'), { conversationId: pick(conversationIds) }),
@@ -81,8 +86,8 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
       },
       async () => {
         conversationIds.push(await newConversation())
-        const gone = conversationIds.splice(3, 1)[0]!
-        await deleteConversation(deps, tenant.as('ada'), gone)
+        const deleted = conversationIds.splice(3, 1)[0]!
+        await deleteConversation(deps, tenant.as('ada'), deleted)
       },
     ]
     const unexpected: unknown[] = []
@@ -103,11 +108,11 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
     )
     const next = new Map(rows.map(({ id, by }) => [id, by]))
     for (const { id } of rows) {
-      const passed = new Set<string>()
+      const visited = new Set<string>()
       for (let at: string | null | undefined = id; at; at = next.get(at)) {
         expect(next.has(at)).toBe(true)
-        expect(passed.has(at)).toBe(false)
-        passed.add(at)
+        expect(visited.has(at)).toBe(false)
+        visited.add(at)
       }
     }
   })

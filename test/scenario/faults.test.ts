@@ -1,5 +1,5 @@
-// Guarantees under faults, between real processes on real Postgres and Redis: one order for all, no gaps, no
-// acknowledged turn lost. Faults are injected for real.
+// Guarantees under faults, with real server processes on real Postgres and Redis: one order for all readers, no gaps,
+// and no loss of an acknowledged turn. The faults are killed processes, killed services and cut sockets.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -27,13 +27,16 @@ afterEach(async () => void (await Promise.all(running.splice(0).map((server) => 
 async function servers(site: Site, count: number): Promise<Server[]> {
   const started = await Promise.all(upTo(count).map(() => createServerProcess(site)))
   running.push(...started)
-  // Started concurrently, so that their migrations compete.
+  // Starts them concurrently, so that their migrations compete.
   await Promise.all(started.map((server) => server.start()))
   return started
 }
 
-/** Every acknowledged turn is in the journal once, at its acknowledged seq, and the journal has no gaps. */
-async function expectAllThere(site: Site, conversationId: string, acknowledged: Acknowledged[]): Promise<number> {
+/**
+ * Expects that each acknowledged turn is in the journal once, at its acknowledged seq, and that the journal has no
+ * gaps. Returns the number of entries.
+ */
+async function expectAllStored(site: Site, conversationId: string, acknowledged: Acknowledged[]): Promise<number> {
   const entries = await journal(site, conversationId)
   expect(entries.map(({ seq }) => seq)).toEqual(upTo(entries.length))
   for (const { id, seq, text } of acknowledged) expect(entries[seq - 1]).toEqual({ seq, id, text })
@@ -45,7 +48,7 @@ async function expectAllThere(site: Site, conversationId: string, acknowledged: 
 describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
   'processes on one Postgres and Redis (needs TEST_DATABASE_URL, TEST_REDIS_URL)',
   () => {
-    test('64 writers of 200 turns get one order, which readers in three processes receive exactly', async () => {
+    test('readers in three processes receive the turns of 64 writers once and in one order', async () => {
       const site = await createSite(TEST_DATABASE_URL!, TEST_REDIS_URL!)
       const [a, b, c] = (await servers(site, 3)) as [Server, Server, Server]
       const actors = upTo(64).map((n) => `writer-${n}`)
@@ -54,16 +57,16 @@ describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
       const acknowledged = (
         await Promise.all(
           actors.map(async (actor, n) => {
-            const said: Acknowledged[] = []
+            const own: Acknowledged[] = []
             for (const k of upTo(200))
-              said.push(await append([n % 2 ? a : b], conversationId, actor, `${actor} says ${k}`))
-            return said
+              own.push(await append([n % 2 ? a : b], conversationId, actor, `${actor} says ${k}`))
+            return own
           }),
         )
       ).flat()
       const last = 64 + 64 * 200
       expect(acknowledged.map(({ seq }) => seq).sort((x, y) => x - y)).toEqual(upTo(last).slice(64))
-      expect(await expectAllThere(site, conversationId, acknowledged)).toBe(last)
+      expect(await expectAllStored(site, conversationId, acknowledged)).toBe(last)
       await until(() => readers.every(({ seqs }) => seqs.length >= last))
       for (const reader of readers) {
         expect(reader.seqs).toEqual(upTo(last))
@@ -74,7 +77,7 @@ describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
 )
 
 describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts and signals servers)', () => {
-  /** Writers that append until stopped, and the turns acknowledged to them. */
+  /** Starts writers that append until `stop`. Returns the turns acknowledged to them. */
   function write(to: Server[], conversationId: string, count: number) {
     const acknowledged: Acknowledged[] = []
     let writing = true
@@ -97,7 +100,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
     }
   }
 
-  test('after servers die, Redis restarts and 50 sockets are cut, resuming readers have exactly the journal', async () => {
+  test('resuming readers receive exactly the journal after kills of servers and Redis and 50 cut sockets', async () => {
     const { server, redisUrl } = await upServices()
     const site = await createSite(server, redisUrl)
     const both = (await servers(site, 2)) as [Server, Server]
@@ -120,7 +123,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
     }
     await cutting
     await writers.stop()
-    const last = await expectAllThere(site, conversationId, writers.acknowledged)
+    const last = await expectAllStored(site, conversationId, writers.acknowledged)
     await until(() => readers.every(({ seqs }) => (seqs.at(-1) ?? 0) >= last))
     for (const reader of readers) {
       expect(reader.seqs).toEqual(upTo(last))
@@ -129,7 +132,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
     expect(writers.acknowledged.length).toBeGreaterThan(100)
   }, 120_000)
 
-  test('after Postgres and a server are killed during appends, every acknowledged turn exists', async () => {
+  test('every acknowledged turn exists after Postgres and a server were killed during appends', async () => {
     const { server, redisUrl } = await upServices()
     const site = await createSite(server, redisUrl)
     const both = (await servers(site, 2)) as [Server, Server]
@@ -144,7 +147,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
     await both[0].start()
     await sleep(1_500)
     await writers.stop()
-    const last = await expectAllThere(site, conversationId, writers.acknowledged)
+    const last = await expectAllStored(site, conversationId, writers.acknowledged)
     await until(() => (reader.seqs.at(-1) ?? 0) >= last)
     expect(reader.seqs).toEqual(upTo(last))
     reader.stop()

@@ -16,7 +16,7 @@ const JUDGED_FILE = pathOf('26')
 const files = ['26', '41', '48'].map(pathOf)
 const extractor = createRulesExtractor()
 
-const told = (said: Said, text: string): ToldTurn => ({
+const turnOf = (said: Said, text: string): ToldTurn => ({
   id: said.id,
   actor: said.speaker,
   displayName: said.speaker,
@@ -30,13 +30,13 @@ const factsOf = async (turns: ToldTurn[]) => (await extractor.extract(turns)).fa
 const textsOf = async (turns: ToldTurn[]) =>
   (await factsOf(turns)).map(({ subject, predicate, object }) => [subject, predicate, object].join(' | '))
 
-/** A turn's sentences, each with its final punctuation. */
+/** The sentences of a turn, each with its final punctuation. */
 const sentencesOf = ({ text }: Said) => text.split(/(?<=[.!?])\s+/)
 const isQuestion = (sentence: string) => sentence.endsWith('?')
 
-describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts (needs ../shared/locomo)', () => {
+describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts of LoCoMo 26 (needs ../shared/locomo)', () => {
   it('are the judged ones, in order, and at least 85 of them are right', async () => {
-    const facts = await factsOf(readConversation(JUDGED_FILE).turns.map((said) => told(said, contentOf(said))))
+    const facts = await factsOf(readConversation(JUDGED_FILE).turns.map((said) => turnOf(said, contentOf(said))))
     const found = facts.slice(0, 100).map((fact) => `${fact.turnId} ${contentHash(fact).slice(0, 12)}`)
     expect(found).toEqual(JUDGED.map(([turnId, digest]) => `${turnId} ${digest}`))
     const verdicts = new Map(JUDGED.map(([turnId, digest, verdict]) => [`${turnId} ${digest}`, verdict]))
@@ -46,30 +46,30 @@ describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts (needs ../shared/lo
 
 describe.runIf(files.every((path) => existsSync(path)))('questions (needs ../shared/locomo)', () => {
   it('yield no facts, for any speaker', async () => {
-    const asked = files
+    const questions = files
       .flatMap((path) => readConversation(path).turns)
       .flatMap((said) =>
         sentencesOf(said)
           .filter(isQuestion)
-          .map((question) => told(said, question)),
+          .map((question) => turnOf(said, question)),
       )
-    const each = asked.map((turn, i) => ({ ...turn, id: `question_${i}` }))
-    expect(each.length).toBeGreaterThan(500)
-    expect(await textsOf(each)).toEqual([])
+    const numbered = questions.map((turn, i) => ({ ...turn, id: `question_${i}` }))
+    expect(numbered.length).toBeGreaterThan(500)
+    expect(await textsOf(numbered)).toEqual([])
   })
 
-  it('add no facts to those of the sentences beside them', async () => {
+  it('add no facts to those of the other sentences', async () => {
     for (const path of files) {
       const { turns } = readConversation(path)
       const withoutQuestions = turns.map((said) =>
-        told(
+        turnOf(
           said,
           sentencesOf(said)
             .filter((sentence) => !isQuestion(sentence))
             .join(' '),
         ),
       )
-      expect(await textsOf(withoutQuestions)).toEqual(await textsOf(turns.map((said) => told(said, said.text))))
+      expect(await textsOf(withoutQuestions)).toEqual(await textsOf(turns.map((said) => turnOf(said, said.text))))
     }
   })
 })

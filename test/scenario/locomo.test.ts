@@ -1,5 +1,5 @@
-// A real conversation, imported with its times: 419 turns of LoCoMo 26 page forward and back to exactly the file. The
-// file cannot be shipped (CC BY-NC 4.0), so the test is skipped without it.
+// Imports a real conversation, LoCoMo 26, with its times. Paging forward and backward returns exactly the turns of the
+// file. The file cannot be shipped (CC BY-NC 4.0), so the test is skipped without it.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -9,18 +9,18 @@ import { pageOfTurns, turnCursor, type TurnsArgs } from '../../src/domain/turn/h
 import { backends } from '../support/backend.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 
-type Said = { id: string; at: string; speaker: string; text: string; caption?: string }
+type LocomoTurn = { id: string; at: string; speaker: string; text: string; caption?: string }
 
 const file = new URL('../../../shared/locomo/26.json', import.meta.url)
 const conversation = existsSync(file)
-  ? (JSON.parse(readFileSync(file, 'utf8')) as { speakers: string[]; turns: Said[] })
+  ? (JSON.parse(readFileSync(file, 'utf8')) as { speakers: string[]; turns: LocomoTurn[] })
   : null
 
 describe.runIf(conversation)('a real conversation (needs ../shared/locomo)', () => {
   describe.each(backends)('imported on $name', (backend) => {
     const world = useWorld(backend)
     const turns = conversation?.turns ?? []
-    const contentOf = ({ text, caption }: Said) => (caption ? `${text}\n[image: ${caption}]` : text)
+    const contentOf = ({ text, caption }: LocomoTurn) => (caption ? `${text}\n[image: ${caption}]` : text)
     const expected = turns.map((turn) => ({
       id: turn.id,
       actor: turn.speaker,
@@ -66,7 +66,7 @@ describe.runIf(conversation)('a real conversation (needs ../shared/locomo)', () 
       return read
     }
 
-    test('pages forward and back to exactly the file, in pages of any size', async () => {
+    test('paging forward and backward returns exactly the turns of the file, for any page size', async () => {
       expect(turns).toHaveLength(419)
       const tenant = world.tenant()
       const conversationId = await importInto(tenant)

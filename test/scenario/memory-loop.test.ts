@@ -1,5 +1,5 @@
-// Agents repeat recalled text, which is extracted again: no round adds a fact, whether they repeat it word for word,
-// paraphrase, quote, list, or paste from a context.
+// An agent answers with recalled text, from which facts are extracted again: no round adds a fact, whether the agent
+// repeats the text, paraphrases it, quotes it, lists it, or pastes it from a context.
 
 import { describe, expect, it } from 'vitest'
 import { buildContext } from '../../src/domain/context/build.ts'
@@ -12,7 +12,7 @@ import { useWorld } from '../support/world.ts'
 
 const ROUNDS = 50
 
-const SAID = [
+const STATEMENTS = [
   'I live in Rome.',
   'I work at Initech as a translator.',
   'I like jazz.',
@@ -33,8 +33,8 @@ const QUESTIONS = [
   'Which languages do I speak?',
 ]
 
-/** Paraphrases of facts and turns. */
-function worded({ memory }: RecallHit): string {
+/** The text of a hit. */
+function textOf({ memory }: RecallHit): string {
   switch (memory.kind) {
     case 'FACT':
       return `${memory.fact.subject} ${memory.fact.predicate} ${memory.fact.object}`
@@ -45,18 +45,18 @@ function worded({ memory }: RecallHit): string {
   }
 }
 
-/** Forms in which an agent answers with recalled text. */
-const WAYS: ((hits: RecallHit[]) => string)[] = [
-  (hits) => hits.map((hit) => `${worded(hit)}.`).join(' '),
-  (hits) => `What I remember:\n${hits.map((hit) => `- ${worded(hit)}`).join('\n')}`,
-  (hits) => `You said: "${worded(hits[0]!)}"`,
-  (hits) => `> ${worded(hits[0]!)}\n\nThat is what you told me.`,
-  (hits) => `As far as I know, ${worded(hits[0]!)}.`,
+/** The forms in which the agent answers with recalled text. */
+const ANSWERS: ((hits: RecallHit[]) => string)[] = [
+  (hits) => hits.map((hit) => `${textOf(hit)}.`).join(' '),
+  (hits) => `What I remember:\n${hits.map((hit) => `- ${textOf(hit)}`).join('\n')}`,
+  (hits) => `You said: "${textOf(hits[0]!)}"`,
+  (hits) => `> ${textOf(hits[0]!)}\n\nThat is what you told me.`,
+  (hits) => `As far as I know, ${textOf(hits[0]!)}.`,
   (hits) =>
-    worded(hits[0]!).replace('lives in', 'resides in').replace('likes', 'enjoys').replace('works at', 'is employed by'),
+    textOf(hits[0]!).replace('lives in', 'resides in').replace('likes', 'enjoys').replace('works at', 'is employed by'),
 ]
 
-describe.each(backends)('recall, answer, extract on $name', (backend) => {
+describe.each(backends)('recalling, answering and extracting on $name', (backend) => {
   const world = useWorld(backend)
 
   it(`adds no fact in ${ROUNDS} rounds, and reactivates none`, async () => {
@@ -67,26 +67,26 @@ describe.each(backends)('recall, answer, extract on $name', (backend) => {
       { actor: 'ada', displayName: 'Ada' },
       { actor: 'helper', displayName: 'Helper', kind: 'AGENT' },
     )
-    for (const text of SAID) await tenant.say(conversationId, 'ada', text)
+    for (const text of STATEMENTS) await tenant.say(conversationId, 'ada', text)
     const { facts } = await extractFacts(deps, viewer, { conversationId })
-    expect(facts.length).toBeGreaterThanOrEqual(SAID.length)
-    const moved = facts.find(({ object }) => object === 'Initech')!
-    await retractFact(deps, viewer, { factId: moved.id, reason: 'no longer so' })
-    const known = async () =>
+    expect(facts.length).toBeGreaterThanOrEqual(STATEMENTS.length)
+    const retracted = facts.find(({ object }) => object === 'Initech')!
+    await retractFact(deps, viewer, { factId: retracted.id, reason: 'no longer so' })
+    const readFacts = async () =>
       (await deps.db.fact.findMany({ where: { tenant: tenant.name }, orderBy: { id: 'asc' } })).map(
         ({ id, supersededAt }) => `${id} ${supersededAt === null}`,
       )
-    const before = await known()
+    const before = await readFacts()
 
     for (let round = 0; round < ROUNDS; round++) {
       const query = QUESTIONS[round % QUESTIONS.length]!
       await tenant.say(conversationId, 'ada', query)
       const { hits } = await recall(deps, viewer, { conversationId, query, k: 4, kinds: ['FACT', 'TURN'] })
       expect(hits.length).toBeGreaterThan(0)
-      const way = round % (WAYS.length + 1)
+      const form = round % (ANSWERS.length + 1)
       const answer =
-        way < WAYS.length
-          ? WAYS[way]!(hits)
+        form < ANSWERS.length
+          ? ANSWERS[form]!(hits)
           : (
               await buildContext(deps, viewer, { conversationId, tokenBudget: 2_000, query, semanticRecall: { k: 4 } })
             ).messages
@@ -96,6 +96,6 @@ describe.each(backends)('recall, answer, extract on $name', (backend) => {
       await extractFacts(deps, viewer, { conversationId })
       if (round % 5 === 4) await reconcileFacts(deps, viewer, { userId: 'ada' })
     }
-    expect(await known()).toEqual(before)
+    expect(await readFacts()).toEqual(before)
   })
 })

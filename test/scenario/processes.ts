@@ -1,5 +1,5 @@
-// Server processes on real services, to be killed and restarted, with clients that continue: writers that repeat
-// unacknowledged turns, and readers that resume at their cursor. Used by faults.test.ts.
+// Server processes on real services that faults.test.ts kills and restarts, and their clients: writers that repeat
+// unacknowledged turns, and readers that resume after the last entry they received.
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -16,12 +16,12 @@ import { WebSocket } from 'ws'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const tenant = 'faults'
 
-/** The URLs of the services, with a database of its own. */
+/** URLs of a database and of Redis, which several server processes use. */
 export type Site = { databaseUrl: string; redisUrl: string }
 
 /**
- * A pair of services to be killed: started, or restarted, by the script that SERVICES names. The script considers a
- * Postgres alive until its dead process is reaped, so it is run until Postgres answers.
+ * Starts or restarts a Postgres and a Redis that the test may kill, by the script that SERVICES names. Repeats the
+ * script until Postgres answers, because the script considers a killed Postgres alive until its process is reaped.
  */
 export async function upServices(): Promise<{ server: string; redisUrl: string }> {
   for (;;) {
@@ -40,9 +40,11 @@ export async function upServices(): Promise<{ server: string; redisUrl: string }
   }
 }
 
+/** Sends a signal to a service that upServices started. */
 export const signal = (service: 'postgres' | 'redis', name: string) =>
   promisify(execFile)(process.env.SERVICES!, ['signal', 'faults', service, name])
 
+/** Creates an empty database on the server. */
 export async function createSite(server: string, redisUrl: string): Promise<Site> {
   const name = `colloquy_${randomBytes(8).toString('hex')}`
   const client = new pg.Client(server)
@@ -62,7 +64,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A server that keeps its address over restarts. */
+/** A server process, not yet started, that keeps its port over restarts. */
 export async function createServerProcess(site: Site): Promise<Server> {
   const port = await freePort()
   let child: ChildProcess | null = null
@@ -88,11 +90,11 @@ export async function createServerProcess(site: Site): Promise<Server> {
       started.stdout.resume()
     },
     async kill() {
-      const dying = child
+      const killed = child
       child = null
-      if (!dying || dying.exitCode !== null) return
-      dying.kill('SIGKILL')
-      await once(dying, 'exit')
+      if (!killed || killed.exitCode !== null) return
+      killed.kill('SIGKILL')
+      await once(killed, 'exit')
     },
   }
 }
@@ -122,7 +124,7 @@ const APPEND = `mutation($conversationId: ID!, $turn: TurnInput!) {
 }`
 export type Acknowledged = { id: string; seq: number; text: string }
 
-/** Appends until acknowledged, on any server that answers; the clientId makes retries safe. */
+/** Appends a turn. Retries on the servers in rotation until one acknowledges it; the clientId prevents duplicates. */
 export async function append(
   servers: Server[],
   conversationId: string,
@@ -141,14 +143,14 @@ export async function append(
 }
 
 export type Reader = {
-  /** The seqs in order of arrival. */
+  /** The received seqs, in order of arrival. */
   seqs: number[]
-  /** Closes its socket abruptly, if it has one. */
+  /** Terminates the socket without a closing handshake, if there is one. */
   cut(): void
   stop(): void
 }
 
-/** Follows the conversation from its beginning, on any server that answers, resuming after its newest entry. */
+/** Subscribes from the first entry on the servers in rotation, and resumes after the last received entry. */
 export function follow(servers: Server[], conversationId: string): Reader {
   const seqs: number[] = []
   let socket: WebSocket | null = null
@@ -163,9 +165,9 @@ export function follow(servers: Server[], conversationId: string): Reader {
     }
   }
   void (async () => {
-    for (let life = 0; !stopped; life++) {
+    for (let attempt = 0; !stopped; attempt++) {
       const client = createClient({
-        url: `ws://${servers[life % servers.length]!.url}/graphql`,
+        url: `ws://${servers[attempt % servers.length]!.url}/graphql`,
         webSocketImpl: Tracked,
         retryAttempts: 0,
         connectionParams: { 'x-tenant': tenant },
@@ -180,7 +182,7 @@ export function follow(servers: Server[], conversationId: string): Reader {
           if (data?.conversationEvents.seq != null) seqs.push(data.conversationEvents.seq)
         }
       } catch {
-        // The server is down, or the socket was cut: try the next server.
+        // The server is down or the socket was cut. The next attempt uses the next server.
       }
       await Promise.resolve(client.dispose()).catch(() => {})
       await sleep(20)
@@ -213,6 +215,6 @@ export async function journal(
 }
 
 /** Waits until the condition is true. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(50)
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(50)
 }

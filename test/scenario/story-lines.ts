@@ -1,7 +1,7 @@
-// A story told over four conversations: sixty turns of two people, two agents and a tool, from January to June.
+// Sixty turns of four conversations between two people, two agents and a tool, from January to June 2026.
 
-/** [conversation, day of 2026 as month-day, actor, text] */
-export type Line = [conversationId: 'home' | 'work' | 'garden' | 'travel', day: string, actor: string, text: string]
+/** The conversation's name, the day in 2026 as month-day, the actor, and the text. */
+export type Line = [conversation: 'home' | 'work' | 'garden' | 'travel', day: string, actor: string, text: string]
 
 export const STORY: Line[] = [
   // Mara and her assistant

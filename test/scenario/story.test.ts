@@ -1,6 +1,6 @@
-// Sixty turns over four conversations by two people, two agents and a tool: somebody moves twice, changes jobs and has
-// a nickname, and others only claim things. In whatever order and portions conversations are extracted, and whenever
-// facts are reconciled and profiles refreshed, the final facts are the same.
+// Facts and profiles from the conversations of story-lines.ts: a person moves twice, changes jobs and has a nickname,
+// and agents make false claims. The final facts are the same for any order and batch size of extraction, and any times
+// of reconciliation and profile refresh.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../src/domain/conversation.ts'
@@ -22,9 +22,9 @@ const PEOPLE = [
   { actor: 'clock', displayName: 'Clock', kind: 'TOOL' },
 ] as const
 const USERS = ['mara', 'theo']
-const CONVERSATIONS = [...new Set(STORY.map(([conversationId]) => conversationId))]
+const CONVERSATIONS = [...new Set(STORY.map(([conversation]) => conversation))]
 
-/** The facts active in the end, with the trust of their author unless a person. */
+/** The facts that are active in the end, by user; with the kind of their author unless it is HUMAN. */
 const ACTIVE = [
   'mara: Mara decided to use Postgres',
   'mara: Mara goes by Mimi',
@@ -51,7 +51,7 @@ const ACTIVE = [
   'theo: Theo works at Nordlys Shipping',
 ]
 
-/** The superseded facts, with the reason. */
+/** The superseded facts, each with its reason. */
 const SUPERSEDED = [
   'Mara lives in Bergen: CONTRADICT',
   'Mara lives in Helsinki: CONTRADICT',
@@ -105,7 +105,7 @@ const PROFILES = {
 - lives in Oslo`,
 }
 
-/** Pseudo-random numbers, the same for the same seed (Mulberry32). */
+/** A generator of pseudo-random numbers from 0 to 1 (Mulberry32); equal seeds give equal numbers. */
 function random(seed: number): () => number {
   let state = seed
   return () => {
@@ -116,30 +116,28 @@ function random(seed: number): () => number {
   }
 }
 
-const told = ({ subject, predicate, object }: Fact) => `${subject} ${predicate} ${object}`
+const sentenceOf = ({ subject, predicate, object }: Fact) => `${subject} ${predicate} ${object}`
 
 describe.each(backends)('the story on $name', (backend) => {
   const world = useWorld(backend)
 
-  async function tell(viewer: Viewer): Promise<string[]> {
+  async function appendStory(viewer: Viewer): Promise<string[]> {
     const conversationIds: string[] = []
     for (const name of CONVERSATIONS) {
       const { id } = await createConversation(world.deps, viewer, { participants: PEOPLE.map((each) => ({ ...each })) })
-      const turns = STORY.filter(([conversationId]) => conversationId === name).map(
-        ([, day, actor, content], minute) => ({
-          actor,
-          content,
-          role: actor === 'clock' ? ('TOOL' as const) : ('USER' as const),
-          createdAt: new Date(`2026-${day}T12:${String(minute).padStart(2, '0')}:00Z`),
-        }),
-      )
+      const turns = STORY.filter(([conversation]) => conversation === name).map(([, day, actor, content], minute) => ({
+        actor,
+        content,
+        role: actor === 'clock' ? ('TOOL' as const) : ('USER' as const),
+        createdAt: new Date(`2026-${day}T12:${String(minute).padStart(2, '0')}:00Z`),
+      }))
       await appendTurns(world.deps, viewer, { conversationId: id, turns })
       conversationIds.push(id)
     }
     return conversationIds
   }
 
-  async function live(viewer: Viewer, conversationIds: readonly string[], seed: number): Promise<void> {
+  async function runJobs(viewer: Viewer, conversationIds: readonly string[], seed: number): Promise<void> {
     const { deps } = world
     const next = random(seed)
     const pick = <T>(from: readonly T[]): T => from[Math.floor(next() * from.length)]!
@@ -163,27 +161,34 @@ describe.each(backends)('the story on $name', (backend) => {
     expect([STORY.length, CONVERSATIONS.length]).toEqual([60, 4])
   })
 
-  it.each(Array.from({ length: 12 }, (_, seed) => seed))('comes to the same in order %i', async (seed) => {
-    const { deps } = world
-    const viewer = world.tenant().as('mara')
-    const conversationIds = await tell(viewer)
-    await live(viewer, conversationIds, seed)
+  it.each(Array.from({ length: 12 }, (_, seed) => seed))(
+    'results in the same facts and profiles for seed %i',
+    async (seed) => {
+      const { deps } = world
+      const viewer = world.tenant().as('mara')
+      const conversationIds = await appendStory(viewer)
+      await runJobs(viewer, conversationIds, seed)
 
-    const { items } = await getFactPage(deps, viewer, { filter: { includeSuperseded: true }, first: 200 })
-    const active = items.filter(({ supersededAt }) => supersededAt === null)
-    expect(
-      active.map((fact) => `${fact.userId}: ${told(fact)}${fact.saidBy === 'HUMAN' ? '' : ` (${fact.saidBy})`}`).sort(),
-    ).toEqual(ACTIVE)
-    const superseded = items.filter(({ supersededAt }) => supersededAt !== null)
-    expect([...new Set(superseded.map((fact) => `${told(fact)}: ${fact.supersedeReason}`))].sort()).toEqual(SUPERSEDED)
-    const byId = new Map(items.map((fact) => [fact.id, fact]))
-    for (let fact of superseded) {
-      while (fact.supersededAt !== null) fact = byId.get(fact.supersededBy!)!
-      expect(active).toContain(fact)
-    }
-    for (const userId of USERS) {
-      const { content } = await refreshUserProfile(deps, viewer, { userId })
-      expect(content).toBe(PROFILES[userId as keyof typeof PROFILES])
-    }
-  })
+      const { items } = await getFactPage(deps, viewer, { filter: { includeSuperseded: true }, first: 200 })
+      const active = items.filter(({ supersededAt }) => supersededAt === null)
+      expect(
+        active
+          .map((fact) => `${fact.userId}: ${sentenceOf(fact)}${fact.saidBy === 'HUMAN' ? '' : ` (${fact.saidBy})`}`)
+          .sort(),
+      ).toEqual(ACTIVE)
+      const superseded = items.filter(({ supersededAt }) => supersededAt !== null)
+      expect([...new Set(superseded.map((fact) => `${sentenceOf(fact)}: ${fact.supersedeReason}`))].sort()).toEqual(
+        SUPERSEDED,
+      )
+      const byId = new Map(items.map((fact) => [fact.id, fact]))
+      for (let fact of superseded) {
+        while (fact.supersededAt !== null) fact = byId.get(fact.supersededBy!)!
+        expect(active).toContain(fact)
+      }
+      for (const userId of USERS) {
+        const { content } = await refreshUserProfile(deps, viewer, { userId })
+        expect(content).toBe(PROFILES[userId as keyof typeof PROFILES])
+      }
+    },
+  )
 })

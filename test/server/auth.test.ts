@@ -1,3 +1,5 @@
+// The viewer of a request, from its headers.
+
 import { describe, expect, test } from 'vitest'
 import { InvalidInput } from '../../src/errors.ts'
 import { viewerFrom } from '../../src/server/auth.ts'
@@ -17,7 +19,7 @@ describe('the viewer', () => {
   test.each([
     ['too long', 'x'.repeat(201)],
     ['not a string', 7],
-    ['not storable', 'a\0b'],
+    ['text that Postgres cannot store', 'a\0b'],
   ])('cannot have a name that is %s', (_, actor) => {
     expect(() => from({ 'x-actor': actor })).toThrow(InvalidInput)
   })

@@ -1,3 +1,5 @@
+// Shared renderings of events: documents that can be shared, the key of a rendering, and the payload of each view.
+
 import { buildSchema, GraphQLError, parse, type ExecutionArgs, type ExecutionResult } from 'graphql'
 import { describe, expect, it, vi } from 'vitest'
 import type { ConversationEvent } from '../../src/domain/event/event.ts'
@@ -9,10 +11,10 @@ import type { Payload } from '../../src/server/outbox.ts'
 import { maskWith } from '../../src/server/yoga.ts'
 
 const as = (actor: string): Viewer => ({ tenant: 'acme', actor })
-const viewOf = (actor: string, about: Partial<View> = {}): View => ({ ...OPEN_VIEW, actor, ...about })
+const viewOf = (actor: string, more: Partial<View> = {}): View => ({ ...OPEN_VIEW, actor, ...more })
 const mask = (error: unknown) => new GraphQLError(`masked: ${(error as Error).message}`)
 
-/** A new event that has not been rendered. */
+/** A new event object, for which no payload is cached. */
 const newEvent = (): ConversationEvent => ({
   type: 'ConversationUpdated',
   conversationId: 'conv_1',
@@ -20,15 +22,15 @@ const newEvent = (): ConversationEvent => ({
   at: new Date(0),
 })
 
-/** A rendering that counts its runs; each result names its reader. */
-const counting = ({ run = (_, { actor }) => ({ data: { for: actor } }), ...about }: Partial<Rendering> = {}) => ({
+/** A rendering that counts its runs. By default each result contains the actor of the view. */
+const counting = ({ run = (_, { actor }) => ({ data: { for: actor } }), ...more }: Partial<Rendering> = {}) => ({
   key: 'k',
   isShareable: true,
   mask,
-  ...about,
+  ...more,
   run: vi.fn<Rendering['run']>(run),
 })
-const saidBy = ({ bytes }: Payload) => JSON.parse(String(bytes))
+const contentOf = ({ bytes }: Payload) => JSON.parse(String(bytes))
 
 const FOLLOW = `subscription ($id: ID!, $after: Int, $as: String, $short: Boolean = false) {
   conversationEvents(conversationId: $id, after: $after, as: $as) { seq at @skip(if: $short) }
@@ -79,7 +81,7 @@ describe('sharedDocument', () => {
 })
 
 describe('the key of a rendering', () => {
-  it('consists of the document and its variables, except those of `after` and `as`', () => {
+  it('consists of the document and its variables, without those used only for `after` and `as`', () => {
     const { key } = renderingOf(FOLLOW, { id: 'conv_1', after: 3, as: 'ada' })
     expect(renderingOf(FOLLOW, { id: 'conv_1', after: 9, as: 'bob' }).key).toBe(key)
     expect(renderingOf(FOLLOW, { id: 'conv_1', after: 3, as: 'ada', short: true }).key).not.toBe(key)
@@ -97,7 +99,7 @@ describe('the key of a rendering', () => {
 })
 
 describe('a rendering', () => {
-  it('renders the event for the reader, and masks the errors of its fields', async () => {
+  it('renders the event for the viewer, and masks the errors of its fields', async () => {
     const { run, context } = renderingOf(FOLLOW)
     const event = { ...newEvent(), type: 'ConversationUpdated', seq: 7 } as const
     expect(await run(event, as('ada'))).toEqual({
@@ -110,67 +112,67 @@ describe('a rendering', () => {
 })
 
 describe('payloadOf', () => {
-  it('is shared by all readers of one class of view, and by no other class', () => {
-    const [event, how] = [newEvent(), counting()]
-    const ada = payloadOf(event, viewOf('ada'), as('ada'), how)
-    expect(payloadOf(event, viewOf('bob'), as('bob'), how)).toBe(ada)
-    expect(saidBy(ada)).toEqual({ data: { for: 'ada' } })
-    const late = payloadOf(event, viewOf('eve', { windows: [5] }), as('eve'), how)
-    expect(payloadOf(event, viewOf('fay', { windows: [5] }), as('fay'), how)).toBe(late)
+  it('is shared by all viewers of one class of view, and by no other class', () => {
+    const [event, counted] = [newEvent(), counting()]
+    const ada = payloadOf(event, viewOf('ada'), as('ada'), counted)
+    expect(payloadOf(event, viewOf('bob'), as('bob'), counted)).toBe(ada)
+    expect(contentOf(ada)).toEqual({ data: { for: 'ada' } })
+    const late = payloadOf(event, viewOf('eve', { windows: [5] }), as('eve'), counted)
+    expect(payloadOf(event, viewOf('fay', { windows: [5] }), as('fay'), counted)).toBe(late)
     const addressed = ['ada', 'bob'].map((actor) =>
-      payloadOf(event, viewOf(actor, { addressed: true }), as(actor), how),
+      payloadOf(event, viewOf(actor, { addressed: true }), as(actor), counted),
     )
     expect(new Set([ada, late, ...addressed]).size).toBe(4)
-    expect(how.run).toHaveBeenCalledTimes(4)
+    expect(counted.run).toHaveBeenCalledTimes(4)
   })
 
   it('is separate for each event and each rendering', () => {
-    const [event, how] = [newEvent(), counting()]
-    const payload = payloadOf(event, viewOf('ada'), as('ada'), how)
-    expect(payloadOf(newEvent(), viewOf('ada'), as('ada'), how)).not.toBe(payload)
-    expect(payloadOf(event, viewOf('ada'), as('ada'), { ...how, key: 'other' })).not.toBe(payload)
-    expect(payloadOf(event, viewOf('ada'), as('ada'), { ...how })).toBe(payload)
+    const [event, counted] = [newEvent(), counting()]
+    const payload = payloadOf(event, viewOf('ada'), as('ada'), counted)
+    expect(payloadOf(newEvent(), viewOf('ada'), as('ada'), counted)).not.toBe(payload)
+    expect(payloadOf(event, viewOf('ada'), as('ada'), { ...counted, key: 'other' })).not.toBe(payload)
+    expect(payloadOf(event, viewOf('ada'), as('ada'), { ...counted })).toBe(payload)
   })
 
   it('is separate for each actor if the rendering is not shareable', () => {
-    const [event, how] = [newEvent(), counting({ isShareable: false })]
-    const of = (actor: string) => payloadOf(event, viewOf(actor), as(actor), how)
-    expect([saidBy(of('ada')), saidBy(of('bob'))]).toEqual([{ data: { for: 'ada' } }, { data: { for: 'bob' } }])
+    const [event, counted] = [newEvent(), counting({ isShareable: false })]
+    const of = (actor: string) => payloadOf(event, viewOf(actor), as(actor), counted)
+    expect([contentOf(of('ada')), contentOf(of('bob'))]).toEqual([{ data: { for: 'ada' } }, { data: { for: 'bob' } }])
     expect(of('ada')).toBe(of('ada'))
-    expect(how.run).toHaveBeenCalledTimes(2)
+    expect(counted.run).toHaveBeenCalledTimes(2)
   })
 
   it('renders only the part of an event that the view contains', () => {
-    const place = { rootSeq: 3, seq: 3 }
+    const version = { rootSeq: 3, seq: 3 }
     const event: ConversationEvent = {
       ...newEvent(),
       type: 'FactsChanged',
       seq: 7,
       facts: [
-        { ...place, id: 'fact_1', audience: null },
-        { ...place, id: 'fact_2', audience: ['bob'] },
+        { ...version, id: 'fact_1', audience: null },
+        { ...version, id: 'fact_2', audience: ['bob'] },
       ],
     }
-    const how = counting()
-    payloadOf(event, viewOf('ada'), as('ada'), how)
-    payloadOf(event, viewOf('bob', { addressed: true }), as('bob'), how)
-    expect(how.run.mock.calls.map(([told]) => told)).toMatchObject([
+    const counted = counting()
+    payloadOf(event, viewOf('ada'), as('ada'), counted)
+    payloadOf(event, viewOf('bob', { addressed: true }), as('bob'), counted)
+    expect(counted.run.mock.calls.map(([event]) => event)).toMatchObject([
       { factIds: ['fact_1'] },
       { factIds: ['fact_1', 'fact_2'] },
     ])
-    expect(how.run.mock.calls.map(([told]) => Object.keys(told))).not.toContain('facts')
+    expect(counted.run.mock.calls.map(([event]) => Object.keys(event))).not.toContain('facts')
   })
 
-  it('has the same bytes for all waiting readers once an asynchronous result is available', async () => {
+  it('has the same bytes for all waiting viewers once an asynchronous result is available', async () => {
     let settle!: (result: ExecutionResult) => void
-    const how = counting({ run: () => new Promise((resolve) => (settle = resolve)) })
+    const counted = counting({ run: () => new Promise((resolve) => (settle = resolve)) })
     const event = newEvent()
-    const payload = payloadOf(event, viewOf('ada'), as('ada'), how)
+    const payload = payloadOf(event, viewOf('ada'), as('ada'), counted)
     expect(payload).toMatchObject({ bytes: null, ready: expect.any(Promise) })
-    expect(payloadOf(event, viewOf('bob'), as('bob'), how)).toBe(payload)
+    expect(payloadOf(event, viewOf('bob'), as('bob'), counted)).toBe(payload)
     settle({ data: { late: true } })
     await payload.ready
-    expect(saidBy(payload)).toEqual({ data: { late: true } })
+    expect(contentOf(payload)).toEqual({ data: { late: true } })
   })
 
   describe('when rendering fails,', () => {
@@ -205,24 +207,24 @@ describe('payloadOf', () => {
       ],
     ])('is a masked error, logged once, if it %s', async (_, run) => {
       const error = vi.fn()
-      const how = counting({ run, mask: maskWith({ log: { error } } as never) })
+      const counted = counting({ run, mask: maskWith({ log: { error } } as never) })
       const event = newEvent()
-      const payload = payloadOf(event, viewOf('ada'), as('ada'), how)
-      expect(payloadOf(event, viewOf('bob'), as('bob'), how)).toBe(payload)
+      const payload = payloadOf(event, viewOf('ada'), as('ada'), counted)
+      expect(payloadOf(event, viewOf('bob'), as('bob'), counted)).toBe(payload)
       await payload.ready
-      expect(saidBy(payload)).toEqual({
+      expect(contentOf(payload)).toEqual({
         errors: [{ message: 'Unexpected error.', extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
       })
       expect(error.mock.calls).toEqual([[{ err: fault }, expect.any(String)]])
-      expect(how.run).toHaveBeenCalledTimes(1)
+      expect(counted.run).toHaveBeenCalledTimes(1)
     })
 
     it('keeps the code of an expected failure', () => {
       const run = () => {
         throw new NotFound('turn', 'turn_1')
       }
-      const how = counting({ run, mask: maskWith({ log: { error: vi.fn() } } as never) })
-      expect(saidBy(payloadOf(newEvent(), viewOf('ada'), as('ada'), how))).toMatchObject({
+      const counted = counting({ run, mask: maskWith({ log: { error: vi.fn() } } as never) })
+      expect(contentOf(payloadOf(newEvent(), viewOf('ada'), as('ada'), counted))).toMatchObject({
         errors: [{ extensions: { code: 'NOT_FOUND' } }],
       })
     })

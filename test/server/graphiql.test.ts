@@ -11,8 +11,8 @@ test.each(tabs)(
     const document = parse(query)
     expect(validate(schema, document)).toEqual([])
     const [operation] = document.definitions
-    if (operation?.kind !== 'OperationDefinition') throw new Error('The tab begins with something else.')
-    const wanted = operation.variableDefinitions!.map(({ variable }) => variable.name.value)
-    expect(Object.keys(JSON.parse(variables))).toEqual(wanted)
+    if (operation?.kind !== 'OperationDefinition') throw new Error('The tab does not begin with an operation.')
+    const names = operation.variableDefinitions!.map(({ variable }) => variable.name.value)
+    expect(Object.keys(JSON.parse(variables))).toEqual(names)
   },
 )

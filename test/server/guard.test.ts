@@ -1,3 +1,5 @@
+// Requests accepted and refused by their Host and Origin headers.
+
 import { describe, expect, test } from 'vitest'
 import { refusal } from '../../src/server/guard.ts'
 
@@ -26,9 +28,9 @@ describe('a request is refused', () => {
       { host: 'evil.example:4000' },
       /Host "evil\.example:4000".*ALLOWED_ORIGINS/,
     ],
-    ['by a name that only ends with a known one', { host: 'notlocalhost' }, /Host/],
+    ['by a name that only ends with an accepted one', { host: 'notlocalhost' }, /Host/],
     ['by an invalid Host', { host: 'a b' }, /Host/],
-    ['from a page of such a name', { host: 'evil.example', origin: 'http://evil.example' }, /Host/],
+    ['from a page of a foreign name', { host: 'evil.example', origin: 'http://evil.example' }, /Host/],
     ['from another site', { host: 'localhost:4000', origin: 'https://evil.example' }, /Origin.*ALLOWED_ORIGINS/],
     ['from another port', { host: 'localhost:4000', origin: 'http://localhost:3000' }, /Origin/],
     ['from an allowed name over another scheme', { host: 'localhost:4000', origin: 'http://app.example' }, /Origin/],

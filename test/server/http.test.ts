@@ -8,11 +8,11 @@ import { useServer } from '../support/server.ts'
 
 describe.each(backends)('over HTTP on $name,', (backend) => {
   const server = useServer(backend, { ALLOWED_ORIGINS: 'https://app.example', MAX_BODY_BYTES: '100000' })
-  const who = { query: '{ viewer { tenant actor } }' }
+  const viewer = { query: '{ viewer { tenant actor } }' }
 
   test('the viewer is read from the headers', async () => {
-    expect((await server.post(who)).body.data.viewer).toEqual({ tenant: 'default', actor: 'anonymous' })
-    const { body } = await server.post(who, { 'x-tenant': 'acme', 'x-actor': 'ada' })
+    expect((await server.post(viewer)).body.data.viewer).toEqual({ tenant: 'default', actor: 'anonymous' })
+    const { body } = await server.post(viewer, { 'x-tenant': 'acme', 'x-actor': 'ada' })
     expect(body.data.viewer).toEqual({ tenant: 'acme', actor: 'ada' })
   })
 
@@ -32,7 +32,7 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
   ])('a request %s is refused', async (_, headers) => {
     // fetch does not allow setting Host, so this uses node:http.
     const status = await new Promise<number>((resolve, reject) => {
-      const body = JSON.stringify(who)
+      const body = JSON.stringify(viewer)
       const options = {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'content-length': body.length, ...headers },
@@ -85,7 +85,7 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
     expect(response.status).toBe(405)
   })
 
-  test('a body over the limit is refused with the limit, before it is read', async () => {
+  test('a body over the limit is refused with a message that states the limit', async () => {
     const { status, body } = await server.post({ query: `# ${'x'.repeat(100_000)}\n{ __typename }` })
     expect(status).toBe(413)
     expect(body.errors[0].message).toContain('at most 100000')
@@ -107,11 +107,11 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
   })
 
   test('batched operations are rejected', async () => {
-    const { status } = await server.post([who, who] as never)
+    const { status } = await server.post([viewer, viewer] as never)
     expect(status).toBe(400)
   })
 
-  test('an expected failure of a query has its code and the problems', async () => {
+  test('an expected failure of a query has its code and issues', async () => {
     const { body } = await server.post({ query: '{ conversations(first: 201) { edges { cursor } } }' })
     expect(body.errors[0]).toMatchObject({
       message: expect.stringContaining('0 to 200'),
@@ -134,7 +134,7 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
     }
   })
 
-  test('a conversation can be followed by Server-Sent Events', async () => {
+  test('a subscription delivers events as Server-Sent Events', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     const client = createSseClient({
@@ -154,14 +154,14 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
     client.dispose()
   })
 
-  test('/health answers, and /ready reports database and bus', async () => {
+  test('/health returns ok, and /ready reports the database and the bus', async () => {
     expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: 'ok' })
     const ready = await fetch(`${server.url}/ready`)
     expect(ready.status).toBe(200)
     expect(await ready.json()).toEqual({ status: 'ready', database: 'up', bus: 'up', durability: 'as tested' })
   })
 
-  test('/ready is 503 while the database does not answer', async () => {
+  test('/ready returns 503 while queries to the database fail', async () => {
     const { query } = server.deps.pool
     server.deps.pool.query = () => Promise.reject(new Error('down'))
     try {

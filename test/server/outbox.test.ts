@@ -1,4 +1,4 @@
-// Frames as a real WebSocket client receives them.
+// The outbox of a socket: the frames that a real WebSocket client receives, their order, and backpressure.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -44,7 +44,7 @@ async function received(client: WebSocket, list: string[], count: number): Promi
 describe('an outbox', () => {
   test('frames messages of every header size, in order', async () => {
     const { client, outbox, received: list } = await connect()
-    // Around the two sizes at which the header grows; the rest of a message is 14 bytes.
+    // Sizes around the two at which the frame header grows; a message has 16 bytes besides each x.
     const texts = [0, 1, 110, 111, 112, 113, 65_520, 65_521, 65_522, 65_523, 200_000].map(
       (size) => 'é'.repeat(1) + 'x'.repeat(size),
     )
@@ -53,11 +53,11 @@ describe('an outbox', () => {
     expect(messages(list)).toEqual(texts)
   })
 
-  test('holds back frames that follow a payload still being rendered', async () => {
+  test('sends frames after a payload that is still being rendered only once it is ready', async () => {
     const { client, outbox, received: list } = await connect()
-    let make!: () => void
+    let render!: () => void
     const late: Payload = { bytes: null, ready: null }
-    late.ready = new Promise<void>((resolve) => (make = resolve)).then(
+    late.ready = new Promise<void>((resolve) => (render = resolve)).then(
       () => void (late.bytes = Buffer.from('"second"')),
     )
     outbox.add(prefix, payload('first'))
@@ -65,12 +65,12 @@ describe('an outbox', () => {
     outbox.add(prefix, payload('third'))
     await received(client, list, 1)
     expect(messages(list)).toEqual(['first'])
-    make()
+    render()
     await received(client, list, 3)
     expect(messages(list)).toEqual(['first', 'second', 'third'])
   })
 
-  test('is full while its socket is blocked, and resolves when it drains', async () => {
+  test('is full while its socket is blocked, and `drained` resolves when it is no longer full', async () => {
     const { client, outbox, received: list } = await connect()
     client.pause()
     let added = 0
@@ -89,7 +89,7 @@ describe('an outbox', () => {
     await received(client, list, added)
   })
 
-  test('releases all waiters when the socket is closed', async () => {
+  test('resolves `emptied` when the socket is closed', async () => {
     const { client, outbox, socket } = await connect()
     outbox.add(prefix, { bytes: null, ready: new Promise(() => {}) })
     const emptied = outbox.emptied()

@@ -1,5 +1,5 @@
 // Compares the fast path for POST with yoga alone: both must return the same status, headers and body for the same
-// request. Each request takes the intended path.
+// request. Also checks which requests the fast path answers itself and which it passes to yoga.
 
 import { createServer, request as httpRequest, type RequestListener } from 'node:http'
 import { once } from 'node:events'
@@ -12,7 +12,13 @@ import type { KnownDocuments } from '../../src/server/known-documents.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 
-type Sent = { path?: string; method?: string; headers?: Record<string, string>; body?: unknown; raw?: string | Buffer }
+type PostRequest = {
+  path?: string
+  method?: string
+  headers?: Record<string, string>
+  body?: unknown
+  raw?: string | Buffer
+}
 
 const VIEWER = '{ viewer { tenant actor } }'
 const SEVERAL = 'query One { viewer { tenant } } query Two { viewer { actor } }'
@@ -23,14 +29,14 @@ const CREATE = `mutation ($key: String) {
 const FOLLOW = 'subscription { conversationEvents(conversationId: "conv_none") { __typename } }'
 const NONE = 'query None { conversation(key: "none") { id turns(first: 900) { edges { cursor } } } }'
 const viewer = { query: VIEWER }
-const accept = (value: string, body: object = viewer): Sent => ({ headers: { accept: value }, body })
-const typed = (value: string): Sent => ({ headers: { 'content-type': value }, body: viewer })
+const accept = (value: string, body: object = viewer): PostRequest => ({ headers: { accept: value }, body })
+const typed = (value: string): PostRequest => ({ headers: { 'content-type': value }, body: viewer })
 
 describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
   const world = useWorld(backend)
-  const ports = { short: 0, yoga: 0 }
-  /** Requests that the fast path passed to yoga. */
-  let left = 0
+  const ports = { fast: 0, yoga: 0 }
+  /** Number of requests that the fast path passed to yoga. */
+  let passedOn = 0
   const close: (() => void)[] = []
 
   beforeAll(async () => {
@@ -44,21 +50,21 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     }
     const alone = createYogaServer(world.deps, config, mask, new Map())
     ports.yoga = await serve((request, response) => void alone(request, response))
-    const known: KnownDocuments = new Map()
-    const behind = createYogaServer(world.deps, config, mask, known)
-    const counted = new Proxy(behind, {
+    const documents: KnownDocuments = new Map()
+    const yoga = createYogaServer(world.deps, config, mask, documents)
+    const counted = new Proxy(yoga, {
       apply(target, self, args) {
-        left += 1
+        passedOn += 1
         return Reflect.apply(target, self, args)
       },
     })
-    ports.short = await serve((request, response) => answerPost(counted, known, mask, request, response))
+    ports.fast = await serve((request, response) => answerPost(counted, documents, mask, request, response))
   })
   afterAll(() => {
     for (const each of close) each()
   })
 
-  const send = (to: keyof typeof ports, { path = '/graphql', method = 'POST', headers, body, raw }: Sent) =>
+  const send = (to: keyof typeof ports, { path = '/graphql', method = 'POST', headers, body, raw }: PostRequest) =>
     new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
       const bytes = Buffer.from(raw ?? JSON.stringify(body) ?? '')
       const sent = httpRequest(
@@ -77,24 +83,24 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
         },
       )
       sent.on('error', reject)
-      // Split into two pieces, possibly within a multi-byte character.
+      // Sends two pieces, which may divide a multi-byte character.
       sent.write(bytes.subarray(0, bytes.length >> 1))
       setTimeout(() => sent.end(bytes.subarray(bytes.length >> 1)), 2)
     })
 
   /**
-   * Sends the request to both servers. Returns both responses, and whether the fast path answered without yoga.
-   * The fast path gets the request twice: the first one makes the document known to it.
+   * Sends the request to both servers. Returns both responses, and whether the fast path answered without yoga. The
+   * fast path gets the request twice, because it answers only documents that yoga has parsed before.
    */
-  async function both(sent: Sent) {
-    await send('short', sent)
-    left = 0
-    const short = await send('short', sent)
-    const spared = left === 0
-    return { short, yoga: await send('yoga', sent), spared }
+  async function compare(sent: PostRequest) {
+    await send('fast', sent)
+    passedOn = 0
+    const fast = await send('fast', sent)
+    const answeredAlone = passedOn === 0
+    return { fast, yoga: await send('yoga', sent), answeredAlone }
   }
 
-  test.each<[string, Sent]>([
+  test.each<[string, PostRequest]>([
     ['a query', { body: viewer }],
     ['a query with headers', { headers: { 'x-tenant': 'acme', 'x-actor': 'ada' }, body: viewer }],
     ['a mutation', { body: { query: CREATE, variables: { key: 'short' } } }],
@@ -111,13 +117,13 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     ['Accept with a stream type last', accept('application/json, text/event-stream')],
     ['null for an unknown object', { body: { query: '{ conversation(key: "none") { id } }' } }],
   ])('answers like yoga: %s', async (_, sent) => {
-    const { short, yoga, spared } = await both(sent)
-    expect(short).toEqual(yoga)
-    expect(short.status).toBe(200)
-    expect(spared).toBe(true)
+    const { fast, yoga, answeredAlone } = await compare(sent)
+    expect(fast).toEqual(yoga)
+    expect(fast.status).toBe(200)
+    expect(answeredAlone).toBe(true)
   })
 
-  test.each<[string, Sent]>([
+  test.each<[string, PostRequest]>([
     ['broken JSON', { raw: '{"query": ' }],
     ['a byte order mark', { raw: `\uFEFF${JSON.stringify(viewer)}` }],
     ['no body', { raw: '' }],
@@ -155,7 +161,7 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
       'an error of a query, accepting graphql-response+json',
       accept('application/graphql-response+json', { query: PAGE, variables: { first: 900 } }),
     ],
-    ['an error beside data', { body: { query: `{ viewer { actor } ${NONE.slice(11, -1)} }` } }],
+    ['an error next to data', { body: { query: `{ viewer { actor } ${NONE.slice(11, -1)} }` } }],
     ['an invalid viewer name', { headers: { 'x-actor': 'x'.repeat(1_000) }, body: viewer }],
     ['a subscription', { body: { query: FOLLOW } }],
     ['a subscription as a stream', accept('text/event-stream', { query: FOLLOW })],
@@ -176,30 +182,30 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     ['a query in the URL', { path: '/graphql?x=1', body: viewer }],
     ['another path', { path: '/nothing', body: viewer }],
   ])('passes to yoga: %s', async (_, sent) => {
-    const { short, yoga, spared } = await both(sent)
-    expect(short).toEqual(yoga)
-    expect(spared).toBe(false)
+    const { fast, yoga, answeredAlone } = await compare(sent)
+    expect(fast).toEqual(yoga)
+    expect(answeredAlone).toBe(false)
   })
 
   test('masks an unexpected error, and logs it once', async () => {
     const { query } = world.deps.pool
     const log = vi.spyOn(world.deps.log, 'error').mockImplementation(() => {})
-    const sent: Sent = { body: { query: '{ conversations { edges { cursor } } }' } }
-    await send('short', sent)
+    const sent: PostRequest = { body: { query: '{ conversations { edges { cursor } } }' } }
+    await send('fast', sent)
     world.deps.pool.query = () => Promise.reject(new Error('secret'))
     try {
-      const short = await send('short', sent)
+      const fast = await send('fast', sent)
       expect(log).toHaveBeenCalledTimes(1)
-      expect(short.body).toContain('INTERNAL_SERVER_ERROR')
-      expect(short).toEqual(await send('yoga', sent))
+      expect(fast.body).toContain('INTERNAL_SERVER_ERROR')
+      expect(fast).toEqual(await send('yoga', sent))
     } finally {
       world.deps.pool.query = query
       log.mockRestore()
     }
   })
 
-  test('executes a mutation once, whichever path its result takes', async () => {
-    const say = `mutation ($conversationId: ID!, $first: Int) {
+  test('executes a mutation once, with or without an error in its result', async () => {
+    const APPEND = `mutation ($conversationId: ID!, $first: Int) {
       appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: "once" } }) {
         ... on Turn { conversation { turns(first: $first) { edges { cursor } } } }
       }
@@ -208,9 +214,9 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     const conversationId = await tenant.newConversation('ada')
     const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada' }
     for (const first of [10, 10, 900]) {
-      await send('short', { headers, body: { query: say, variables: { conversationId, first } } })
+      await send('fast', { headers, body: { query: APPEND, variables: { conversationId, first } } })
     }
-    const { body } = await send('short', {
+    const { body } = await send('fast', {
       headers,
       body: {
         query: 'query ($conversationId: ID!) { conversation(id: $conversationId) { turnCount } }',
@@ -220,10 +226,10 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     expect(JSON.parse(body).data.conversation.turnCount).toBe(3)
   })
 
-  test('survives a client that disconnects before its body is complete', async () => {
+  test('keeps serving after a client disconnects before its body is complete', async () => {
     const sent = httpRequest({
       host: '127.0.0.1',
-      port: ports.short,
+      port: ports.fast,
       path: '/graphql',
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-length': 1_000 },
@@ -232,12 +238,12 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     sent.write('{"query":')
     await new Promise((resolve) => setTimeout(resolve, 20))
     sent.destroy()
-    expect((await send('short', { body: viewer })).status).toBe(200)
+    expect((await send('fast', { body: viewer })).status).toBe(200)
   })
 
-  test('limits known documents in number and in length', async () => {
-    const known: KnownDocuments = new Map()
-    const yoga = createYogaServer(world.deps, loadConfig({}), maskWith(world.deps), known)
+  test('limits the number and the length of known documents', async () => {
+    const documents: KnownDocuments = new Map()
+    const yoga = createYogaServer(world.deps, loadConfig({}), maskWith(world.deps), documents)
     const ask = (query: string) => {
       const { schema, parse, validate } = yoga.getEnveloped({ params: { query } })
       return validate(schema, parse(query))
@@ -245,7 +251,7 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     for (let index = 0; index < 1_010; index++) ask(`{ viewer { a${index}: actor } }`)
     ask(`{ viewer { actor } } #${'x'.repeat(20_000)}`)
     ask('{ nothing }')
-    expect(known.size).toBe(1_000)
-    expect([...known.keys()].at(-1)).toBe('{ viewer { a1009: actor } }')
+    expect(documents.size).toBe(1_000)
+    expect([...documents.keys()].at(-1)).toBe('{ viewer { a1009: actor } }')
   })
 })

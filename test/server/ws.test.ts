@@ -1,5 +1,5 @@
-// GraphQL over WebSocket with the real client: the same results and masks as over HTTP, many readers of a conversation,
-// and the limits of a socket.
+// GraphQL over WebSocket with the real client: the same results and masked errors as over HTTP, many subscribers to a
+// conversation, and the limits of a socket.
 
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,7 +23,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
   const follow = (client: ReturnType<typeof server.client>, variables: Record<string, unknown>, query = FOLLOW) =>
     client.iterate({ query, variables })
 
-  test('a reader gets the journal after its cursor, then live events, once and in order', async () => {
+  test('a subscriber receives the journal after its cursor, then live events, each once and in order', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     await tenant.say(conversationId, 'ada', 'one')
@@ -35,7 +35,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     expect(events[0].turn).toEqual({ text: 'one', actor: 'ada' })
   })
 
-  test('connectionParams name the viewer, who does not receive private turns for others', async () => {
+  test('connectionParams set the viewer, who does not receive turns for another audience', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob', 'eve')
     const readers = ['bob', 'eve'].map((actor) => ({
@@ -53,18 +53,19 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     expect(eve!.map(({ turn }) => turn.text)).toEqual(['for all', 'and more'])
   })
 
-  test('readers with equal views share one execution, whatever their ids and cursors', async () => {
+  test('subscribers with equal views share one execution, also with different actors and cursors', async () => {
     const tenant = server.tenant()
     const actors = Array.from({ length: 20 }, (_, i) => `reader-${i}`)
     const conversationId = await tenant.newConversation('ada', ...actors)
     const query = vi.spyOn(server.deps.pool, 'query')
     const client = server.client({ 'x-tenant': tenant.name })
-    // turn.conversation is loaded, so executions show as statements.
+    // turn.conversation is read from the database, so each execution sends a statement.
     const WITH_CONVERSATION = FOLLOW.replace('{ text actor }', '{ text actor conversation { title } }')
     const readings = actors.map((as, i) =>
       take(follow(client, { conversationId, after: i % 2 ? 21 : null, as }, WITH_CONVERSATION), 1),
     )
-    // A reader without a cursor starts at the head that it read, and the feed is already there.
+    // Each subscription reads the last seq when it starts, and so does the feed: after that, all of them are
+    // subscribed.
     const heads = () =>
       query.mock.calls.filter(
         ([each], call) =>
@@ -83,7 +84,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     query.mockRestore()
   })
 
-  test('facts are shared likewise, and facts of a private turn are limited to its audience', async () => {
+  test('subscribers share one execution for facts, and facts reach only the audience of their turn', async () => {
     const tenant = server.tenant()
     const actors = Array.from({ length: 10 }, (_, i) => `reader-${i}`)
     const conversationId = await tenant.newConversation('ada', 'bob', ...actors)
@@ -107,17 +108,17 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const statements = () =>
       query.mock.calls.filter(([call]) => (call as { name?: string }).name === 'read-facts').length
     const fact = { subject: 'ada', predicate: 'fears' }
-    const know = async (facts: { object: string; sourceTurnId?: string }[]) => {
+    const record = async (facts: { object: string; sourceTurnId?: string }[]) => {
       await recordFacts(server.deps, tenant.as('ada'), {
         conversationId,
         facts: facts.map((each) => ({ ...fact, ...each })),
       })
       await sleep(100)
     }
-    await know([{ object: 'spiders', sourceTurnId }])
-    await know([{ object: 'mice', sourceTurnId }, { object: 'rain' }])
+    await record([{ object: 'spiders', sourceTurnId }])
+    await record([{ object: 'mice', sourceTurnId }, { object: 'rain' }])
     const seen = await Promise.all(readings)
-    // Writing a list is one statement, too; the other two are for bob and for all other readers.
+    // recordFacts reads each list once (2). The events need 3 reads: one per event for bob, and one for all others.
     expect(statements()).toBe(2 + 3)
     const facts = (...objects: string[]) => objects.map((object) => ({ object }))
     expect(seen.pop()).toEqual([
@@ -128,7 +129,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     query.mockRestore()
   })
 
-  test('a selection that depends on the view is executed for each reader', async () => {
+  test('a selection that depends on the view is executed for each viewer', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob', 'eve')
     await tenant.say(conversationId, 'ada', 'secret', { audience: ['bob'] })
@@ -142,15 +143,15 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     expect(counts).toEqual([2, 1, 1])
   })
 
-  test('a reader that reads nothing costs the others nothing, and loses nothing', async () => {
+  test('a subscriber that stops reading does not delay others, and misses no event', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     const slow = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
     await once(slow, 'open')
-    const got: { seq: number | null }[] = []
+    const received: { seq: number | null }[] = []
     slow.on('message', (data) => {
       const message = JSON.parse(String(data))
-      if (message.type === 'next') got.push(message.payload.data.conversationEvents)
+      if (message.type === 'next') received.push(message.payload.data.conversationEvents)
     })
     slow.send(JSON.stringify({ type: 'connection_init', payload: { 'x-tenant': tenant.name, 'x-actor': 'ada' } }))
     await once(slow, 'message')
@@ -161,18 +162,18 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
         payload: { query: FOLLOW, variables: { conversationId, after: 0 } },
       }),
     )
-    while (got.length === 0) await sleep(10)
+    while (received.length === 0) await sleep(10)
     slow.pause()
     const quick = take(follow(server.client({ 'x-tenant': tenant.name }), { conversationId, after: 1 }), 60)
     for (let i = 0; i < 60; i++) await tenant.say(conversationId, 'ada', `${i} ${'x'.repeat(100_000)}`)
     expect((await quick).map(({ seq }) => seq)).toEqual(Array.from({ length: 60 }, (_, i) => i + 2))
     slow.resume()
-    while (got.length < 61) await once(slow, 'message')
-    expect(got.map(({ seq }) => seq)).toEqual(Array.from({ length: 61 }, (_, i) => i + 1))
+    while (received.length < 61) await once(slow, 'message')
+    expect(received.map(({ seq }) => seq)).toEqual(Array.from({ length: 61 }, (_, i) => i + 1))
     slow.terminate()
   })
 
-  test('a deleted conversation completes its streams', async () => {
+  test('deleting a conversation completes its subscriptions', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     const events: string[] = []
@@ -195,12 +196,12 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
   test.each([
     ['an unknown conversation', { conversationId: 'conv_01M7Y5XZZZZZZZZZZZZZZZZZZZ' }, 'NOT_FOUND'],
     ['an invalid id', { conversationId: 'x' }, 'INVALID_INPUT'],
-  ])('following %s fails with its code', async (_, variables, code) => {
+  ])('a subscription to %s fails with its code', async (_, variables, code) => {
     const result = await follow(server.client(), variables).next()
     expect(result.value.errors[0].extensions.code).toBe(code)
   })
 
-  test('a cursor beyond the head fails with the head', async () => {
+  test('a cursor beyond the newest entry fails with the seq of that entry', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     const result = await follow(server.client({ 'x-tenant': tenant.name }), { conversationId, after: 99 }).next()
@@ -220,7 +221,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     expect(JSON.stringify(errors)).not.toContain('secret')
   })
 
-  test('an invalid document is rejected, and the socket stays open', async () => {
+  test('an invalid document is rejected without closing the socket', async () => {
     const client = server.client()
     await expect(client.iterate({ query: '{ nonsense' }).next()).rejects.toMatchObject([{ message: /Syntax Error/ }])
     await expect(client.iterate({ query: '{ nonsense }' }).next()).rejects.toMatchObject([{ message: /Cannot query/ }])
@@ -236,14 +237,14 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     expect(response.statusCode).toBe(status)
   })
 
-  test('a frame over the limit closes the socket with 1009', async () => {
+  test('a frame over the limit closes the socket with code 1009', async () => {
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
     await once(socket, 'open')
     socket.send('x'.repeat(65_537))
     expect((await once(socket, 'close'))[0]).toBe(1009)
   })
 
-  test('presence set over a socket ends with it', async () => {
+  test('presence set over a socket becomes OFFLINE when the socket closes', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob')
     const client = server.client({ 'x-tenant': tenant.name, 'x-actor': 'ada' })
@@ -278,7 +279,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
 describe.each(backends)('a stopping server, on $name,', (backend) => {
   const server = useServer(backend)
 
-  test('closes its sockets with 1001, and accepts no more', async () => {
+  test('closes its sockets with code 1001, and refuses new connections', async () => {
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
     await once(socket, 'open')
     const closing = once(socket, 'close')

@@ -1,11 +1,14 @@
-// Worker thread of ./data-dir.test.ts: in each round it tries to take the same directory at the same moment as the
-// others.
+// Worker thread of data-dir.test.ts: in each round it tries to lock the same directory at the same moment as the other
+// threads.
 
 import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'
 import { DataDirInUse, lockDataDir } from '../../src/store/data-dir.ts'
 
-/** `arrived` counts the arrivals of all threads; `won` has one cell per round. */
+/**
+ * `arrived` counts how often a thread was ready for a round, in total. `won` counts for each round the threads that got
+ * the lock.
+ */
 export type Race = { directory: string; rivals: number; rounds: number; arrived: Int32Array; won: Int32Array }
 
 const { directory, rivals, rounds, arrived, won } = workerData as Race

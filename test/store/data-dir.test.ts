@@ -1,4 +1,4 @@
-// The lock on a data directory: one owner at any time, and never a dead one.
+// The lock on a data directory: at most one owner at any time, and no owner whose process has ended.
 
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ afterEach(() => rmSync(directory, { recursive: true }))
 
 const owner = () => readFileSync(join(directory, 'lock'), 'utf8').split('\n')[0]
 
-it('taking the lock creates the directory, and leaves no file in it after the release', () => {
+it('locking creates the directory, and releasing removes the lock file', () => {
   const nested = join(directory, 'new', 'data')
   const release = lockDataDir(nested)
   expect(readdirSync(nested)).toEqual(['lock'])
@@ -25,14 +25,14 @@ it('taking the lock creates the directory, and leaves no file in it after the re
   expect(readdirSync(nested)).toEqual([])
 })
 
-it('the lock is refused while it is held, and granted after the release', () => {
+it('locking fails while the directory is locked, and succeeds after the release', () => {
   const release = lockDataDir(directory)
   expect(() => lockDataDir(directory)).toThrow(`is in use by process ${process.pid}`)
   release()
   lockDataDir(directory)
 })
 
-it('the lock is not released by a process that no longer owns it', () => {
+it('releasing does nothing if the lock has another owner by now', () => {
   const release = lockDataDir(directory)
   rmSync(join(directory, 'lock'))
   lockDataDir(directory)
@@ -41,10 +41,10 @@ it('the lock is not released by a process that no longer owns it', () => {
 })
 
 it.each([
-  ['is gone', '999999999\n1\nelder\n'],
-  ['had the pid that is now our own, as in a container', `${process.pid}\n1\nelder\n`],
-  ['left an empty lock, as when the machine lost power', ''],
-])('the lock is taken over from an owner that %s', (_, lock) => {
+  ['has ended', '999999999\n1\nformer\n'],
+  ['had the pid of this process, as in a container', `${process.pid}\n1\nformer\n`],
+  ['left an empty lock file, as after a power failure', ''],
+])('locking succeeds if the owner %s', (_, lock) => {
   writeFileSync(join(directory, 'lock'), lock)
   lockDataDir(directory)
   expect(owner()).toBe(String(process.pid))
@@ -52,22 +52,25 @@ it.each([
 })
 
 // Only Linux reports the start time of another process.
-it.runIf(process.platform === 'linux')('the lock belongs to the process, not to its pid', () => {
-  const birth = readFileSync('/proc/1/stat', 'utf8').split(') ').at(-1)!.split(' ')[19]
-  writeFileSync(join(directory, 'lock'), `1\n${birth}\nelder\n`)
-  expect(() => lockDataDir(directory)).toThrow('is in use by process 1.')
-  writeFileSync(join(directory, 'lock'), `1\n${birth}0\nelder\n`)
-  lockDataDir(directory)
-  expect(owner()).toBe(String(process.pid))
-})
+it.runIf(process.platform === 'linux')(
+  'the lock belongs to the process with the stored pid and start time, not to the pid alone',
+  () => {
+    const startTime = readFileSync('/proc/1/stat', 'utf8').split(') ').at(-1)!.split(' ')[19]
+    writeFileSync(join(directory, 'lock'), `1\n${startTime}\nformer\n`)
+    expect(() => lockDataDir(directory)).toThrow('is in use by process 1.')
+    writeFileSync(join(directory, 'lock'), `1\n${startTime}0\nformer\n`)
+    lockDataDir(directory)
+    expect(owner()).toBe(String(process.pid))
+  },
+)
 
-it('the lock is taken over by one of many, even if an earlier successor died', async () => {
+it('one of several processes takes over the lock of an ended one, even if an earlier successor ended too', async () => {
   const [rivals, rounds] = [3, 300]
   for (let round = 0; round < rounds; round++) {
     const lock = join(directory, String(round), 'lock')
     mkdirSync(join(directory, String(round)))
-    writeFileSync(lock, '999999999\n1\nelder\n')
-    if (round % 2) writeFileSync(`${lock}.elder`, '999999999\n1\nheir\n')
+    writeFileSync(lock, '999999999\n1\nformer\n')
+    if (round % 2) writeFileSync(`${lock}.former`, '999999999\n1\nsuccessor\n')
   }
   const cells = (count: number) => new Int32Array(new SharedArrayBuffer(4 * count))
   const race: Race = { directory, rivals, rounds, arrived: cells(1), won: cells(rounds) }

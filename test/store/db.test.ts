@@ -1,4 +1,4 @@
-// The pool and Prisma on it: the same session settings, types and errors on every database.
+// The connection pool and Prisma on it: session settings, types and recovery on every database; and maintenance.
 
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
@@ -11,7 +11,7 @@ import { backends, type Opened } from '../support/backend.ts'
 let opened: Opened
 const only = (name: string) => backends.filter((backend) => backend.name === name)
 
-/** Makes the next query open a connection. */
+/** Destroys a connection, so that the next query opens a new one. */
 async function renewConnection(pool: pg.Pool): Promise<void> {
   const client = await pool.connect()
   client.release(true)
@@ -56,13 +56,13 @@ describe.each(backends)('the pool on $name', ({ open }) => {
 
   it('recovers from a connection that broke during a statement', async () => {
     const client = await opened.pool.connect()
-    const slow = client.query('SELECT count(*) FROM generate_series(1, 1000000 * $1)', [1]).catch(() => 'broken off')
+    const slow = client.query('SELECT count(*) FROM generate_series(1, 1000000 * $1)', [1]).catch(() => 'interrupted')
     client.release(true)
-    expect(await slow).toBe('broken off')
+    expect(await slow).toBe('interrupted')
     expect((await opened.pool.query('SELECT $1::integer AS one', [1])).rows).toEqual([{ one: 1 }])
   })
 
-  it('reads and writes times through Prisma as UTC, whatever the time zone of the database', async () => {
+  it('reads and writes times through Prisma as UTC in any time zone of the database', async () => {
     const { rows } = await opened.pool.query<{ name: string }>('SELECT current_database() AS name')
     await opened.pool.query(`ALTER DATABASE ${rows[0]!.name} SET TimeZone = 'Asia/Kolkata'`)
     await renewConnection(opened.pool)
@@ -86,7 +86,7 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     expect(rows).toEqual([{ name: 'add-one' }])
   })
 
-  it('stays open when Prisma has disconnected', async () => {
+  it('stays open after Prisma disconnects', async () => {
     await opened.db.$disconnect()
     expect((await opened.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
     expect(await opened.db.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
@@ -99,14 +99,14 @@ describe.each(only('postgres'))('the pool of a Postgres server ($name)', ({ open
   })
   afterAll(() => opened.close())
 
-  it('names itself and limits statements and idle transactions', async () => {
+  it('sets the application name and the timeouts of statements and idle transactions', async () => {
     const { rows } = await opened.pool.query(`
       SELECT current_setting('application_name') AS name, current_setting('statement_timeout') AS statement,
              current_setting('idle_in_transaction_session_timeout') AS idle`)
     expect(rows).toEqual([{ name: 'colloquy', statement: '30s', idle: '30s' }])
   })
 
-  it('logs an idle connection that breaks, and opens another', async () => {
+  it('reports an idle connection that breaks, and opens another', async () => {
     const errors: Error[] = []
     const pool = createPool({ databaseUrl: opened.url!, poolSize: 1 }, (error) => errors.push(error))
     const { rows } = await pool.query('SELECT pg_backend_pid() AS pid')
@@ -125,26 +125,26 @@ describe.each(only('embedded'))('maintenance on $name', ({ open }) => {
   })
   afterAll(() => opened.close())
 
-  const due = async () => {
+  const runMaintenance = async () => {
     await opened.pool.query('SELECT pg_stat_force_next_flush()')
     return keepUp(opened.pool)
   }
 
   it('vacuums a table after many changes, once', async () => {
     await opened.pool.query('CREATE TABLE busy AS SELECT g AS n FROM generate_series(1, 1000) g')
-    expect(await due()).toEqual(['VACUUM (ANALYZE) public.busy'])
+    expect(await runMaintenance()).toEqual(['VACUUM (ANALYZE) public.busy'])
     await opened.pool.query('UPDATE busy SET n = n + 1 WHERE n <= 50')
-    expect(await due()).toEqual([])
+    expect(await runMaintenance()).toEqual([])
     await opened.pool.query('UPDATE busy SET n = n + 1')
-    expect(await due()).toEqual(['VACUUM (ANALYZE) public.busy'])
+    expect(await runMaintenance()).toEqual(['VACUUM (ANALYZE) public.busy'])
   })
 
-  it('writes a checkpoint after 64 MB of WAL, once', async () => {
+  it('writes a checkpoint after 64 MiB of WAL, once', async () => {
     await opened.pool.query('CREATE TABLE big (x text)')
     await opened.pool.query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 30000)`)
-    expect(await due()).toEqual(['VACUUM (ANALYZE) public.big'])
+    expect(await runMaintenance()).toEqual(['VACUUM (ANALYZE) public.big'])
     await opened.pool.query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 40000)`)
-    expect(await due()).toEqual(['VACUUM (ANALYZE) public.big', 'CHECKPOINT'])
-    expect(await due()).toEqual([])
+    expect(await runMaintenance()).toEqual(['VACUUM (ANALYZE) public.big', 'CHECKPOINT'])
+    expect(await runMaintenance()).toEqual([])
   })
 })

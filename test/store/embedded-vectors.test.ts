@@ -1,4 +1,4 @@
-// Vectors in memory, beyond the contract of vector search: caching and invalidation.
+// The in-memory vectors of the embedded database: caching and invalidation. The contract is in test/contract/.
 
 import { describe, expect, it, vi } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -13,21 +13,21 @@ const EAST = Float32Array.of(1, 0)
 describe('the vector cache of the embedded database', () => {
   const world = useWorld(backends[0]!)
 
-  /** A conversation with turns to embed. */
-  async function scene(count: number) {
+  /** Creates a conversation with `count` turns, and a vector for each, which the tests write. */
+  async function newConversationOf(count: number) {
     await addEmbedder(world.deps.pool, EMBEDDER, 2)
     const { newConversation, say, as } = world.tenant()
-    const one = await newConversation('ada')
-    const places = []
+    const conversationId = await newConversation('ada')
+    const vectorRows = []
     for (let i = 0; i < count; i++) {
-      const { rootSeq, seq } = await say(one, 'ada', `turn ${i}`)
-      places.push({ conversationId: one, rootSeq, seq, vector: EAST })
+      const { rootSeq, seq } = await say(conversationId, 'ada', `turn ${i}`)
+      vectorRows.push({ conversationId, rootSeq, seq, vector: EAST })
     }
-    return { conversationId: one, places, as }
+    return { conversationId, vectorRows, as }
   }
 
-  it('does not keep a conversation that is written to, or deleted, while it is read', async () => {
-    const { conversationId, places } = await scene(2)
+  it('does not cache a conversation whose vectors are written or deleted while it reads them', async () => {
+    const { conversationId, vectorRows } = await newConversationOf(2)
     let meanwhile = async () => {}
     const { pool, db } = world.deps
     const slow = new Proxy(db, {
@@ -42,8 +42,8 @@ describe('the vector cache of the embedded database', () => {
     })
     const vectors = createEmbeddedVectors(slow)
     const size = async () => (await vectors.scan(EMBEDDER, [conversationId], EAST)).get(conversationId)?.size ?? 0
-    await vectors.write(EMBEDDER, places.slice(0, 1))
-    meanwhile = () => vectors.write(EMBEDDER, places.slice(1))
+    await vectors.write(EMBEDDER, vectorRows.slice(0, 1))
+    meanwhile = () => vectors.write(EMBEDDER, vectorRows.slice(1))
     expect(await size()).toBe(1)
     meanwhile = async () => {
       await pool.query('DELETE FROM conversation WHERE id = $1', [conversationId])
@@ -54,11 +54,11 @@ describe('the vector cache of the embedded database', () => {
     expect(await size()).toBe(0)
   })
 
-  it('reads vectors once, and drops them with their conversation', async () => {
-    const { conversationId, places, as } = await scene(2)
+  it('reads vectors once, and drops them when their conversation is deleted', async () => {
+    const { conversationId, vectorRows, as } = await newConversationOf(2)
     const { vectors, pool } = world.deps
     const scan = async () => (await vectors.scan(EMBEDDER, [conversationId], EAST)).get(conversationId)?.size ?? 0
-    await vectors.write(EMBEDDER, places)
+    await vectors.write(EMBEDDER, vectorRows)
     expect(await scan()).toBe(2)
     const query = vi.spyOn(pool, 'query')
     expect(await scan()).toBe(2)

@@ -1,4 +1,4 @@
-// The embedded database in a process: durability of acknowledged writes, a single owner, and no hanging.
+// The embedded database: durability of acknowledged writes, a single owner, and no blocking of the process.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,9 +16,9 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-const nothing = () => mkdtempSync(join(tmpdir(), 'colloquy-test-'))
+const emptyDir = () => mkdtempSync(join(tmpdir(), 'colloquy-test-'))
 
-async function temporary(make: () => string | Promise<string> = newDataDir): Promise<string> {
+async function temporaryDir(make: () => string | Promise<string> = newDataDir): Promise<string> {
   const directory = await make()
   cleanups.push(() => rmSync(directory, { recursive: true, force: true }))
   return directory
@@ -34,7 +34,7 @@ async function start(dataDir: string | null): Promise<{ database: Embedded; clie
   return { database, client }
 }
 
-/** Runs `code` in another process, which has startEmbedded, pg, dataDir and say (sends a line to the test). */
+/** Runs `code` in another process, with startEmbedded, pg, dataDir, and `say`, which sends a line to the test. */
 function run(dataDir: string, code: string): { child: ChildProcess; says: AsyncIterator<string> } {
   const prelude = `
     import pg from 'pg'
@@ -51,12 +51,12 @@ function run(dataDir: string, code: string): { child: ChildProcess; says: AsyncI
 
 async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = new Promise((done) => child.once('exit', done))
+  const exited = new Promise((done) => child.once('exit', done))
   child.kill('SIGKILL')
-  await gone
+  await exited
 }
 
-const HOLD = `
+const SERVE = `
   const database = await startEmbedded(dataDir).catch((error) => (say(error.name + ' ' + error.pid), process.exit()))
   say('serving')
   await new Promise(() => {})
@@ -68,8 +68,8 @@ describe('the data of the embedded database', () => {
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
-  it('survives a close, which leaves neither a lock nor a socket', async () => {
-    const dataDir = await temporary()
+  it('survives a close, which removes the lock and the socket', async () => {
+    const dataDir = await temporaryDir()
     const first = await start(dataDir)
     await first.client.query('CREATE TABLE kept AS SELECT 7 AS n')
     await first.client.end()
@@ -81,8 +81,8 @@ describe('the data of the embedded database', () => {
     expect((await client.query('SELECT n FROM kept')).rows).toEqual([{ n: 7 }])
   })
 
-  it('survives SIGKILL, to the last acknowledged row', async () => {
-    const dataDir = await temporary()
+  it('survives SIGKILL, up to the last acknowledged row', async () => {
+    const dataDir = await temporaryDir()
     const { child, says } = run(
       dataDir,
       `
@@ -106,9 +106,9 @@ describe('the data of the embedded database', () => {
     expect(rows[0].count).toBe(rows[0].newest)
   })
 
-  it('is intact even if the very first start is killed', async () => {
-    const dataDir = await temporary(nothing)
-    const { child } = run(dataDir, HOLD)
+  it('is usable even if the first start was killed', async () => {
+    const dataDir = await temporaryDir(emptyDir)
+    const { child } = run(dataDir, SERVE)
     while (!existsSync(join(dataDir, 'postgres.new/base'))) await sleep(2)
     await kill(child)
     expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
@@ -119,9 +119,9 @@ describe('the data of the embedded database', () => {
 })
 
 describe('the owner of a data directory', () => {
-  it('excludes another process, whose error names the owner and the remedy', async () => {
-    const dataDir = await temporary()
-    const { child, says } = run(dataDir, HOLD)
+  it('excludes another process, with an error that names the owner and the remedy', async () => {
+    const dataDir = await temporaryDir()
+    const { child, says } = run(dataDir, SERVE)
     expect((await says.next()).value).toBe('serving')
 
     const refused = await startEmbedded(dataDir).catch((error) => error)
@@ -131,23 +131,23 @@ describe('the owner of a data directory', () => {
   })
 
   it('excludes a second start in the same process', async () => {
-    const dataDir = await temporary()
+    const dataDir = await temporaryDir()
     const { client } = await start(dataDir)
     await expect(startEmbedded(dataDir)).rejects.toMatchObject({ name: 'DataDirInUse', pid: process.pid })
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
-  it('is awaited while it stops, as during a restart by npm', async () => {
-    const dataDir = await temporary()
+  it('is awaited by the next start while it stops', async () => {
+    const dataDir = await temporaryDir()
     const stopping = await startEmbedded(dataDir)
     const next = startEmbedded(dataDir)
     await stopping.close()
     await (await next).close()
   })
 
-  it('is succeeded by the next process after it was killed', async () => {
-    const dataDir = await temporary()
-    const { child, says } = run(dataDir, HOLD)
+  it('is replaced by the next process after it was killed', async () => {
+    const dataDir = await temporaryDir()
+    const { child, says } = run(dataDir, SERVE)
     await says.next()
     await kill(child)
     expect(readFileSync(join(dataDir, 'lock'), 'utf8')).toContain(`${child.pid}\n`)
@@ -159,7 +159,7 @@ describe('the owner of a data directory', () => {
 
 describe('an expensive or broken statement', () => {
   it('does not block the process', async () => {
-    const { client } = await start(await temporary())
+    const { client } = await start(await temporaryDir())
     const events: string[] = []
     const answered = client
       .query('SELECT count(*) FROM generate_series(1, 2000000) g WHERE md5(g::text) LIKE $1', ['abc%'])
@@ -172,18 +172,18 @@ describe('an expensive or broken statement', () => {
     expect(events).toEqual([...Array(5).fill('timer'), 'answer'])
   })
 
-  it('that nests too deeply is refused, and the next one succeeds', async () => {
-    const { client } = await start(await temporary())
+  it('that nests JSON too deeply fails, and the next statement succeeds', async () => {
+    const { client } = await start(await temporaryDir())
     const nested = '['.repeat(200_000) + ']'.repeat(200_000)
     await expect(client.query('SELECT $1::jsonb', [nested])).rejects.toThrow('stack depth limit exceeded')
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
-  it('that crashes the database closes it, reports that, and leaves the directory usable', async () => {
-    const dataDir = await temporary()
+  it('that crashes the database closes it with an error, and leaves the directory usable', async () => {
+    const dataDir = await temporaryDir()
     const { database, client } = await start(dataDir)
     await client.query('CREATE TABLE kept AS SELECT 7 AS n')
-    // PGlite cannot run programs: its JavaScript throws through Postgres, as it does on a full disk.
+    // PGlite cannot run programs: an exception of its JavaScript crosses the Postgres code, as on a full disk.
     await expect(client.query(`COPY (SELECT 1) TO PROGRAM 'x'`)).rejects.toThrow('terminated')
     expect(await database.died).toMatchObject({ message: expect.stringContaining('The embedded database ended') })
     await database.close()
@@ -194,7 +194,7 @@ describe('an expensive or broken statement', () => {
 })
 
 it('the embedded database reports why it cannot start, and releases the directory', async () => {
-  const dataDir = await temporary(nothing)
+  const dataDir = await temporaryDir(emptyDir)
   writeFileSync(join(dataDir, 'postgres'), 'not a directory')
   await expect(startEmbedded(dataDir)).rejects.toThrow('The embedded database ended')
   expect(existsSync(join(dataDir, 'lock'))).toBe(false)

@@ -1,5 +1,4 @@
-// The job queue on real databases: immediate start, one waiting job per key, sharing between processes, and no loss by
-// failures.
+// The job queue on real databases: immediate start, one waiting job per key, retries, and sharing between processes.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ProviderFailed } from '../../src/errors.ts'
@@ -13,9 +12,9 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
   const queues: JobQueue[] = []
   const errors: Error[] = []
   const queue = () => {
-    const made = createJobQueue(opened.pool, (error) => errors.push(error))
-    queues.push(made)
-    return made
+    const created = createJobQueue(opened.pool, (error) => errors.push(error))
+    queues.push(created)
+    return created
   }
   beforeEach(async () => {
     opened = await open()
@@ -27,13 +26,13 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     expect(errors).toEqual([])
   })
 
-  it('creates no table before the first worker', async () => {
+  it('creates no tables before the first worker', async () => {
     await queue().close()
     const { rows } = await opened.pool.query(`SELECT to_regnamespace('pgboss') AS made`)
     expect(rows).toEqual([{ made: null }])
   })
 
-  it('starts, then runs a job without waiting for the next poll', async () => {
+  it('runs a new job without waiting for the next poll', async () => {
     const done: string[] = []
     const jobs = queue()
     await jobs.work('test', 2, async ({ key }) => void done.push(key))
@@ -41,21 +40,21 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await vi.waitFor(() => expect(done).toEqual(['a']), { timeout: 2_000 })
   })
 
-  it('keeps one copy of a waiting job, and accepts it again once it runs', async () => {
-    const begun: string[] = []
+  it('stores a waiting job once, and accepts it again once it runs', async () => {
+    const started: string[] = []
     let finish = () => {}
     const jobs = queue()
     await jobs.work('test', 1, async ({ key }) => {
-      begun.push(key)
+      started.push(key)
       await new Promise<void>((resolve) => (finish = resolve))
     })
     await jobs.send('test', [A])
-    await vi.waitFor(() => expect(begun).toEqual(['a']))
+    await vi.waitFor(() => expect(started).toEqual(['a']))
     for (let n = 0; n < 3; n++) await jobs.send('test', [A])
     const { rows } = await opened.pool.query(`SELECT state FROM pgboss.job WHERE name = 'test' ORDER BY state`)
     expect(rows.map(({ state }) => state)).toEqual(['created', 'active'])
     finish()
-    await vi.waitFor(() => expect(begun).toEqual(['a', 'a']), { timeout: 10_000 })
+    await vi.waitFor(() => expect(started).toEqual(['a', 'a']), { timeout: 10_000 })
     finish()
   })
 
@@ -69,7 +68,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 15_000 })
   }, 25_000)
 
-  it('stores a safe reason of a failure, and does not add the job again during its retries', async () => {
+  it('stores a reason of a failure that is safe to show, and does not add a retrying job again', async () => {
     const jobs = queue()
     const failures = [
       new ProviderFailed('No such model.', false),
@@ -104,14 +103,14 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     }
   }, 40_000)
 
-  it('survives a job whose failure cannot be stored', async () => {
+  it('reports an error if the result of a job cannot be stored, and continues', async () => {
     let isLost = false
     const query = opened.pool.query.bind(opened.pool) as (...args: unknown[]) => Promise<unknown>
     vi.spyOn(opened.pool, 'query').mockImplementation((...args: unknown[]) =>
-      isLost ? Promise.reject(new Error('the database is away')) : query(...args),
+      isLost ? Promise.reject(new Error('the database is unavailable')) : query(...args),
     )
-    const told: string[] = []
-    const jobs = createJobQueue(opened.pool, (error) => told.push(error.message))
+    const reported: string[] = []
+    const jobs = createJobQueue(opened.pool, (error) => reported.push(error.message))
     queues.push(jobs)
     const done: string[] = []
     const fail = async (key: string) => {
@@ -125,56 +124,56 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     for (const key of ['good', 'bad']) {
       await jobs.send('test', [{ tenant: 't', key }])
       await vi.waitFor(() => expect(done).toContain(key), { timeout: 10_000 })
-      await vi.waitFor(() => expect(told).toContain('the database is away'))
-      // An unhandled rejection would fail this file.
+      await vi.waitFor(() => expect(reported).toContain('the database is unavailable'))
+      // Leaves time for an unhandled rejection, which would fail the test file.
       await new Promise((resolve) => setTimeout(resolve, 100))
       isLost = false
-      told.length = 0
+      reported.length = 0
     }
   }, 30_000)
 
-  it('stops one worker, and leaves its job to others', async () => {
+  it('stops one worker, and leaves its job to another one', async () => {
     const jobs = queue()
-    const begun: string[] = []
+    const started: string[] = []
     const stop = await jobs.work('test', 1, async (_, signal) => {
-      begun.push('first')
+      started.push('first')
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       signal.throwIfAborted()
     })
     await jobs.send('test', [A])
-    await vi.waitFor(() => expect(begun).toEqual(['first']))
+    await vi.waitFor(() => expect(started).toEqual(['first']))
     await stop()
-    await jobs.work('test', 1, async () => void begun.push('second'))
-    await vi.waitFor(() => expect(begun).toEqual(['first', 'second']), { timeout: 15_000 })
+    await jobs.work('test', 1, async () => void started.push('second'))
+    await vi.waitFor(() => expect(started).toEqual(['first', 'second']), { timeout: 15_000 })
   }, 30_000)
 
   it('aborts a running job when it closes', async () => {
     const jobs = queue()
-    let told = false
-    let begun = false
+    let isAborted = false
+    let started = false
     await jobs.work(
       'test',
       1,
       (_, signal) =>
         new Promise((resolve) => {
-          begun = true
+          started = true
           signal.addEventListener('abort', () => {
-            told = true
+            isAborted = true
             resolve()
           })
         }),
     )
     await jobs.send('test', [A])
-    await vi.waitFor(() => expect(begun).toBe(true))
+    await vi.waitFor(() => expect(started).toBe(true))
     await jobs.close()
-    expect(told).toBe(true)
+    expect(isAborted).toBe(true)
     await jobs.send('test', [{ tenant: 't', key: 'b' }])
   })
 
   it('shares its jobs with other processes, each job running once', async () => {
     const done: string[] = []
     const [one, other] = [queue(), queue()]
-    // Concurrently: both create the tables.
+    // Concurrently, so that both create the tables.
     await Promise.all([one, other].map((each) => each.work('test', 2, async ({ key }) => void done.push(key))))
     await Promise.all(Array.from({ length: 20 }, (_, n) => one.send('test', [{ tenant: 't', key: `key ${n}` }])))
     await vi.waitFor(() => expect(done).toHaveLength(20), { timeout: 20_000 })

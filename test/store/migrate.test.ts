@@ -1,5 +1,5 @@
 // Migrations: applied once and completely under concurrent starts, recorded as Prisma does, refused if they do not
-// match; and equal to schema.prisma in both directions.
+// match those in the database; and their tables, which equal schema.prisma.
 
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -44,7 +44,7 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   const exists = async (table: string) =>
     (await opened.pool.query('SELECT to_regclass($1) IS NOT NULL AS there', [table])).rows[0].there
 
-  it('does nothing the second time', async () => {
+  it('applies no migration twice', async () => {
     expect(await migrate(opened.pool)).toEqual([])
     expect(await applied()).toEqual(shipped)
   })
@@ -116,8 +116,8 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   })
 
   it('creates the tables, columns, keys and enums of schema.prisma, and no others', async () => {
-    const wanted = readSchema(readFileSync(join(prisma, 'schema.prisma'), 'utf8'))
-    expect(wanted.length).toBeGreaterThan(70)
+    const expected = readSchema(readFileSync(join(prisma, 'schema.prisma'), 'utf8'))
+    expect(expected.length).toBeGreaterThan(70)
     const { rows } = await opened.pool.query<{ line: string }>(`
       SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
         || CASE WHEN t.typcategory = 'A' THEN '' WHEN a.attnotnull THEN ' NOT NULL' ELSE ' NULL' END AS line
@@ -131,16 +131,16 @@ describe.each(backends)('migrate on $name', ({ open }) => {
       UNION ALL
       SELECT 'enum ' || t.typname || ' ' || string_agg(e.enumlabel, ', ' ORDER BY e.enumsortorder)
       FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid GROUP BY t.typname`)
-    expect(rows.map(({ line }) => line).sort()).toEqual(wanted.sort())
+    expect(rows.map(({ line }) => line).sort()).toEqual(expected.sort())
   })
 })
 
-describe.each(backends.filter(({ name }) => name === 'postgres'))('ten processes at once', ({ open }) => {
-  it('apply each migration once, however long they wait', async () => {
+describe.each(backends.filter(({ name }) => name === 'postgres'))('ten concurrent processes', ({ open }) => {
+  it('apply each migration once, even if they wait longer than the statement timeout', async () => {
     const opened = await open()
     await opened.pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
     write('30000101000000_slow', 'CREATE TABLE slow (); SELECT pg_sleep(0.5)')
-    // Less than the migration takes, so waiting must not count towards the statement timeout.
+    // Shorter than the migration: neither it nor the wait for it may be subject to the statement timeout.
     const databaseUrl = `${opened.url}?statement_timeout=200`
     const pools = Array.from({ length: 10 }, () => createPool({ databaseUrl, poolSize: 1 }, console.error))
     const results = await Promise.all(pools.map((pool) => migrate(pool, directory)))
@@ -162,12 +162,12 @@ const types: Record<string, string> = {
   Bytes: 'bytea',
 }
 
-// A name, a type or an Unsupported one, [] or ?, attributes.
+/** A field of schema.prisma: its name, its type or Unsupported("…"), [] or ?, and its attributes. */
 const FIELD = /^(?<name>\w+)\s+(?:Unsupported\("(?<other>[^"]+)"\)|(?<type>\w+))(?<mark>\[\]|\?)?(?<rest>.*)$/
 
 type Field = { name: string; other?: string; type: string; mark?: string; rest: string }
 
-/** The schema in the same lines as the query above prints for the database. */
+/** The lines that the query above must return for a database with this schema. */
 function readSchema(text: string): string[] {
   const blocks = [...text.matchAll(/^(model|enum) (\w+) \{\n(.*?)^\}/gms)].map(([, kind, name, body]) => ({
     kind,

@@ -1,4 +1,4 @@
-// Transactions: all or nothing, and nothing is announced before the commit.
+// Transactions: all or nothing, and callbacks that run only after the commit.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { withTransaction } from '../../src/store/tx.ts'
@@ -15,14 +15,14 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
   const exists = async (id: string) =>
     (await opened.pool.query('SELECT FROM conversation WHERE id = $1', [id])).rowCount === 1
 
-  it('commits, then returns the result of the work', async () => {
+  it('commits, and returns the result of the callback', async () => {
     const { id } = await withTransaction(opened.db, (tx) => tx.conversation.create(newConversation('kept')))
     expect(id).toBe('kept')
     expect(await exists('kept')).toBe(true)
   })
 
-  it('rolls back when the work throws, and rethrows the error', async () => {
-    const reason = new Error('changed my mind')
+  it('rolls back when the callback throws, and rethrows the error', async () => {
+    const reason = new Error('thrown by the test')
     const work = withTransaction(opened.db, async (tx) => {
       await tx.conversation.create(newConversation('dropped'))
       throw reason
@@ -50,7 +50,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
     expect(await visible).toBe(true)
   })
 
-  it('runs none of them when the work throws', async () => {
+  it('runs no after-commit callback when the callback throws', async () => {
     let done = false
     const work = withTransaction(opened.db, async (tx, afterCommit) => {
       await tx.$queryRaw`SELECT 1`
@@ -61,7 +61,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
     expect(done).toBe(false)
   })
 
-  it('runs none of them when the commit fails', async () => {
+  it('runs no after-commit callback when the commit fails', async () => {
     await opened.pool.query(`
       CREATE TABLE deferred (id integer PRIMARY KEY, other integer REFERENCES deferred INITIALLY DEFERRED)`)
     let done = false
@@ -91,7 +91,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
     warn.mockRestore()
   })
 
-  it('runs fifty at once, each atomically', async () => {
+  it('runs fifty concurrent transactions, each atomically', async () => {
     await opened.pool.query('CREATE TABLE counter AS SELECT 0 AS n')
     const add = () =>
       withTransaction(opened.db, async (tx) => {

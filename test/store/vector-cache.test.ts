@@ -1,3 +1,5 @@
+// The cache of the in-memory vector search: eviction, its size limit, growth and invalidation.
+
 import { describe, expect, it } from 'vitest'
 import { createVectorCache } from '../../src/store/vector-cache.ts'
 
@@ -8,9 +10,9 @@ const newConversation = (name: string, count = 1) => ({
   seqs: new Int32Array(count).fill(1),
   vectors: new Float32Array(2 * count).fill(1),
 })
-const place = (name: string, seq: number) => ({ conversationId: name, rootSeq: seq, seq })
+const version = (name: string, seq: number) => ({ conversationId: name, rootSeq: seq, seq })
 const VECTOR = Float32Array.of(0, 1)
-/** Space for three conversations of one turn; the overhead of a conversation is 500 bytes. */
+/** Size for three conversations of one turn: at most 520 bytes each, 500 of them overhead. */
 const LIMIT = 3 * 520
 
 describe('the vector cache', () => {
@@ -30,11 +32,11 @@ describe('the vector cache', () => {
     expect(cache.get('e', 'small')).toBeDefined()
   })
 
-  it('lets a conversation grow within the limit, without changing a snapshot that a search uses', () => {
+  it('adds vectors to a conversation within the limit, without changing a snapshot that a search uses', () => {
     const cache = createVectorCache(LIMIT)
     for (const name of ['a', 'b']) cache.put('e', newConversation(name))
     const before = { ...cache.get('e', 'b')! }
-    for (let seq = 2; seq <= 40; seq++) cache.add('e', place('b', seq), VECTOR)
+    for (let seq = 2; seq <= 40; seq++) cache.add('e', version('b', seq), VECTOR)
     const after = cache.get('e', 'b')!
     expect(after.count).toBe(40)
     expect([...after.seqs.slice(0, 40)]).toEqual(Array.from({ length: 40 }, (_, i) => i + 1))
@@ -43,12 +45,12 @@ describe('the vector cache', () => {
     expect(cache.get('e', 'a')).toBeUndefined()
   })
 
-  it('adds nothing to a conversation that it does not hold, since that would be incomplete', () => {
+  it('adds no vector to a conversation that is not cached, because the entry would be incomplete', () => {
     const cache = createVectorCache(LIMIT)
-    cache.add('e', place('a', 2), VECTOR)
+    cache.add('e', version('a', 2), VECTOR)
     expect(cache.get('e', 'a')).toBeUndefined()
     cache.put('e', newConversation('a'))
-    cache.add('other', place('a', 2), VECTOR)
+    cache.add('other', version('a', 2), VECTOR)
     expect(cache.get('other', 'a')).toBeUndefined()
     expect(cache.get('e', 'a')!.count).toBe(1)
   })
@@ -58,7 +60,7 @@ describe('the vector cache', () => {
     cache.put('e', newConversation('a'))
     cache.put('other', newConversation('a'))
     cache.forget('a')
-    cache.forget('never held')
+    cache.forget('never cached')
     expect([cache.get('e', 'a'), cache.get('other', 'a')]).toEqual([undefined, undefined])
   })
 })

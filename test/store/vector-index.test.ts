@@ -1,9 +1,11 @@
+// Creation and removal of the HNSW index of an embedder.
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dropVectorIndex, makeVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { seedConversation } from '../support/seeded-vectors.ts'
 
-/** A model's name may contain any character. */
+/** The name of a model may contain any character, and be longer than a Postgres identifier. */
 const EMBEDDER = { name: `openai:it's "a" model/with:a-long-name-${'x'.repeat(80)}:6`, dimension: 6 }
 
 describe.runIf(backends.length > 1)('the vector index (needs TEST_DATABASE_URL)', () => {
@@ -30,10 +32,10 @@ describe.runIf(backends.length > 1)('the vector index (needs TEST_DATABASE_URL)'
   const make = () => makeVectorIndex(opened.url!, EMBEDDER, 500)
   const read = () => readVectorIndex(opened.db, EMBEDDER.name)
 
-  it('contains the vectors of its embedder, and is created once', async () => {
+  it('contains the vectors of its embedder only, and is created once by concurrent calls', async () => {
     expect(await read()).toBe(null)
-    const made = await Promise.all([make(), make(), make()])
-    expect(made.filter(Boolean)).toHaveLength(1)
+    const created = await Promise.all([make(), make(), make()])
+    expect(created.filter(Boolean)).toHaveLength(1)
     expect(await read()).toEqual({ valid: true, rows: 500 })
     expect(await make()).toBe(false)
   })
@@ -52,7 +54,7 @@ describe.runIf(backends.length > 1)('the vector index (needs TEST_DATABASE_URL)'
     await dropVectorIndex(opened.url!, EMBEDDER.name)
   })
 
-  it('is not created after a stop', async () => {
+  it('is not created if the signal is aborted', async () => {
     await expect(makeVectorIndex(opened.url!, EMBEDDER, 500, AbortSignal.abort(new Error('stop')))).rejects.toThrow(
       'stop',
     )

@@ -1,30 +1,33 @@
-// Background jobs in tests: fakes of the jobs for conversations and users, which only move the watermarks like the real
-// ones; and the total progress, read by plain queries.
+// Fake background jobs for conversations and users, which only advance the watermarks of the real ones; and the number
+// of runs of each job, read by plain queries.
 
 import type { Deps } from '../../src/domain/deps.ts'
 import type { Verbs } from '../../src/domain/background/verbs.ts'
 
+/** The journal entries that count as turns. */
 const TURNS = `kind IN ('APPENDED', 'COMMITTED')`
 
-const aboutUser =
-  (mark: string, runs: string): Verbs['reconcileDue'] =>
+const userJob =
+  (watermark: string, runs: string): Verbs['reconcileDue'] =>
   async ({ pool }, tenant, user, n) => {
     const {
       rows: [row],
-    } = await pool.query(`SELECT turns, ${mark} AS done FROM user_progress WHERE tenant = $1 AND user_id = $2`, [
+    } = await pool.query(`SELECT turns, ${watermark} AS done FROM user_progress WHERE tenant = $1 AND user_id = $2`, [
       tenant,
       user,
     ])
     if (!row || Math.floor(row.turns / n) === Math.floor(row.done / n)) return false
     const { rowCount } = await pool.query(
-      `UPDATE user_progress SET ${mark} = ${mark} + $3, ${runs} = ${runs} + 1
-     WHERE tenant = $1 AND user_id = $2 AND ${mark} = $4`,
+      `UPDATE user_progress SET ${watermark} = ${watermark} + $3, ${runs} = ${runs} + 1
+     WHERE tenant = $1 AND user_id = $2 AND ${watermark} = $4`,
       [tenant, user, n, row.done],
     )
     return rowCount === 1
   }
 
-/** Each run is one statement, conditional on the watermark that it read. */
+/**
+ * Each run advances the watermark only if it is still the one that the run read, so that concurrent runs count once.
+ */
 export const doubles: Verbs = {
   async extractNext({ pool }, conversationId, n) {
     await pool.query('INSERT INTO conversation_progress (conversation_id) VALUES ($1) ON CONFLICT DO NOTHING', [
@@ -49,15 +52,17 @@ export const doubles: Verbs = {
     )
     return rowCount === 1
   },
-  refreshProfileDue: aboutUser('profiled_turns', 'profilings'),
-  reconcileDue: aboutUser('reconciled_turns', 'reconciliations'),
+  refreshProfileDue: userJob('profiled_turns', 'profilings'),
+  reconcileDue: userJob('reconciled_turns', 'reconciliations'),
 }
 
-/** The number of runs of each job in a tenant. */
+/** Number of runs of each job in a tenant. */
 export type Runs = {
-  /** For each conversation: the number of turns in each summary, in order; and the number of extractions. */
+  /**
+   * By conversation id: the number of turns in each level-0 summary, by ascending seq, and the number of extractions.
+   */
   conversationIds: Record<string, { summaries: number[]; extractions: number }>
-  /** For each user: the counted turns, and the number of runs they caused. */
+  /** By user id: the number of counted turns, and the number of runs of each job. */
   users: Record<string, { turns: number; profilings: number; reconciliations: number }>
 }
 
@@ -77,6 +82,8 @@ export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Pr
   return { conversationIds: byId(conversationIds), users: byId(users) }
 }
 
-/** The expected coverage of each summary of a ROLLING conversation after that many turns. */
+/**
+ * Expected number of turns in each summary of a ROLLING conversation of `turns` turns, summarised after every `every`.
+ */
 export const summariesOf = (turns: number, every: number): number[] =>
   Array.from({ length: Math.floor(turns / every) }, (_, i) => (i + 1) * every)

@@ -1,5 +1,5 @@
-// The databases that suites run on: `describe.each(backends)('$name', …)`. Each opening is a migrated database of its
-// own, so suites are independent. TEST_DATABASE_URL and TEST_REDIS_URL add the real services.
+// The databases that suites run on: `describe.each(backends)('$name', …)`. Each `open` creates a migrated database, so
+// suites are independent. TEST_DATABASE_URL adds Postgres as a backend, together with the Redis of TEST_REDIS_URL.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { cpSync, existsSync } from 'node:fs'
@@ -15,9 +15,9 @@ import { migrate } from '../../src/store/migrate.ts'
 export type Opened = {
   pool: pg.Pool
   db: Db
-  /** URL of the database, if it is a server that other processes can reach. */
+  /** URL of the database. Undefined if embedded, because other processes cannot connect to it. */
   url?: string
-  /** URL of the Redis used with it. */
+  /** URL of Redis. Undefined if embedded, and without TEST_REDIS_URL. */
   redisUrl?: string
   close(): Promise<void>
 }
@@ -49,30 +49,30 @@ const embedded: Backend = {
 }
 
 /**
- * A new data directory of a migrated database: a copy of a template, which is created once for each state of the
- * migrations and kept in node_modules/.cache.
+ * Creates the data directory of a migrated database. Copies a template, which is created once for each version of the
+ * migrations and cached in node_modules/.cache.
  */
 export async function newDataDir(): Promise<string> {
-  const kept = join(CACHE, `colloquy-embedded-${await versionOfDatabase()}`)
-  if (!existsSync(kept)) {
+  const template = join(CACHE, `colloquy-embedded-${await schemaVersion()}`)
+  if (!existsSync(template)) {
     await dropOldTemplates()
-    const draft = `${kept}.${process.pid}`
+    const draft = `${template}.${process.pid}`
     const database = await startEmbedded(draft)
     const { close } = await connect({ embedded: database })
     await close()
     await database.close()
     // Another process may have created the same template first.
-    await rename(draft, kept).catch(() => rm(draft, { recursive: true }))
+    await rename(draft, template).catch(() => rm(draft, { recursive: true }))
   }
   const directory = await mkdtemp(join(tmpdir(), 'colloquy-test-'))
-  // Synchronous: the asynchronous copy takes twice the CPU time for these thousand files.
-  cpSync(kept, directory, { recursive: true })
+  // Synchronous, because the asynchronous copy of these thousand files takes twice the CPU time.
+  cpSync(template, directory, { recursive: true })
   return directory
 }
 
 /**
- * Deletes the templates of other states of the migrations. Unfinished templates of other processes have a dot in their
- * names.
+ * Deletes the templates of earlier versions of the migrations. Keeps the unfinished templates of other processes, whose
+ * names contain a dot.
  */
 async function dropOldTemplates(): Promise<void> {
   const names = existsSync(CACHE) ? await readdir(CACHE) : []
@@ -80,8 +80,8 @@ async function dropOldTemplates(): Promise<void> {
   await Promise.all(old.map((name) => rm(join(CACHE, name), { recursive: true, force: true })))
 }
 
-/** A name for everything that a freshly migrated database depends on: PGlite's version and the migrations' texts. */
-const versionOfDatabase = once(async () => {
+/** A hash of everything that determines a freshly migrated database: PGlite's version and the migrations. */
+const schemaVersion = once(async () => {
   const hash = createHash('sha256').update(await readFile(join(MODULES, '@electric-sql/pglite/package.json')))
   for (const name of (await readdir(MIGRATIONS)).sort()) {
     hash.update(name)
@@ -97,7 +97,7 @@ function postgres(server: string): Backend {
     async open() {
       const name = `colloquy_${randomBytes(8).toString('hex')}`
       const url = urlOf(server, name)
-      await administer(server, async (client) => {
+      await withClient(server, async (client) => {
         await client.query(`CREATE DATABASE ${name} TEMPLATE ${await migratedTemplate(server, client)}`)
       })
       const { pool, db, close } = await connect({ databaseUrl: url, poolSize: 10 })
@@ -108,7 +108,7 @@ function postgres(server: string): Backend {
         redisUrl: TEST_REDIS_URL,
         async close() {
           await close()
-          await administer(server, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`))
+          await withClient(server, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`))
         },
       }
     },
@@ -116,11 +116,11 @@ function postgres(server: string): Backend {
 }
 
 /**
- * The name of a migrated database to copy, created once for each state of the migrations and kept on the server. It is
- * renamed once complete, so no partial one is copied; the lock keeps concurrent test files from creating two.
+ * Returns the name of a migrated database to copy. It is created once for each version of the migrations and kept on
+ * the server, under its final name only once complete. The lock stops concurrent test files from creating it twice.
  */
 async function migratedTemplate(server: string, client: pg.Client): Promise<string> {
-  const name = `colloquy_template_${await versionOfDatabase()}`
+  const name = `colloquy_template_${await schemaVersion()}`
   await client.query('SELECT pg_advisory_lock(hashtext($1))', [name])
   const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name])
   if (rowCount === 0) {
@@ -151,7 +151,7 @@ async function connect(source: Source) {
   }
 }
 
-async function administer(server: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+async function withClient(server: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client(server)
   await client.connect()
   try {
@@ -161,10 +161,10 @@ async function administer(server: string, work: (client: pg.Client) => Promise<u
   }
 }
 
-/** Calls the function the first time only, and returns its result from then on. */
+/** Returns a function that calls `make` on its first call only, and always returns that result. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => (made ??= make())
+  let result: Promise<T> | undefined
+  return () => (result ??= make())
 }
 
 export const backends: Backend[] = TEST_DATABASE_URL ? [embedded, postgres(TEST_DATABASE_URL)] : [embedded]

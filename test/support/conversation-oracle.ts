@@ -1,5 +1,5 @@
-// An oracle for the visible state of a conversation: lists in memory and spans of seqs, without product code. Suites
-// apply the same steps to a real conversation and to the oracle, and compare.
+// Computes each participant's view of a conversation from in-memory lists and history windows, without product code.
+// Suites apply the same steps to a real conversation and to this oracle, and compare the views.
 
 export type Status = 'STREAMING' | 'COMMITTED' | 'ABORTED'
 export type OracleTurn = {
@@ -12,7 +12,7 @@ export type OracleTurn = {
   audience: string[] | null
 }
 type Entry = { seq: number; type: string; turn?: OracleTurn }
-type Member = { spans: { from: number; to: number }[]; history: 'ALL' | 'SINCE_JOINED'; isIn: boolean; read: number }
+type Member = { windows: { from: number; to: number }[]; history: 'ALL' | 'SINCE_JOINED'; isIn: boolean; read: number }
 
 export type ConversationOracle = ReturnType<typeof createConversationOracle>
 
@@ -23,11 +23,11 @@ export function createConversationOracle() {
 
   const write = (type: string, turn?: OracleTurn) => entries.push({ seq: entries.length + 1, type, turn })
   const isIn = (actor: string) => members.get(actor)?.isIn === true
-  /** An actor who never was a participant sees all of it. */
-  const inSpan = (actor: string, seq: number) =>
-    (members.get(actor)?.spans ?? [{ from: 1, to: Infinity }]).some(({ from, to }) => from <= seq && seq <= to)
+  /** An actor who was never a participant sees the whole journal. */
+  const isInWindow = (actor: string, seq: number) =>
+    (members.get(actor)?.windows ?? [{ from: 1, to: Infinity }]).some(({ from, to }) => from <= seq && seq <= to)
   const sees = (actor: string, turn: OracleTurn) =>
-    inSpan(actor, turn.seq) && inSpan(actor, turn.rootSeq) && (!turn.audience || turn.audience.includes(actor))
+    isInWindow(actor, turn.seq) && isInWindow(actor, turn.rootSeq) && (!turn.audience || turn.audience.includes(actor))
   const isNewest = (turn: OracleTurn, seen: OracleTurn[]) =>
     !seen.some((other) => other.rootSeq === turn.rootSeq && other.seq > turn.seq)
 
@@ -41,20 +41,20 @@ export function createConversationOracle() {
     join(actor: string, history: Member['history']) {
       if (isIn(actor)) return
       write('ParticipantJoined')
-      const known = members.get(actor)
-      const spans =
+      const former = members.get(actor)
+      const windows =
         history === 'ALL'
           ? [{ from: 1, to: Infinity }]
-          : [...(known?.spans ?? []), { from: entries.length, to: Infinity }]
-      members.set(actor, { spans, history, isIn: true, read: known?.read ?? 0 })
+          : [...(former?.windows ?? []), { from: entries.length, to: Infinity }]
+      members.set(actor, { windows, history, isIn: true, read: former?.read ?? 0 })
     },
     leave(actor: string) {
       write('ParticipantLeft')
       const member = members.get(actor)!
       member.isIn = false
-      for (const span of member.spans) if (span.to === Infinity) span.to = entries.length
+      for (const window of member.windows) if (window.to === Infinity) window.to = entries.length
     },
-    /** A new turn; its author joins automatically. */
+    /** Appends a turn, or opens one whose status is STREAMING. Its author joins automatically. */
     append(turn: { id: string; actor: string; status: Status; tokens: number; audience: string[] | null }) {
       if (!isIn(turn.actor)) this.join(turn.actor, members.get(turn.actor)?.history ?? 'ALL')
       const seq = entries.length + 1
@@ -76,7 +76,7 @@ export function createConversationOracle() {
       member.read = Math.max(member.read, seq)
     },
 
-    /** Sorted by position; newest versions only, or all. */
+    /** Turns in the view, by root seq and seq: the newest visible version of each, or all versions. */
     page(actor: string, includeSuperseded = false): OracleTurn[] {
       const seen = turns.filter((turn) => sees(actor, turn))
       return seen
@@ -87,7 +87,7 @@ export function createConversationOracle() {
       const counted = this.page(actor).filter(({ status }) => status === 'COMMITTED')
       return { turnCount: counted.length, tokenCount: counted.reduce((sum, { tokens }) => sum + tokens, 0) }
     },
-    /** The participant's unread turns, as far as the viewer sees them. */
+    /** Number of the participant's unread turns that are also in the viewer's view. */
     unread(viewer: string, participant: string): number {
       const { read } = members.get(participant)!
       return this.page(participant).filter(
@@ -97,7 +97,7 @@ export function createConversationOracle() {
     },
     events: (actor: string) =>
       entries
-        .filter(({ seq, turn }) => inSpan(actor, seq) && (!turn || sees(actor, turn)))
+        .filter(({ seq, turn }) => isInWindow(actor, seq) && (!turn || sees(actor, turn)))
         .map(({ seq, type, turn }) => ({ seq, type, turn: turn?.id })),
   }
 }

@@ -1,4 +1,4 @@
-// The invariants of a conversation's summaries, checked by plain queries.
+// Checks the invariants of a conversation's summaries by plain queries; and a fake summarizer.
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -16,7 +16,10 @@ type Turn = {
 }
 type Part = { type: string; callId: string }
 
-/** Every committed turn without audience is covered by exactly one current summary or follows all of them. */
+/**
+ * Expects that each committed turn without audience is covered by exactly one current summary or follows all of them,
+ * and that the journal's counters agree.
+ */
 export async function expectCovering({ db }: Deps, conversationId: string) {
   const turns = (await db.turn.findMany({
     where: { conversationId },
@@ -30,13 +33,13 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
   const open = turns.filter(({ audience, supersededBy }) => audience.length === 0 && supersededBy === null)
   const committed = open.filter(({ status }) => status === 'COMMITTED')
   const through = current.at(-1)?.toSeq ?? 0
-  const coverers = (turn: Turn) =>
+  const summariesOf = (turn: Turn) =>
     current.filter(({ fromSeq, toSeq }) => fromSeq <= turn.rootSeq && turn.rootSeq <= toSeq)
 
   for (const turn of committed) {
-    const by = coverers(turn)
+    const by = summariesOf(turn)
     expect(by.length, `summaries over ${turn.rootSeq}`).toBe(turn.rootSeq <= through ? 1 : 0)
-    // The summary covers this very version.
+    // The summary was created from this version, not from an older one.
     if (by[0]) expect(turn.seq).toBeLessThanOrEqual(by[0].newestSeq)
     if (by[0]) expect(turn.seq).toBeLessThan(by[0].seq)
   }
@@ -54,22 +57,22 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
     tokens: covered.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
     all: committed.length,
   })
-  // A call is on the same side of every boundary as its result.
-  const makers = new Map<string, Turn>()
+  // A tool call and its result are covered by the same summaries.
+  const callTurns = new Map<string, Turn>()
   for (const turn of committed) {
     const parts = (Array.isArray(turn.parts) ? turn.parts : []) as Part[]
     for (const { type, callId } of parts) {
-      const maker = makers.get(callId)
-      if (type === 'toolResult' && maker) {
-        expect(coverers(maker).map(({ id }) => id)).toEqual(coverers(turn).map(({ id }) => id))
+      const callTurn = callTurns.get(callId)
+      if (type === 'toolResult' && callTurn) {
+        expect(summariesOf(callTurn).map(({ id }) => id)).toEqual(summariesOf(turn).map(({ id }) => id))
       }
-      if (type === 'toolCall') makers.set(callId, turn)
+      if (type === 'toolCall') callTurns.set(callId, turn)
     }
   }
   return { current, covered, standing: committed.filter(({ rootSeq }) => rootSeq > through), through }
 }
 
-/** A summarizer that records its requests, and runs a test's callback before it answers. */
+/** A summarizer that records its requests and awaits `before`, which a test may replace, before each answer. */
 export function createFakeSummarizer(model = 'fake') {
   const asked: { previous: string | null; turns: Said[]; maxTokens: number }[] = []
   const fake = {
@@ -86,7 +89,7 @@ export function createFakeSummarizer(model = 'fake') {
   return fake satisfies Summarizer
 }
 
-/** The deps with that summarizer as the server's own. */
+/** Returns the deps with `standard` as the summarizer of conversations that name no model. */
 export const withSummarizer = (deps: Deps, standard: Summarizer): Deps => ({
   ...deps,
   summarizers: {

@@ -1,4 +1,4 @@
-// The documents of the repository, and their parts: code blocks, tables, headings and links.
+// Reads the Markdown documents of the repository, and extracts their code blocks, tables and heading ids.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export type Document = {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   path: string
   text: string
   /** The text without its code blocks. */
   prose: string
 }
 
-/** A fenced code block. `line` is the number of its first line of code. */
+/** A fenced code block. `line` is the line number of its first line of code, counted from 1. */
 export type Block = { path: string; language: string; text: string; line: number }
 
 export function readDocument(path: string): Document {
@@ -22,7 +22,7 @@ export function readDocument(path: string): Document {
   return { path, text, prose: text.replace(/^ *```[\s\S]*?^ *```$/gm, '') }
 }
 
-/** README and the other documents at the root, then the pages of docs/. */
+/** README.md and the other documents at the root, then the pages of docs/ by name. */
 export const documents: Document[] = [
   ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'],
   ...readdirSync(join(root, 'docs'))
@@ -31,7 +31,7 @@ export const documents: Document[] = [
     .map((name) => `docs/${name}`),
 ].map(readDocument)
 
-/** The document's code blocks in these languages, in order; all blocks if none is named. */
+/** The document's code blocks in these languages, in order; all blocks if no language is given. */
 export function blocks({ path, text }: Document, ...languages: string[]): Block[] {
   return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^ *```$/gm)]
     .map((match) => ({
@@ -43,7 +43,7 @@ export function blocks({ path, text }: Document, ...languages: string[]): Block[
     .filter(({ language }) => languages.length === 0 || languages.includes(language))
 }
 
-/** The rows of the table whose head begins so, as trimmed cells. Throws if the document has no such table. */
+/** The rows of the table whose header line begins with `head`, as trimmed cells. Throws if there is no such table. */
 export function table({ path, text }: Document, head: string): string[][] {
   const lines = text.split('\n')
   const start = lines.findIndex((line) => line.startsWith(head))
@@ -67,5 +67,5 @@ export const anchors = ({ prose }: Document): string[] =>
       .replaceAll(' ', '-'),
   )
 
-/** Without the backticks around it. */
+/** The cell without the backticks around it. */
 export const unquoted = (cell: string) => cell.replace(/^`|`$/g, '')

@@ -7,7 +7,7 @@ import type { TurnRow } from '../../src/store/sql/turn/turn-columns.ts'
 export const CONVERSATION = 'conv_1'
 export const AT = new Date('2026-01-01T00:00:00Z')
 
-/** A turn created by entry `seq`, committed and public by default. */
+/** A turn created by entry `seq`, by default committed and without audience. */
 export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): TurnRow => ({
   id,
   conversationId: CONVERSATION,
@@ -34,7 +34,7 @@ export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): T
   ...more,
 })
 
-/** A participant who sees all public turns by default. */
+/** A participant who by default sees every turn without audience. */
 export const participantRow = (actor: string, more: Partial<ParticipantRow> = {}): ParticipantRow => ({
   conversationId: CONVERSATION,
   actor,

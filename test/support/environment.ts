@@ -1,8 +1,8 @@
-// Validation errors of an environment, for the tests of its parts.
+// The validation errors of a set of environment variables, for the tests of single settings.
 
 import { ConfigError, loadConfig } from '../../src/config/config.ts'
 
-/** Empty if the environment is valid. */
+/** The messages of the ConfigError; empty if the environment is valid. */
 export function problemsOf(env: Record<string, string>): string[] {
   try {
     loadConfig(env)

@@ -1,4 +1,4 @@
-// A server of OpenAI's POST /v1/chat/completions, on a real socket: answers with a summary, or as a test specifies.
+// A fake of OpenAI's POST /v1/chat/completions on a real socket. It answers with a summary, or as a test specifies.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
@@ -13,15 +13,15 @@ export type ChatRequest = {
 export type ChatMisdeed = (response: ServerResponse) => void
 
 export type FakeChat = {
-  /** Ends in /v1. */
+  /** Base URL; ends in /v1. */
   url: string
   requests: ChatRequest[]
-  /** Sets the answers to the next requests, one each. */
+  /** Queues the answers to the next requests, one for each. */
   next(...misdeeds: ChatMisdeed[]): void
   stop(): Promise<void>
 }
 
-/** Answers with the given text as the model's. */
+/** Answers with the content as the model's message; a content that is no string is sent as JSON. */
 export const says =
   (content: unknown): ChatMisdeed =>
   (response) => {
@@ -30,7 +30,7 @@ export const says =
     response.end(JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: text } }] }))
   }
 
-/** Answers with the given status, like an overloaded API. */
+/** Answers with the given HTTP status and an error of an overloaded API. */
 export const status =
   (code: number): ChatMisdeed =>
   (response) => {
@@ -38,7 +38,7 @@ export const status =
     response.end(JSON.stringify({ error: { message: 'overloaded' } }))
   }
 
-/** The values of the JSON lines in each fence of a message, in order. */
+/** The values in each fenced block of JSON lines in a message, in order. */
 export const quotedIn = (content: string): unknown[][] =>
   [...content.matchAll(/^(`{3,})json\n(.*?)\n\1$/gms)].map(([, , lines]) =>
     lines!.split('\n').map((line) => JSON.parse(line) as unknown),
@@ -51,13 +51,16 @@ export const SUMMARY = {
   nextSteps: ['Bob books the boat.'],
 }
 
-/** `answer`: the default answer. */
+/**
+ * `key`: the only accepted API key; undefined accepts any. `answer`: answers the requests for which no answer is
+ * queued.
+ */
 export async function createFakeChat(
   key?: string,
   answer: (request: ChatRequest) => ChatMisdeed = () => says(SUMMARY),
 ): Promise<FakeChat> {
   const requests: ChatRequest[] = []
-  const misdeeds: ChatMisdeed[] = []
+  const queued: ChatMisdeed[] = []
   const server = createServer((request, response) => {
     let text = ''
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
@@ -68,7 +71,7 @@ export async function createFakeChat(
         response.writeHead(401, { 'content-type': 'application/json' })
         return void response.end(JSON.stringify({ error: { message: `Incorrect API key provided: ${key}` } }))
       }
-      ;(misdeeds.shift() ?? answer(requests.at(-1)!))(response)
+      ;(queued.shift() ?? answer(requests.at(-1)!))(response)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -76,7 +79,7 @@ export async function createFakeChat(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
-    next: (...more) => void misdeeds.push(...more),
+    next: (...more) => void queued.push(...more),
     async stop() {
       if (!server.listening) return
       server.close()

@@ -1,19 +1,19 @@
-// An embedder controlled by tests: it records its texts, and fails on request.
+// An embedder controlled by tests: it records the texts it embeds, and fails on request.
 
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { type Embedder } from '../../src/providers/ports/embedder.ts'
 
 export type FakeEmbedder = Embedder & {
-  /** The texts of each answered call. */
+  /** The texts of each successful call. */
   readonly calls: string[][]
-  /** Called before each answer; its errors are thrown, its promise is awaited. */
+  /** Awaited before each answer; `embed` throws its errors. */
   before: (texts: readonly string[]) => void | Promise<void>
 }
 
-let made = 0
+let count = 0
 
-/** Vectors of four components: texts of equal length are similar. A text containing "nothing" has no direction. */
-export function fakeEmbedder(name = `fake-${process.pid}-${++made}`, { dimension = 4, batch = 8 } = {}): FakeEmbedder {
+/** Texts of equal length get equal vectors; a text that contains "nothing" gets the zero vector. */
+export function fakeEmbedder(name = `fake-${process.pid}-${++count}`, { dimension = 4, batch = 8 } = {}): FakeEmbedder {
   const calls: string[][] = []
   return {
     name,
@@ -45,5 +45,7 @@ export function fakeEmbedder(name = `fake-${process.pid}-${++made}`, { dimension
   }
 }
 
+/** A failure that is retried. */
 export const away = () => new CallFailed('The provider does not answer.', true)
+/** A failure that is not retried. */
 export const refusal = () => new CallFailed('The provider refuses that.', false)

@@ -1,5 +1,5 @@
-// A fake of OpenAI's POST /v1/embeddings on a real socket. It checks requests as strictly as OpenAI does, and returns
-// the faults that a test specifies.
+// A fake of OpenAI's POST /v1/embeddings on a real socket. It validates requests as strictly as OpenAI does, and
+// answers with the faults that a test specifies.
 
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -9,25 +9,28 @@ import type { AddressInfo } from 'node:net'
 export type EmbeddingRequest = { model: string; input: string[]; encoding_format?: string; dimensions?: number }
 type Item = { object: 'embedding'; index: number; embedding: string | number[] }
 
-/** A test's replacement for the regular answer. */
+/** Sends an answer in place of the regular one, which is `proper`. */
 export type Misdeed = (response: ServerResponse, proper: { data: Item[] }, request: EmbeddingRequest) => void
 
 export type FakeOpenAi = {
-  /** Ends in /v1. */
+  /** Base URL; ends in /v1. */
   url: string
   /** All requests to /v1/embeddings, in order. */
   requests: (EmbeddingRequest & { headers: IncomingHttpHeaders })[]
-  /** Sets the answers to the next requests, one each. */
+  /** Queues the answers to the next requests, one for each. */
   next(...misdeeds: Misdeed[]): void
   stop(): Promise<void>
   start(): Promise<void>
 }
 
 export type FakeLimits = {
+  /** Dimension of the vectors if a request gives none. Defaults to 1536. */
   dimension?: number
+  /** The only accepted API key. Undefined accepts any. */
   key?: string
-  /** Maximum bytes of one text; OpenAI's own limit is in tokens. */
+  /** Maximum number of bytes of one text. Defaults to 8191. OpenAI's own limit is in tokens. */
   textBytes?: number
+  /** Maximum number of texts of one request. Defaults to 2048. */
   texts?: number
 }
 
@@ -60,7 +63,7 @@ export const replies =
 export async function createFakeOpenAi(limits: FakeLimits = {}): Promise<FakeOpenAi> {
   const { dimension = 1536, key, textBytes = 8_191, texts = 2_048 } = limits
   const requests: FakeOpenAi['requests'] = []
-  const misdeeds: Misdeed[] = []
+  const queued: Misdeed[] = []
 
   const problemOf = ({ input, model }: EmbeddingRequest): Misdeed | null => {
     const longest = Math.max(...input.map((text) => Buffer.byteLength(text)))
@@ -79,23 +82,23 @@ export async function createFakeOpenAi(limits: FakeLimits = {}): Promise<FakeOpe
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
     request.on('end', () => {
       if (request.url !== '/v1/embeddings') return void response.writeHead(404).end('404 page not found')
-      const asked = JSON.parse(text) as EmbeddingRequest
-      requests.push({ ...asked, headers: request.headers })
-      const length = asked.dimensions ?? dimension
-      // Reversed: only `index` gives the order.
-      const data = asked.input
+      const body = JSON.parse(text) as EmbeddingRequest
+      requests.push({ ...body, headers: request.headers })
+      const length = body.dimensions ?? dimension
+      // Reversed, because a client must take the order from `index`.
+      const data = body.input
         .map((input, index): Item => {
           const vector = fakeVector(input, length)
-          const embedding = asked.encoding_format === 'base64' ? encoded(vector) : vector
+          const embedding = body.encoding_format === 'base64' ? encoded(vector) : vector
           return { object: 'embedding', index, embedding }
         })
         .reverse()
-      const isKnown = !key || request.headers.authorization === `Bearer ${key}`
+      const isAuthorized = !key || request.headers.authorization === `Bearer ${key}`
       const act =
-        misdeeds.shift()
-        ?? (isKnown ? problemOf(asked) : fails(401, `Incorrect API key provided: ${request.headers.authorization}`))
+        queued.shift()
+        ?? (isAuthorized ? problemOf(body) : fails(401, `Incorrect API key provided: ${request.headers.authorization}`))
         ?? replies((proper) => proper)
-      act(response, { data }, asked)
+      act(response, { data }, body)
     })
   })
   const listen = async (port: number) => {
@@ -108,7 +111,7 @@ export async function createFakeOpenAi(limits: FakeLimits = {}): Promise<FakeOpe
   return {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
-    next: (...more) => void misdeeds.push(...more),
+    next: (...more) => void queued.push(...more),
     async stop() {
       if (!server.listening) return
       server.close()

@@ -1,5 +1,5 @@
-// Server processes without transport: any number of them on one database. A test can lose or delay the bus messages to
-// a process, and can crash it, which drops its in-memory state of conversations.
+// Simulated server processes without transport, any number of them on one database. A test can drop or delay the bus
+// messages to a process, and can crash it, which discards its feeds, inboxes and queued deltas.
 
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
@@ -15,11 +15,11 @@ import type { Viewer } from '../../src/domain/view.ts'
 import { newDataDir, type Backend } from './backend.ts'
 import { OFFLINE } from './offline.ts'
 
-/** The bus messages to one process. */
+/** Controls the delivery of bus messages to one process. */
 export type Wire = {
   /** Drops the messages for which the function returns true. */
   lose: (message: ConversationMessage | TenantMessage, topic: string) => boolean
-  /** Holds messages back, until `release` delivers them in order. */
+  /** Queues the messages until `release` delivers them in order. */
   hold(): void
   release(): void
   /** Calls the process's onRestored callbacks, as after an outage of the bus. */
@@ -27,46 +27,46 @@ export type Wire = {
 }
 
 export type Process = {
-  /** Replaced by new ones in a crash. */
+  /** Replaced on a crash. */
   deps: Deps
   wire: Wire
-  /** Stops its feeds, so that its readers receive no more events, and drops its in-memory state. */
+  /** Closes its feeds, so that its readers receive no more events, and discards its in-memory state. */
   crash(): Promise<void>
 }
 
 export type Site = {
-  /** Starts another process. On the embedded database all processes share one connection and bus. */
+  /** Starts another process. On the embedded database all processes share one connection pool and one bus. */
   start(settings?: { streamLeaseMs?: number; turnBytes?: number }): Promise<Process>
   close(): Promise<void>
 }
 
 const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 }
 
-/** An actor of a new tenant. */
+/** The viewer of an actor in a new tenant. */
 export const newViewer = (actor = 'ada'): Viewer => ({ tenant: `t-${randomBytes(8).toString('hex')}`, actor })
 
 export async function openSite(backend: Backend): Promise<Site> {
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
   const undo: (() => Promise<unknown>)[] = []
-  let place: Pick<DepsConfig, 'dataDir' | 'databaseUrl' | 'redisUrl'>
+  let storage: Pick<DepsConfig, 'dataDir' | 'databaseUrl' | 'redisUrl'>
   if (backend.name === 'embedded') {
     const dataDir = await newDataDir()
     undo.push(() => rm(dataDir, { recursive: true }))
-    place = { dataDir, databaseUrl: undefined, redisUrl: undefined }
+    storage = { dataDir, databaseUrl: undefined, redisUrl: undefined }
   } else {
     const { url, redisUrl, close } = await backend.open()
     undo.push(close)
-    place = { dataDir: null, databaseUrl: url, redisUrl }
+    storage = { dataDir: null, databaseUrl: url, redisUrl }
   }
-  let platform: Deps | null = null
+  let shared: Deps | null = null
 
   return {
     async start({ streamLeaseMs = 30_000, turnBytes = LIMITS.turnBytes } = {}) {
       const limits = { ...LIMITS, turnBytes }
-      if (!platform || backend.name !== 'embedded') {
+      if (!shared || backend.name !== 'embedded') {
         const world = await createDeps(
           {
-            ...place,
+            ...storage,
             ...OFFLINE,
             databasePoolSize: 8,
             limits,
@@ -77,21 +77,21 @@ export async function openSite(backend: Backend): Promise<Site> {
           log,
         )
         undo.push(() => world.close())
-        platform = world.deps
+        shared = world.deps
       }
-      const deps: Deps = { ...platform, bus: { ...platform.bus }, limits, streamLeaseMs }
-      const wire = tap(deps.bus)
-      const life: Process = {
-        deps: born(deps),
+      const deps: Deps = { ...shared, bus: { ...shared.bus }, limits, streamLeaseMs }
+      const wire = interceptBus(deps.bus)
+      const started: Process = {
+        deps: startedDeps(deps),
         wire,
         async crash() {
-          const { feeds } = life.deps
-          life.deps = born(deps)
+          const { feeds } = started.deps
+          started.deps = startedDeps(deps)
           await feeds.close()
         },
       }
-      undo.push(() => life.deps.feeds.close())
-      return life
+      undo.push(() => started.deps.feeds.close())
+      return started
     },
     async close() {
       for (const step of undo.splice(0).reverse()) await step()
@@ -100,7 +100,7 @@ export async function openSite(backend: Backend): Promise<Site> {
 }
 
 /** Returns the dependencies of a process that has just started: no conversations in memory, and no queued deltas. */
-function born(deps: Deps): Deps {
+function startedDeps(deps: Deps): Deps {
   return {
     ...deps,
     feeds: createFeeds(deps),
@@ -111,8 +111,8 @@ function born(deps: Deps): Deps {
   }
 }
 
-/** Puts the wire between the bus and its subscribers from now on. */
-function tap(bus: Bus): Wire {
+/** Delivers the messages of all later subscriptions through the returned wire. */
+function interceptBus(bus: Bus): Wire {
   const { subscribe, onRestored } = bus
   const restored = new Set<() => void>()
   let held: (() => void)[] | null = null

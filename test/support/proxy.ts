@@ -1,4 +1,4 @@
-// A TCP proxy before a real service, to simulate outages that a test must not cause in the service itself.
+// A TCP proxy in front of a real service, to simulate outages that a test must not cause in the service itself.
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -12,12 +12,13 @@ export type Proxy = {
   cut(): Promise<void>
   /** Accepts connections again. */
   mend(): Promise<void>
-  /** Withholds the service's answers on the present connections, and on new ones if `also` is true. */
+  /** Withholds the service's answers on all open connections, and on new ones if `also` is given. */
   silence(also?: 'new connections'): void
-  /** Delivers withheld answers, and stops withholding. */
+  /** Delivers the withheld answers, and withholds no more. */
   resume(): void
+  /** Number of open connections. */
   connections(): number
-  /** The client address and port that the service sees. */
+  /** The client address and port of each open connection, as the service sees them. */
   addresses(): string[]
   close(): Promise<void>
 }

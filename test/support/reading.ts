@@ -1,4 +1,4 @@
-// A reader of a conversation that records its events, and their invariants.
+// A subscriber to a conversation that records its events, and functions that extract and check the recorded events.
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -6,19 +6,21 @@ import type { ConversationEvent, ToldDelta, ToldEvent } from '../../src/domain/e
 import { readEventsOf, type Subscription } from '../../src/domain/event/reader.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 
+const TIMEOUT_MS = 15_000
+
 export type Reading = {
   readonly events: ToldEvent[]
   /** How the subscription ended; null while it is open. */
   readonly end: 'complete' | 'stopped' | Error | null
-  /** Resolves when the condition is true of the recorded events; fails after 15 s. */
+  /** Resolves when the condition is true of the recorded events; fails after TIMEOUT_MS. The error contains `what`. */
   until(what: string, condition: (reading: Reading) => unknown): Promise<void>
-  /** Takes no more events until `resume`. */
+  /** Stops reading events until `resume` is called. */
   pause(): void
   resume(): void
   stop(): Promise<void>
 }
 
-/** @throws what the subscription throws */
+/** @throws the errors of readEventsOf */
 export async function read(deps: Deps, viewer: Viewer, input: Subscription): Promise<Reading> {
   const iterable = await readEventsOf(deps, viewer, input)
   const events: ToldEvent[] = []
@@ -34,18 +36,22 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
     },
     until(what, condition) {
       return new Promise((resolve, reject) => {
-        const late = setTimeout(() => {
-          waiting.delete(look)
-          reject(new Error(`Waited 15 s for ${what}. Told so far:\n${lines(events).slice(-40).join('\n')}\n(${end})`))
-        }, 15_000)
-        function look(): void {
+        const timeout = setTimeout(() => {
+          waiting.delete(check)
+          reject(
+            new Error(
+              `Waited ${TIMEOUT_MS} ms for ${what}. Received so far:\n${lines(events).slice(-40).join('\n')}\n(${end})`,
+            ),
+          )
+        }, TIMEOUT_MS)
+        function check(): void {
           if (!condition(reading)) return
-          clearTimeout(late)
-          waiting.delete(look)
+          clearTimeout(timeout)
+          waiting.delete(check)
           resolve()
         }
-        waiting.add(look)
-        look()
+        waiting.add(check)
+        check()
       })
     },
     pause() {
@@ -62,7 +68,7 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
     },
   }
   const changed = () => {
-    for (const look of [...waiting]) look()
+    for (const check of [...waiting]) check()
   }
 
   async function take(): Promise<void> {
@@ -85,16 +91,17 @@ type ToldEntry = Extract<ToldEvent, { seq: number }>
 
 const isJournal = (event: ToldEvent): event is ToldEntry => event.seq !== null
 export const seqsOf = ({ events }: Reading): number[] => events.filter(isJournal).map(({ seq }) => seq)
-/** Whether it has reached that entry. */
+/** A condition for `until`: the reading has received an entry with this seq or a higher one. */
 export const sawSeq =
   (seq: number) =>
   ({ events }: Reading) =>
     (events.findLast(isJournal)?.seq ?? 0) >= seq
 export const deltasOf = ({ events }: Reading, turnId: string): ToldDelta[] =>
   events.filter((event): event is ToldDelta => event.type === 'TurnDelta' && event.turnId === turnId)
+/** The numbers from `from` to `to`, both included. */
 export const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
-/** One line per event: its seq and type, or the text of a delta. */
+/** One line per event: the range and text of a delta, otherwise the seq, if any, and the type. */
 export const lines = (events: readonly (ConversationEvent | ToldEvent)[]): string[] =>
   events.map((event) =>
     event.type === 'TurnDelta'

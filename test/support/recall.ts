@@ -1,4 +1,4 @@
-// Recall results as text; and waiting for the vectors of turns and facts, which are computed in the background.
+// Reads the text of recall results, and waits for the vectors of turns and facts, which are computed in the background.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -8,26 +8,28 @@ import { sentenceOf } from '../../src/domain/fact/write.ts'
 import type { Memory } from '../../src/domain/recall/memory.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
 
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
-/** Resolves when each of those turns has its vector; each must contain words known to the embedder. */
+/**
+ * Waits until each turn has a vector. Fails after TIMEOUT_MS, for example for a turn without a word of the embedder.
+ */
 export async function embedded(deps: Deps, turns: readonly Turn[]): Promise<void> {
   const embedder = deps.embedding.searched()
-  const places = turns.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
-  const any = new Float32Array(embedder.dimension)
+  const versions = turns.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
+  const query = new Float32Array(embedder.dimension)
   for (let waited = 0; ; waited += 20) {
-    const { size } = await deps.vectors.of(embedder.name, places, any)
-    if (size === places.length) return
-    if (waited > PATIENCE_MS) throw new Error(`${size} of ${places.length} turns have a vector after ${waited} ms`)
+    const { size } = await deps.vectors.of(embedder.name, versions, query)
+    if (size === versions.length) return
+    if (waited > TIMEOUT_MS) throw new Error(`${size} of ${versions.length} turns have a vector after ${waited} ms`)
     await sleep(20)
   }
 }
 
-/** The same for facts. */
+/** Waits until each fact has a vector. Fails after TIMEOUT_MS. */
 export async function embeddedFacts(deps: Deps, facts: readonly Fact[]): Promise<void> {
   const ids = facts.map(({ id }) => id)
   for (let waited = 0; (await embedFacts(deps, ids)).size < ids.length; waited += 20) {
-    if (waited > PATIENCE_MS) throw new Error(`not all of ${ids.length} facts have a vector after ${waited} ms`)
+    if (waited > TIMEOUT_MS) throw new Error(`not all of ${ids.length} facts have a vector after ${waited} ms`)
     await sleep(20)
   }
 }

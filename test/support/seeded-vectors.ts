@@ -1,4 +1,4 @@
-// Conversations full of turns and vectors, created by SQL for suites that need many.
+// Inserts conversations with many turns and vectors by SQL, which is faster than appending and embedding them.
 
 import type { Pool } from 'pg'
 
@@ -8,15 +8,15 @@ export type Seeding = {
   turns: number
   embedder: string
   dimension: number
-  /** Turns whose number is a multiple of it are of actor "rare", the others of "often"; null for none. */
+  /** Every turn whose seq is a multiple of this is by actor "rare", the others by "often". Null: all are by "often". */
   rareEvery?: number | null
 }
 
-/** The row of an embedder, which vectors refer to. */
+/** Inserts the row of an embedder, which vectors reference. */
 export const addEmbedder = (pool: Pool, name: string, dimension: number) =>
   pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2) ON CONFLICT DO NOTHING', [name, dimension])
 
-/** Turns seq 1 … of a new conversation, each with a unit vector derived from the hash of its number. */
+/** Creates a conversation with turns of seq 1 to `turns`, each with a unit vector derived from a hash of its seq. */
 export async function seedConversation(pool: Pool, seeding: Seeding): Promise<void> {
   const { tenant, conversationId, turns, embedder, dimension, rareEvery = null } = seeding
   await pool.query(`INSERT INTO conversation (id, tenant, owner) VALUES ($1, $2, 'owner')`, [conversationId, tenant])

@@ -1,4 +1,4 @@
-// A server in this process, on its own world, with real clients.
+// An HTTP and WebSocket server in the test process, on a world of its own, with real clients.
 
 import { createClient, type Client } from 'graphql-ws'
 import { afterAll, beforeAll } from 'vitest'
@@ -14,12 +14,12 @@ type Answer = any
 export type TestServer = TestWorld & {
   /** http://127.0.0.1:… */
   readonly url: string
-  /** POSTs an operation as that actor of the tenant; returns the status and the parsed body. */
+  /** POSTs an operation with these headers; returns the HTTP status and the parsed body. */
   post(
     operation: { query: string; variables?: object },
-    as?: Record<string, string>,
+    headers?: Record<string, string>,
   ): Promise<{ status: number; body: Answer }>
-  /** A WebSocket client, closed after the tests. */
+  /** Creates a WebSocket client, which does not reconnect and is closed after the tests. */
   client(connectionParams?: Record<string, unknown>): Client
   close(): Promise<void>
 }
@@ -53,10 +53,10 @@ export function useServer(backend: Backend, env: Record<string, string> = {}): T
       return `http://127.0.0.1:${port}`
     },
     tenant: () => world.tenant(),
-    async post(operation, as = {}) {
+    async post(operation, headers = {}) {
       const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...as },
+        headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(operation),
       })
       return { status: response.status, body: await response.json() }
@@ -75,7 +75,7 @@ export function useServer(backend: Backend, env: Record<string, string> = {}): T
   }
 }
 
-/** The next `count` events of a subscription, which is then closed. */
+/** Returns the next `count` conversation events of a subscription, and closes it. Throws on a GraphQL error. */
 export async function take(events: AsyncIterableIterator<Answer>, count: number): Promise<Answer[]> {
   const taken: Answer[] = []
   for await (const { data, errors } of events) {

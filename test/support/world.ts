@@ -1,5 +1,5 @@
-// Real Deps on a backend's database, for the suites of the domain. There is one world per test file and backend; each
-// test uses a tenant of its own, so tests are independent.
+// Real Deps on a backend's database, for the suites of the domain. Each test file has one world per backend; each test
+// uses a tenant of its own, so tests are independent.
 
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
@@ -16,27 +16,28 @@ import { newDataDir, type Backend, type Opened } from './backend.ts'
 
 export type Tenant = {
   name: string
-  /** The viewer for that actor of the tenant, known or not. */
+  /** The viewer of an actor of the tenant, who need not be a participant of any conversation. */
   as(actor: string): Viewer
-  /** Creates a conversation by "owner", and returns its id. Participants may be given by name. */
+  /** Creates a conversation as actor "owner", and returns its id. A string is a participant's name. */
   newConversation(...participants: (string | Participant)[]): Promise<string>
-  /** Appends a turn of the actor's. Role USER by default. */
+  /** Appends a turn by the actor, with role USER by default. */
   say(conversationId: string, actor: string, content: string, more?: Partial<TurnInput>): Promise<Turn>
-  /** The newest entry of the conversation. */
+  /** Seq of the newest journal entry. Null if the tenant has no such conversation. */
   lastSeq(conversationId: string): Promise<number | null>
 }
 type Participant = NonNullable<CreateConversationInput['participants']>[number]
 
 export type TestWorld = {
   readonly deps: Deps
-  /** URL of the database, if other clients can reach it. */
+  /** URL of the database. Undefined if embedded, because other clients cannot connect to it. */
   readonly url: string | undefined
+  /** Returns a new tenant of this world. */
   tenant(): Tenant
 }
 
 export const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200 }
 
-/** Registers opening and closing with vitest; the world is available while tests run. */
+/** Opens a world before the tests of the suite, and closes it after them. `settings` override the defaults below. */
 export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): TestWorld {
   let world: World
   let opened: Opened | null = null
@@ -44,7 +45,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
   let tenants = 0
 
   beforeAll(async () => {
-    // The embedded database belongs to one process: the world starts it itself, on a prepared directory.
+    // createDeps starts the embedded database itself, so it gets a migrated data directory instead of a URL.
     if (backend.name === 'embedded') dataDir = await newDataDir()
     else opened = await backend.open()
     world = await createDeps(

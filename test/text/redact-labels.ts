@@ -1,6 +1,7 @@
-// The labelled set for redaction: sentences in which ‹kind:text› marks the text to redact. Everything is fictitious:
-// numbers are official examples of networks and regulators, addresses come from the blocks reserved for documentation.
+// The labelled set for redaction: sentences in which ‹kind:text› marks the text to redact. All data is fictitious:
+// card, account and phone numbers are official examples, and addresses come from the ranges reserved for documentation.
 
+/** A marked key in two parts, so that scanners of repositories do not mistake it for a real one. */
 const key = (prefix: string, rest: string) => `‹secret:${prefix}${rest}›`
 
 export const LABELLED: string[] = [
@@ -58,7 +59,7 @@ export const LABELLED: string[] = [
   'It said ‹secret:q7Zk2VbXw9TnLr4MpYs8DfGh1JcE› and nothing else',
   '‹secret:-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA75\n-----END RSA PRIVATE KEY-----›',
   'token=‹secret:abcd1234efgh5678›',
-  // Nothing to redact in these.
+  // Sentences without anything to redact.
   'We met at 10:30 on 2023-05-08, for 2 hours.',
   'Version 1.2.3.4 is out.',
   'upgrade to 10.0.0.1',
@@ -106,7 +107,7 @@ export const LABELLED: string[] = [
   'sk-learn and sk-image are packages',
   'My budget is 1500 a month',
   'The model has 7000000000 parameters.',
-  // Written after the detectors, as a test on unseen sentences: precision 17/18, recall 17/20 then.
+  // Sentences written after the detectors, to measure them on unseen text: precision was 17/18, recall 17/20.
   'Reach me under ‹email:max.m@web.example.de› or ‹phone:0171/2345678›',
   'fax ‹phone:+1-212-555-0187›',
   'IP address ‹ip:10.20.30.40› blocked',
@@ -143,7 +144,7 @@ export const LABELLED: string[] = [
   'France ‹phone:06 12 34 56 78›',
 ]
 
-/** The sentence without its marks, and the marked texts. */
+/** The sentence without its marks, and the kind and offsets of each marked text. */
 export function readLabels(labelled: string): { text: string; marks: { kind: string; start: number; end: number }[] } {
   const marks: { kind: string; start: number; end: number }[] = []
   let text = ''

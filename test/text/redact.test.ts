@@ -6,17 +6,17 @@ import { placeholder, redact } from '../../src/text/redact.ts'
 import { LABELLED, readLabels } from './redact-labels.ts'
 
 describe('redaction of the labelled set', () => {
-  it('finds the marked texts completely, and little else', () => {
+  it('finds all marked texts but one at most, and at most one other text', () => {
     let right = 0
     const wrong: string[] = []
     const missed: string[] = []
     for (const { text, marks } of LABELLED.map(readLabels)) {
       const key = (list: { kind: string; start: number; end: number }[]) =>
         new Set(list.map(({ kind, start, end }) => `${kind}:${text.slice(start, end)}`))
-      const [found, wanted] = [key(redact(text).found), key(marks)]
-      right += [...found].filter((each) => wanted.has(each)).length
-      wrong.push(...[...found].filter((each) => !wanted.has(each)))
-      missed.push(...[...wanted].filter((each) => !found.has(each)))
+      const [found, expected] = [key(redact(text).found), key(marks)]
+      right += [...found].filter((each) => expected.has(each)).length
+      wrong.push(...[...found].filter((each) => !expected.has(each)))
+      missed.push(...[...expected].filter((each) => !found.has(each)))
     }
     console.log(
       `redaction, of ${LABELLED.length} sentences: precision ${right}/${right + wrong.length}, `
@@ -29,7 +29,7 @@ describe('redaction of the labelled set', () => {
     expect(missed.length).toBeLessThanOrEqual(1)
   })
 
-  it('removes everything it found, and names its kind', () => {
+  it('replaces each match by a placeholder with its kind', () => {
     expect(redact('Write to ada@example.org or +1 415-555-0132.')).toEqual({
       text: 'Write to [EMAIL] or [PHONE].',
       found: [
@@ -48,19 +48,19 @@ describe('redaction of the labelled set', () => {
 })
 
 describe('checksums', () => {
-  it('accept one of the ten last digits of a card number', () => {
+  it('accept one of ten card numbers that differ in the last digit', () => {
     const cards = Array.from({ length: 10 }, (_, digit) => `411111111111111${digit}`)
     expect(cards.filter((card) => redact(card).found.length > 0)).toEqual(['4111111111111111'])
   })
 
-  it('accept one of a hundred check digits of an IBAN', () => {
+  it('accept one of a hundred IBANs that differ in the check digits', () => {
     const ibans = Array.from({ length: 100 }, (_, n) => `GB${String(n).padStart(2, '0')}WEST12345698765432`)
     expect(ibans.filter((iban) => redact(iban).found.some(({ kind }) => kind === 'iban'))).toHaveLength(1)
   })
 })
 
 describe('custom detectors', () => {
-  it('are patterns with a kind, or functions, and run first', () => {
+  it('are patterns with a kind, or functions, and run before the built-in ones', () => {
     const text = 'Employee E-12345 (ada@example.org) of Initech'
     const found = redact(text, [
       { kind: 'staff id', pattern: /\be-\d{5}\b/i },
@@ -71,7 +71,7 @@ describe('custom detectors', () => {
   })
 
   it('may return invalid matches, which are ignored', () => {
-    const nonsense = [
+    const ranges = [
       [-1, 3],
       [0, 99],
       [2, 2],
@@ -79,11 +79,11 @@ describe('custom detectors', () => {
       [0.5, 2],
       [NaN, NaN],
     ]
-    const detector = () => nonsense.map(([start, end]) => ({ kind: 'x', start: start!, end: end! }))
+    const detector = () => ranges.map(([start, end]) => ({ kind: 'x', start: start!, end: end! }))
     expect(redact('nothing', [detector]).text).toBe('nothing')
   })
 
-  it('may match the empty text, and name kinds that would break the placeholder', () => {
+  it('may match the empty text, and may have a kind that the placeholder cannot contain', () => {
     expect(redact('abc', [{ kind: 'x', pattern: /q*/ }]).text).toBe('abc')
     expect([placeholder('a]b\n'), placeholder('123')]).toEqual(['[AB]', '[REDACTED]'])
   })
@@ -124,7 +124,7 @@ describe('redaction of any text', () => {
   })
 })
 
-describe('256 KB of hostile text', () => {
+describe('256 KiB of hostile text', () => {
   it.each([
     'a',
     '1',
@@ -162,7 +162,7 @@ describe('256 KB of hostile text', () => {
     'is ',
     '"',
     'token is ',
-  ])('of %j is redacted in linear time; quadratic time would exceed the timeout', { timeout: 20_000 }, (part) => {
+  ])('of repeated %j is redacted within the timeout, which only linear time allows', { timeout: 20_000 }, (part) => {
     const text = part.repeat(Math.ceil(262_144 / part.length))
     expect(redact(text)).toBeDefined()
   })

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { STOP_WORDS, stem, terms, words } from '../../src/text/words.ts'
 
-describe('the words', () => {
+describe('words', () => {
   it.each([
     ["I'm sure O'Brien didn’t see Deborah`s café", ['i', 'sure', 'obrien', 'did', 'see', 'deborah', 'cafe']],
     ['well-known, 1st & 5 o’clock', ['well', 'known', '1st', '5', 'oclock']],
@@ -28,7 +28,7 @@ describe('the words', () => {
     ['short words', 'a '],
     ['unpaired surrogates', '\ud83d'],
   ])(
-    'of 256 KB of nothing but %s are found quickly',
+    'of 256 KiB of only %s are found in time',
     (_, part) => {
       expect(terms(part.repeat(262_144 / Buffer.byteLength(part)))).toBeDefined()
     },
@@ -37,11 +37,11 @@ describe('the words', () => {
 })
 
 describe('the terms of the lexical index', () => {
-  it('are stems without stop words, repetitions kept', () => {
+  it('are stems without stop words, with repetitions', () => {
     expect(terms('The runners were running and running to the ponies')).toEqual(['runner', 'run', 'run', 'poni'])
   })
 
-  it('use a stop list of words that the tokeniser yields, since others would have no effect', () => {
+  it('have a stop list of words that the tokeniser yields, because others would have no effect', () => {
     expect([...STOP_WORDS].filter((word) => words(word)[0] !== word)).toEqual([])
   })
 })
@@ -57,7 +57,7 @@ describe('a stem', () => {
     expect(stem(word)).toBe(expected)
   })
 
-  it('is the same whatever words came before', () => {
+  it('does not depend on the words stemmed before', () => {
     const before = stem('controlling')
     for (let i = 0; i < 25_000; i++) stem(`word${i}`)
     expect(stem('controlling')).toBe(before)

@@ -1,4 +1,4 @@
-// A document has the same result by its plan as by yoga's executor: data, errors, their order and paths.
+// A plan returns the same result as yoga's executor for the same document: data, errors, and their order and paths.
 
 import {
   buildSchema,
@@ -160,8 +160,8 @@ const valid = (query: string) => {
 
 const { execute } = createYoga({ schema, logging: false, maskedErrors: false }).getEnveloped({})
 
-/** The results of a query by the executor and by its plan. */
-async function both(query: string, variables?: object) {
+/** Runs a query by the executor and by its plan, and returns both results. */
+async function runBoth(query: string, variables?: object) {
   const document = valid(query)
   const args = { variableValues: variables as never, contextValue: {}, rootValue: { size: 3 } }
   const expected = (await execute({ schema, document, ...args })) as ExecutionResult
@@ -185,7 +185,7 @@ describe('the plan of a query', () => {
     }`,
     ],
     ['a property of the root value', '{ size }'],
-    ['nothing', '{ thing { nothing { name } later { later { later { id } } } things { things { things { id } } } } }'],
+    ['null', '{ thing { nothing { name } later { later { later { id } } } things { things { things { id } } } } }'],
     [
       'fragments',
       `query { thing { ...A ...A ... { id } ... on Thing { colour } } }
@@ -200,7 +200,7 @@ describe('the plan of a query', () => {
     ['an iterable that is not an array', '{ thing { set } }'],
     ['variables inside a value', 'query ($c: Colour) { thing { echo(filter: { colour: $c }) } }', { c: 'RED' }],
   ])("returns the executor's result: %s", async (_, query, variables) => {
-    const { expected, planned } = await both(query, variables)
+    const { expected, planned } = await runBoth(query, variables)
     expect(expected.errors).toBeUndefined()
     expect(JSON.stringify(planned)).toBe(JSON.stringify(expected))
   })
@@ -214,29 +214,29 @@ describe('the plan of a query', () => {
     ['asynchronous null in a non-null field', '{ thing { later { failLate } } }'],
     ['null in a list of non-null items', '{ things { name things { required } } }'],
     ['null for the whole result', '{ must { name } }'],
-    ['an error beside one that makes their parent null', '{ thing { reject things { required } } fail }'],
+    ['an error next to one that makes their parent null', '{ thing { reject things { required } } fail }'],
     [
-      'asynchronous errors of several fields, one of which cancels the others',
+      'asynchronous errors of several fields, one of which makes their parent null',
       '{ thing { failLate things { failLate } reject } }',
     ],
     ['an error as a value', '{ thing { error } }'],
     ['a value that is not a list', '{ thing { noList } }'],
     ['an error of a method', '{ thing { badMethod } }'],
-    ['a value that its type rejects', '{ thing { badSize id } }'],
+    ['a value that its scalar rejects', '{ thing { badSize id } }'],
     ['an argument that is null', 'query ($f: Filter = {}) { thing { name must(filter: $f) } }', { f: null }],
     ['several errors of one field', '{ thing { several name severalLate } }'],
-  ])('fails like the executor: %s', async (_, query, variables) => {
-    const { expected, planned } = await both(query, variables)
+  ])('returns the errors of the executor: %s', async (_, query, variables) => {
+    const { expected, planned } = await runBoth(query, variables)
     expect(expected.errors?.length).toBeGreaterThan(0)
     expect(JSON.stringify(planned)).toBe(JSON.stringify(expected))
-    // An unhandled rejection would fail the run.
+    // Leaves time for an unhandled rejection, which would fail the test run.
     await new Promise((resolve) => setTimeout(resolve, 5))
   })
 
   test.each<[string, string, object?]>([
     ['of the wrong type', 'query ($f: Filter) { thing { echo(filter: $f) } }', { f: 7 }],
     ['missing', 'query ($f: Filter!) { thing { echo(filter: $f) } }'],
-  ])('leaves variable errors to the executor: %s', (_, query, variables) => {
+  ])('returns null for a variable that is %s, so that the executor reports the error', (_, query, variables) => {
     expect(planOf(valid(query))({ variableValues: variables as never })).toBeNull()
   })
 
@@ -258,5 +258,5 @@ describe('the plan of a query', () => {
         (_, index) => `fragment F${index} on Thing { a: later { ...F${index + 1} } b: later { ...F${index + 1} } }`,
       ).join(' ')}`,
     ],
-  ])('does not exist for %s', (_, query) => expect(() => planOf(valid(query))).toThrow(NotPlain))
+  ])('cannot be compiled for %s', (_, query) => expect(() => planOf(valid(query))).toThrow(NotPlain))
 })

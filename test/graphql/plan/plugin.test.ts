@@ -1,5 +1,4 @@
-// Yoga with plans: which queries run by a plan, the log and the counters for the others, and equal responses, masked
-// errors included.
+// Yoga with the plans plugin: queries that run by a plan, the log and the counters for the others, and masked errors.
 
 import { buildSchema, GraphQLError, type GraphQLObjectType, type GraphQLFieldResolver } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
@@ -11,7 +10,7 @@ const schema = buildSchema(`
   type Query { thing(size: Int): Thing throws: String rejects: String late: Thing }
 `)
 const calls: string[] = []
-const called =
+const recorded =
   (name: string, resolve: () => unknown): GraphQLFieldResolver<unknown, unknown> =>
   () => {
     calls.push(name)
@@ -26,7 +25,7 @@ const resolvers: Record<string, () => unknown> = {
   late: async () => ({ name: 'b', required: null }),
 }
 for (const [name, resolve] of Object.entries(resolvers)) {
-  ;(schema.getType('Query') as GraphQLObjectType).getFields()[name]!.resolve = called(name, resolve)
+  ;(schema.getType('Query') as GraphQLObjectType).getFields()[name]!.resolve = recorded(name, resolve)
 }
 
 /** Counts the operations that reach the executor. */
@@ -70,7 +69,7 @@ function server(plugins: Plugin[]) {
 }
 beforeEach(() => void debug.mockClear())
 
-test('a query runs by its plan from the second time on', async () => {
+test('a query runs by its plan from its second execution on', async () => {
   const plans = usePlans({ debug })
   const ask = server([plans])
   const first = await ask('{ thing { name } }')
@@ -86,7 +85,7 @@ test('a query runs by its plan from the second time on', async () => {
   expect(debug).not.toHaveBeenCalled()
 })
 
-test('a query without a plan runs by the executor, and the reason is logged once', async () => {
+test('a query without a plan runs by the executor, and each fallback is logged with its reason and count', async () => {
   const plans = usePlans({ debug })
   const ask = server([plans])
   const query = 'query Some { thing { name @include(if: true) } }'
@@ -107,7 +106,7 @@ test.each([
   '{ rejects }',
   '{ thing { name } rejects throws }',
   '{ late { name required } thing { name } }',
-])('an unexpected failure is masked as without a plan, and its resolver runs once: %s', async (query) => {
+])('an unexpected error is masked in the same way as without a plan, and its resolver runs once: %s', async (query) => {
   const plans = usePlans({ debug })
   const [planned, plain] = [server([plans]), server([])]
   await planned(query)

@@ -1,5 +1,5 @@
-// The OpenAI client against a real server that shuffles, limits, hangs, returns invalid data and dies. The contract of
-// all embedders is in test/contract/.
+// The OpenAI embedder against a fake server that shuffles vectors, has limits, hangs, returns invalid data and closes
+// connections. The contract of all embedders is in test/contract/.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
@@ -19,7 +19,7 @@ import {
 
 const KEY = 'sk-secret-hunter2'
 
-/** The pauses requested, in ms; they take a twentieth of that here. */
+/** The requested delays, ms. The mocked timer waits a twentieth of each. */
 const pauses = vi.hoisted((): number[] => [])
 vi.mock('node:timers/promises', async (importOriginal) => {
   const timers = await importOriginal<typeof import('node:timers/promises')>()
@@ -62,7 +62,7 @@ const failureOf = async (embedding: Promise<unknown>) => {
   return failure as CallFailed
 }
 const vectorOf = (text: string, dimension = 8) => unit(Float32Array.from(fakeVector(text, dimension)))
-/** Asserts that each text has the fake's vector for it. */
+/** Expects the vector that the fake server returns for each text. */
 function expectVectors(vectors: Float32Array[], texts: string[]): void {
   expect(vectors).toHaveLength(texts.length)
   vectors.forEach((vector, i) => expect(dot(vector, vectorOf(texts[i]!))).toBeCloseTo(1, 5))
@@ -90,14 +90,14 @@ describe('an embedding request', () => {
     expect(server.requests[0]!.headers).not.toHaveProperty('authorization')
   })
 
-  it('is not sent without texts that contain words', async () => {
+  it('is not sent if all texts are empty or blank', async () => {
     const vectors = await client().embed(['', ' \n', '\u00a0'])
     expect(vectors).toEqual(Array.from({ length: 3 }, () => new Float32Array(8)))
     expect(await client().embed([])).toEqual([])
     expect(server.requests).toEqual([])
   })
 
-  it('contains no half of a surrogate pair', async () => {
+  it('contains no unpaired surrogate', async () => {
     await client().embed(['a\ud83d', '😀'.repeat(5_000)])
     expect(server.requests[0]!.input).toEqual(['a\ufffd', '😀'.repeat(2_047)])
   })
@@ -107,7 +107,7 @@ describe('an embedding response', () => {
   beforeEach(() => open())
   const texts = ['one', 'two', 'three']
 
-  it('is sorted by index, in base64 or as numbers', async () => {
+  it('is ordered by index, in base64 or as numbers', async () => {
     const numbers: Misdeed = replies(({ data }) => ({
       data: data.map(({ index }) => ({ index, embedding: fakeVector(texts[index]!, 8) })),
     }))
@@ -116,7 +116,7 @@ describe('an embedding response', () => {
     expectVectors(await client().embed(texts), texts)
   })
 
-  it('keeps its own order if it has no index', async () => {
+  it('keeps the order of its items if they have no index', async () => {
     server.next(replies(() => ({ data: texts.map((text) => ({ embedding: encoded(fakeVector(text, 8)) })) })))
     expectVectors(await client().embed(texts), texts)
   })
@@ -132,7 +132,7 @@ describe('an embedding response', () => {
       true,
     ],
     [
-      'vectors of another length',
+      'vectors of another dimension',
       ({ data }) => ({ data: data.map((item) => ({ ...item, embedding: [1, 2, 3] })) }),
       /returned vectors of 3 components instead of 8\. Set EMBEDDING_DIMENSIONS=3,/,
       false,
@@ -150,8 +150,13 @@ describe('an embedding response', () => {
       true,
     ],
     ['no embedding', ({ data }) => ({ data: data.map(({ index }) => ({ index })) }), /not numbers/, true],
-    ['another body', () => ({ error: 'model not loaded' }), /not with embeddings\. Check OPENAI_BASE_URL/, false],
-    ['nothing', () => null, /not with embeddings/, false],
+    [
+      'a body of another shape',
+      () => ({ error: 'model not loaded' }),
+      /not with embeddings\. Check OPENAI_BASE_URL/,
+      false,
+    ],
+    ['null as body', () => null, /not with embeddings/, false],
   ])('with %s is rejected, without a retry', async (_, make, message, retryable) => {
     server.next(replies(make))
     const failure = await failureOf(client().embed(texts))
@@ -161,13 +166,13 @@ describe('an embedding response', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it.each(['text/html', 'application/json'])('of %s that is a web page is rejected', async (type) => {
+  it.each(['text/html', 'application/json'])('of type %s that contains HTML is rejected', async (type) => {
     server.next((response) => response.writeHead(200, { 'content-type': type }).end('<html>'))
     expect((await failureOf(client().embed(texts))).message).toMatch(/not with embeddings/)
   })
 })
 
-describe('a refused request', () => {
+describe('a rejected request', () => {
   beforeEach(() => open())
 
   it.each([
@@ -175,17 +180,20 @@ describe('a refused request', () => {
     [401, `Incorrect API key: ${KEY}`, /answered 401 Incorrect API key: \*\*\*\. Check OPENAI_API_KEY\.$/],
     [403, 'no', /Check OPENAI_API_KEY\.$/],
     [404, 'model "x" not found, try pulling it first', /404 model "x" not found, .* Check EMBEDDING_MODEL\./],
-  ])('with %i is not retried, and names the remedy but never the key', async (status, said, message) => {
-    server.next(fails(status, said))
-    const failure = await failureOf(client().embed(['one']))
-    expect(failure.message).toMatch(message)
-    expect(failure.retryable).toBe(false)
-    expect(JSON.stringify([failure.message, failure.stack, { ...failure }])).not.toContain('hunter2')
-    expect(failure.cause).toBeUndefined()
-    expect(server.requests).toHaveLength(1)
-  })
+  ])(
+    'with status %i is not retried, and its message names the setting to check but not the key',
+    async (status, text, message) => {
+      server.next(fails(status, text))
+      const failure = await failureOf(client().embed(['one']))
+      expect(failure.message).toMatch(message)
+      expect(failure.retryable).toBe(false)
+      expect(JSON.stringify([failure.message, failure.stack, { ...failure }])).not.toContain('hunter2')
+      expect(failure.cause).toBeUndefined()
+      expect(server.requests).toHaveLength(1)
+    },
+  )
 
-  it('of a wrong address names the address', async () => {
+  it('to a URL without /v1 fails with a hint at /v1', async () => {
     const failure = await failureOf(client({ baseUrl: server.url.replace('/v1', '') }).embed(['one']))
     expect(failure).toMatchObject({ retryable: false, message: expect.stringMatching(/404 .*it ends in \/v1\.$/) })
   })
@@ -194,13 +202,13 @@ describe('a refused request', () => {
 describe('a failed request', () => {
   beforeEach(() => open())
 
-  it.each([408, 409, 429, 500, 502, 503, 529])('with %i is retried', async (status) => {
+  it.each([408, 409, 429, 500, 502, 503, 529])('with status %i is retried', async (status) => {
     server.next(fails(status, 'busy', { 'retry-after-ms': '1' }))
     expectVectors(await client().embed(['one']), ['one'])
     expect(server.requests).toHaveLength(2)
   })
 
-  it('that keeps failing is a temporary failure', async () => {
+  it('is a retryable failure after the last retry', async () => {
     server.next(...Array.from({ length: 9 }, () => fails(503, 'overloaded', { 'retry-after-ms': '1' })))
     const failure = await failureOf(client().embed(['one']))
     expect(failure).toMatchObject({ retryable: true, message: expect.stringContaining('answered 503 overloaded.') })
@@ -222,7 +230,7 @@ describe('a failed request', () => {
     server.next(fails(500, ''), fails(500, ''))
     await client().embed(['one'])
     const [first, second, ...more] = pauses
-    // 500 and 1,000 ms, randomly shortened by up to a quarter.
+    // The delays are 500 and 1,000 ms, randomly shortened by up to a quarter.
     expect(first).toBeGreaterThan(370)
     expect(first).toBeLessThanOrEqual(500)
     expect(second).toBeGreaterThan(740)
@@ -233,53 +241,53 @@ describe('a failed request', () => {
   it.each([
     ['a requested delay that is too long', fails(429, 'slow down', { 'retry-after': '3600' })],
     ['an exhausted quota', fails(429, 'You exceeded your current quota', {}, 'insufficient_quota')],
-  ])('with %s is a temporary failure without a retry', async (_, misdeed) => {
-    server.next(misdeed)
+  ])('with %s is a retryable failure, and is not retried at once', async (_, fault) => {
+    server.next(fault)
     expect((await failureOf(client().embed(['one']))).retryable).toBe(true)
     expect(server.requests).toHaveLength(1)
   })
 
   const hangs: Misdeed = () => {}
-  const hangsInside: Misdeed = (response) => {
+  const hangsInAnswer: Misdeed = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"data": [')
   }
-  const dies: Misdeed = (response) => void response.destroy()
-  const diesInside: Misdeed = (response) => {
+  const closes: Misdeed = (response) => void response.destroy()
+  const closesInAnswer: Misdeed = (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '999' }).write('{"data": [')
     setTimeout(() => response.destroy(), 20)
   }
 
   it.each([
     ['hangs', hangs, /cannot be reached: no answer within 0.2 s\./],
-    ['hangs in its answer', hangsInside, /no answer/],
-    ['dies', dies, /cannot be reached: /],
-    ['dies in its answer', diesInside, /cannot be reached: /],
-  ])('of a server that %s is retried, and then is a temporary failure', async (_, misdeed, message) => {
+    ['hangs in its answer', hangsInAnswer, /no answer/],
+    ['closes the connection', closes, /cannot be reached: /],
+    ['closes the connection in its answer', closesInAnswer, /cannot be reached: /],
+  ])('to a server that %s is retried, and is a retryable failure after the last retry', async (_, fault, message) => {
     const embedder = client({}, { timeoutMs: 200, retries: 1 })
-    server.next(misdeed)
+    server.next(fault)
     expectVectors(await embedder.embed(['one']), ['one'])
-    server.next(misdeed, misdeed)
+    server.next(fault, fault)
     const failure = await failureOf(embedder.embed(['one']))
     expect(failure).toMatchObject({ retryable: true, message: expect.stringMatching(message) })
   })
 
-  it('of a server that is down succeeds once it is up', async () => {
+  it('to a server that is down succeeds once the server is up', async () => {
     await server.stop()
     expect((await failureOf(client({}, { retries: 0 }).embed(['one']))).message).toMatch(
       /cannot be reached: .*ECONNREFUSED.*\. Check OPENAI_BASE_URL, and that the server is running\.$/,
     )
-    const waiting = client().embed(['one'])
-    // Within the pauses of two retries, a twentieth of 500 and 1,000 ms.
+    const embedding = client().embed(['one'])
+    // The server starts before the last retry: the delays of two retries are a twentieth of 500 and 1,000 ms.
     setTimeout(() => void server.start(), 15)
-    expectVectors(await waiting, ['one'])
+    expectVectors(await embedding, ['one'])
   })
 
-  it('ends on an abort signal, and on close', async () => {
+  it('rejects on an abort signal and on close, in a delay and in a request', async () => {
     server.next(fails(503, '', { 'retry-after': '10' }), hangs)
     const [pausing, hanging] = [client(), client()]
     const reason = new Error('enough')
     const abort = new AbortController()
-    const both = [
+    const rejections = [
       expect(pausing.embed(['one'], abort.signal)).rejects.toBe(reason),
       failureOf(hanging.embed(['one'])),
     ] as const
@@ -287,12 +295,12 @@ describe('a failed request', () => {
       abort.abort(reason)
       void hanging.close()
     }, 100)
-    expect((await Promise.all(both))[1].message).toContain('is closed')
+    expect((await Promise.all(rejections))[1].message).toContain('is closed')
   })
 })
 
 describe('a large input', () => {
-  it("is split by count and by size into requests within OpenAI's limits", async () => {
+  it("is split by number and by size into requests within OpenAI's limits", async () => {
     await open()
     const many = Array.from({ length: 300 }, (_, i) => `text ${i}`)
     expectVectors(await client().embed(many), many)
@@ -306,7 +314,7 @@ describe('a large input', () => {
     expect(server.requests.flatMap(({ input }) => input).every((text, i) => long[i]!.startsWith(text))).toBe(true)
   })
 
-  it('is split further for a server with lower limits, which may also truncate long texts', async () => {
+  it('is split further for a server with lower limits, and a long text is truncated', async () => {
     await open({ textBytes: 600, texts: 3 })
     const short = ['a', 'b', 'c', 'd', 'e']
     const long = 'word '.repeat(1_000)
@@ -317,7 +325,7 @@ describe('a large input', () => {
     expect(dot(vectors[5]!, alone!)).toBeCloseTo(1, 5)
   })
 
-  it('that no split makes small enough fails', async () => {
+  it('fails if no split makes it small enough', async () => {
     await open({ textBytes: 10 })
     const failure = await failureOf(client().embed(['word '.repeat(1_000)]))
     expect(failure).toMatchObject({ retryable: false, message: expect.stringContaining('maximum context length') })

@@ -1,4 +1,4 @@
-// Facts from a chat model on a real server: the request, and the handling of hostile answers.
+// Facts from a chat model on a fake server: the request, and the handling of invalid and hostile answers.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -48,7 +48,7 @@ const failureOf = async (request: Promise<unknown>) => {
 }
 
 describe('the request for facts', () => {
-  it('quotes the turns as JSON, in a fence that does not occur in them, apart from the rules', async () => {
+  it('quotes the turns as JSON, in a fence that does not occur in them, outside the system message', async () => {
     await extractor.extract(TURNS)
     const [{ messages, model, response_format }] = chat.requests as [FakeChat['requests'][0]]
     expect({ model, response_format }).toEqual({ model: 'some-model', response_format: { type: 'json_object' } })
@@ -65,18 +65,18 @@ describe('the request for facts', () => {
     })
   })
 
-  it("uses the operator's prompt, if configured, as it is at the time", async () => {
+  it("uses the operator's prompt, if configured, and reads it again for each call", async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prompts-'))
-    const own = create(KEY, directory)
-    await own.extract(TURNS)
+    const withPrompt = create(KEY, directory)
+    await withPrompt.extract(TURNS)
     await writeFile(join(directory, 'extract-facts.md'), 'Our own words.')
-    await own.extract(TURNS)
+    await withPrompt.extract(TURNS)
     expect(chat.requests.map(({ messages }) => messages[0]!.content.includes('Our own words.'))).toEqual([false, true])
-    await own.close()
+    await withPrompt.close()
     await rm(directory, { recursive: true })
   })
 
-  it('is split into requests of twenty turns, and omitted without text', async () => {
+  it('is split into requests of twenty turns, and is not sent for blank turns and tool results', async () => {
     const many = Array.from({ length: 45 }, (_, i) => ({ ...TURNS[0]!, id: `turn_${i}` }))
     await extractor.extract(many)
     expect(chat.requests).toHaveLength(3)
@@ -100,8 +100,8 @@ describe("the model's answer", () => {
     expect(await factsOf({ facts: [] })).toEqual([])
   })
 
-  it('loses facts that name unknown turns, are empty, too long or repeated', async () => {
-    const others = [
+  it('is stripped of facts that name unknown turns, are empty, too long or repeated', async () => {
+    const invalid = [
       { ...FACT, turnId: 'turn_9' },
       { ...FACT, turnId: '__proto__' },
       { ...FACT, object: ' \n' },
@@ -109,7 +109,7 @@ describe("the model's answer", () => {
       { ...FACT, subject: 'x'.repeat(201) },
       { ...FACT, object: 'BERLIN' },
     ]
-    expect(await factsOf({ facts: [FACT, ...others] })).toEqual([FACT])
+    expect(await factsOf({ facts: [FACT, ...invalid] })).toEqual([FACT])
   })
 
   it('is made storable: one line, no U+0000, no unpaired surrogate', async () => {
@@ -118,12 +118,12 @@ describe("the model's answer", () => {
     ])
   })
 
-  it('has a confidence of 0.5 for each invalid one', async () => {
-    const odd = ['high', 7, null, -1].map((confidence, i) => ({ ...FACT, object: `x${i}`, confidence }))
-    expect((await factsOf({ facts: odd })).map(({ confidence }) => confidence)).toEqual([0.5, 0.5, 0.5, 0.5])
+  it('gets a confidence of 0.5 in place of an invalid one', async () => {
+    const facts = ['high', 7, null, -1].map((confidence, i) => ({ ...FACT, object: `x${i}`, confidence }))
+    expect((await factsOf({ facts: facts })).map(({ confidence }) => confidence)).toEqual([0.5, 0.5, 0.5, 0.5])
   })
 
-  it('is limited to a number of facts per turn', async () => {
+  it('is limited to MOST_FACTS facts', async () => {
     const many = Array.from({ length: 300 }, (_, i) => ({ ...FACT, object: `city ${i}` }))
     expect(await factsOf({ facts: many })).toEqual(many.slice(0, MOST_FACTS))
   })
@@ -142,25 +142,25 @@ describe("the model's answer", () => {
     ['10,000 facts', says({ facts: Array.from({ length: 10_000 }, (_, i) => ({ ...FACT, object: `${i}` })) })],
     ['more than a megabyte', says('x'.repeat(1024 * 1024 + 1))],
     ['no message', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')],
-  ])('is requested once more if it is %s, and then rejected', async (_, misdeed) => {
-    chat.next(misdeed)
+  ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
+    chat.next(fault)
     expect((await extractor.extract(TURNS)).facts).toEqual([FACT])
     expect(chat.requests).toHaveLength(2)
-    chat.next(misdeed, misdeed)
+    chat.next(fault, fault)
     const failure = await failureOf(extractor.extract(TURNS))
     expect(failure).toMatchObject({ retryable: true, message: expect.stringContaining('answered twice with') })
     expect(failure.message.length).toBeLessThan(500)
     expect(chat.requests).toHaveLength(4)
   })
 
-  it('is awaited through temporary failures, up to a limit', async () => {
+  it('is requested again after retryable failures, up to a limit', async () => {
     chat.next(status(503), () => {})
     expect((await extractor.extract(TURNS)).facts).toEqual([FACT])
     chat.next(status(503), status(503), status(503))
     expect(await failureOf(extractor.extract(TURNS))).toMatchObject({ retryable: true })
   })
 
-  it('leads to errors that name the remedy, and never the key', async () => {
+  it('results in errors that name the setting to check, but not the key', async () => {
     const other = create('sk-other')
     const refused = await failureOf(other.extract(TURNS))
     expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })

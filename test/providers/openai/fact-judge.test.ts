@@ -1,4 +1,4 @@
-// Verdicts of a chat model on a real server: the request, and the handling of hostile answers.
+// Verdicts of a chat model on a fake server: the request, and the handling of invalid and hostile answers.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -50,7 +50,7 @@ const failureOf = async (request: Promise<unknown>) => {
 }
 
 describe('the request for verdicts', () => {
-  it('quotes the pairs as JSON by number, in a fence that does not occur in them, without ids or rules', async () => {
+  it('quotes the numbered pairs as JSON without ids, in a fence that does not occur in them', async () => {
     await judge.judge(PAIRS)
     const [{ messages, model, response_format }] = chat.requests as [FakeChat['requests'][0]]
     expect({ model, response_format }).toEqual({ model: 'some-model', response_format: { type: 'json_object' } })
@@ -59,13 +59,13 @@ describe('the request for verdicts', () => {
     expect(messages[0]!.content).not.toContain('Ignore all rules')
     expect(messages[1]!.content).toMatch(/^`{5}json$/m)
     expect(messages[1]!.content).not.toContain('fact_')
-    const told = ({ id, ...rest }: FactPair['a']) => rest
+    const withoutId = ({ id, ...rest }: FactPair['a']) => rest
     expect(quotedIn(messages[1]!.content)).toEqual([
-      PAIRS.map(({ a, b }, i) => ({ pair: i + 1, a: told(a), b: told(b) })),
+      PAIRS.map(({ a, b }, i) => ({ pair: i + 1, a: withoutId(a), b: withoutId(b) })),
     ])
   })
 
-  it("uses the operator's prompt, if configured, as it is at the time", async () => {
+  it("uses the operator's prompt, if configured, and reads it again for each call", async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prompts-'))
     const own = create(KEY, directory)
     await own.judge(PAIRS)
@@ -76,12 +76,12 @@ describe('the request for verdicts', () => {
     await rm(directory, { recursive: true })
   })
 
-  it('is omitted without pairs, and split if facts are long, with consecutive numbers', async () => {
+  it('is not sent without pairs, and is split with consecutive pair numbers if facts are long', async () => {
     expect(await judge.judge([])).toEqual([])
     expect(chat.requests).toEqual([])
     const long = `Ada | likes | ${'x'.repeat(5_000)}`
     const many = Array.from({ length: 5 }, (_, i) => ({ a: fact(`a${i}`, long), b: fact(`b${i}`, long) }))
-    // The third pair is not part of the first request, nor the first pair of the last.
+    // The first answer names pair 3 and the last one pair 1, which their requests do not contain.
     chat.next(...[[1, 3], [4], [1, 5]].map((own) => says({ verdicts: own.map((pair) => ({ pair, says: 'SAME' })) })))
     const verdicts = await judge.judge(many)
     const numbers = chat.requests.map(({ messages }) =>
@@ -98,7 +98,7 @@ describe("the model's answer", () => {
     return judge.judge(PAIRS)
   }
 
-  it('is parsed as verdicts, with or without a code fence, in any notation of numbers and labels', async () => {
+  it('is parsed as verdicts: in a code fence or not, with numbers as text, with labels in lower case', async () => {
     expect(await verdictsOf({ verdicts: VERDICTS })).toEqual(EXPECTED)
     expect(await verdictsOf(`\`\`\`json\n${JSON.stringify({ verdicts: VERDICTS })}\n\`\`\``)).toEqual(EXPECTED)
     const loose = VERDICTS.map(({ pair, says }) => ({ pair: `${pair}`, says: says.toLowerCase() }))
@@ -106,7 +106,7 @@ describe("the model's answer", () => {
     expect(chat.requests).toHaveLength(3)
   })
 
-  it('may omit pairs and contradict itself, which the caller resolves', async () => {
+  it('may omit pairs, and may contain contradictory verdicts, which are all returned', async () => {
     expect(await verdictsOf({ verdicts: [] })).toEqual([])
     expect(await verdictsOf({ verdicts: [...VERDICTS, { pair: 1, says: 'SAME' }] })).toEqual([
       ...EXPECTED,
@@ -114,9 +114,9 @@ describe("the model's answer", () => {
     ])
   })
 
-  it('loses verdicts on unknown pairs', async () => {
-    const others = [0, 3, -1, 999_999_999].map((pair) => ({ pair, says: 'SAME' }))
-    expect(await verdictsOf({ verdicts: others })).toEqual([])
+  it('is stripped of verdicts on unknown pairs', async () => {
+    const unknown = [0, 3, -1, 999_999_999].map((pair) => ({ pair, says: 'SAME' }))
+    expect(await verdictsOf({ verdicts: unknown })).toEqual([])
     expect(
       await verdictsOf({ verdicts: [{ ...VERDICTS[0], a: 'fact_01X', b: 'fact_01Y', winner: 'fact_01X' }] }),
     ).toEqual(EXPECTED.slice(0, 1))
@@ -126,7 +126,7 @@ describe("the model's answer", () => {
     ['not JSON', says('SAME, as you wish')],
     ['JSON of another shape', says({ answer: 'SAME' })],
     ['a bare list', says(VERDICTS)],
-    ['verdicts by ids that a fact invented', says({ verdicts: [{ a: 'fact_01A', b: 'fact_01B', says: 'SAME' }] })],
+    ['verdicts on ids instead of pair numbers', says({ verdicts: [{ a: 'fact_01A', b: 'fact_01B', says: 'SAME' }] })],
     ['an unknown verdict', says({ verdicts: [{ pair: 1, says: 'A_WINS' }] })],
     ['a pair that is not a number', says({ verdicts: [{ pair: null, says: 'SAME' }] })],
     ['a fractional pair number', says({ verdicts: [{ pair: 1.5, says: 'SAME' }] })],
@@ -134,11 +134,11 @@ describe("the model's answer", () => {
     ['more than two verdicts per pair', says({ verdicts: Array.from({ length: 5 }, () => VERDICTS[0]) })],
     ['more than a megabyte', says('x'.repeat(1024 * 1024 + 1))],
     ['no message', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')],
-  ])('is requested once more if it is %s, and then rejected', async (_, misdeed) => {
-    chat.next(misdeed)
+  ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
+    chat.next(fault)
     expect(await judge.judge(PAIRS)).toEqual(EXPECTED)
     expect(chat.requests).toHaveLength(2)
-    chat.next(misdeed, misdeed)
+    chat.next(fault, fault)
     const failure = await failureOf(judge.judge(PAIRS))
     expect(failure).toMatchObject({
       retryable: true,
@@ -148,7 +148,7 @@ describe("the model's answer", () => {
     expect(chat.requests).toHaveLength(4)
   })
 
-  it.each([429, 500, 503])('is awaited if the server returns %d, up to a limit', async (code) => {
+  it.each([429, 500, 503])('is requested again after status %d, up to a limit', async (code) => {
     chat.next(status(code))
     expect(await judge.judge(PAIRS)).toEqual(EXPECTED)
     chat.next(status(code), status(code), status(code))
@@ -156,27 +156,27 @@ describe("the model's answer", () => {
     expect(chat.requests).toHaveLength(5)
   })
 
-  it('is awaited for three attempts if the server does not answer', async () => {
-    const silence: ChatMisdeed = () => {}
-    chat.next(silence)
+  it('is requested again if the server does not answer, up to a limit', async () => {
+    const noAnswer: ChatMisdeed = () => {}
+    chat.next(noAnswer)
     expect(await judge.judge(PAIRS)).toEqual(EXPECTED)
-    chat.next(silence, silence, silence)
+    chat.next(noAnswer, noAnswer, noAnswer)
     expect(await failureOf(judge.judge(PAIRS))).toMatchObject({
       retryable: true,
       message: expect.stringContaining('no answer within 0.3 s'),
     })
   })
 
-  it('is not awaited after the judge is closed', async () => {
+  it('is no longer awaited once the judge is closed', async () => {
     const patient = create(KEY, undefined, 60_000)
-    const asked = new Promise<void>((resolve) => chat.next(() => resolve()))
+    const requested = new Promise<void>((resolve) => chat.next(() => resolve()))
     const waiting = failureOf(patient.judge(PAIRS))
-    await asked
+    await requested
     await patient.close()
     expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })
   })
 
-  it('leads to errors that name the remedy, and never the key', async () => {
+  it('results in errors that name the setting to check, but not the key', async () => {
     const other = create('sk-other')
     const refused = await failureOf(other.judge(PAIRS))
     expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })

@@ -1,12 +1,12 @@
-// Classification of failures: temporary or permanent, too long or not, and the error message. Whole exchanges are in
-// embedder.test.ts.
+// Classification of failed requests: transient or permanent, too long or not, and the error message. embedder.test.ts
+// tests whole exchanges.
 
 import { APIError } from 'openai'
 import { describe, expect, it } from 'vitest'
 import { explain, TooLong, type Use } from '../../../src/providers/openai/failure.ts'
 
 const use: Use = { who: 'It', noun: 'embeddings', modelVariable: 'EMBEDDING_MODEL', advice: 'Check it.', divides: true }
-const answered = (status: number, message: string, headers: Record<string, string> = {}) =>
+const explained = (status: number, message: string, headers: Record<string, string> = {}) =>
   explain(APIError.generate(status, { error: { message } }, undefined, new Headers(headers)), use, undefined)
 
 describe('a request that is too long', () => {
@@ -19,7 +19,7 @@ describe('a request that is too long', () => {
     [422, 'batch size 64 > maximum allowed batch size 32'],
     [500, 'input is too large to process. increase the physical batch size'],
   ])('is recognised by %i %s', (status, message) => {
-    expect(answered(status, message)).toMatchObject({ failure: expect.any(TooLong), isTransient: false })
+    expect(explained(status, message)).toMatchObject({ failure: expect.any(TooLong), isTransient: false })
   })
 
   it.each([
@@ -28,11 +28,11 @@ describe('a request that is too long', () => {
     [500, 'out of memory'],
     [503, 'too many requests'],
   ])('is not assumed for %i %s', (status, message) => {
-    expect(answered(status, message).failure).not.toBeInstanceOf(TooLong)
+    expect(explained(status, message).failure).not.toBeInstanceOf(TooLong)
   })
 })
 
-it('a too long request that cannot be split is a temporary failure, since the server may mean something else', () => {
+it('an error like "too long" for a request that cannot be split is transient, because the cause may be another', () => {
   const error = APIError.generate(500, { error: { message: 'too large to process' } }, undefined, new Headers())
   expect(explain(error, { ...use, divides: false }, undefined).isTransient).toBe(true)
 })
@@ -47,18 +47,18 @@ describe('the retry delay', () => {
     [{ 'retry-after': 'soon' }, null],
     [{}, null],
   ])('is read from %j', (headers, ms) => {
-    expect(answered(503, 'busy', headers as Record<string, string>).pauseMs).toBe(ms)
+    expect(explained(503, 'busy', headers as Record<string, string>).pauseMs).toBe(ms)
   })
 })
 
 describe('the error message', () => {
   it('is one short line', () => {
-    const { failure } = answered(502, `<html>\n${'x'.repeat(1_000)}`)
+    const { failure } = explained(502, `<html>\n${'x'.repeat(1_000)}`)
     expect(failure.message).toMatch(/^It answered 502 <html> x+\.$/)
     expect(failure.message.length).toBeLessThan(350)
   })
 
-  it('does not replace a programming error, which is rethrown', () => {
+  it('is not created for a programming error, which is rethrown', () => {
     const bug = new TypeError('x is not a function')
     expect(() => explain(bug, use, undefined)).toThrow(bug)
   })

@@ -1,4 +1,4 @@
-// Summaries of a chat model on a real server: the request, and the handling of bad answers.
+// Summaries of a chat model on a fake server: the request, and the handling of invalid answers.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -44,7 +44,7 @@ const failureOf = async (request: Promise<unknown>) => {
 }
 
 describe('the request for a summary', () => {
-  it('quotes the turns as JSON, in a fence that does not occur in them, apart from the rules', async () => {
+  it('quotes the turns as JSON, in a fence that does not occur in them, outside the system message', async () => {
     await summarizer.summarize(REQUEST)
     const [{ messages, model, response_format, headers }] = chat.requests as [FakeChat['requests'][0]]
     expect({ model, response_format }).toEqual({ model: 'some-model', response_format: { type: 'json_object' } })
@@ -70,7 +70,7 @@ describe('the request for a summary', () => {
     await rm(directory, { recursive: true })
   })
 
-  it('quotes the previous summary and asks to merge only if there is one', async () => {
+  it('quotes the previous summary and asks to merge it, if there is one', async () => {
     await summarizer.summarize(REQUEST)
     await summarizer.summarize({ ...REQUEST, previous: 'Topic: boats' })
     const [alone, merged] = chat.requests.map(({ messages }) => messages.map(({ content }) => content))
@@ -90,12 +90,12 @@ describe("the model's answer", () => {
     })
   })
 
-  it('can be in a code fence, and without lists', async () => {
+  it('may be in a code fence, and may omit the lists', async () => {
     chat.next(says('```json\n{"topic": "Boats"}\n```'))
     expect((await summarizer.summarize(REQUEST)).content).toBe('Topic: Boats')
   })
 
-  it('is truncated if it is too long, the longest list first', async () => {
+  it('is shortened if it is too long, the longest list first', async () => {
     const keyDecisions = Array.from({ length: 200 }, (_, n) => `Decision ${n} stands.`)
     chat.next(says({ ...SUMMARY, keyDecisions }))
     const { content } = await summarizer.summarize({ ...REQUEST, maxTokens: 100 })
@@ -109,17 +109,17 @@ describe("the model's answer", () => {
     ['JSON of another shape', says({ summary: 'moo' })],
     ['an empty topic', says({ topic: ' ' })],
     ['no message', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')],
-  ])('is requested once more if it is %s', async (_, misdeed) => {
-    chat.next(misdeed)
+  ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
+    chat.next(fault)
     expect((await summarizer.summarize(REQUEST)).content).toContain('boat trip')
     expect(chat.requests).toHaveLength(2)
-    chat.next(misdeed, misdeed)
+    chat.next(fault, fault)
     const failure = await failureOf(summarizer.summarize(REQUEST))
     expect(failure).toMatchObject({ retryable: true, message: expect.stringContaining('answered twice with') })
     expect(chat.requests).toHaveLength(4)
   })
 
-  it('is awaited through temporary failures, up to a limit', async () => {
+  it('is requested again after retryable failures, up to a limit', async () => {
     chat.next(status(503), () => {})
     expect((await summarizer.summarize(REQUEST)).content).toContain('boat trip')
     chat.next(status(503), status(503), status(503))
@@ -127,7 +127,7 @@ describe("the model's answer", () => {
     expect(chat.requests).toHaveLength(6)
   })
 
-  it('leads to errors that name the remedy, and never the key', async () => {
+  it('results in errors that name the setting to check, but not the key', async () => {
     const other = create('sk-other')
     const refused = await failureOf(other.summarize(REQUEST))
     expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })

@@ -1,4 +1,4 @@
-// The rules' precision and recall on a labelled set, trust by speaker, and robustness against code and hostile text.
+// The extraction rules: precision and recall on a labelled set, facts by kind of speaker, and hostile text.
 
 import { describe, expect, it } from 'vitest'
 import type { ToldTurn } from '../../../src/providers/ports/fact-extractor.ts'
@@ -15,7 +15,7 @@ async function factsIn(...turns: ToldTurn[]): Promise<string[]> {
   const { facts } = await extractor.extract(turns)
   return facts.map(({ subject, predicate, object }) => [subject, predicate, object].join(' | '))
 }
-/** Each text as a turn of its own. */
+/** One turn for each text. */
 const turns = (texts: string[]) => texts.map((text, i) => turn(text, { id: `turn_${i}` }))
 
 describe('on the labelled set', () => {
@@ -23,12 +23,12 @@ describe('on the labelled set', () => {
     let right = 0
     const wrong: string[] = []
     const missed: string[] = []
-    for (const [said, ...labels] of LABELLED) {
-      const wanted = labels.map((label) => (label.split(' | ').length === 3 ? label : `Ada Lovelace | ${label}`))
-      const found = await factsIn(BOB, turn(said))
-      right += found.filter((each) => wanted.includes(each)).length
-      wrong.push(...found.filter((each) => !wanted.includes(each)).map((each) => `${each} <- ${said}`))
-      missed.push(...wanted.filter((each) => !found.includes(each)).map((each) => `${each} <- ${said}`))
+    for (const [text, ...labels] of LABELLED) {
+      const expected = labels.map((label) => (label.split(' | ').length === 3 ? label : `Ada Lovelace | ${label}`))
+      const found = await factsIn(BOB, turn(text))
+      right += found.filter((each) => expected.includes(each)).length
+      wrong.push(...found.filter((each) => !expected.includes(each)).map((each) => `${each} <- ${text}`))
+      missed.push(...expected.filter((each) => !found.includes(each)).map((each) => `${each} <- ${text}`))
     }
     console.log(
       `rules, of ${LABELLED.length} texts: precision ${right}/${right + wrong.length}, `
@@ -42,21 +42,21 @@ describe('on the labelled set', () => {
   })
 
   it('no question yields a fact', async () => {
-    const asked = LABELLED.map(([said]) => said.replace(/[.!]*$/, '?'))
-    expect(await factsIn(BOB, ...turns(asked))).toEqual([])
+    const questions = LABELLED.map(([text]) => text.replace(/[.!]*$/, '?'))
+    expect(await factsIn(BOB, ...turns(questions))).toEqual([])
   })
 
-  it('nothing quoted yields a fact, by quotation marks, by > or by a fence', async () => {
-    for (const [said] of LABELLED) {
-      const cited = `> ${said.replaceAll('\n', '\n> ')}`
-      const quotes = [cited, `He wrote “${said.replaceAll('\n', ' ')}”`, `~~~\n${said}\n~~~`]
-      expect([said, await factsIn(BOB, ...turns(quotes))]).toEqual([said, []])
+  it('no text quoted by quotation marks, by > or by a fence yields a fact', async () => {
+    for (const [text] of LABELLED) {
+      const cited = `> ${text.replaceAll('\n', '\n> ')}`
+      const quotes = [cited, `He wrote “${text.replaceAll('\n', ' ')}”`, `~~~\n${text}\n~~~`]
+      expect([text, await factsIn(BOB, ...turns(quotes))]).toEqual([text, []])
     }
   })
 })
 
 describe('the speaker of a fact', () => {
-  const said = "I live in Berlin. Bob is a plumber. Remember that the vault's colour is red."
+  const text = "I live in Berlin. Bob is a plumber. Remember that the vault's colour is red."
 
   it('is the subject of "I"', async () => {
     expect(await factsIn(BOB, turn('I live in Berlin.', { displayName: 'Grace Hopper' }))).toEqual([
@@ -64,32 +64,32 @@ describe('the speaker of a fact', () => {
     ])
   })
 
-  it('can be an agent, but only people can ask to remember, and tool results yield nothing', async () => {
-    const about = ['Ada Lovelace | lives in | Berlin', 'Bob | works as | plumber']
-    const asked = "Ada Lovelace | wants remembered | the vault's colour is red"
-    expect(await factsIn(BOB, turn(said))).toEqual([...about, asked])
-    expect(await factsIn(BOB, turn(said, { kind: 'AGENT' }))).toEqual(about)
-    expect(await factsIn(BOB, turn(said, { kind: 'TOOL' }))).toEqual([])
+  it('is a person or an agent; only a person can ask to remember, and a tool result yields no facts', async () => {
+    const statements = ['Ada Lovelace | lives in | Berlin', 'Bob | works as | plumber']
+    const reminder = "Ada Lovelace | wants remembered | the vault's colour is red"
+    expect(await factsIn(BOB, turn(text))).toEqual([...statements, reminder])
+    expect(await factsIn(BOB, turn(text, { kind: 'AGENT' }))).toEqual(statements)
+    expect(await factsIn(BOB, turn(text, { kind: 'TOOL' }))).toEqual([])
   })
 
-  it('gives more confidence to facts about themselves', async () => {
+  it('results in more confidence for facts about the speaker than about others', async () => {
     const { facts } = await extractor.extract([BOB, turn('I work at Initech. Bob works at Initech.')])
-    const sure = facts.map(({ subject, confidence }) => [subject, confidence])
-    expect(sure).toEqual([
+    const confidences = facts.map(({ subject, confidence }) => [subject, confidence])
+    expect(confidences).toEqual([
       ['Ada Lovelace', 0.9],
       ['Bob', 0.63],
     ])
   })
 })
 
-it('times are relative to the time of the turn', async () => {
+it('a time in a fact is relative to the time of the turn', async () => {
   const text = 'I went to a concert yesterday.'
   expect(await factsIn(turn(text, { at: new Date('2024-03-01T00:30:00Z') }))).toEqual([
     'Ada Lovelace | went to | a concert on 2024-02-29',
   ])
 })
 
-describe('a turn of 256 KB', () => {
+describe('a turn of 256 KiB', () => {
   it.each([
     'I live in ',
     'I love tea. ',
@@ -127,7 +127,7 @@ describe('a turn of 256 KB', () => {
     'gonna ',
     'last ',
   ])(
-    'of %j is processed quickly, and yields few facts',
+    'of repeated %j is processed in time, and yields at most 16 facts',
     async (part) => {
       const { facts } = await extractor.extract([turn(part.repeat(Math.ceil(262_144 / part.length)))])
       expect(facts.length).toBeLessThanOrEqual(16)

@@ -1,5 +1,5 @@
 // Second part of the labelled set (see labels.ts): past actions, current activities, plans, possessions and values, and
-// sentences that only sound like them. Said by Ada Lovelace on Wednesday 13 May 2026 in a conversation with Bob.
+// sentences that only resemble them. Ada Lovelace says them to Bob on Wednesday 13 May 2026.
 
 import type { Labelled } from './labels.ts'
 
@@ -97,7 +97,7 @@ export const LIFE: Labelled[] = [
 
 /** None of these states a fact about the speakers. */
 export const NO_LIFE = [
-  // Objects at hand, or elsewhere
+  // Objects that only the context identifies
   'I made this for you.',
   'I made it in class yesterday.',
   'I drew this last night.',
@@ -138,7 +138,7 @@ export const NO_LIFE = [
   "I'm grateful for this.",
   'Card games help us stay awake.',
   'Maps calm me, motivate me and please me.',
-  // Momentary states, or nothing
+  // Momentary states, and sentences without content
   'I had a great time yesterday.',
   'We went looking for the cat.',
   'I took my time reading last week.',

@@ -1,10 +1,10 @@
 // The labelled set for the extraction rules: sentences that Ada Lovelace says to Bob on Wednesday 13 May 2026, each
-// with the facts that it states. Without "subject |" a fact is about Ada. Each sentence without facts contains wording
-// that resembles a fact.
+// with the facts that it states as "predicate | object" about Ada, or as "subject | predicate | object". A sentence
+// without facts contains wording that resembles a fact, or is one that the rules do not cover.
 
 import { LIFE, NO_LIFE } from './labels-life.ts'
 
-export type Labelled = [said: string, ...facts: string[]]
+export type Labelled = [text: string, ...facts: string[]]
 
 const STATED: Labelled[] = [
   // Names, places
@@ -252,4 +252,4 @@ const NOT_STATED = [
   'I collect my thoughts.',
 ]
 
-export const LABELLED: Labelled[] = [...STATED, ...LIFE, ...[...NOT_STATED, ...NO_LIFE].map((said): Labelled => [said])]
+export const LABELLED: Labelled[] = [...STATED, ...LIFE, ...[...NOT_STATED, ...NO_LIFE].map((text): Labelled => [text])]

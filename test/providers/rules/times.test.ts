@@ -1,10 +1,10 @@
-// Calendar times relative to Monday, 8 May 2023.
+// Time expressions, and the calendar times that they name relative to Monday, 8 May 2023.
 
 import { describe, expect, it } from 'vitest'
 import { readTime } from '../../../src/providers/rules/times.ts'
 
-const SAID = new Date('2023-05-08T23:59:00Z')
-const when = (text: string, isPast: boolean) => readTime(text, SAID, isPast)?.when ?? null
+const SAID_AT = new Date('2023-05-08T23:59:00Z')
+const when = (text: string, isPast: boolean) => readTime(text, SAID_AT, isPast)?.when ?? null
 
 describe('a time expression', () => {
   it.each([
@@ -29,9 +29,9 @@ describe('a time expression', () => {
     ['on June 3rd', 'on 2022-06-03'],
     ['on December 24, 2021', 'on 2021-12-24'],
     ['on 2021-12-24', 'on 2021-12-24'],
-  ])('for the past, %s, is %s', (text, expected) => {
+  ])('in the past: %s is %s', (text, expected) => {
     expect(when(`we met ${text}`, true)).toBe(expected)
-    expect(readTime(`we met ${text} at noon`, SAID, true)).toMatchObject({ rest: 'we met at noon', isFuture: false })
+    expect(readTime(`we met ${text} at noon`, SAID_AT, true)).toMatchObject({ rest: 'we met at noon', isFuture: false })
   })
 
   it.each([
@@ -46,8 +46,8 @@ describe('a time expression', () => {
     ['in three days', 'on 2023-05-11'],
     ['on 3 May', 'on 2024-05-03'],
     ['on June 3', 'on 2023-06-03'],
-  ])('for the future, %s, is %s', (text, expected) => {
-    expect(readTime(`we meet ${text}`, SAID, false)).toMatchObject({ when: expected, isFuture: true })
+  ])('in the future: %s is %s', (text, expected) => {
+    expect(readTime(`we meet ${text}`, SAID_AT, false)).toMatchObject({ when: expected, isFuture: true })
   })
 
   it.each([
@@ -64,7 +64,7 @@ describe('a time expression', () => {
     'someday',
     'in room 2019',
     'last',
-  ])('that is ambiguous, %s, is ignored', (text) => {
+  ])('is ignored if it is ambiguous: %s', (text) => {
     expect(when(`we met ${text}`, true)).toBeNull()
   })
 })

@@ -1,5 +1,5 @@
-// The default embedder: similarity without shared words, running time, and the file format. The contract of all
-// embedders is in test/contract/.
+// The default embedder: similarity without shared words, long texts, and the file format. The contract of all embedders
+// is in test/contract/.
 
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ async function similarity(a: string, b: string): Promise<number> {
 }
 
 describe('the static embedder', () => {
-  it('finds similar texts that share no word', async () => {
+  it('returns similar vectors for texts of similar meaning that share no word', async () => {
     const ill = 'Our puppy was ill and went to the vet'
     const far = await similarity(ill, 'The invoice was paid in full')
     expect(await similarity(ill, 'The dog needed a doctor')).toBeGreaterThan(far + 0.2)
@@ -28,15 +28,15 @@ describe('the static embedder', () => {
     expect(dot(vector!, common)).toBeCloseTo(0, 5)
   })
 
-  it('makes exactly the vectors of its versioned name', async () => {
-    // Change these numbers only together with the name: stored vectors are compared with new ones.
+  it('returns exactly the vectors of the version in its name', async () => {
+    // Change these numbers only together with the name, because stored vectors are compared with new ones.
     const [vector] = await embedder.embed(["Yesterday we didn't adopt the second kitten"])
     expect(embedder.name).toBe('static-1')
     const begin = [...vector!.slice(0, 6)].map((x) => Number(x.toFixed(4)))
     expect(begin).toEqual([0.1511, -0.0355, 0.0877, -0.0761, -0.2516, -0.009])
   })
 
-  it.each(['the of and', 'xqzzyv qqqqx', '😀', '東京'])('returns no direction for %j', async (text) => {
+  it.each(['the of and', 'xqzzyv qqqqx', '😀', '東京'])('returns the zero vector for %j', async (text) => {
     expect((await embedder.embed([text]))[0]).toEqual(new Float32Array(100))
   })
 
@@ -51,16 +51,16 @@ describe('the static embedder', () => {
   })
 
   it('yields to other work between long texts', async () => {
-    let turns = 0
+    let yields = 0
     let isDone = false
-    const others = () => {
-      turns++
-      if (!isDone) setImmediate(others)
+    const countYield = () => {
+      yields++
+      if (!isDone) setImmediate(countYield)
     }
-    setImmediate(others)
+    setImmediate(countYield)
     await embedder.embed(Array.from({ length: 200 }, () => 'We adopted a kitten last week. '.repeat(8_500)))
     isDone = true
-    expect(turns).toBeGreaterThan(10)
+    expect(yields).toBeGreaterThan(10)
   })
 })
 

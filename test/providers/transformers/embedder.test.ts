@@ -1,5 +1,5 @@
-// The embedder in a worker thread, with a fake of transformers.js, which is not installed here. The contract of all
-// embedders is in test/contract/.
+// The embedder in a worker thread, with a fake of transformers.js, an optional package that the tests do not install.
+// The contract of all embedders is in test/contract/.
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
@@ -61,7 +61,7 @@ describe('the embedder through transformers.js', () => {
     expect(failure.retryable).toBe(false)
   })
 
-  it('retries to load a model that could not be downloaded', async () => {
+  it('loads a model on a later call if the download failed', async () => {
     const embedder = create('hub/offline-at-first')
     const failure = await failureOf(embedder.embed(['one']))
     expect(failure.message).toMatch(/fetch failed\. .*may be a directory/)
@@ -69,22 +69,22 @@ describe('the embedder through transformers.js', () => {
     expect(await embedder.embed(['one'])).toHaveLength(1)
   })
 
-  it('ends an aborted call at once, and completes the others', async () => {
+  it('rejects an aborted call at once, and completes the others', async () => {
     const embedder = create('hub/sleeps-500')
     const reason = new Error('enough')
     const abort = new AbortController()
     const settled: string[] = []
-    const given = expect(embedder.embed(['one'], abort.signal).finally(() => settled.push('given up'))).rejects.toBe(
+    const aborted = expect(embedder.embed(['one'], abort.signal).finally(() => settled.push('aborted'))).rejects.toBe(
       reason,
     )
     const other = embedder.embed(['two']).finally(() => settled.push('other'))
     abort.abort(reason)
-    await given
+    await aborted
     expect(await other).toHaveLength(1)
-    expect(settled).toEqual(['given up', 'other'])
+    expect(settled).toEqual(['aborted', 'other'])
   })
 
-  it('fails waiting calls when its thread dies', async () => {
+  it('rejects waiting calls when its thread exits', async () => {
     const embedder = create('hub/dies')
     expect(await failureOf(embedder.embed(['one']))).toMatchObject({
       retryable: true,
@@ -92,7 +92,7 @@ describe('the embedder through transformers.js', () => {
     })
   })
 
-  it('fails waiting calls when it is closed', async () => {
+  it('rejects waiting calls when it is closed', async () => {
     const embedder = create('hub/sleeps-500')
     const waiting = failureOf(embedder.embed(['one']))
     await embedder.close()
