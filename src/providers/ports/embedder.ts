@@ -1,7 +1,7 @@
 // The port for embedders, which compute unit vectors of texts. Texts of similar meaning have vectors with a high dot
 // product. Callers compare only vectors of embedders with the same name.
 
-/** Computes vectors of texts. Every embedder passes test/contract/embedder.test.ts. */
+/** Computes vectors of texts. Every embedder passes test/contract/embedder.ts. */
 export type Embedder = {
   /**
    * Identifies the model and the version of anything else that affects the vectors. Stored with each vector. After a

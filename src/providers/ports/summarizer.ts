@@ -13,7 +13,7 @@ export type SummaryRequest = {
   maxTokens: number
 }
 
-/** Writes summaries. Every summarizer passes test/contract/summarizer.test.ts. */
+/** Writes summaries. Every summarizer passes test/contract/summarizer.ts. */
 export type Summarizer = {
   /** The name used in compaction policies and stored with its summaries. */
   readonly model: string
