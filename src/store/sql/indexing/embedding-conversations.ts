@@ -1,10 +1,10 @@
-// Finds and claims the conversations that an embedder is behind on: those whose journal head is ahead of the embedder's
-// cursor (key conversation_id, embedder). A claim is a lease, so a process that dies only delays its conversations.
+// Finds and claims the conversations that are behind for an embedder: the journal head is ahead of the embedder's
+// cursor (key conversation_id, embedder). A claim is a lease, so a process that crashes only delays its conversations.
 
 import type { Db } from '../../db.ts'
 import { raw } from '../sql.ts'
 
-/** Duration of a claim. Each batch renews it. */
+/** Duration of a claim. Each batch renews the claim. */
 const LEASE = raw(`interval '30 seconds'`)
 
 /** Up to `limit` unclaimed conversations that are behind, most recently active first. Reads all journal heads. */
@@ -19,8 +19,9 @@ export async function findConversationsBehind(db: Db, embedder: string, limit: n
 }
 
 /**
- * Claims the conversations that are behind. Locks cursors in order of id, like all statements here, to avoid deadlocks.
- * @returns the conversations claimed now, and those that are behind but claimed by another process
+ * Claims the conversations that are behind. All statements in this file lock cursors in order of conversation id, to
+ * avoid deadlocks.
+ * @returns `claimed`: conversations that were claimed; `busy`: conversations that are behind and already claimed
  */
 export async function claimConversations(
   db: Db,
@@ -46,14 +47,15 @@ export async function claimConversations(
         RETURNING k.conversation_id AS id
       )
       SELECT b.id AS "conversationId", t.id IS NOT NULL AS taken FROM behind b LEFT JOIN taken t ON t.id = b.id`
-  const of = (which: boolean) => rows.filter(({ taken }) => taken === which).map(({ conversationId }) => conversationId)
-  return { claimed: of(true), busy: of(false) }
+  const idsOf = (isTaken: boolean) =>
+    rows.filter(({ taken }) => taken === isTaken).map(({ conversationId }) => conversationId)
+  return { claimed: idsOf(true), busy: idsOf(false) }
 }
 
 /**
- * Moves the cursors of claimed conversations and renews the claims. A conversation whose cursor reaches its journal
- * head is released.
- * @returns the conversations that were released or deleted
+ * Moves the cursors of claimed conversations and renews the claims. Releases a conversation when its cursor reaches the
+ * journal head.
+ * @returns the conversations that were released, and those that no longer exist
  */
 export async function advanceConversations(
   db: Db,
