@@ -1,17 +1,20 @@
-// The port to other processes: wake-ups and ephemeral events. Messages may be lost at any time; the journal is the only
-// truth. Adapters: memory.ts for one process, redis.ts for many.
+// The port for wake-ups and ephemeral events between processes. Any message may be lost; only the journal is complete.
+// Adapters: memory.ts for one process, redis.ts for several.
 
 export type Bus = {
   /**
-   * Sends to all current subscribers of the topic, in this process too, in the order of the calls.
-   * Returns at once and never throws; while the broker is away the message is lost.
+   * Sends to all current subscribers of the topic, including those in this process, in the order of the calls.
+   * Returns immediately and never throws. While the broker cannot be reached, messages are lost.
    */
   publish(topic: string, message: string): void
-  /** Resolves when the subscription is active, with a function that ends it. Each subscriber gets each message. */
+  /**
+   * Calls `receive` for each message of the topic. Resolves with a function that unsubscribes, when the subscription is
+   * active; while the broker cannot be reached, resolves immediately and becomes active before `onRestored` calls back.
+   */
   subscribe(topic: string, receive: (message: string) => void): Promise<() => Promise<void>>
-  /** Calls back each time messages flow again after some may have been lost. Returns a function that stops it. */
+  /** Calls back each time delivery resumes after messages may have been lost. Returns a function that ends this. */
   onRestored(callback: () => void): () => void
-  /** Rejects when the broker does not answer. */
+  /** Rejects if the broker cannot be reached or does not reply in time. */
   ping(): Promise<void>
   close(): Promise<void>
 }

@@ -1,16 +1,16 @@
-// Presence within one process. A mark is removed exactly once: by remove before it expires, by takeExpired after.
+// Presence within one process. Each mark is removed once: by remove() before it expires, by takeExpired() after.
 
 import type { PresenceMark, PresenceStore } from './presence.ts'
 
-type Held = { mark: PresenceMark; state: string; until: number }
+type StoredMark = { mark: PresenceMark; state: string; expiresAt: number }
 
-/** `now` is in milliseconds; a mark set at 0 for 10 ms is expired at 10. */
+/** @param now current time in milliseconds; a mark set at 0 for 10 ms is expired at 10 */
 export function createMemoryPresence(now: () => number = Date.now): PresenceStore {
-  // Marks of a conversation, in the order in which they were last set: the last mark of an actor is its newest.
-  const conversations = new Map<string, Map<string, Held>>()
+  // Marks by conversation, in the order in which they were last set, so that an actor's last mark decides its state.
+  const conversations = new Map<string, Map<string, StoredMark>>()
 
   const keyOf = ({ actor, holder }: PresenceMark) => JSON.stringify([actor, holder])
-  const expired = (held: Held) => held.until <= now()
+  const isExpired = (stored: StoredMark) => stored.expiresAt <= now()
 
   const forget = (mark: PresenceMark) => {
     const conversation = conversations.get(mark.conversationId)
@@ -18,32 +18,32 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
   }
 
   return {
-    async set({ conversationId: conversation, actor, holder }, state, ttlMs) {
-      const mark = { conversationId: conversation, actor, holder }
+    async set({ conversationId, actor, holder }, state, ttlMs) {
+      const mark = { conversationId, actor, holder }
       forget(mark)
-      const marks = conversations.get(conversation) ?? new Map<string, Held>()
-      conversations.set(conversation, marks.set(keyOf(mark), { mark, state, until: now() + ttlMs }))
+      const marks = conversations.get(conversationId) ?? new Map<string, StoredMark>()
+      conversations.set(conversationId, marks.set(keyOf(mark), { mark, state, expiresAt: now() + ttlMs }))
     },
     async remove(mark) {
-      const held = conversations.get(mark.conversationId)?.get(keyOf(mark))
-      // takeExpired removes expired marks: its caller notifies the conversation.
-      if (!held || expired(held)) return false
+      const stored = conversations.get(mark.conversationId)?.get(keyOf(mark))
+      // Leaves an expired mark to takeExpired(), whose caller notifies the conversation's subscribers.
+      if (!stored || isExpired(stored)) return false
       forget(mark)
       return true
     },
-    async states(names) {
-      const stateOf = ({ mark, state }: Held): [string, string] => [mark.actor, state]
-      const live = (conversation: string) =>
-        [...(conversations.get(conversation)?.values() ?? [])].filter((held) => !expired(held))
-      return new Map(names.map((conversation) => [conversation, new Map(live(conversation).map(stateOf))]))
+    async states(conversationIds) {
+      const stateOf = ({ mark, state }: StoredMark): [string, string] => [mark.actor, state]
+      const unexpired = (id: string) =>
+        [...(conversations.get(id)?.values() ?? [])].filter((stored) => !isExpired(stored))
+      return new Map(conversationIds.map((id) => [id, new Map(unexpired(id).map(stateOf))]))
     },
     async takeExpired(limit) {
-      // Scans every mark: one process has thousands at most.
+      // Reads every mark, because one process has a few thousand at most.
       const marks = [...conversations.values()].flatMap((conversation) => [...conversation.values()])
       const taken = marks
-        .filter(expired)
+        .filter(isExpired)
         .slice(0, limit)
-        .map((held) => held.mark)
+        .map(({ mark }) => mark)
       taken.forEach(forget)
       return taken
     },

@@ -1,17 +1,17 @@
-// The bus within one process. Receivers are called after publish has returned, in the order of publishing, so a call
-// of publish under a lock or in a transaction runs no receiver.
+// The bus within one process. Receivers are called after publish() has returned, in the order of publishing, so
+// publish() may be called under a lock or inside a transaction without running a receiver there.
 
 import type { Bus } from './bus.ts'
 
 type Receiver = { receive: (message: string) => unknown }
 
-/** @param onFailure called for each receiver that throws or rejects; the others still get the message */
+/** @param onFailure called for each receiver that throws or rejects; the other receivers still get the message */
 export function createMemoryBus(onFailure: (error: unknown) => void = () => {}): Bus {
   // Each subscription is an object, so that a function subscribed twice receives each message twice.
   const topics = new Map<string, Set<Receiver>>()
 
   const deliver = async (receivers: Set<Receiver>, receiver: Receiver, message: string) => {
-    // The receiver may have unsubscribed in the meantime.
+    // The receiver may have unsubscribed since the message was published.
     if (receivers.has(receiver)) await receiver.receive(message)
   }
 
@@ -19,10 +19,10 @@ export function createMemoryBus(onFailure: (error: unknown) => void = () => {}):
     publish(topic, message) {
       const receivers = topics.get(topic)
       if (!receivers) return
-      const present = [...receivers]
-      // With microtasks, receivers that publish to each other would prevent the process from reading its sockets.
+      const current = [...receivers]
+      // Not a microtask: receivers that publish to each other would then prevent the process from reading its sockets.
       setImmediate(() => {
-        for (const receiver of present) deliver(receivers, receiver, message).catch(onFailure)
+        for (const receiver of current) deliver(receivers, receiver, message).catch(onFailure)
       })
     },
     async subscribe(topic, receive) {

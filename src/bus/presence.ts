@@ -1,15 +1,18 @@
-// The port to presence: which actors are in which conversation right now. Marks expire; nothing here is durable.
-// Adapters: memory-presence.ts for one process, redis-presence.ts for many.
+// The port for presence: which actors are present in which conversation now. Marks expire, and none is durable.
+// Adapters: memory-presence.ts for one process, redis-presence.ts for several.
 
-/** A holder is one socket, or all callers without one: an actor with two open windows has two marks. */
+/**
+ * Identifies the presence of an actor through one holder. Each socket is a holder; requests without a socket share one
+ * holder. An actor with two sockets has two marks.
+ */
 export type PresenceMark = { conversationId: string; actor: string; holder: string }
 
 export type PresenceStore = {
-  /** Sets or renews a mark for `ttlMs`. The newest mark of an actor decides its state. */
+  /** Sets or renews a mark for `ttlMs` milliseconds. The last mark set for an actor decides the actor's state. */
   set(mark: PresenceMark, state: string, ttlMs: number): Promise<void>
-  /** Removes the mark; false if there was none (never set, expired, or already taken). */
+  /** Removes the mark; false if there is none or it has expired. */
   remove(mark: PresenceMark): Promise<boolean>
-  /** For each conversation, each actor's newest state among its live marks. Actors without one are absent. */
+  /** For each conversation, the states of its actors. Actors without an unexpired mark are omitted. */
   states(conversationIds: readonly string[]): Promise<Map<string, Map<string, string>>>
   /** Removes and returns up to `limit` expired marks. Each mark is returned to one caller only, across processes. */
   takeExpired(limit: number): Promise<PresenceMark[]>

@@ -1,23 +1,27 @@
-// Presence across processes, on Redis. A sorted set contains the expiry of every mark. A script removes expired marks
-// from it, so each mark is returned to one process only. A hash per conversation contains the states. Scripts change
-// both together and use Redis's clock, since the processes' clocks may differ. The scripts also access keys that they
-// do not declare, so Redis may have replicas but must not be a cluster.
+// Presence across processes, on Redis. A sorted set contains the expiry time of every mark, and a hash per conversation
+// contains the states. Each script changes both atomically, so an expired mark is returned to one process only. The
+// scripts use Redis's clock, because the processes' clocks may differ. TAKE accesses keys that it does not declare, so
+// Redis may have replicas but must not be a cluster.
 
 import type { PresenceMark, PresenceStore } from './presence.ts'
 import { answered, hangUp, type RedisLog, redisConnector } from './redis-client.ts'
 
-/** Members `conversationId \0 actor \0 holder`, scored by expiry in ms. */
+/** Key of the sorted set. Members are `conversationId \0 actor \0 holder`, scored by expiry time in ms. */
 const EXPIRIES = 'colloquy:presence'
 /** Key prefix of a conversation's hash. Fields are `actor \0 holder`; values are `set-at in µs:expiry in ms:state`. */
 const CONVERSATION = 'colloquy:presence:'
-/** Time after expiry at which Redis drops marks that no process has taken, ms. */
+/** How long Redis keeps a key after the last of its marks expired, ms, for a process to take the marks. */
 const SLACK_MS = 3_600_000
 
+/** Sets `now` to Redis's time in ms. */
 const NOW = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
-/** KEYS: conversation, expiries. ARGV: field, member, state, ttl, slack. Numbers are formatted by hand: Lua rounds to 14 digits. */
+/**
+ * KEYS: conversation, expiries. ARGV: field, member, state, ttl in ms, slack in ms. Sets or renews a mark. Times are
+ * formatted with all digits, because Lua's default format rounds to 14.
+ */
 const SET = `${NOW}
   local ends = string.format('%.0f', now + ARGV[4])
   local at = string.format('%.0f', time[1] * 1000000 + time[2])
@@ -29,8 +33,8 @@ const SET = `${NOW}
   end`
 
 /**
- * KEYS: conversation, expiries. ARGV: field, member. Leaves an expired mark to TAKE, whose caller notifies the
- * conversation's subscribers.
+ * KEYS: conversation, expiries. ARGV: field, member. Removes a mark and returns 1; returns 0 if there is none. Leaves
+ * an expired mark to TAKE, whose caller notifies the conversation's subscribers.
  */
 const REMOVE = `${NOW}
   local ends = redis.call('ZSCORE', KEYS[2], ARGV[2])
@@ -38,7 +42,7 @@ const REMOVE = `${NOW}
   redis.call('HDEL', KEYS[1], ARGV[1])
   return redis.call('ZREM', KEYS[2], ARGV[2])`
 
-/** KEYS: expiries. ARGV: limit, prefix of a conversation's key. Oldest first. */
+/** KEYS: expiries. ARGV: limit, prefix of a conversation's key. Removes and returns expired members, oldest first. */
 const TAKE = `${NOW}
   local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
   for _, member in ipairs(members) do
@@ -48,7 +52,7 @@ const TAKE = `${NOW}
   end
   return members`
 
-/** Calls reject immediately while Redis is disconnected, or after 1.5 s without a reply. */
+/** Calls reject immediately while Redis is disconnected, or after the time limit of answered() without a reply. */
 export async function createRedisPresence(url: string, log: RedisLog): Promise<PresenceStore> {
   const client = await redisConnector(url, 'presence', log)()
 
@@ -69,7 +73,7 @@ export async function createRedisPresence(url: string, log: RedisLog): Promise<P
       const hashes = conversationIds.map((conversationId) => client.hGetAll(CONVERSATION + conversationId))
       const [[seconds, micros], ...marks] = await answered(Promise.all([client.time(), ...hashes]))
       const now = Number(seconds) * 1000 + Number(micros) / 1000
-      return new Map(conversationIds.map((conversationId, i) => [conversationId, newestLive(marks[i] ?? {}, now)]))
+      return new Map(conversationIds.map((conversationId, i) => [conversationId, newestUnexpired(marks[i] ?? {}, now)]))
     },
     async takeExpired(limit) {
       const members = (await run(TAKE, [EXPIRIES], limit, CONVERSATION)) as string[]
@@ -82,11 +86,12 @@ export async function createRedisPresence(url: string, log: RedisLog): Promise<P
   }
 }
 
-/** Returns each actor's newest state in a conversation's hash. Ignores expired marks. */
-function newestLive(hash: Record<string, string>, now: number): Map<string, string> {
-  const live = Object.entries(hash).flatMap(([field, value]) => {
-    const [, at, ends, state = ''] = /^(\d+):(\d+):(.*)$/s.exec(value) ?? []
-    return Number(ends) > now ? [{ actor: field.slice(0, field.indexOf('\0')), at: Number(at), state }] : []
+/** Returns the state of each actor's unexpired mark that was set last, from a conversation's hash. `now` is in ms. */
+function newestUnexpired(hash: Record<string, string>, now: number): Map<string, string> {
+  const unexpired = Object.entries(hash).flatMap(([field, value]) => {
+    const [, setAt, expiresAt, state = ''] = /^(\d+):(\d+):(.*)$/s.exec(value) ?? []
+    if (!(Number(expiresAt) > now)) return []
+    return [{ actor: field.slice(0, field.indexOf('\0')), setAt: Number(setAt), state }]
   })
-  return new Map(live.sort((a, b) => a.at - b.at).map(({ actor, state }) => [actor, state]))
+  return new Map(unexpired.sort((a, b) => a.setAt - b.setAt).map(({ actor, state }) => [actor, state]))
 }

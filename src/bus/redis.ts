@@ -1,5 +1,5 @@
-// The bus across processes, on Redis pub/sub. This process subscribes in Redis to exactly the topics that have listeners
-// here: after every change and reconnect, Redis is aligned with `topics`. memory.ts delivers within the process.
+// The bus across processes, on Redis pub/sub. This process subscribes in Redis to exactly the topics that have
+// subscribers in this process: it aligns them after every change and reconnect. memory.ts delivers to the subscribers.
 
 import { ErrorReply } from 'redis'
 import type { Bus } from './bus.ts'
@@ -7,15 +7,18 @@ import { createMemoryBus } from './memory.ts'
 import { answered, hangUp, type RedisLog, redisConnector } from './redis-client.ts'
 
 const PREFIX = 'colloquy:'
-/** Characters sent and not yet confirmed. Above this limit, messages are dropped. */
+/** Maximum number of characters sent and not yet confirmed. Above this limit, messages are dropped. */
 const UNCONFIRMED_LIMIT = 32 * 1024 * 1024
-/** Characters that each message counts for in addition: about what node-redis allocates for a command. */
-const UNCONFIRMED_LEAST = 256
+/** Characters added to the length of each message: about the memory that node-redis allocates for a command. */
+const COMMAND_OVERHEAD = 256
 
 type RedisClient = Awaited<ReturnType<ReturnType<typeof redisConnector>>>
 type Refusal = { log(err: unknown): void; reset(): void }
 
-/** Logs the first refusal by Redis since the last reset, for example by an ACL. Lost connections are logged elsewhere. */
+/**
+ * Logs the first error reply from Redis since the last reset, such as a refusal by an ACL. redis-client.ts logs lost
+ * connections.
+ */
 function refusalLog(log: RedisLog): Refusal {
   let refused = false
   return {
@@ -30,13 +33,13 @@ function refusalLog(log: RedisLog): Refusal {
   }
 }
 
-/** Makes the channels to which `subscriber` is subscribed equal to `wanted`. */
+/** Makes the channels to which `subscriber` is subscribed equal to the keys of `wanted`. */
 function createAlignment(
   subscriber: RedisClient,
   wanted: ReadonlyMap<string, number>,
   receive: (message: string, channel: string) => void,
 ) {
-  /** Channels to be aligned in the next round. */
+  /** Channels to align in the next round. */
   const changed = new Set<string>()
   const subscribed = () => subscriber.getPubSubListeners('CHANNELS')
 
@@ -51,12 +54,12 @@ function createAlignment(
     // alignAll() aligns every channel after a reconnect.
     if (!subscriber.isReady) return
     const missing = batch.filter((channel) => wanted.has(channel) && !subscribed().has(channel))
-    const spare = batch.filter((channel) => !wanted.has(channel) && subscribed().has(channel))
-    await subscriber.unsubscribe(spare, receive)
+    const unwanted = batch.filter((channel) => !wanted.has(channel) && subscribed().has(channel))
+    await subscriber.unsubscribe(unwanted, receive)
     await subscriber.subscribe(missing, receive)
   }
 
-  /** Resolves when a round that began after this call is complete. Waiting calls share a round. */
+  /** Resolves when a round that began after this call is complete. Calls that wait share a round. */
   const align = (channels: Iterable<string>): Promise<void> => {
     for (const channel of channels) changed.add(channel)
     nextRound ??= lastRound = lastRound.catch(() => {}).then(round)
@@ -65,18 +68,18 @@ function createAlignment(
   return { align, alignAll: () => align([...wanted.keys(), ...subscribed().keys()]) }
 }
 
-/** Detects outages of either connection, and calls back at the end of each. */
+/** Records that messages may have been lost, and calls back when both connections are ready again. */
 function createRestoration(clients: readonly RedisClient[], log: RedisLog) {
   const callbacks = new Set<() => void>()
   const isReady = () => clients.every((client) => client.isReady)
-  /** Whether messages may have been lost since the last announcement. */
+  /** Whether messages may have been lost since the last call of the callbacks. */
   let missed = !isReady()
   return {
     callbacks,
     miss() {
       missed = true
     },
-    /** Calls back if messages may have been lost and both connections are ready again. */
+    /** Calls the callbacks if messages may have been lost and both connections are ready. */
     announce() {
       if (!missed || !isReady()) return
       missed = false
@@ -91,30 +94,30 @@ function createRestoration(clients: readonly RedisClient[], log: RedisLog) {
   }
 }
 
-/** A function that publishes; it drops messages while disconnected, or above UNCONFIRMED_LIMIT. */
+/** Returns the function `publish`, which drops messages while disconnected or above UNCONFIRMED_LIMIT. */
 function createPublish(publisher: RedisClient, refusal: Refusal): Bus['publish'] {
   let unconfirmed = 0
   return (topic, message) => {
     if (!publisher.isReady || unconfirmed > UNCONFIRMED_LIMIT) return
-    const weight = UNCONFIRMED_LEAST + message.length
-    unconfirmed += weight
+    const size = COMMAND_OVERHEAD + message.length
+    unconfirmed += size
     publisher
       .publish(PREFIX + topic, message)
       .catch(refusal.log)
       .finally(() => {
-        unconfirmed -= weight
+        unconfirmed -= size
       })
   }
 }
 
-/** While Redis is disconnected, subscribe resolves at once; its messages arrive after onRestored. */
+/** @throws ErrorReply from `subscribe` if Redis refuses the subscription, for example by an ACL */
 export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
   const local = createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
   const connect = redisConnector(url, 'bus', log)
   const [publisher, subscriber] = await Promise.all([connect(), connect()])
   const clients = [publisher, subscriber]
 
-  /** Number of listeners in this process, by channel; at least 1. */
+  /** Number of subscribers in this process, by channel; at least 1. */
   const topics = new Map<string, number>()
   const receiveMessage = (message: string, channel: string) => local.publish(channel.slice(PREFIX.length), message)
   const { align, alignAll } = createAlignment(subscriber, topics, receiveMessage)
@@ -123,7 +126,7 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
 
   for (const client of clients) {
     client.on('error', restoration.miss)
-    // Node-redis restores its old subscriptions after a reconnect; this applies the changes since then.
+    // After a reconnect, node-redis restores the subscriptions from before the outage; this applies the changes since.
     client.on('ready', () => {
       refusal.reset()
       alignAll().then(restoration.announce, refusal.log)
@@ -141,16 +144,16 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
         if (ended) return
         ended = true
         await endLocal()
-        const others = (topics.get(channel) ?? 1) - 1
-        if (others > 0) return void topics.set(channel, others)
+        const remaining = (topics.get(channel) ?? 1) - 1
+        if (remaining > 0) return void topics.set(channel, remaining)
         topics.delete(channel)
-        // If the connection breaks now, alignAll() repeats this after the reconnect.
+        // If the connection breaks now, alignAll() unsubscribes after the reconnect.
         await align([channel]).catch(refusal.log)
       }
       try {
         await align([channel])
       } catch (error) {
-        // A lost connection is no failure: alignAll() subscribes again.
+        // Not an error if the connection is lost: alignAll() subscribes after the reconnect.
         if (error instanceof ErrorReply) {
           await end()
           throw error
@@ -159,9 +162,10 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
       return end
     },
     onRestored(callback) {
-      const own = () => callback()
-      restoration.callbacks.add(own)
-      return () => void restoration.callbacks.delete(own)
+      // A new function for each call, so that a callback registered twice is called twice.
+      const registered = () => callback()
+      restoration.callbacks.add(registered)
+      return () => void restoration.callbacks.delete(registered)
     },
     async ping() {
       await answered(Promise.all([publisher.ping(), subscriber.ping()]))

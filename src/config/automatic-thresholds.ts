@@ -1,28 +1,30 @@
-// The thresholds of the server's automatic work, in turns. 0 disables it; the mutations remain available.
+// The numbers of turns that trigger automatic summaries, extraction, profiles and reconciliation. 0 disables the
+// automatic work; the mutations for it remain available.
 
 import { z } from 'zod'
 import { whole } from '../fields.ts'
 
-const MOST = 100_000
+/** Maximum of each threshold, in turns. */
+const MAX_TURNS = 100_000
 
 export const automaticVariables = {
-  THREAD_SUMMARY_EVERY_N: whole(0, MOST, 0).describe(
+  THREAD_SUMMARY_EVERY_N: whole(0, MAX_TURNS, 0).describe(
     'Number of unsummarised turns of a conversation that triggers a summary; 0: never.',
   ),
-  FACT_EXTRACTION_EVERY_N: whole(0, MOST, 0).describe(
+  FACT_EXTRACTION_EVERY_N: whole(0, MAX_TURNS, 0).describe(
     'Number of turns of a conversation with `factExtraction` that triggers the extraction of facts; 0: never.',
   ),
-  USER_SUMMARY_EVERY_N: whole(0, MOST, 0).describe(
+  USER_SUMMARY_EVERY_N: whole(0, MAX_TURNS, 0).describe(
     'Number of turns of a user, in all conversations, that triggers a refresh of the profile; 0: never.',
   ),
-  DEDUP_EVERY_N: whole(0, MOST, 5).describe(
+  DEDUP_EVERY_N: whole(0, MAX_TURNS, 5).describe(
     'Number of turns of a user that triggers reconciling the facts about the user; 0, or without automatic extraction: never.',
   ),
 }
 
 const environment = z.object(automaticVariables)
 
-/** Each threshold in turns; 0 for never. */
+/** The thresholds of a parsed environment, in turns; 0 means never. */
 export const automaticOf = (env: z.output<typeof environment>) => ({
   threadSummaryEvery: env.THREAD_SUMMARY_EVERY_N,
   factExtractionEvery: env.FACT_EXTRACTION_EVERY_N,

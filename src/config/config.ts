@@ -1,5 +1,5 @@
-// The settings of the process: one schema over the environment. A Config has checked, frozen values; no other file in
-// src reads process.env.
+// The settings of the process, parsed from the environment by one schema into a frozen Config. Only files in src/config
+// read process.env.
 
 import { isIP } from 'node:net'
 import { z } from 'zod'
@@ -7,10 +7,10 @@ import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { directory, flag, isLoopback, oneOf, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
 
-/** Some variables are invalid; every one of them is listed. */
+/** Thrown if variables are invalid; lists all of them. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
-  /** One line per variable: `PORT is "x": must be a whole number from 0 to 65535`. */
+  /** One line per problem, for example `PORT is "x": must be a whole number from 0 to 65535`. */
   readonly problems: string[]
   constructor(problems: string[]) {
     super(['The environment is invalid:', ...problems].join('\n  '))
@@ -67,7 +67,10 @@ const environment = z.object({
   ),
 })
 
-/** Condition of a check of several variables: it runs even if others are invalid, so that all problems show at once. */
+/**
+ * Condition under which a check of several variables runs: the named variables are valid. Other invalid variables do
+ * not prevent the check, so that one error lists all problems.
+ */
 const unlessInvalid =
   (...names: string[]) =>
   ({ issues }: { issues: { path?: PropertyKey[] }[] }) =>
@@ -124,14 +127,17 @@ const schema = providerChecks
  */
 export type Config = z.output<typeof schema>
 
-/** The variables in the order of docs/configuration.md. For one without a default, `meaning` says what unset means. */
+/**
+ * The variables, in the order of docs/configuration.md. `default` is undefined for a variable without one; `meaning`
+ * then describes the effect of leaving the variable unset.
+ */
 export const variables = Object.entries(environment.shape).map(([name, field]) => ({
   name,
   default: 'defaultValue' in field.def ? String(field.def.defaultValue) || undefined : undefined,
   meaning: field.description ?? '',
 }))
 
-/** Reads the environment; an empty variable counts as unset. @throws ConfigError */
+/** Parses the environment. An empty variable counts as unset. @throws ConfigError */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const { data, error } = schema.safeParse(set)

@@ -1,5 +1,5 @@
-// Derives the variables of the providers from the registry: their fields, their documentation, and the resulting
-// settings.
+// Derives from the registry of providers: the fields and documentation of their variables, the checks of combinations,
+// and the settings.
 
 import type { z } from 'zod'
 import { oneOf } from '../fields.ts'
@@ -12,11 +12,11 @@ type Environment = Record<string, unknown>
 
 const kinds: Kind[] = Object.values(KINDS)
 
-/** The variables of a kind except its selector, each once, in the order of its entries. */
+/** The variables of a kind, except the one that selects the provider; each once, in the order of the kind's entries. */
 const fieldsOf = ({ entries }: Kind): Record<string, z.ZodType> =>
   Object.assign({}, ...Object.values(entries).map(({ variables }) => variables)) as Record<string, z.ZodType>
 
-/** `a`, `b` (built in) or `c`. */
+/** Lists the names of the entries, for example: `a`, `b` (built in) or `c`. */
 function listed(entries: Kind['entries']): string {
   const names = Object.entries(entries).map(([name, { note }]) => `\`${name}\`${note ? ` (${note})` : ''}`)
   return [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
@@ -30,11 +30,12 @@ const shapeOf = (kind: Kind): Record<string, z.ZodType> => {
   return { [kind.variable]: choice, ...fieldsOf(kind) }
 }
 
-/** The variables of all providers; each kind's selector precedes its other variables. */
+/** The variables of all providers. For each kind, the variable that selects the provider comes first. */
 export const providerVariables = Object.assign({}, ...kinds.map(shapeOf)) as Record<string, z.ZodType>
 
 /**
- * Whether providers of several kinds read the variable; then it may be set though one kind's choice does not read it.
+ * Whether providers of several kinds read the variable. Such a variable may be set even if the selected provider of one
+ * kind does not read it.
  */
 const isShared = (name: string) => kinds.filter((kind) => name in fieldsOf(kind)).length > 1
 
@@ -43,14 +44,14 @@ function* problemsOf(kind: Kind, env: Environment): Generator<Problem> {
   const chosen = entries[env[variable] as string]!
   for (const name of Object.keys(fieldsOf(kind))) {
     if (name in chosen.variables || isShared(name) || env[name] === undefined) continue
-    const users = Object.keys(entries).filter((each) => name in entries[each]!.variables)
-    const choices = users.map((each) => `${variable}=${each}`).join(' or ')
+    const readers = Object.keys(entries).filter((each) => name in entries[each]!.variables)
+    const choices = readers.map((each) => `${variable}=${each}`).join(' or ')
     yield [name, `requires ${choices}: set that too, or unset this`]
   }
   yield* chosen.problems(env)
 }
 
-/** For each kind: the names of its variables, and the check of their combination. */
+/** For each kind, the names of its variables and the check of their combination. */
 export const providerChecks = kinds.map((kind) => ({
   variables: Object.keys(shapeOf(kind)),
   problems: (env: Environment) => problemsOf(kind, env),
@@ -58,7 +59,7 @@ export const providerChecks = kinds.map((kind) => ({
 
 const settingsOf = ({ variable, entries }: Kind, env: Environment) => entries[env[variable] as string]!.settings(env)
 
-/** The settings of the chosen providers. */
+/** The settings of the selected providers. */
 export const providersOf = (env: Environment) => ({
   embedder: settingsOf(KINDS.embedder, env) as EmbedderSettings,
   summarizer: settingsOf(KINDS.summarizer, env) as SummarizerSettings,

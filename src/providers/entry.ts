@@ -1,26 +1,27 @@
-// The type of a registry entry, which describes one provider.
+// The type of the entries in registry.ts. An entry describes one provider.
 
 import type { z } from 'zod'
 
-/** A problem with a variable. */
+/** A problem with a variable, for the operator. The message follows the variable's name and value. */
 export type Problem = [variable: string, message: string]
 
-/** Parsed values of the variables. */
+/** The parsed values of an entry's variables. */
 export type Values<Variables extends z.ZodRawShape> = z.output<z.ZodObject<Variables>>
 
 /**
- * One provider of a kind. `Settings` configure it, `Needs` are objects that the process provides, `Made` is its port.
+ * One provider of a kind. `Settings` is its configuration, `Needs` is the type of the objects that the process passes
+ * to it, and `Made` is the port that it implements.
  */
 export type Entry<Settings, Needs, Made, Variables extends z.ZodRawShape = z.ZodRawShape> = {
-  /** Shown in brackets after its name in the documentation. */
+  /** Shown in parentheses after the provider's name in the documentation. Default: nothing. */
   note?: string
-  /** The environment variables that it reads. Entries share a variable by sharing its field. */
+  /** The environment variables that the provider reads. Providers that read the same variable use the same field. */
   variables: Variables
-  /** Yields problems of the variables in combination. Called only if each variable is valid on its own. */
+  /** Yields the problems of a combination of variables. Called only if each variable is valid on its own. */
   problems(env: Values<Variables>): Iterable<Problem>
   settings(env: Values<Variables>): Settings
   create(settings: Settings, needs: Needs): Promise<Made>
 }
 
-/** An embedder named by stored vectors. */
+/** Name and dimension of the embedder that computed stored vectors. */
 export type StoredEmbedder = { name: string; dimension: number }

@@ -1,6 +1,5 @@
-// The registry of providers. An entry has the variables that a provider reads, the settings they become, its factory,
-// and for an embedder, the recognition of stored vectors. Configuration and its documentation derive from the entries.
-// An entry imports its adapter on creation, so that only chosen providers are loaded.
+// The registry of providers. The configuration and its documentation are derived from its entries. An entry imports its
+// adapter in `create`, so that only the selected providers are loaded.
 
 import type { z } from 'zod'
 import type { TokenCounter } from '../text/tokens.ts'
@@ -24,7 +23,7 @@ import {
   OPENAI,
 } from './variables.ts'
 
-/** `create` also tests the embedder: an error that the operator has to correct stops the start. */
+/** `create` also tests an embedder that is not built in. @throws CallFailed if the operator must correct a setting */
 type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = Entry<
   Settings,
   TrialLog,
@@ -32,13 +31,13 @@ type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = 
   Variables
 > & {
   /**
-   * Returns the settings that recreate the embedder of stored vectors; null if this provider did not make them, or if
-   * settings are missing. `chosen` has this provider's current settings; null if another provider is chosen.
+   * Returns the settings that recreate the embedder of stored vectors; null if another provider computed them, or if
+   * settings are missing. `selected` has this provider's current settings; null if another provider is selected.
    */
-  recognise(stored: StoredEmbedder, chosen: Settings | null): Settings | null
+  recognise(stored: StoredEmbedder, selected: Settings | null): Settings | null
 }
 
-/** `embedder` and `provider` only type an entry. */
+/** `embedder` and `provider` return their argument; TypeScript infers the entry's type from it. */
 const embedder = <Settings, Variables extends z.ZodRawShape = z.ZodRawShape>(
   entry: EmbedderEntry<Settings, Variables>,
 ) => entry
@@ -46,13 +45,17 @@ const provider = <Settings, Made, Variables extends z.ZodRawShape = z.ZodRawShap
   entry: Entry<Settings, Lent, Made, Variables>,
 ) => entry
 
-/** Objects that summarizers and fact services use and do not close; `words` is the static embedder. */
+/**
+ * Objects that summarizers and fact services use and do not close. `words` is the static embedder; `promptsDir` is the
+ * directory of the operator's prompts, undefined for none.
+ */
 export type Lent = { words: Embedder; tokens: TokenCounter; promptsDir?: string | undefined }
 
+/** For a provider without variables. */
 const NONE = { variables: {}, problems: () => [] }
 const OPENAI_EMBEDDING = { ...OPENAI, ...EMBEDDING }
 
-/** The first entry is the default. */
+/** The providers of embeddings. The first entry is the default. */
 export const embedders = {
   static: embedder<{ kind: 'static' }>({
     ...NONE,
@@ -83,10 +86,10 @@ export const embedders = {
       }
       return createOpenAiEmbedder(settings)
     },
-    // Named openai:MODEL:DIMENSION. The URL and the key are the current ones.
-    recognise({ name, dimension }, chosen) {
+    // The name is openai:MODEL:DIMENSION. The URL and the key are those of the current settings.
+    recognise({ name, dimension }, selected) {
       const model = /^openai:(.*):[^:]*$/.exec(name)?.[1]
-      return model && chosen ? { ...chosen, model, dimension, shortens: canShorten(model) } : null
+      return model && selected ? { ...selected, model, dimension, shortens: canShorten(model) } : null
     },
   }),
 
@@ -100,7 +103,7 @@ export const embedders = {
       await tryOut(embedder, log)
       return embedder
     },
-    // Named transformers:MODEL.
+    // The name is transformers:MODEL.
     recognise({ name, dimension }) {
       const model = /^transformers:(.*)$/.exec(name)?.[1]
       return model === undefined ? null : { kind: 'transformers', model, dimension }
@@ -110,7 +113,7 @@ export const embedders = {
 
 const summarizing = chatModel('SUMMARIZER_MODEL', 'Model with which `openai` summarises.', 'extractive')
 
-/** The first entry is the default, and always available: conversations may name it. */
+/** The summarizers. The first entry is the default. It is always created, because conversations may name it. */
 export const summarizers = {
   extractive: provider<{ kind: 'extractive' }, Summarizer>({
     ...NONE,
@@ -137,7 +140,7 @@ const extracting = chatModel(
   'rules',
 )
 
-/** The first entry is the default. */
+/** The providers of facts and profiles. The first entry is the default. */
 export const factServices = {
   rules: provider<{ kind: 'rules' }, FactServices>({
     ...NONE,
@@ -173,7 +176,7 @@ export const factServices = {
   }),
 }
 
-/** The kinds of providers: the selector variable, a description, and the entries by name. */
+/** The kinds of providers: the variable that selects one, a description, and the entries by name. */
 export const KINDS = {
   embedder: { variable: 'EMBEDDER', does: 'Provider of embeddings', entries: embedders },
   summarizer: { variable: 'SUMMARIZER', does: 'Provider of summaries of old turns', entries: summarizers },
@@ -193,14 +196,14 @@ export function createEmbedder(settings: EmbedderSettings, log: TrialLog): Promi
   return entries[settings.kind]!.create(settings, log)
 }
 
-/** Recreates the embedder of stored vectors; null if no entry recognises it, or it cannot be created now. */
+/** Recreates the embedder of stored vectors; null if no provider recognises it, or if it cannot be created now. */
 export async function findEmbedder(
   stored: StoredEmbedder,
-  chosen: EmbedderSettings,
+  selected: EmbedderSettings,
   log: TrialLog,
 ): Promise<Embedder | null> {
   for (const [kind, entry] of Object.entries<EmbedderEntry<EmbedderSettings>>(embedders)) {
-    const settings = entry.recognise(stored, chosen.kind === kind ? chosen : null)
+    const settings = entry.recognise(stored, selected.kind === kind ? selected : null)
     if (!settings) continue
     const recreated = await createEmbedder(settings, log).catch((error: unknown) => {
       if (error instanceof CallFailed) return null
@@ -212,11 +215,11 @@ export async function findEmbedder(
   return null
 }
 
-/** Creates the built-in and the chosen summarizer. They are not tested at start: summaries are retried. */
-export async function createSummarizers(settings: SummarizerSettings, lent: Lent): Promise<Summarizers> {
+/** Creates the built-in and the selected summarizer. Does not test them, because failed summaries are retried. */
+export async function createSummarizers(settings: SummarizerSettings, needs: Lent): Promise<Summarizers> {
   const entries: Record<string, Entry<SummarizerSettings, Lent, Summarizer>> = summarizers
-  const builtIn = await summarizers.extractive.create({ kind: 'extractive' }, lent)
-  const standard = settings.kind === 'extractive' ? builtIn : await entries[settings.kind]!.create(settings, lent)
+  const builtIn = await summarizers.extractive.create({ kind: 'extractive' }, needs)
+  const standard = settings.kind === 'extractive' ? builtIn : await entries[settings.kind]!.create(settings, needs)
   const byModel = new Map([builtIn, standard].map((each) => [each.model, each]))
   return {
     standard,
@@ -227,8 +230,8 @@ export async function createSummarizers(settings: SummarizerSettings, lent: Lent
   }
 }
 
-/** Creates the chosen fact services. They are not tested at start: extraction is retried. */
-export function createFactServices(settings: FactSettings, lent: Lent): Promise<FactServices> {
+/** Creates the selected fact services. Does not test them, because failed extractions are retried. */
+export function createFactServices(settings: FactSettings, needs: Lent): Promise<FactServices> {
   const entries: Record<string, Entry<FactSettings, Lent, FactServices>> = factServices
-  return entries[settings.kind]!.create(settings, lent)
+  return entries[settings.kind]!.create(settings, needs)
 }

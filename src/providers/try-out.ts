@@ -1,25 +1,26 @@
-// Tests an embedder when the process starts: an error that the operator has to correct stops the start, an unreachable
-// provider does not.
+// Tests an embedder when the process starts. The process does not start if the operator must correct a setting; it does
+// start if the provider cannot be reached.
 
 import { CallFailed } from './ports/call-failed.ts'
 import type { Embedder } from './ports/embedder.ts'
 
 export type TrialLog = { warn(details: object, message: string): void }
 
-/** Milliseconds that the start waits for a provider. The download of a model continues after that. */
+/** Time limit of the request to the provider, ms. The download of a model continues after it. */
 export const TRIAL_MS = 3_000
 
-/** Embeds a word. @throws CallFailed, after closing the embedder, if a retry cannot succeed */
+/** Embeds a word. @throws the embedder's error, after closing the embedder, unless the same call may succeed later */
 export async function tryOut(embedder: Embedder, log: TrialLog): Promise<void> {
   try {
+    // The provider's own time limit expires first, because its error names the cause.
     await embedder.embed(['hello'], AbortSignal.timeout(TRIAL_MS + 500))
   } catch (error) {
-    const isLate = (error as Error).name === 'TimeoutError'
-    if (!isLate && !(error instanceof CallFailed && error.retryable)) {
+    const isTimeout = (error as Error).name === 'TimeoutError'
+    if (!isTimeout && !(error instanceof CallFailed && error.retryable)) {
       await embedder.close()
       throw error
     }
-    const cause = isLate ? 'it is not ready yet' : (error as Error).message
-    log.warn({ embedder: embedder.name, cause }, 'the embedder does not work yet: turns get no vectors until it does')
+    const cause = isTimeout ? 'it is not ready yet' : (error as Error).message
+    log.warn({ embedder: embedder.name, cause }, 'the embedder is not ready: turns get no vectors until it is')
   }
 }

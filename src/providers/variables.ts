@@ -1,5 +1,5 @@
-// The environment variables that several providers share, with their combined checks: OpenAI-compatible APIs, and
-// models of embedders.
+// The environment variables that several providers share, with the checks of their combinations: variables of
+// OpenAI-compatible APIs, and of embedding models.
 
 import { z } from 'zod'
 import { endpoint, model, number } from '../fields.ts'
@@ -18,17 +18,20 @@ export const OPENAI = {
     .describe('Key for that API. OpenAI requires one; local servers may not.'),
 }
 
-/** OpenAI's own servers require a key. */
+/** Reports a missing key if the URL is OpenAI's own, because other servers may not require a key. */
 export function* keyProblems({ OPENAI_API_KEY, OPENAI_BASE_URL }: Values<typeof OPENAI>): Generator<Problem> {
   if (!OPENAI_API_KEY && new URL(OPENAI_BASE_URL).hostname === 'api.openai.com') {
     yield ['OPENAI_API_KEY', 'is required by OpenAI; for another server set OPENAI_BASE_URL']
   }
 }
 
-/** The default chat model. */
+/** The chat model if none is set. */
 const CHAT_MODEL = 'gpt-4.1-mini'
 
-/** The variables, problems and settings of an entry that uses a chat model; `variable` names the model. */
+/**
+ * The variables, problems and settings of an entry that uses a chat model. `variable` selects the model; `builtIn` is
+ * the name of the built-in provider, which operators may mistake for a model.
+ */
 export function chatModel<const Name extends string>(variable: Name, purpose: string, builtIn: string) {
   const field = model.describe(`${purpose} Unset: \`${CHAT_MODEL}\`.`)
   type Env = Values<typeof OPENAI> & Partial<Record<string, unknown>>
@@ -54,7 +57,7 @@ export function chatModel<const Name extends string>(variable: Name, purpose: st
 /** The default embedding models, by provider. */
 export const EMBEDDING_MODELS = { openai: 'text-embedding-3-small', transformers: 'Xenova/all-MiniLM-L6-v2' }
 
-/** Vector dimensions of known models, by the last part of their names. */
+/** Vector dimensions of known models, by the last part of the model's name. */
 const DIMENSIONS: Record<string, number> = {
   'text-embedding-3-small': 1536,
   'text-embedding-3-large': 3072,
@@ -63,7 +66,7 @@ const DIMENSIONS: Record<string, number> = {
   'all-MiniLM-L6-v2-ONNX': 384,
 }
 
-/** Variables of an embedder with a choice of models. */
+/** Variables of a provider that offers several embedding models. */
 export const EMBEDDING = {
   EMBEDDING_MODEL: model.describe(
     `Embedding model. Unset: \`${EMBEDDING_MODELS.openai}\` or \`${EMBEDDING_MODELS.transformers}\`; for `
@@ -85,12 +88,16 @@ function dimensionOf(name: string): number | null {
 /** Whether a model returns shorter vectors on request. */
 export const canShorten = (name: string) => lastPart(name).startsWith('text-embedding-3-')
 
-/** The model, and its vector dimension: as set, else as known. `embeddingProblems` reports a missing one. */
+/**
+ * Returns the model, and its dimension: EMBEDDING_DIMENSIONS or, if that is unset, the known one. `embeddingProblems`
+ * reports a model without either.
+ */
 export const embeddingModel = (env: Values<typeof EMBEDDING>, fallback: string) => {
   const name = env.EMBEDDING_MODEL ?? fallback
   return { model: name, dimension: env.EMBEDDING_DIMENSIONS ?? dimensionOf(name)! }
 }
 
+/** Reports a missing dimension, and one that the model cannot return. `fallback` is the default model. */
 export function* embeddingProblems(env: Values<typeof EMBEDDING>, fallback: string): Generator<Problem> {
   const name = env.EMBEDDING_MODEL ?? fallback
   const set = env.EMBEDDING_DIMENSIONS

@@ -1,20 +1,22 @@
-// pg-boss on our own pool: started on first use, and kept from ending the process when a statement fails.
+// Runs pg-boss on the server's pool. Starts it on first use, and keeps a failed statement from ending the process.
 
 import type { Pool } from 'pg'
 import type PgBoss from 'pg-boss'
 
 export type Boss = {
-  /** Starts pg-boss with the first call. @throws the error of that start */
+  /** Returns pg-boss. The first call starts it; if that fails, this and all later calls reject. */
   get(): Promise<PgBoss>
-  /** Runs a statement for pg-boss; its rejection is the caller's to handle. */
+  /** Runs a statement for pg-boss. The caller must handle a rejection; `stop` waits for the statement. */
   execute: Pool['query']
-  /** Stops pg-boss, waits for running jobs up to `timeoutMs`, then for pending statements. */
+  /** Stops pg-boss. Waits for running jobs up to `timeoutMs` milliseconds, then for statements in progress. */
   stop(timeoutMs: number): Promise<void>
 }
 
-/** @param onError called with errors of background statements, which pg-boss retries; not after `stop` */
+/**
+ * @param onError called with errors of background statements, which pg-boss retries, and with an error of stopping it
+ */
 export function createBoss(pool: Pool, onError: (error: Error) => void): Boss {
-  /** Statements that pg-boss does not wait for. */
+  /** Statements in progress. pg-boss does not wait for all of them. */
   const pending = new Set<Promise<unknown>>()
   let starting: Promise<PgBoss> | null = null
   let isStopped = false
@@ -23,10 +25,10 @@ export function createBoss(pool: Pool, onError: (error: Error) => void): Boss {
   }
 
   function execute(text: string, values?: unknown[]) {
-    const answer = pool.query(text, values)
-    const done = answer.catch(() => {}).finally(() => pending.delete(done))
-    pending.add(done)
-    return answer
+    const result = pool.query(text, values)
+    const settled = result.catch(() => {}).finally(() => pending.delete(settled))
+    pending.add(settled)
+    return result
   }
 
   return {
@@ -44,19 +46,20 @@ export function createBoss(pool: Pool, onError: (error: Error) => void): Boss {
 type Execute = (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }>
 
 async function start(execute: Execute, report: (error: Error) => void): Promise<PgBoss> {
-  // Loaded on first use, so that the process starts sooner.
+  // Imported on first use, so that the process starts sooner.
   const { default: PgBossClass } = await import('pg-boss')
   let isStarted = false
-  // pg-boss does not wait for the statement that marks a job as done or failed: a rejection would end the process.
-  // Without it the job expires and runs once more. An answer without `rows` means that no job was found.
-  const nothing = {} as { rows: unknown[] }
+  // pg-boss does not handle a rejection of the statement that marks a job as completed or failed: it would end the
+  // process. If that statement fails, the job expires and runs again. A result without `rows` means that no job was
+  // found.
+  const noJobs = {} as { rows: unknown[] }
   const boss = new PgBossClass({
     db: {
       executeSql: (text: string, values?: unknown[]) =>
         execute(text, values).catch((error: Error) => {
           if (!isStarted) throw error
           report(error)
-          return nothing
+          return noJobs
         }),
     },
     schedule: false,

@@ -1,12 +1,12 @@
 // Locks a data directory for one process, because two embedded databases on the same files would corrupt them. The lock
-// file names the process. It does not protect against processes in other PID namespaces, such as two containers that
-// share a volume.
+// file contains the process id. It does not protect against processes in other PID namespaces, such as two containers
+// that share a volume.
 
 import { randomUUID } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The data directory is locked by another process. */
+/** Thrown if another process has locked the data directory. */
 export class DataDirInUse extends Error {
   override readonly name = 'DataDirInUse'
   readonly directory: string
@@ -23,11 +23,11 @@ export class DataDirInUse extends Error {
 }
 
 /**
- * Locks the directory, creating it if needed; returns a function that releases it. Throws DataDirInUse.
+ * Locks the directory and creates it if needed. Returns a function that releases the lock. Throws DataDirInUse.
  *
- * Each lock has a unique token. To replace a dead holder, a process first locks the holder's token by the same
- * procedure, then checks that the token is still in place. So only one process replaces it, and a crash leaves only a
- * dead holder.
+ * Each lock has a unique token. To replace the lock of a dead process, a process first creates a second lock, named
+ * after that token, by the same procedure. It then checks that the first lock still has the token. So only one process
+ * replaces the lock, and a crash leaves only locks of dead processes.
  */
 export function lockDataDir(directory: string): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -37,7 +37,7 @@ export function lockDataDir(directory: string): () => void {
 function lock(path: string, directory: string): () => void {
   const token = randomUUID()
   const draft = `${path}.${token}.draft`
-  // Written aside and linked, so that no process reads a partial lock.
+  // Written to another file and then linked, so that no process reads a partial lock.
   writeFileSync(draft, `${process.pid}\n${startTimeOf(process.pid)}\n${token}\n`, { mode: 0o600 })
   try {
     while (!link(draft, path)) {
@@ -62,7 +62,7 @@ function lock(path: string, directory: string): () => void {
   }
 }
 
-/** Creates the lock; false if it exists already. */
+/** Creates the lock file; false if it exists already. */
 function link(draft: string, path: string): boolean {
   try {
     linkSync(draft, path)
@@ -75,7 +75,7 @@ function link(draft: string, path: string): boolean {
 
 type Holder = { pid: number; startTime: string; token: string }
 
-/** The current lock; null if there is none. A file emptied by a system crash reads as pid 0, which is never alive. */
+/** Reads the lock file; null if there is none. A file that a system crash emptied has pid 0, which is never alive. */
 function read(path: string): Holder | null {
   try {
     const [pid, startTime = '', token = ''] = readFileSync(path, 'utf8').split('\n')
@@ -87,7 +87,8 @@ function read(path: string): Holder | null {
 }
 
 /**
- * Compares the start time too: after a restart the pid may belong to another process, in a container even to this one.
+ * Whether the process that created the lock is running. Compares the start time too, because after a restart the pid
+ * may belong to another process; in a container, even to this one.
  */
 function isAlive({ pid, startTime }: Holder): boolean {
   if (!(pid > 0)) return false
@@ -100,10 +101,10 @@ function isAlive({ pid, startTime }: Holder): boolean {
   return now === '' || now === startTime
 }
 
-/** Start time of a process, as text to compare; empty where the system does not provide it. */
+/** Start time of a process, as text for comparison. Without /proc, it is empty for all processes but this one. */
 function startTimeOf(pid: number): string {
   try {
-    // Field 22 of proc(5). Counted from after the command name, which may contain spaces and parentheses.
+    // Field 22 of proc(5). Counted after the command name, which may contain spaces and parentheses.
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ')[19] ?? ''
   } catch {
     return pid === process.pid ? String(performance.timeOrigin) : ''

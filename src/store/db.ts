@@ -1,5 +1,5 @@
-// Access to the database: a pg pool, and Prisma on that same pool. The rest of the code sees plain Postgres. That the
-// embedded database has a single connection matters only here and in ./tx.ts.
+// Access to the database: a pg pool, and Prisma on the same pool. The embedded database has a single connection; only
+// this file, tx.ts and job-queue.ts depend on that.
 
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
@@ -16,28 +16,29 @@ export type Tx = Prisma.TransactionClient
 /** The database to connect to. */
 export type Source = { databaseUrl: string; poolSize: number } | { embedded: Embedded }
 
-/** Time limit of a statement, of a wait for a connection, and of an idle transaction, in ms. */
+/** Time limit of a statement, of the wait for a connection, and of idleness in a transaction, in ms. */
 const TIMEOUT_MS = 30_000
 /** Interval of the embedded database's maintenance, in ms. */
 const UPKEEP_MS = 30_000
 /**
- * Settings of every connection. Prisma writes and reads times without their offset, as UTC. Postgres would compile
- * nearly every wide recall, for longer than the statement runs without compilation.
+ * Settings of every connection. UTC because Prisma writes and reads times in UTC without an offset. No JIT because
+ * compiling a wide recall takes longer than running it.
  */
 const SETTINGS = `SET TIME ZONE 'UTC'; SET jit = off`
+// Type ids of Postgres.
 const INT8 = 20
 const TIMESTAMPTZ = 1184
 
 const parseAnyTime = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date
 
-/** In UTC, Postgres writes `2026-03-01 09:30:00.5+00`. Rewritten to ISO 8601, it parses in half the time. */
+/** Parses a time such as `2026-03-01 09:30:00.5+00`. Rewriting it to ISO 8601 first halves the time of parsing. */
 const parseTime = (text: string): Date =>
   text[4] === '-' && text[10] === ' ' && text.endsWith('+00')
     ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
     : parseAnyTime(text)
 
 const parsers = new Map<number, (text: string) => unknown>([
-  // Counts and sizes stay far below 2^53. Prisma has its own parsers, which return bigint.
+  // Safe, because counts and sizes are far below 2^53. Prisma uses its own parsers, which return bigint.
   [INT8, Number],
   [TIMESTAMPTZ, parseTime],
 ])
@@ -85,7 +86,7 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
     ...connection,
     max: 1,
     idleTimeoutMillis: 0,
-    // The backend outlives connections: it still has the prepared statements and settings of the previous one.
+    // All connections share one backend, which keeps the prepared statements and settings of the previous connection.
     // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
     onConnect: async (client) => {
       await client.query('DISCARD ALL')
@@ -101,12 +102,12 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
 }
 
 /**
- * Prisma on the pool. The caller ends the pool, after `$disconnect`. Raw statements that start with a name in a comment
- * are prepared under that name: see `named` in ./sql/sql.ts.
+ * Creates Prisma on the pool. The caller ends the pool after `$disconnect`. Raw statements that start with a name in a
+ * comment are prepared under that name: see `named` in ./sql/sql.ts.
  */
 export function createPrisma(pool: pg.Pool): Db {
   return new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: (query) => nameOf(query.sql) }) })
 }
 
-/** Rejects if the database does not respond. */
+/** Rejects if the database does not respond within TIMEOUT_MS. */
 export const ping = (pool: pg.Pool): Promise<unknown> => pool.query('SELECT 1')

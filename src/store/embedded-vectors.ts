@@ -1,5 +1,5 @@
-// Vector search on the embedded database, which is too slow to compare many vectors: a flat scan in JavaScript over
-// vectors in memory. Always exact. Requires that no other process uses the database.
+// Vector search for the embedded database. Compares all vectors in memory, in JavaScript, because the database itself
+// compares them too slowly. Always exact. Requires that no other process uses the database.
 
 import type { Db } from './db.ts'
 import { yieldToEventLoop } from '../yield.ts'
@@ -11,26 +11,26 @@ import type { ConversationVectors } from './sql/recall/read-vectors.ts'
 import { dotAt } from './vector.ts'
 import { placeKey, type Found, type VectorSearch } from './vector-search.ts'
 
-/** Memory for vectors, in bytes: 200,000 vectors of 100 dimensions. */
-const HELD_BYTES = 200_000 * 4 * 100
-/** Components multiplied before the comparison yields to the event loop: about 3 ms of work. */
+/** Default size of the cache of vectors, in bytes: 200,000 vectors of 100 components. */
+const CACHE_BYTES = 200_000 * 4 * 100
+/** Number of multiplications after which a comparison yields to the event loop: about 3 ms. */
 const YIELD_AFTER = 2_000_000
 /** Maximum number of turns that one statement checks for visibility. */
 const CHECKED_AT_ONCE = 5_000
 
-/** Similarities of a part's turns. `of` identifies the turns without keeping their vectors in memory. */
-type Compared = { of: Pick<ConversationVectors, 'conversationId' | 'rootSeqs' | 'seqs'>; similarities: Float32Array }
+/** Some turns, without their vectors, and the similarity of each to the query. */
+type Compared = { turns: Pick<ConversationVectors, 'conversationId' | 'rootSeqs' | 'seqs'>; similarities: Float32Array }
 
 /** Compares the query with every turn of the conversations. */
 async function compare(
-  held: HeldVectors,
+  cache: HeldVectors,
   embedder: string,
   conversationIds: readonly string[],
   query: Float32Array,
 ): Promise<Compared[]> {
   const compared: Compared[] = []
   let work = 0
-  for await (const { count, vectors, ...of } of held.parts(embedder, conversationIds, query.length)) {
+  for await (const { count, vectors, ...turns } of cache.parts(embedder, conversationIds, query.length)) {
     const similarities = new Float32Array(count)
     for (let i = 0, at = 0; i < count; i++, at += query.length) {
       similarities[i] = dotAt(query, vectors, at)
@@ -40,12 +40,12 @@ async function compare(
         work = 0
       }
     }
-    compared.push({ of, similarities })
+    compared.push({ turns, similarities })
   }
   return compared
 }
 
-/** The `limit` best turns that pass `findable`, best first. Checks batches of growing size until there are enough. */
+/** Returns the `limit` best turns that pass `findable`, best first. Checks growing numbers of candidates. */
 async function bestFindable(
   compared: readonly Compared[],
   limit: number,
@@ -67,60 +67,60 @@ async function bestFindable(
   return found.slice(0, limit)
 }
 
-export function createEmbeddedVectors(db: Db, { heldBytes = HELD_BYTES } = {}): VectorSearch {
-  const held = createHeldVectors(db, heldBytes)
+export function createEmbeddedVectors(db: Db, { heldBytes = CACHE_BYTES } = {}): VectorSearch {
+  const cache = createHeldVectors(db, heldBytes)
   return {
     async scan(embedder, conversationIds, query) {
       const found = new Map<string, Map<number, number>>()
-      for (const { of, similarities } of await compare(held, embedder, conversationIds, query)) {
-        const bySeq = found.get(of.conversationId) ?? new Map<number, number>()
-        for (let i = 0; i < similarities.length; i++) bySeq.set(of.seqs[i]!, similarities[i]!)
-        found.set(of.conversationId, bySeq)
+      for (const { turns, similarities } of await compare(cache, embedder, conversationIds, query)) {
+        const bySeq = found.get(turns.conversationId) ?? new Map<number, number>()
+        for (let i = 0; i < similarities.length; i++) bySeq.set(turns.seqs[i]!, similarities[i]!)
+        found.set(turns.conversationId, bySeq)
       }
       return found
     },
     of: (embedder, places, query) => compareVectors(db, embedder, places, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
-      const compared = await compare(held, embedder, conversationIds, query)
-      const found = await bestFindable(compared, limit, (some) => findablePlaces(db, viewer, some, filter))
+      const compared = await compare(cache, embedder, conversationIds, query)
+      const found = await bestFindable(compared, limit, (candidates) => findablePlaces(db, viewer, candidates, filter))
       return { how: 'EXACT', found }
     },
     async write(embedder, vectors) {
       if (vectors.length === 0) return
-      for (const { conversationId } of vectors) held.changing(conversationId, embedder)
+      for (const { conversationId } of vectors) cache.changing(conversationId, embedder)
       const written = new Set((await writeVectors(db, embedder, vectors)).map(placeKey))
       for (const { vector, ...place } of vectors) {
-        held.changing(place.conversationId, embedder)
-        if (written.delete(placeKey(place))) held.add(embedder, place, vector)
+        cache.changing(place.conversationId, embedder)
+        if (written.delete(placeKey(place))) cache.add(embedder, place, vector)
       }
     },
-    forget: held.forget,
+    forget: cache.forget,
   }
 }
 
-/** The `count` most similar turns, best first. Keeps at most 2 × `count` candidates in memory. */
+/** Returns the `count` most similar turns, best first. Keeps at most 2 × `count` candidates in memory. */
 function best(compared: readonly Compared[], count: number): Found[] {
-  const kept: { of: Compared['of']; i: number; similarity: number }[] = []
-  let least = -Infinity
-  const cut = () => {
+  const kept: { turns: Compared['turns']; i: number; similarity: number }[] = []
+  let lowest = -Infinity
+  const prune = () => {
     kept.sort((a, b) => b.similarity - a.similarity)
     if (kept.length < count) return
     kept.length = count
-    least = kept[count - 1]!.similarity
+    lowest = kept[count - 1]!.similarity
   }
-  for (const { of, similarities } of compared) {
+  for (const { turns, similarities } of compared) {
     for (let i = 0; i < similarities.length; i++) {
       const similarity = similarities[i]!
-      if (similarity <= least) continue
-      kept.push({ of, i, similarity })
-      if (kept.length >= 2 * count) cut()
+      if (similarity <= lowest) continue
+      kept.push({ turns, i, similarity })
+      if (kept.length >= 2 * count) prune()
     }
   }
-  cut()
-  return kept.map(({ of, i, similarity }): Found => ({
-    conversationId: of.conversationId,
-    rootSeq: of.rootSeqs[i]!,
-    seq: of.seqs[i]!,
+  prune()
+  return kept.map(({ turns, i, similarity }): Found => ({
+    conversationId: turns.conversationId,
+    rootSeq: turns.rootSeqs[i]!,
+    seq: turns.seqs[i]!,
     similarity,
   }))
 }

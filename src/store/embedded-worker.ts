@@ -1,6 +1,6 @@
-// The embedded database's worker thread: PGlite behind a socket that speaks the Postgres protocol, so that a slow
-// statement does not block the main thread. One backend serves all connections. If the backend crashes, the thread
-// exits immediately, because PGlite would swallow the failure and never respond again.
+// The embedded database's worker thread: PGlite behind a socket with the Postgres protocol, so that a slow statement
+// does not block the main thread. One backend serves all connections. If it crashes, the thread exits immediately,
+// because PGlite would ignore the failure and never respond again.
 
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -11,38 +11,40 @@ import { dataDir as emptyCluster } from '@electric-sql/pglite-prepopulatedfs'
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
 
 /**
- * Input of the thread. Without a directory the data is kept in memory; without a socket path it listens on loopback
- * TCP.
+ * Input of the thread. Without a directory, the data is in memory. Without a socket path, the thread listens on a TCP
+ * port of loopback.
  */
 export type Start = { directory: string | null; socketPath: string | null }
 
 /**
- * Message to the main thread: the database accepts connections (on the TCP port, if not null), or why the thread exits.
+ * Message to the main thread. `serving`: the database accepts connections on the TCP port; null for the socket path.
+ * `failure`: the reason why the thread exits.
  */
 export type Report = { serving: number | null } | { failure: string }
 
 const { directory, socketPath } = workerData as Start
 const report = (message: Report) => parentPort!.postMessage(message)
 
-/** Exit status by which PGlite signals an ordinary SQL error (Postgres' longjmp). */
+/** Exit status with which PGlite reports an ordinary SQL error (Postgres' longjmp). */
 const SQL_ERROR = 100
 
-const open = (at: string | null, loadDataDir?: Blob | File) =>
-  PGlite.create({ dataDir: at ?? 'memory://', extensions: { pg_trgm, vector }, loadDataDir })
+const open = (path: string | null, loadDataDir?: Blob | File) =>
+  PGlite.create({ dataDir: path ?? 'memory://', extensions: { pg_trgm, vector }, loadDataDir })
 
 /**
  * Unpacks a new cluster, which takes a quarter of the time of initdb. PGlite copies it file by file, so it is written
- * aside and renamed: a kill in between must not leave a partial cluster.
+ * to another directory and then renamed: if the process is killed, no partial cluster remains.
  */
-async function create(at: string): Promise<void> {
-  const draft = `${at}.new`
+async function create(path: string): Promise<void> {
+  const draft = `${path}.new`
   rmSync(draft, { recursive: true, force: true })
   await (await open(draft, await emptyCluster())).close()
-  renameSync(draft, at)
+  renameSync(draft, path)
 }
 
 /**
- * Exits the thread when a statement fails other than by an SQL error, such as a PANIC on a full disk or a wasm trap.
+ * Exits the thread if a statement fails with anything but an SQL error, for example a PANIC on a full disk or a wasm
+ * trap.
  */
 function guard({ Module }: PGlite): void {
   const step = Module._PostgresMainLoopOnce
@@ -63,7 +65,7 @@ guard(db)
 const server = new PGLiteSocketServer({
   db,
   ...(socketPath ? { path: socketPath } : { host: '127.0.0.1', port: 0 }),
-  // The pool opens one, but may replace it before the previous connection is fully closed.
+  // The pool uses one connection, but may open a new one before the previous one is fully closed.
   maxConnections: 8,
 })
 await server.start()
@@ -71,10 +73,10 @@ report({ serving: socketPath ? null : Number(server.getServerConn().split(':').a
 
 async function close(): Promise<void> {
   await server.stop()
-  // Without unflushed changes, the next start needs no recovery.
+  // Flushes all changes, so that the next start needs no recovery.
   await db.exec('CHECKPOINT')
   await db.close()
   parentPort!.close()
 }
-// If closing fails, the rejection ends the thread with its cause.
+// If closing fails, the unhandled rejection ends the thread and reports the cause.
 parentPort!.once('message', () => void close())

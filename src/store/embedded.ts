@@ -1,6 +1,6 @@
-// The embedded database, for single-process installations: PGlite in a worker thread, reached like any Postgres server.
-// One process per data directory. PGlite never calls fsync: acknowledged writes survive a crash of the process, but not
-// of the machine.
+// The embedded database, for single-process installations: PGlite in a worker thread. pg connects to it as to any
+// Postgres server. Only one process may use a data directory. PGlite never calls fsync: acknowledged writes survive a
+// crash of the process, but not of the machine.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import type { Report, Start } from './embedded-worker.ts'
 
 export { DataDirInUse } from './data-dir.ts'
 
-/** How long to wait for a process that is shutting down to release the directory, in ms, so that restarts work. */
+/** Maximum wait for the previous process to release the directory, in ms, so that restarts work. */
 const HANDOVER_MS = 3_000
 
 async function lockWithRetry(directory: string): Promise<() => void> {
@@ -29,7 +29,9 @@ async function lockWithRetry(directory: string): Promise<() => void> {
 export type Embedded = {
   /** Options for `new pg.Pool`. Use one connection at a time: all connections share one backend and its session. */
   connection: { host: string; port: number; user: string; database: string; ssl: false }
-  /** Resolves with the cause if the database stops unexpectedly. Nothing can be stored after that: exit the process. */
+  /**
+   * Resolves with the cause if the database stops unexpectedly. The process must then exit, as it can store nothing.
+   */
   died: Promise<Error>
   /** Rolls back open transactions, flushes all data and releases the data directory. End the pool first. */
   close(): Promise<void>
@@ -38,16 +40,20 @@ export type Embedded = {
 /** PGlite's only user, without a password. All fields are set, so that pg does not read PGUSER or PGSSLMODE. */
 const login = { user: 'postgres', database: 'postgres', ssl: false } as const
 
-/** Must exceed Postgres' own recursion limit, so that deep recursion is an SQL error and not a crash (measured). */
+/**
+ * Stack of the thread, MB. Must exceed Postgres' recursion limit, so that deep recursion is an SQL error and not a
+ * crash.
+ */
 const STACK_MB = 256
 
 /**
- * Starts the database in `dataDir`, which is created if needed; null keeps it in memory. Throws DataDirInUse.
- * The first start, which creates the files, takes about twice as long as later ones.
+ * Starts the database in `dataDir`, which is created if needed; null for a database in memory. Throws DataDirInUse. The
+ * first start creates the files and takes about twice as long as later ones.
  */
 export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
   const unlock = dataDir === null ? () => {} : await lockWithRetry(resolve(dataDir))
-  // The directory's mode (0700) keeps other users out. On Windows, Node has no Unix sockets, so TCP is used.
+  // mkdtemp creates the directory with mode 0700, so that other users cannot connect. Node has no Unix sockets on
+  // Windows, so TCP is used there.
   const socketDir = process.platform === 'win32' ? null : mkdtempSync(join(tmpdir(), 'colloquy-'))
   const start: Start = {
     directory: dataDir === null ? null : join(resolve(dataDir), 'postgres'),

@@ -7,16 +7,21 @@ import { createVectorCache } from './vector-cache.ts'
 import type { Place } from './vector-search.ts'
 
 /**
- * Maximum number of turns whose vectors one statement reads. It blocks all other statements of the embedded database.
+ * Maximum number of turns whose vectors one statement reads. A statement blocks all others of the embedded database.
  */
 const PIECE_TURNS = 5_000
-/** The greatest root_seq. */
-const END = 2_147_483_647
+/** Maximum value of root_seq. */
+const MAX_ROOT_SEQ = 2_147_483_647
 
 export type HeldVectors = {
-  /** All vectors of the conversations, in parts: first the cached ones, then those read from the database. */
+  /**
+   * Yields all vectors of the conversations: first those of cached conversations, then those read from the database.
+   */
   parts(embedder: string, conversationIds: readonly string[], dimension: number): AsyncGenerator<ConversationVectors>
-  /** Call before and after a write to the conversation's vectors: reads in progress then do not cache them. */
+  /**
+   * Must be called before and after each write to the conversation's vectors, so that reads in progress do not cache
+   * them.
+   */
   changing(conversationId: string, embedder: string): void
   /** Adds a written vector to the cache. */
   add(embedder: string, place: Place, vector: Float32Array): void
@@ -27,29 +32,29 @@ export type HeldVectors = {
 /** @param heldBytes maximum size of the cache, in bytes */
 export function createHeldVectors(db: Db, heldBytes: number): HeldVectors {
   const cache = createVectorCache(heldBytes)
-  /** Reads in progress, each with the conversations that were written to or deleted since it started. */
-  const readings = new Set<{ embedder: string; touched: Set<string> }>()
-  /** Marks the conversation as changed in the reads of the embedder; of every embedder if none is given. */
+  /** Reads in progress, each with the conversations that were changed or deleted since the read started. */
+  const reads = new Set<{ embedder: string; touched: Set<string> }>()
+  /** Marks the conversation as changed in the reads of the embedder. Default: of all embedders. */
   const touch = (conversationId: string, embedder?: string) => {
-    for (const reading of readings) if (!embedder || embedder === reading.embedder) reading.touched.add(conversationId)
+    for (const read of reads) if (!embedder || embedder === read.embedder) read.touched.add(conversationId)
   }
 
-  async function* readPiece(embedder: string, piece: Piece, isKept: boolean): AsyncGenerator<ConversationVectors> {
-    const reading = { embedder, touched: new Set<string>() }
-    readings.add(reading)
+  async function* readPiece(embedder: string, piece: Piece, isCached: boolean): AsyncGenerator<ConversationVectors> {
+    const read = { embedder, touched: new Set<string>() }
+    reads.add(read)
     try {
       const found: ConversationVectors[] = []
       for (const [after, through] of piece.slices) {
         const slice = await readVectors(db, embedder, piece.conversationIds, after, through)
-        if (isKept) found.push(...slice)
+        if (isCached) found.push(...slice)
         else yield* slice
       }
-      if (!isKept) return
+      if (!isCached) return
       const whole = piece.slices.length > 1 && found.length > 0 ? [joined(found)] : found
-      for (const vectors of whole) if (!reading.touched.has(vectors.conversationId)) cache.put(embedder, vectors)
+      for (const vectors of whole) if (!read.touched.has(vectors.conversationId)) cache.put(embedder, vectors)
       for (const vectors of whole) yield { ...vectors }
     } finally {
-      readings.delete(reading)
+      reads.delete(read)
     }
   }
 
@@ -57,16 +62,16 @@ export function createHeldVectors(db: Db, heldBytes: number): HeldVectors {
     async *parts(embedder, conversationIds, dimension) {
       const missing: string[] = []
       for (const conversationId of new Set(conversationIds)) {
-        const held = cache.get(embedder, conversationId)
-        if (held) yield { ...held }
+        const cached = cache.get(embedder, conversationId)
+        if (cached) yield { ...cached }
         else missing.push(conversationId)
       }
       if (missing.length === 0) return
       const heads = await readHeads(db, missing)
       const turns = [...heads.values()].reduce((sum, head) => sum + head, 0)
-      // If they do not all fit, they would only evict each other.
-      const isKept = turns * (4 * dimension + 8) <= heldBytes
-      for (const piece of pieces(heads)) yield* readPiece(embedder, piece, isKept)
+      // Not cached unless all of them fit, because they would evict each other.
+      const isCached = turns * (4 * dimension + 8) <= heldBytes
+      for (const piece of pieces(heads)) yield* readPiece(embedder, piece, isCached)
     },
     changing: touch,
     add: cache.add,
@@ -78,34 +83,38 @@ export function createHeldVectors(db: Db, heldBytes: number): HeldVectors {
 }
 
 /**
- * Vectors to read together: several whole conversations, or one conversation in slices (after, through] of root_seq.
+ * Vectors to read together: of several conversations, or of one conversation in slices (after, through] of root_seq.
  */
 type Piece = { conversationIds: string[]; slices: [after: number, through: number][] }
 
+/** Divides the conversations, given by their journal heads, into pieces of at most PIECE_TURNS per statement. */
 function pieces(heads: ReadonlyMap<string, number>): Piece[] {
-  const made: Piece[] = []
+  const result: Piece[] = []
   let conversationIds: string[] = []
   let turns = 0
   for (const [conversationId, head] of heads) {
     if (head > PIECE_TURNS) {
       const count = Math.ceil(head / PIECE_TURNS)
-      made.push({
+      result.push({
         conversationIds: [conversationId],
-        // The last slice is open-ended, to include turns appended in the meantime.
-        slices: Array.from({ length: count }, (_, i) => [i * PIECE_TURNS, i + 1 < count ? (i + 1) * PIECE_TURNS : END]),
+        // The last slice has no upper limit, so that it includes turns appended since the heads were read.
+        slices: Array.from({ length: count }, (_, i) => [
+          i * PIECE_TURNS,
+          i + 1 < count ? (i + 1) * PIECE_TURNS : MAX_ROOT_SEQ,
+        ]),
       })
       continue
     }
     if (turns + head > PIECE_TURNS) {
-      made.push({ conversationIds, slices: [[0, END]] })
+      result.push({ conversationIds, slices: [[0, MAX_ROOT_SEQ]] })
       conversationIds = []
       turns = 0
     }
     conversationIds.push(conversationId)
     turns += head
   }
-  if (conversationIds.length > 0) made.push({ conversationIds, slices: [[0, END]] })
-  return made
+  if (conversationIds.length > 0) result.push({ conversationIds, slices: [[0, MAX_ROOT_SEQ]] })
+  return result
 }
 
 /** Concatenates the slices of one conversation. */

@@ -1,6 +1,6 @@
-// The job queue: pg-boss in a schema of its own, shared by all processes, whose jobs survive them. A job runs at least
-// once, so its work must be idempotent. A failed job keeps the reason and is retried. Nothing is created or polled before
-// the first worker starts.
+// The job queue: pg-boss in its own schema, shared by all processes. Jobs survive restarts. A job runs at least once,
+// so it must be idempotent. A job that fails is retried and stores the reason. No table is created or polled before the
+// first worker starts.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
@@ -9,76 +9,82 @@ import { ProviderFailed } from '../errors.ts'
 import { createBoss } from './boss.ts'
 import { readRetrying } from './sql/job/read-retrying.ts'
 
-/** The subject of a job: the id of a conversation or a user, and its tenant. */
+/** The subject of a job. `key` is the id of a conversation or a user of the tenant. */
 export type Subject = { tenant: string; key: string }
 
 export type JobQueue = {
   /**
-   * Works on the jobs of a queue, one at a time in each of `lanes`. A job whose `handle` rejects is retried after 2 to
-   * 4 s, then after twice as long each time, up to half an hour; after about an hour it has failed.
-   * @returns a function that aborts running jobs and waits for them for up to 5 s
+   * Starts to process the jobs of a queue, at most `lanes` at a time in this process. A job whose `handle` rejects
+   * is retried with the delays of RETRY; after the last retry, it has failed.
+   * @returns a function that aborts running jobs and waits for them for up to CLOSE_MS
    */
   work(
     name: string,
     lanes: number,
     handle: (subject: Subject, signal: AbortSignal) => Promise<void>,
   ): Promise<() => Promise<void>>
-  /** Adds a job for each subject that has none waiting or to be retried in that queue. */
+  /**
+   * Adds a job for each subject without a waiting or retrying job in the queue. Throws if the queue has no worker here.
+   */
   send(name: string, subjects: readonly Subject[]): Promise<void>
-  /** Aborts running jobs and waits for them for up to 5 s. */
+  /** Aborts running jobs and waits for them for up to CLOSE_MS. */
   close(): Promise<void>
 }
 
-/** A failure whose message quotes no content of a conversation, so that it may be shown. */
+/** A failure of a job. Its message may be shown, because it quotes no content of a conversation. */
 export class JobFailed extends Error {}
 
-/** Polling interval of an idle worker, s. Jobs sent by this process are taken at once. */
+/** Polling interval of an idle worker, s. Jobs sent by this process start at once. */
 const POLL_SECONDS = 5
-/** Time after which a running job counts as lost with its process and runs again, s. */
+/** Time after which a running job is assumed to be lost with its process, and runs again, s. */
 const EXPIRE_SECONDS = 300
+/** Maximum wait for running jobs when workers stop, ms. */
 const CLOSE_MS = 5_000
-/** Delays double, plus up to as much at random: ten delays, the last of 17 to 34 minutes. */
+/** Ten retries. The delay doubles from 2 s, plus up to 100 % at random: the last delay is 17 to 34 minutes. */
 const RETRY = { retryLimit: 10, retryDelay: 2, retryBackoff: true }
-/** Characters kept of the reason for a failure. */
-const REASON = 500
+/** Maximum UTF-16 units stored of the reason for a failure. */
+const REASON_UNITS = 500
 
-/** Advisory lock ("CQJQ") under which processes that start together create tables and queues in turn. */
+/** Key of the advisory lock of `inTurn`: "CQJQ". */
 const LOCK = 0x43514a51
 
-/** Creates shared tables and queues in turn: concurrent statements of pg-boss would deadlock. */
+/**
+ * Runs `make` in one process at a time, because pg-boss deadlocks if processes create tables and queues concurrently.
+ */
 async function inTurn<T>(pool: Pool, make: () => Promise<T>): Promise<T> {
-  // The embedded database has one connection, and only one process.
+  // Only one process uses the embedded database, which has only one connection.
   if (pool.options.max === 1) return make()
   const client = await pool.connect()
   try {
     await client.query('SELECT pg_advisory_lock($1)', [LOCK])
     return await make()
   } finally {
-    // Ends the session instead of returning the connection: that releases the lock.
+    // Ends the session instead of returning the connection, which releases the lock.
     client.release(true)
   }
 }
 
 const keyOf = ({ tenant, key }: Subject) => JSON.stringify([tenant, key])
 
-/** The reason kept for a failed job. Of an unexpected error only its name and code: its message may quote content. */
-function reasonOf(error: unknown, stopped: boolean): string {
-  if (error instanceof ProviderFailed || error instanceof JobFailed) return error.message.slice(0, REASON)
-  if (stopped) return 'The process that ran it was stopped.'
+/** The stored reason for a failure. Only the name and code of an unexpected error, whose message may quote content. */
+function reasonOf(error: unknown, isStopped: boolean): string {
+  if (error instanceof ProviderFailed || error instanceof JobFailed) return error.message.slice(0, REASON_UNITS)
+  if (isStopped) return 'The process that ran the job was stopped.'
   const { name = 'Error', code } = error as { name?: string; code?: unknown }
   return `Unexpected error (${[name, code].filter((each) => typeof each === 'string').join(' ')}): see the log.`
 }
 
-/** An error without a stack, since pg-boss stores all of it. */
-function kept(reason: string): Error {
+/** Creates an error without a stack, because pg-boss stores all properties of an error. */
+function withoutStack(reason: string): Error {
   const error = new Error(reason)
   delete error.stack
   return error
 }
 
-/** Takes jobs of one queue in some lanes; stops when `signal` aborts. */
+/** The ids of pg-boss's workers for a queue, and their running jobs. */
 type QueueWorker = { ids: readonly string[]; running: ReadonlySet<Promise<void>> }
 
+/** Starts `lanes` workers of pg-boss. They start no job after `signal` is aborted. */
 async function startWorker(
   boss: PgBoss,
   name: string,
@@ -88,7 +94,7 @@ async function startWorker(
 ): Promise<QueueWorker> {
   const ids: string[] = []
   const running = new Set<Promise<void>>()
-  const take = async (jobs: PgBoss.Job<Subject>[]) => {
+  const run = async (jobs: PgBoss.Job<Subject>[]) => {
     try {
       for (const { data } of jobs) {
         signal.throwIfAborted()
@@ -97,14 +103,14 @@ async function startWorker(
         await handled
       }
     } catch (error) {
-      throw kept(reasonOf(error, signal.aborted))
+      throw withoutStack(reasonOf(error, signal.aborted))
     } finally {
-      // More jobs may wait: poll again at once, until there is none.
+      // Polls again at once, because more jobs may be waiting.
       for (const id of ids) boss.notifyWorker(id)
     }
   }
-  for (let lane = 0; lane < lanes; lane++) {
-    ids.push(await boss.work(name, { pollingIntervalSeconds: POLL_SECONDS, batchSize: 1 }, take))
+  for (let i = 0; i < lanes; i++) {
+    ids.push(await boss.work(name, { pollingIntervalSeconds: POLL_SECONDS, batchSize: 1 }, run))
   }
   return { ids, running }
 }
@@ -120,7 +126,7 @@ async function prepareQueue(boss: PgBoss, name: string): Promise<void> {
 /** @param onError called with errors of the queue's background statements, which are retried */
 export function createJobQueue(pool: Pool, onError: (error: Error) => void): JobQueue {
   const stop = new AbortController()
-  /** Ids of pg-boss's workers, by queue. */
+  /** Ids of pg-boss's workers in this process, by queue. */
   const workers = new Map<string, readonly string[]>()
   const { get, execute, stop: stopBoss } = createBoss(pool, onError)
 
@@ -137,8 +143,8 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
       workers.set(name, [...(workers.get(name) ?? []), ...ids])
       return async () => {
         halt.abort()
-        const others = (workers.get(name) ?? []).filter((id) => !ids.includes(id))
-        workers.set(name, others)
+        const remaining = (workers.get(name) ?? []).filter((id) => !ids.includes(id))
+        workers.set(name, remaining)
         for (const id of ids) await boss.offWork({ id })
         await Promise.race([Promise.allSettled(running), sleep(CLOSE_MS, undefined, { ref: false })])
       }

@@ -1,5 +1,5 @@
 // Migrates a database to this version's schema: applies prisma/migrations in order of name, each once and atomically.
-// Records them in Prisma's own table, so `prisma migrate` can continue from it. Concurrent processes run one at a time.
+// Records them in Prisma's own table, so that `prisma migrate` remains usable. Only one process migrates at a time.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -7,15 +7,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Pool, PoolClient } from 'pg'
 
-/** The database's migrations and this version's do not match. Nothing was changed. */
+/** The database's migrations do not match those of this version. No migration was applied. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
 
-/** Prisma's own lock, so that `prisma migrate deploy` is excluded too. */
+/** The key that Prisma uses, so that `prisma migrate deploy` cannot run at the same time. */
 const ADVISORY_LOCK = 72707369
 
-// The definition that Prisma uses.
+// Prisma's own definition of the table.
 const RECORD = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                  varchar(36) PRIMARY KEY NOT NULL,
@@ -31,9 +31,9 @@ const RECORD = `
 type Migration = { name: string; sql: string; checksum: string }
 
 /**
- * Applies the missing migrations and returns their names. Throws MigrationError if an applied migration was edited
- * since, failed, or is unknown to this version. If a statement fails, its error is thrown and earlier migrations
- * remain.
+ * Applies the missing migrations and returns their names. Throws MigrationError if a migration in the
+ * database was edited since, failed, or is unknown to this version. If a statement fails, its error is thrown; earlier
+ * migrations remain applied.
  */
 export async function migrate(
   pool: Pool,
@@ -68,18 +68,18 @@ async function applyMissing(client: PoolClient, migrations: Migration[]): Promis
   const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(`
     SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
     FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`)
-  const known = new Map(migrations.map((migration) => [migration.name, migration]))
+  const byName = new Map(migrations.map((migration) => [migration.name, migration]))
   for (const { name, checksum, finished } of rows) {
-    const ours = known.get(name)
+    const migration = byName.get(name)
     if (!finished)
       throw new MigrationError(`Migration ${name} failed and was not completed: see \`prisma migrate resolve\`.`)
-    if (!ours) throw new MigrationError(`The database has migration ${name} of a newer version. Update Colloquy.`)
-    if (ours.checksum !== checksum) {
+    if (!migration) throw new MigrationError(`The database has migration ${name} of a newer version. Update Colloquy.`)
+    if (migration.checksum !== checksum) {
       throw new MigrationError(`Migration ${name} was edited after it was applied. Restore it and add a new migration.`)
     }
   }
-  const done = new Set(rows.map(({ name }) => name))
-  const missing = migrations.filter(({ name }) => !done.has(name))
+  const applied = new Set(rows.map(({ name }) => name))
+  const missing = migrations.filter(({ name }) => !applied.has(name))
   for (const migration of missing) await apply(client, migration)
   return missing.map(({ name }) => name)
 }

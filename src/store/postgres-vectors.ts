@@ -1,5 +1,5 @@
 // Vector search on Postgres. Small scopes are compared exactly; large ones use the embedder's HNSW index, if it exists.
-// If the index finds fewer than k turns, the search is repeated exactly: whenever k turns match, k are returned.
+// If the index finds fewer turns than requested, the search is repeated exactly, in case more turns match.
 
 import type { Db } from './db.ts'
 import { compareVectors, scanVectors } from './sql/recall/compare-vectors.ts'
@@ -9,23 +9,23 @@ import { writeVectors } from './sql/indexing/write-vectors.ts'
 import { readVectorIndex } from './vector-index.ts'
 import type { VectorSearch } from './vector-search.ts'
 
-/** Number of turns up to which comparing all is as fast as the index: about 2 ms. */
+/** Number of turns up to which an exact comparison is as fast as the index: about 2 ms. */
 const EXACT_TURNS = 5_000
 
 /** Cost of visiting one index entry (its page and the turn's row), relative to comparing one vector. */
 const VISIT_COST = 20
 
-/** Minimum number of entries that one HNSW search visits: its candidate queue and their neighbours. */
-const LEAST_VISITS = 400
+/** Minimum number of entries that one HNSW search visits: the candidates in its queue, and their neighbours. */
+const MIN_VISITS = 400
 
 /** How long the state of an index is cached, in ms. */
 const INDEX_CACHE_MS = 5_000
 
-/** @param exactTurns scopes of up to this many turns are always compared exactly; for tests */
+/** @param exactTurns scopes of up to this many turns are always compared exactly; 0 always uses the index; for tests */
 export function createPostgresVectors(db: Db, { exactTurns = EXACT_TURNS } = {}): VectorSearch {
   const indexes = new Map<string, { until: number; rows: Promise<number | null> }>()
 
-  /** Number of vectors in the embedder's index; null without a valid one. */
+  /** Number of vectors in the embedder's index; null if there is no valid index. */
   function indexed(embedder: string): Promise<number | null> {
     const cached = indexes.get(embedder)
     if (cached && cached.until > Date.now()) return cached.rows
@@ -36,15 +36,15 @@ export function createPostgresVectors(db: Db, { exactTurns = EXACT_TURNS } = {})
   }
 
   /**
-   * Whether the index is faster than comparing all. Assumes that the share of visited entries that are in scope equals
-   * the scope's share of all vectors.
+   * Whether the index is faster than an exact comparison. Assumes that the share of the scope in the visited entries
+   * equals its share in all vectors.
    */
   async function isIndexFaster(embedder: string, conversationIds: readonly string[], limit: number): Promise<boolean> {
-    const all = await indexed(embedder)
-    if (all === null) return false
+    const total = await indexed(embedder)
+    if (total === null) return false
     const scope = await countScope(db, conversationIds)
     if (scope <= exactTurns) return false
-    const visits = Math.max(LEAST_VISITS, ((2 * limit + 20) * Math.max(all, scope)) / scope)
+    const visits = Math.max(MIN_VISITS, ((2 * limit + 20) * Math.max(total, scope)) / scope)
     return visits * VISIT_COST < scope || exactTurns === 0
   }
 

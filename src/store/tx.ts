@@ -1,17 +1,20 @@
-// Transactions, with tasks that run after the commit. Inside a transaction, use only `tx`: the embedded database has
-// one connection, which the transaction occupies, so a query through the pool or Prisma's client would wait until
+// Transactions, with tasks that run after the commit. Inside a transaction, use only `tx`: the transaction occupies the
+// only connection of the embedded database, so a query through the pool or Prisma's client would wait until its
 // timeout.
 
 import type { Db, Tx } from './db.ts'
 
+/** Time limit of a transaction, and of the wait for its connection, in ms. */
 const TIMEOUT_MS = 15_000
 
-/** Registers a task to run right after the commit; never after a rollback. Tasks must be short, such as a wake-up. */
+/**
+ * Registers a task that runs right after the commit, but not after a rollback. Tasks must be short, such as a wake-up.
+ */
 export type AfterCommit = (task: () => void) => void
 
 /**
  * Runs `work` in one READ COMMITTED transaction and returns its result. Rolls back if `work` throws or takes longer
- * than 15 s; fails if no connection becomes free within 15 s. Not retried.
+ * than TIMEOUT_MS. Rejects if no connection becomes free within TIMEOUT_MS. Does not retry.
  */
 export async function withTransaction<T>(db: Db, work: (tx: Tx, afterCommit: AfterCommit) => Promise<T>): Promise<T> {
   const tasks: (() => void)[] = []
@@ -24,7 +27,7 @@ export async function withTransaction<T>(db: Db, work: (tx: Tx, afterCommit: Aft
     try {
       task()
     } catch (error) {
-      // Not thrown: the caller would assume that the transaction was rolled back.
+      // Does not throw, because the caller would assume that the transaction was rolled back.
       process.emitWarning(error instanceof Error ? error : String(error))
     }
   }

@@ -1,9 +1,9 @@
-// Maintenance of the embedded database, which has no background processes: checkpoints, without which its log grows
-// without bound, and vacuum, without which its tables grow and its planner has no statistics.
+// Maintenance of the embedded database, which has no background processes. Without CHECKPOINT, its log would grow
+// without limit. Without VACUUM (ANALYZE), its tables would grow and its planner would have no statistics.
 
 import type { Pool } from 'pg'
 
-/** Runs the statements that are due and returns them: VACUUM by Postgres' defaults, CHECKPOINT after 64 MB of log. */
+/** Runs the statements that are due, and returns them. VACUUM is due by Postgres' defaults, CHECKPOINT by log size. */
 export async function keepUp(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ due: string }>(`
     SELECT format('VACUUM (ANALYZE) %I.%I', schemaname, relname) AS due

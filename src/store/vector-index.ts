@@ -1,28 +1,30 @@
-// The HNSW index of an embedder's vectors, on Postgres: half-precision, and partial so that each embedder has its own.
-// Built at once when there are many vectors, because filling it row by row costs more than the rest of an embedding.
-// Not part of the migrations.
+// The HNSW index of an embedder's vectors, on Postgres. It is half-precision, and partial, so that each embedder has
+// its own. It is built only when there are many vectors, because inserting a vector into an index costs more than the
+// rest of embedding a turn. Migrations do not create it.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Db } from './db.ts'
 
-/** Hashed, because Postgres truncates identifiers to 63 bytes and an embedder's name may be longer. */
+/** Hashes the embedder's name, because Postgres truncates identifiers to 63 bytes. */
 const indexName = (embedder: string) =>
   `turn_vector_hnsw_${createHash('md5').update(embedder).digest('hex').slice(0, 16)}`
 
 /** First key of the advisory locks: "CQVI". The second key is the hash of the index's name. */
-const LOCKS = 0x43515649
-const MEMORY_MB = { least: 64, most: 1024 }
+const LOCK_KEY = 0x43515649
+/** Limits of the memory for building an index. */
+const MEMORY_MB = { min: 64, max: 1024 }
+/** SQLSTATE disk_full, which Postgres also reports if shared memory is exhausted. */
 const DISK_FULL = '53100'
 
 type VectorIndex = {
-  /** False while the index is being built, and for the remains of a failed build. */
+  /** False while the index is being built, and after a failed build. */
   valid: boolean
   /** Number of vectors as of the last VACUUM or ANALYZE. */
   rows: number
 }
 
-/** The embedder's index, or null. */
+/** The embedder's index; null if there is none. */
 export async function readVectorIndex(db: Db, embedder: string): Promise<VectorIndex | null> {
   const rows = await db.$queryRaw<VectorIndex[]>`
     SELECT i.indisvalid AS valid, greatest(c.reltuples, 0)::integer AS rows
@@ -30,7 +32,7 @@ export async function readVectorIndex(db: Db, embedder: string): Promise<VectorI
   return rows[0] ?? null
 }
 
-/** Operations on vector indexes, for the periodic maintenance. */
+/** The operations of `readVectorIndex`, `makeVectorIndex` and `dropVectorIndex`, for the periodic maintenance. */
 export type VectorIndexes = {
   read(embedder: string): Promise<VectorIndex | null>
   make(embedder: { name: string; dimension: number }, count: number, signal: AbortSignal): Promise<boolean>
@@ -44,9 +46,9 @@ export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
 })
 
 /**
- * Builds the index unless it exists or another process is building it. Drops the remains of a failed build first. Takes
- * about 15 s for 100,000 vectors of 384 components on two idle cores; does not block appends and searches.
- * @param count approximate number of vectors, to choose how much memory to use
+ * Builds the index unless it exists or another process is building it. First drops an invalid index of a failed build.
+ * Takes about 15 s for 100,000 vectors of 384 components on two idle cores. Does not block appends and searches.
+ * @param count approximate number of vectors, which determines how much memory is used
  * @returns whether it was built
  */
 export function makeVectorIndex(
@@ -65,23 +67,21 @@ export function makeVectorIndex(
     )
     if (existing?.valid) return false
     if (existing) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
-    // The graph (each vector and its links) is built in memory, if it fits.
+    // Enough to build the graph, the vectors and their links, in memory.
     const megabytes = Math.ceil((count * (2 * dimension + 400)) / 1e6)
-    await client.query(
-      `SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.least), MEMORY_MB.most)}MB'`,
-    )
-    const make = `
+    await client.query(`SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.min), MEMORY_MB.max)}MB'`)
+    const createIndex = `
       CREATE INDEX CONCURRENTLY ${index} ON turn_vector
       USING hnsw ((embedding::halfvec(${dimension})) halfvec_ip_ops) WITH (m = 16, ef_construction = 100)
       WHERE embedder = ${pg.escapeLiteral(name)}`
     try {
-      await client.query(make)
+      await client.query(createIndex)
     } catch (error) {
       if ((error as { code?: string }).code !== DISK_FULL) throw error
       // Parallel workers need shared memory, which is scarce in containers. Retry without them.
       await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
       await client.query('SET max_parallel_maintenance_workers = 0')
-      await client.query(make)
+      await client.query(createIndex)
     }
     return true
   })
@@ -97,8 +97,8 @@ export async function dropVectorIndex(databaseUrl: string, embedder: string): Pr
 }
 
 /**
- * Runs `work` on its own connection, without a statement timeout; returns false if another session has the index's
- * lock.
+ * Runs `work` on a separate connection without a statement timeout, under the lock of the index. Returns false if
+ * another session has the lock. An abort of `signal` cancels the running statement.
  */
 async function withLockedClient(
   databaseUrl: string,
@@ -114,7 +114,7 @@ async function withLockedClient(
     connectionTimeoutMillis: 30_000,
     keepAlive: true,
   })
-  // If the connection breaks, the running statement fails and reports it.
+  // Ignored, because the running statement rejects if the connection breaks.
   client.on('error', () => {})
   await client.connect()
   const {
@@ -127,7 +127,7 @@ async function withLockedClient(
       rows: [lock],
     } = await client.query<{ taken: boolean }>(
       'SELECT pg_try_advisory_lock($1::integer, hashtext($2::text)) AS taken',
-      [LOCKS, index],
+      [LOCK_KEY, index],
     )
     return lock!.taken && (await work(client))
   } finally {
@@ -144,7 +144,7 @@ async function cancelBackend(databaseUrl: string, pid: number): Promise<void> {
     await client.connect()
     await client.query('SELECT pg_cancel_backend($1::integer)', [pid])
   } catch {
-    // The statement then runs to its end, which is harmless.
+    // The statement is not cancelled and runs to its end, which is harmless.
   } finally {
     await client.end().catch(() => {})
   }

@@ -1,34 +1,36 @@
-// The port for searching vectors of turns, which are stored in the table turn_vector. Two adapters, postgres-vectors.ts
-// and embedded-vectors.ts, are both tested by test/contract/vector-search.ts. Vectors have length 1; vectors of
-// different embedders are never compared.
+// The port for searching the vectors of turns, which are stored in the table turn_vector. It has two adapters,
+// postgres-vectors.ts and embedded-vectors.ts; test/contract/vector-search.ts tests both. Vectors have length 1.
+// Vectors of different embedders are never compared.
 
 import type { Role } from './generated/enums.ts'
 import type { Viewer } from './viewer.ts'
 
-/** A turn's place: its conversation, the seq of its first version and its own seq. */
+/** Identifies a turn version: its conversation, the seq of the turn's first version, and its own seq. */
 export type Place = { conversationId: string; rootSeq: number; seq: number }
 
-/** Conditions on turns; null or omitted means any. */
+/** Conditions on turns. Null and omitted conditions match all turns. */
 export type SearchFilter = {
   actors?: readonly string[] | null
   roles?: readonly Role[] | null
+  /** Minimum creation time, inclusive. */
   since?: Date | null
-  /** Exclusive. */
+  /** Maximum creation time, exclusive. */
   until?: Date | null
-  /** Object that the turn's metadata must contain. */
+  /** A JSON object that the turn's metadata must contain. */
   metadata?: object | null
 }
 
 /** Whether the search compared every candidate (EXACT), or only those that an index returned (APPROXIMATE). */
 export type How = 'EXACT' | 'APPROXIMATE'
 
+/** A turn version and its cosine similarity to the query. */
 export type Found = Place & { similarity: number }
 
 export type VectorSearch = {
   /**
-   * Cosine similarity to the unit vector `query` of every turn of the conversations that has a vector, by conversation,
-   * then seq. A conversation without vectors may have no key. Exact. Not narrowed to a view: callers look up only turns
-   * that the viewer sees. For scopes of a few thousand turns.
+   * Compares every vector of the conversations with the unit vector `query`, exactly. Returns cosine similarities by
+   * conversation, then seq; a conversation without vectors may have no key. Not narrowed to a view: callers use only
+   * the similarities of turns that the viewer sees. For scopes of a few thousand turns.
    */
   scan(
     embedder: string,
@@ -36,12 +38,13 @@ export type VectorSearch = {
     query: Float32Array,
   ): Promise<Map<string, Map<number, number>>>
   /**
-   * Similarity of the given turns, by `placeKey`; a turn without a vector has no key. Exact. Not narrowed to a view.
+   * Compares the vectors of the given turns with `query`, exactly. Returns cosine similarities by `placeKey`; a turn
+   * without a vector has no key. Not narrowed to a view.
    */
   of(embedder: string, places: readonly Place[], query: Float32Array): Promise<Map<string, number>>
   /**
-   * The `limit` nearest turns of the conversations, best first: committed turns that match the filter, in the newest
-   * version that the viewer sees. Fewer only if fewer match.
+   * Returns the `limit` turns of the conversations that are most similar to `query`, best first. Considers committed
+   * turns that match the filter, each in the newest version that the viewer sees. Returns fewer only if fewer match.
    */
   nearest(
     embedder: string,
@@ -51,11 +54,11 @@ export type VectorSearch = {
     limit: number,
     filter: SearchFilter,
   ): Promise<{ how: How; found: Found[] }>
-  /** Stores vectors. A turn that has a vector keeps it; vectors of deleted conversations are skipped. */
+  /** Stores vectors. Skips turns that have a vector of the embedder, and deleted conversations. */
   write(embedder: string, vectors: readonly (Place & { vector: Float32Array })[]): Promise<void>
-  /** Removes a conversation from this process's memory. */
+  /** Removes the vectors of a deleted conversation from this process's memory. */
   forget(conversationId: string): void
 }
 
-/** Map key of a turn. */
+/** Map key of a turn version. */
 export const placeKey = ({ conversationId, seq }: { conversationId: string; seq: number }) => `${conversationId} ${seq}`

@@ -2,16 +2,19 @@
 
 import { fromSql, toSql } from 'pgvector'
 
-/** A vector as text, for a parameter that is cast to `vector`. */
+/** Formats a vector as text, for a parameter that is cast to `vector`. */
 export const vectorValue = (vector: Float32Array): string => toSql(Array.from(vector))
 
 /** Parses the text of a vector, as selected by `embedding::text`. */
 export const vectorFrom = (text: string): Float32Array => Float32Array.from(fromSql(text) as number[])
 
-/** Dot product of `a` and the part of `b` that starts at `from`: for unit vectors, their cosine similarity. */
+/**
+ * Dot product of `a` and the part of `b` that starts at index `from`. For unit vectors, this is their cosine
+ * similarity.
+ */
 export function dotAt(a: Float32Array, b: Float32Array, from: number): number {
   const end = a.length & ~3
-  // Four independent sums let the CPU overlap the additions.
+  // Four independent sums, so that the CPU can overlap the additions.
   let s0 = 0,
     s1 = 0,
     s2 = 0,

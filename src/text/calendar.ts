@@ -1,4 +1,4 @@
-// English names of months and seasons, as queries and turns mention them. Pure.
+// English names of months and seasons, for recognising times in queries and turns. Pure.
 
 export const MONTHS = [
   'january',
@@ -14,5 +14,5 @@ export const MONTHS = [
   'november',
   'december',
 ]
-/** A season's first month; three months each, of the northern half of the world. */
+/** The first month of each season, 0 for January. A season has three months, as in the northern hemisphere. */
 export const SEASONS: Record<string, number> = { spring: 2, summer: 5, autumn: 8, fall: 8, winter: 11 }

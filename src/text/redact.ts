@@ -1,11 +1,14 @@
-// Replaces personal data and secrets in a text by placeholders. Numbers that fail their checksum stay. All patterns are
-// bounded, so the time is linear in the length of the text, also for hostile input.
+// Replaces personal data and secrets in a text with placeholders. Card and bank account numbers with a wrong checksum
+// are kept. All built-in patterns are bounded, so that the time is linear in the length of the text for any input.
 
 import { cards, credentials, emails, ibans, ips, phones, type Finding } from './sensitive.ts'
 
-/** Finds sensitive stretches of a text. A finding that overlaps one of an earlier detector is dropped. */
+/** Finds sensitive ranges of a text. */
 type Detector = (text: string) => Iterable<Finding>
-/** An application's detector: a pattern and the kind to show in its place, or a function. It must bound its own time. */
+/**
+ * An application's detector: a function, or a pattern with the kind to show in the placeholder. Its running time is not
+ * limited.
+ */
 export type CustomDetector = Detector | { kind: string; pattern: RegExp }
 
 type Redacted = {
@@ -14,7 +17,7 @@ type Redacted = {
   found: Finding[]
 }
 
-/** In order of precedence. */
+/** The built-in detectors, in order of precedence. */
 const BUILT_IN: Detector[] = [credentials, emails, ibans, cards, ips, phones]
 
 const byPattern = (kind: string, pattern: RegExp): Detector => {
@@ -24,34 +27,35 @@ const byPattern = (kind: string, pattern: RegExp): Detector => {
     [...text.matchAll(global)].map(({ 0: match, index }) => ({ kind, start: index, end: index + match.length }))
 }
 
-/** The text that replaces a finding. No detector matches it: redacting twice changes nothing. */
+/** The text that replaces a finding. No built-in detector matches it, so redacting a redacted text changes nothing. */
 export const placeholder = (kind: string) => `[${kind.replace(/[^\p{L} _-]+/gu, '').toUpperCase() || 'REDACTED'}]`
 
 /**
- * The text with every finding replaced. Custom detectors take precedence over the built-in ones. Findings that are empty,
- * outside the text, or not whole numbers are ignored.
+ * Returns the text with every finding replaced. Custom detectors take precedence over the built-in ones: a finding that
+ * overlaps an accepted one is dropped. Empty findings, and findings whose offsets are not integers within the text, are
+ * dropped too.
  */
 export function redact(text: string, custom: readonly CustomDetector[] = []): Redacted {
-  const own = custom.map((each) => (typeof each === 'function' ? each : byPattern(each.kind, each.pattern)))
+  const customDetectors = custom.map((each) => (typeof each === 'function' ? each : byPattern(each.kind, each.pattern)))
   const found: Finding[] = []
-  for (const detect of [...own, ...BUILT_IN]) {
-    const fresh: Finding[] = []
-    let at = 0
+  for (const detect of [...customDetectors, ...BUILT_IN]) {
+    const accepted: Finding[] = []
+    let next = 0
     for (const find of [...detect(text)].sort((a, b) => a.start - b.start || b.end - a.end)) {
       const { start, end } = find
       if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start >= end || end > text.length) continue
-      while (at < found.length && found[at]!.end <= start) at++
-      const overlaps = (found[at]?.start ?? Infinity) < end || (fresh.at(-1)?.end ?? 0) > start
-      if (!overlaps) fresh.push({ kind: find.kind, start, end })
+      while (next < found.length && found[next]!.end <= start) next++
+      const overlaps = (found[next]?.start ?? Infinity) < end || (accepted.at(-1)?.end ?? 0) > start
+      if (!overlaps) accepted.push({ kind: find.kind, start, end })
     }
-    if (fresh.length > 0) found.push(...fresh.splice(0))
+    if (accepted.length > 0) found.push(...accepted)
     found.sort((a, b) => a.start - b.start)
   }
-  let rest = 0
-  let kept = ''
+  let copiedTo = 0
+  let redacted = ''
   for (const { kind, start, end } of found) {
-    kept += text.slice(rest, start) + placeholder(kind)
-    rest = end
+    redacted += text.slice(copiedTo, start) + placeholder(kind)
+    copiedTo = end
   }
-  return { text: kept + text.slice(rest), found }
+  return { text: redacted + text.slice(copiedTo), found }
 }

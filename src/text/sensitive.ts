@@ -3,17 +3,17 @@
 
 import { isIP } from 'node:net'
 
-/** A stretch of a text, [start, end) in UTF-16 units. */
+/** A sensitive range of a text: [start, end) in UTF-16 units. */
 export type Finding = { kind: string; start: number; end: number }
 
 const at = (kind: string, start: number, text: string): Finding => ({ kind, start, end: start + text.length })
 
-/** RFC 5321: 64 octets before the @. */
+/** The part before the @: at most 64 characters (RFC 5321). */
 const LOCAL = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}$/u
 /** A host name of two labels or more, the last one of letters. */
 const DOMAIN = /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}\p{L}{2,24}(?![\p{L}\p{N}])/u
 
-/** Looks around each @, so a text without one costs nothing. */
+/** Reads only the characters around each @, because most texts have none. */
 export function* emails(text: string): Generator<Finding> {
   for (let sign = text.indexOf('@'); sign >= 0; sign = text.indexOf('@', sign + 1)) {
     const local = LOCAL.exec(text.slice(Math.max(0, sign - 64), sign))?.[0].replace(/^[.'`*]+/, '')
@@ -22,7 +22,7 @@ export function* emails(text: string): Generator<Finding> {
   }
 }
 
-/** Luhn's check digit (ISO/IEC 7812). */
+/** Whether the last digit is the Luhn check digit of the others (ISO/IEC 7812). */
 function passesLuhn(digits: string): boolean {
   let sum = 0
   for (let i = 0; i < digits.length; i++) {
@@ -34,7 +34,7 @@ function passesLuhn(digits: string): boolean {
 
 const digitsOf = (text: string) => text.replace(/\D/g, '')
 
-/** 13 to 19 digits that the networks begin their numbers with, in groups by spaces or hyphens, or in none. */
+/** 13 to 19 digits, optionally grouped by spaces or hyphens, with a first digit that card networks use. */
 const CARD = /(?<![\p{L}\p{N}.-])[2-6]\d(?:[ -]?\d){11,17}(?![\p{L}\p{N}]|[.-]\d)/gu
 
 export function* cards(text: string): Generator<Finding> {
@@ -44,23 +44,23 @@ export function* cards(text: string): Generator<Finding> {
   }
 }
 
-/** Country, check digits, then up to 30 letters and digits, in groups of four by single spaces. */
+/** Country, check digits, then 11 to 30 letters and digits, optionally grouped by single spaces. */
 const IBAN = /(?<![\p{L}\p{N}])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![\p{L}\p{N}])/giu
 
-/** ISO 7064, modulus 97 of the rotated number is 1. */
+/** Whether the check digits are right (ISO 7064): the rotated number modulo 97 is 1. */
 function isIban(text: string): boolean {
   const compact = text.replaceAll(' ', '').toUpperCase()
-  let rest = 0
+  let remainder = 0
   for (const character of compact.slice(4) + compact.slice(0, 4)) {
     const value = Number.parseInt(character, 36)
-    rest = (rest * (value > 9 ? 100 : 10) + value) % 97
+    remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97
   }
-  return rest === 1
+  return remainder === 1
 }
 
 export function* ibans(text: string): Generator<Finding> {
   for (const { 0: match, index } of text.matchAll(IBAN)) {
-    // The match may include a following word: try again without the last group.
+    // The match may include a word after the number, so groups are removed from its end.
     for (let candidate = match; candidate.length >= 15; candidate = candidate.slice(0, candidate.lastIndexOf(' '))) {
       if (isIban(candidate)) {
         yield at('iban', index, candidate)
@@ -72,9 +72,9 @@ export function* ibans(text: string): Generator<Finding> {
 }
 
 const IPV4 = /(?<![\p{L}\p{N}.])\d{1,3}(?:\.\d{1,3}){3}(?![\p{L}\p{N}]|\.\d)/gu
-/** A short run of hex digits and at least two colons; node:net decides whether it is an address. */
+/** A run of hex digits with at least two colons. node:net decides whether it is an address. */
 const IPV6 = /(?<![\p{L}\p{N}:.])(?=[0-9a-f]{0,4}:[0-9a-f]{0,4}:)[0-9a-f:]{2,39}(?:\.\d{1,3}){0,3}(?![\p{L}\p{N}:])/giu
-/** Words before four numbers that are a version, not an address. */
+/** Words after which four numbers are a version or a section, not an address. */
 const VERSION = /\b(?:v|versions?|releases?|build|upgraded? to|section|chapter)[ .:]*$/i
 
 export function* ips(text: string): Generator<Finding> {
@@ -89,23 +89,24 @@ export function* ips(text: string): Generator<Finding> {
 
 /** Groups of digits with the separators used in phone numbers. */
 const NUMBER = /(?<![\p{L}\p{N}_#$€£.:/-])\+?\(?\d(?:[ ().\u2010-\u2015/-]{0,3}\d){5,22}(?![\p{L}\p{N}_%]|[.:,/-]\d)/gu
+/** Words that introduce a phone number, up to the number. */
 const PHONE_WORDS =
   /\b(?:(?:tele)?phone|telefon|tel|mobile|cell|call|ring|text|sms|whatsapp|signal|fax|handy|reach)\b(?! it\b)[^\n]*$/i
 const DATE = /^\(?(?:\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d{2}))\b/
-/** North American numbers: 3-3-4 digits, with or without the 1. */
+/** North American numbers: 3-3-4 digits, with or without the country code 1. */
 const NANP = /^(?:1[ .-])?\(?[2-9]\d\d\)?[ .\u2010-\u2015-]{1,2}\d{3}[ .\u2010-\u2015-]\d{4}$/
-/** Most other countries: a zero, the area code, a separator, the number. */
+/** Numbers of most other countries: a zero, the area code, a separator, the number. */
 const TRUNK = /^\(?0[1-9]\d{0,4}\)?[ /\u2010-\u2015-]+\d[\d \u2010-\u2015-]{3,12}$/
 
 export function* phones(text: string): Generator<Finding> {
   for (const { 0: match, index } of text.matchAll(NUMBER)) {
     const digits = digitsOf(match).length
+    // E.164 allows at most 15 digits.
     if (digits < 7 || digits > 15 || DATE.test(match)) continue
     const before = text.slice(Math.max(0, index - 32), index)
-    // E.164 allows at most 15 digits.
-    const isWritten = (match.startsWith('+') && digits >= 8) || NANP.test(match) || TRUNK.test(match)
-    const isMeant = PHONE_WORDS.test(before) && !/\b(?:order|id|ticket|invoice|number of|room)\b/i.test(before)
-    if (isWritten || isMeant) yield at('phone', index, match)
+    const isFormatted = (match.startsWith('+') && digits >= 8) || NANP.test(match) || TRUNK.test(match)
+    const isIntroduced = PHONE_WORDS.test(before) && !/\b(?:order|id|ticket|invoice|number of|room)\b/i.test(before)
+    if (isFormatted || isIntroduced) yield at('phone', index, match)
   }
 }
 
@@ -143,7 +144,7 @@ const NAMED = new RegExp(
     + '([^\\s"\'`,;]{4,256})',
   'gdi',
 )
-/** A run of characters that is a key if it is random enough. */
+/** A run of characters that is a credential if its entropy is at least RANDOM_BITS. */
 const TOKEN = /(?<![\w+/.-])[\w+/-]{24,128}={0,2}(?![\w+/=-])/g
 /** Shannon entropy in bits per character. Random base64 of 24 characters has at least 4.1; joined words have less. */
 const RANDOM_BITS = 3.9
@@ -154,7 +155,9 @@ function entropy(text: string): number {
   return [...counts.values()].reduce((sum, n) => sum - (n / text.length) * Math.log2(n / text.length), 0)
 }
 
-const kindsOf = (text: string) => [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/].filter((kind) => kind.test(text)).length
+/** Number of character classes in the text: lower case, upper case, digits, others. */
+const countClasses = (text: string) =>
+  [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/].filter((pattern) => pattern.test(text)).length
 
 export function* credentials(text: string): Generator<Finding> {
   for (const { 0: match, index } of text.matchAll(PRIVATE_KEY)) yield at('secret', index, match)
@@ -167,10 +170,11 @@ export function* credentials(text: string): Generator<Finding> {
     const value = match[1]!.replace(/[.?)]+$/, '')
     const [start] = match.indices![1]!
     const isAssigned = /[:=]["'`\s]*$/.test(text.slice(match.index, start))
-    const isSaid = isAssigned || /\b(?:is|was)\s+["'`]?$/i.test(text.slice(match.index, start))
+    const isStated = isAssigned || /\b(?:is|was)\s+["'`]?$/i.test(text.slice(match.index, start))
     if (value.length < 4 || value.startsWith('[')) continue
-    // "The password is wrong", "token usage", "token 4000": a word or number is a password only if assigned with : or =.
-    if (/^\d+$/.test(value) ? isSaid : isAssigned || kindsOf(value) > 1) yield at('secret', start, value)
+    // Excludes "the password is wrong", "token usage" and "token 4000": a plain word is a password only after : or =, a
+    // number only after these or after "is" or "was".
+    if (/^\d+$/.test(value) ? isStated : isAssigned || countClasses(value) > 1) yield at('secret', start, value)
   }
   for (const { 0: match, index } of text.matchAll(TOKEN)) {
     if (

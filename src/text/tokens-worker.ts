@@ -1,4 +1,4 @@
-// The worker thread of tokens.ts: counts the text of each message.
+// The worker thread of tokens.ts: counts the tokens of the text in each message.
 
 import { parentPort } from 'node:worker_threads'
 import { countInline } from './tokens.ts'

@@ -6,17 +6,20 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { startThread } from '../thread.ts'
 
 export type TokenCounter = {
-  /** Number of tokens. A promise for texts that are counted in the worker. */
+  /** Number of tokens. A promise if the text is counted in the worker thread. */
   count(text: string): number | Promise<number>
-  /** As `count`, for texts that are counted repeatedly: counts of short texts are cached, 4 million characters at most. */
+  /** As `count`, for texts that are counted repeatedly: caches the counts of short texts. */
   recount(text: string): number | Promise<number>
   close(): Promise<void>
 }
 
-/** Characters counted inline at most: about 2 ms. */
+/** Maximum UTF-16 units of a text that is counted inline: about 2 ms. */
 const INLINE = 16 * 1024
 
-/** Counting takes quadratic time in the length of a run of letters or of spaces: longer runs are split. */
+/**
+ * Maximum characters of a run with or without spaces. Longer runs are split, because counting takes quadratic time in
+ * the length of a run.
+ */
 const LONGEST_RUN = 1000
 const OVERLONG = new RegExp(`\\S{${LONGEST_RUN}}|\\s{${LONGEST_RUN}}`, 'u')
 const RUNS = new RegExp(`\\S{1,${LONGEST_RUN}}|\\s{1,${LONGEST_RUN}}`, 'gu')
@@ -24,7 +27,7 @@ const RUNS = new RegExp(`\\S{1,${LONGEST_RUN}}|\\s{1,${LONGEST_RUN}}`, 'gu')
 /** Text such as `<|endoftext|>` counts as text, never as a control token. */
 const PLAIN = { disallowedSpecial: new Set<string>() }
 
-/** Counts on the calling thread. Runs of over 1,000 characters are split: at most one token more for each split. */
+/** Counts on the calling thread. Each split of a run that exceeds LONGEST_RUN adds at most one token. */
 export function countInline(text: string): number {
   if (text.length < LONGEST_RUN || !OVERLONG.test(text)) return countTokens(text, PLAIN)
   let tokens = 0
@@ -39,19 +42,19 @@ export function countInline(text: string): number {
   return tokens + countTokens(piece, PLAIN)
 }
 
-/** Characters of one generation of the cache; the cache has two. */
-const REMEMBERED = 2 * 1024 * 1024
+/** Maximum UTF-16 units of the texts in one generation of the cache. The cache has two generations. */
+const GENERATION = 2 * 1024 * 1024
 
-/** A cache of counts in two generations: entries used recently survive when the older one is dropped. */
-function createMemory(count: (text: string) => number): (text: string) => number {
+/** Caches counts in two generations. When the older one is dropped, recently used entries are in the younger one. */
+function createCache(count: (text: string) => number): (text: string) => number {
   let young = new Map<string, number>()
   let old = new Map<string, number>()
   let chars = 0
   return (text) => {
-    const known = young.get(text)
-    if (known !== undefined) return known
+    const cached = young.get(text)
+    if (cached !== undefined) return cached
     const tokens = old.get(text) ?? count(text)
-    if ((chars += text.length) > REMEMBERED) {
+    if ((chars += text.length) > GENERATION) {
       old = young
       young = new Map()
       chars = text.length
@@ -63,7 +66,7 @@ function createMemory(count: (text: string) => number): (text: string) => number
 
 type Waiting = { resolve(tokens: number): void; reject(error: Error): void }
 
-/** A counter with one worker thread, started by the first long text. */
+/** Creates a counter. The first long text starts its worker thread. */
 export function createTokenCounter(): TokenCounter {
   let worker: Worker | null = null
   let next = 0
@@ -95,10 +98,10 @@ export function createTokenCounter(): TokenCounter {
     })
   }
 
-  const remembered = createMemory(countInline)
+  const countCached = createCache(countInline)
   return {
     count: (text) => (text.length <= INLINE ? countInline(text) : countInThread(text)),
-    recount: (text) => (text.length <= INLINE ? remembered(text) : countInThread(text)),
+    recount: (text) => (text.length <= INLINE ? countCached(text) : countInThread(text)),
     async close() {
       await worker?.terminate()
     },

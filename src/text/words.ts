@@ -1,25 +1,25 @@
-// Splits text into the words that both parts of recall use: the lexical index stems them, the word vectors look them up.
-// Turns and queries share this tokenizer. Its output is stored: after a change here, all texts must be indexed and
-// embedded again (change `name` in providers/static/embedder.ts).
+// Splits turns and queries into words. The lexical index stems the words; the static embedder looks up their vectors.
+// Both results are stored: after a change here, all texts must be indexed and embedded again (change NAME in
+// providers/static/embedder.ts).
 
 import { porter } from './porter.ts'
 
-/** Longest word kept, in UTF-16 units. A base64 blob is not a word, and index entries must stay small. */
+/** Maximum UTF-16 units of a word. Longer ones, such as base64 blobs, are dropped, to keep index entries small. */
 const LONGEST_WORD = 64
 
-/** Letters and digits, with apostrophes inside: straight, typographic, or a backtick. */
+/** Letters and digits, with apostrophes inside, which may be straight, typographic or a backtick. */
 const WORD = /[\p{L}\p{N}\p{M}]+(?:['’ʼ`][\p{L}\p{M}]+)*/gu
 const APOSTROPHE = /['’ʼ`]/u
 const MARKS = /\p{M}+/gu
 const ASCII = /^[a-z0-9]*$/
 
-/** Endings after the apostrophe of a contraction or possessive, which are removed: "john's" → john, "we'll" → we. */
+/** Endings that are removed with their apostrophe: "john's" → john, "we'll" → we. */
 const CLITICS = new Set(['s', 'm', 're', 've', 'll', 'd', 't'])
 
-/** Scripts written without spaces, split into overlapping pairs of characters, as is usual without a dictionary. */
+/** Scripts that are written without spaces. Their text is split into overlapping pairs of characters. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
 
-/** The words of a text in order: lower case, without accents, contractions reduced to their first part. */
+/** Returns the words of a text in order, in lower case and without accents. A contraction counts as its first word. */
 export function words(text: string): string[] {
   const found: string[] = []
   for (const [raw] of text.toLowerCase().normalize('NFKC').matchAll(WORD)) {
@@ -31,7 +31,7 @@ export function words(text: string): string[] {
   return found
 }
 
-/** The word without apostrophes, clitics and accents. */
+/** Removes apostrophes, clitics and accents. */
 function plain(raw: string): string {
   const [head = '', ...tail] = raw.split(APOSTROPHE)
   const last = tail.at(-1)
@@ -50,7 +50,7 @@ function pairs(word: string): string[] {
   return characters.slice(1).map((character, i) => characters[i]! + character)
 }
 
-/** Function words, which are not indexed, searched or embedded. */
+/** Function words. They are not indexed, searched or embedded. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about above after again against all also am an and any are as at be because been before being below between both
   but by ca can cannot could did do does doing done down during each either else ever every few for from further get
@@ -64,26 +64,26 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Index terms of a text: the stems of its words without stop words, in order, repetitions included. */
+/** Returns the index terms of a text: the stems of its words other than stop words, in order, with repetitions. */
 export function terms(text: string): string[] {
   const found: string[] = []
   for (const word of words(text)) if (!STOP_WORDS.has(word)) found.push(stem(word))
   return found
 }
 
-/** Words that the Porter stemmer is applied to; other words (digits, other alphabets, short words) stay unchanged. */
+/** Words that are stemmed. Shorter words, and words with digits or other letters, are their own stem. */
 const STEMMED = /^[a-z]{3,}$/
 
-/** Cache of stems, since texts repeat words; cleared when it is full. */
+/** Stems by word, because texts repeat words. Cleared when it has STEMS_KEPT entries. */
 let stems = new Map<string, string>()
 const STEMS_KEPT = 20_000
 
-/** The stem of a word returned by `words`. */
+/** Returns the stem of a word that `words` returned. */
 export function stem(word: string): string {
-  const known = stems.get(word)
-  if (known !== undefined) return known
+  const cached = stems.get(word)
+  if (cached !== undefined) return cached
   if (stems.size >= STEMS_KEPT) stems = new Map()
-  const made = STEMMED.test(word) ? porter(word) : word
-  stems.set(word, made)
-  return made
+  const result = STEMMED.test(word) ? porter(word) : word
+  stems.set(word, result)
+  return result
 }

@@ -1,47 +1,50 @@
-// Calls to OpenAI-compatible servers, for all providers that use one. Nothing is read from the environment, each
-// request has a time limit, transient failures are retried, and close ends every running call.
+// Calls to OpenAI-compatible servers, for all providers that use one. Each request has a time limit, transient failures
+// are retried, and close() ends every running call. Nothing is read from the environment.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { closedProvider } from '../ports/call-failed.ts'
 import { explain, Unreachable, type Use } from './failure.ts'
 
-/** The server, and the key for it. */
+/** A server and the key for it. */
 export type Endpoint = {
   /** Without a slash at its end. */
   baseUrl: string
+  /** Undefined for servers that require no key. */
   apiKey: string | undefined
 }
 
+/** Time limits and retries of requests. */
 export type Patience = {
-  /** Time limit of one request, from the first byte out to the last one in. */
+  /** Time limit of one request including the response body, ms. */
   timeoutMs: number
   /** Maximum number of retries after transient failures. */
   retries: number
-  /** The pause before the first retry. It doubles with each retry; jitter takes off up to a quarter. */
+  /** Pause before the first retry, ms. It doubles with each retry; up to a quarter of it is removed at random. */
   pauseMs: number
 }
 
-/** If a server requests a longer pause, the call fails instead of waiting. */
+/** Maximum pause before a retry, ms. If the server requests a longer one, the call fails. */
 const LONGEST_PAUSE_MS = 20_000
 
 const createClient = (baseUrl: string, apiKey: string | undefined): OpenAI =>
   new OpenAI({
     baseURL: baseUrl,
     apiKey: apiKey ?? 'none',
-    // Nothing from the environment. The client's own retries are off: a signal could not end them.
+    // Null, so that the client reads none of these from the environment.
     organization: null,
     project: null,
     adminAPIKey: null,
     webhookSecret: null,
     logLevel: 'off',
+    // The pauses of the client's own retries ignore the signal.
     maxRetries: 0,
     ...(!apiKey && { defaultHeaders: { Authorization: null } }),
   })
 
 /**
- * Runs one request, from the first byte sent to the last byte received.
- * @throws Unreachable after `timeoutMs`, or if `stop` ends it; other errors of the request pass through
+ * Runs one request, including its response body, with a time limit.
+ * @throws Unreachable after `timeoutMs`, or if `stop` is aborted during the request; other errors of the request
  */
 async function inTime<T>(
   timeoutMs: number,
@@ -51,7 +54,7 @@ async function inTime<T>(
   stop.throwIfAborted()
   const controller = new AbortController()
   const end = () => controller.abort()
-  // The client's own timeout covers only the headers of the response; this one covers the body too.
+  // The client's own time limit excludes the response body.
   const timer = setTimeout(end, timeoutMs)
   stop.addEventListener('abort', end, { once: true })
   try {
@@ -65,32 +68,32 @@ async function inTime<T>(
   }
 }
 
-/** The calls of one provider. */
+/** Makes the calls of one provider. A call has one or more requests. */
 export type Calls = {
-  /** @throws the signal's reason, or CallFailed after close */
+  /** @throws the signal's reason if it is aborted, or CallFailed after close */
   check(signal?: AbortSignal): void
-  /** Makes a call of one or more requests. `stop` is aborted with the signal's reason, or by close. */
+  /** Makes one call. Its `stop` signal is aborted with the reason of `signal`, or with CallFailed by close. */
   run<T>(call: (stop: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>
   /**
    * Sends one request of a call, with retries.
-   * @throws CallFailed, or the reason of `stop`; errors of `send` that are not about the exchange pass through
+   * @throws CallFailed, or the reason of `stop`, or an error of `send` that is unrelated to the request
    */
   request<T>(send: (client: OpenAI, signal: AbortSignal) => Promise<T>, stop: AbortSignal): Promise<T>
-  /** Ends running calls; afterwards, check and run throw. Idempotent. */
+  /** Ends running calls. Later calls of `check` throw, and of `run` reject. Idempotent. */
   close(): void
 }
 
-/** @param what the port and the provider's name, for the error after close */
+/** @param provider the port and the provider's name, for the error after close */
 export function createCalls(
   { baseUrl, apiKey }: Endpoint,
-  what: { port: string; name: string },
+  provider: { port: string; name: string },
   use: Use,
   patience: Patience,
 ): Calls {
   const client = createClient(baseUrl, apiKey)
   const running = new Set<AbortController>()
   let isClosed = false
-  const closed = () => closedProvider(what.port, what.name)
+  const closed = () => closedProvider(provider.port, provider.name)
   function check(signal?: AbortSignal): void {
     signal?.throwIfAborted()
     if (isClosed) throw closed()

@@ -1,41 +1,43 @@
-// Requests JSON from any server with OpenAI's POST /chat/completions. An unusable reply is requested once more; errors
-// name the next step and never contain the key.
+// Requests JSON from any server with OpenAI's POST /chat/completions. After an unusable reply, the request is sent once
+// more. Error messages name the next step and never contain the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
 import { createCalls, type Calls, type Endpoint, type Patience } from './calls.ts'
 
 export type ChatSettings = Endpoint & { model: string }
 
-/** Settings of a provider with prompts in files. */
+/** Settings of a provider whose prompts are files. */
 export type PromptedSettings = ChatSettings & {
-  /** Directory of the operator's prompts. */
+  /** Directory of the operator's prompts; undefined for the built-in ones. */
   promptsDir?: string | undefined
 }
 
-/** Longer outages are left to the retries of the job queue. */
+/** Retries only short outages, because the job queue retries after longer ones. */
 const PATIENCE: Patience = { timeoutMs: 60_000, retries: 2, pauseMs: 500 }
-/** Maximum UTF-16 units of a reply; a longer one means that the model does not stop. */
+/** Maximum UTF-16 units of a reply. A longer one shows that the model did not stop. */
 const LONGEST_REPLY = 1024 * 1024
 
 export type Message = { role: 'system' | 'user'; content: string }
 
-/** An unusable reply; the request is worth repeating. */
+/** The reply is unusable, but a second one may be usable. */
 export class BadReply extends Error {}
 
-/** How a provider uses a chat model; for error texts. */
+/** The parts of error messages about a chat model. */
 type ChatUse = {
+  /** The kind of provider, for example "summarizer". */
   port: string
   /** The provider's name. */
   name: string
   /** The expected reply, for example "a summary". */
   noun: string
-  /** The variable that names the model. */
+  /** The environment variable that selects the model. */
   modelVariable: string
 }
 
 type Chat = Pick<Calls, 'check' | 'close'> & {
   /**
-   * Returns the result of `read` for the JSON value in the model's reply. `read` throws BadReply for an unusable value.
+   * Passes the JSON value in the model's reply to `read` and returns its result. `read` throws BadReply for an unusable
+   * value.
    * @throws CallFailed, or the signal's reason after an abort
    */
   ask<T>(messages: Message[], read: (value: unknown) => T, signal?: AbortSignal): Promise<T>
@@ -45,8 +47,8 @@ export function createChat(settings: ChatSettings, use: ChatUse, patience: Patie
   const { model, baseUrl } = settings
   const { noun, modelVariable } = use
   const who = `openai:${model} at ${baseUrl}`
-  const words = { who, noun, modelVariable, advice: `Check ${modelVariable}.`, divides: false }
-  const calls = createCalls(settings, use, words, patience)
+  const errorUse = { who, noun, modelVariable, advice: `Check ${modelVariable}.`, divides: false }
+  const calls = createCalls(settings, use, errorUse, patience)
 
   async function askTwice<T>(messages: Message[], read: (value: unknown) => T, stop: AbortSignal): Promise<T> {
     const body = { model, messages, response_format: { type: 'json_object' as const } }
@@ -62,9 +64,9 @@ export function createChat(settings: ChatSettings, use: ChatUse, patience: Patie
       } catch (error) {
         if (!(error instanceof BadReply)) throw error
         if (attempt === 1) continue
-        const why = error.message.replace(/\s+/g, ' ').trim().slice(0, 200)
+        const cause = error.message.replace(/\s+/g, ' ').trim().slice(0, 200)
         throw new CallFailed(
-          `${who} answered twice with something that is not ${noun}: ${why}. `
+          `${who} answered twice with something that is not ${noun}: ${cause}. `
             + `Try again, or set ${modelVariable} to a model that answers with JSON.`,
           true,
         )
@@ -79,23 +81,31 @@ export function createChat(settings: ChatSettings, use: ChatUse, patience: Patie
   }
 }
 
-/** Splits items into requests, in order: at most `most` items and `units` each, or one item that is larger. */
-export function requestsOf<T>(items: Iterable<T>, unitsOf: (item: T) => number, units: number, most = Infinity): T[][] {
+/**
+ * Splits items into requests, in order. A request has at most `maxItems` items and `maxUnits` units; an item with more
+ * units than that gets a request of its own.
+ */
+export function requestsOf<T>(
+  items: Iterable<T>,
+  unitsOf: (item: T) => number,
+  maxUnits: number,
+  maxItems = Infinity,
+): T[][] {
   const requests: T[][] = []
-  let taken = Infinity
+  let total = Infinity
   for (const item of items) {
-    const own = unitsOf(item)
-    taken += own
-    if (taken > units || requests.at(-1)!.length === most) {
+    const units = unitsOf(item)
+    total += units
+    if (total > maxUnits || requests.at(-1)!.length === maxItems) {
       requests.push([])
-      taken = own
+      total = units
     }
     requests.at(-1)!.push(item)
   }
   return requests
 }
 
-/** Puts data into a fence longer than any in it, so that no data can pass for the prompt. */
+/** Encloses data in a fence that is longer than any fence in the data, so that data cannot be read as the prompt. */
 export function fenced(text: string): string {
   let longest = 2
   for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length)
@@ -107,8 +117,8 @@ export function fenced(text: string): string {
 function jsonOf(reply: unknown): unknown {
   const content = (reply as { choices?: { message?: { content?: unknown } }[] } | null)?.choices?.[0]?.message?.content
   if (typeof content !== 'string') throw new BadReply('it has no message with text')
-  if (content.length > LONGEST_REPLY) throw new BadReply('it is longer than a megabyte')
-  // Some models put the JSON into a fence despite the prompt.
+  if (content.length > LONGEST_REPLY) throw new BadReply(`it is longer than ${LONGEST_REPLY} characters`)
+  // Some models enclose the JSON in a fence despite the prompt.
   const json = /^\s*```\w*\n([\s\S]*?)\n```\s*$/.exec(content)?.[1] ?? content
   try {
     return JSON.parse(json)

@@ -1,5 +1,5 @@
-// Embeds with any server with OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio … A caller gets either vectors
-// that fulfil the port's contract, or CallFailed with the cause and the next step. No message contains the key.
+// Embeds with any server that has OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio … A call either returns
+// vectors that satisfy the port's contract, or fails with the cause and the next step. No message contains the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
 import { unit, type Embedder } from '../ports/embedder.ts'
@@ -9,22 +9,23 @@ import { TooLong, wrongReply, type Use } from './failure.ts'
 export type OpenAiSettings = Endpoint & {
   model: string
   dimension: number
-  /** Whether to send the dimension, for models that can return shorter vectors. Others reject the parameter. */
+  /** Whether to send the dimension. Models that cannot return shorter vectors reject the parameter. */
   shortens: boolean
 }
 
-/** Longer outages are left to the caller's retries. */
+/** Retries only short outages, because callers retry after longer ones. */
 const PATIENCE: Patience = { timeoutMs: 30_000, retries: 3, pauseMs: 500 }
 
 /**
- * Maximum number of texts per request, and of UTF-8 bytes per request and text. OpenAI accepts 2,048 texts of 8,191
- * tokens each and 300,000 in all; a token has at least one byte. For servers with lower limits, requests are divided.
+ * Maximum number of texts per request, of UTF-8 bytes per request, and of UTF-8 bytes per text. OpenAI accepts 2,048
+ * texts, 300,000 tokens per request and 8,191 tokens per text; a token has at least one byte. For servers with lower
+ * limits, requests are divided.
  */
 const REQUEST_TEXTS = 128
 const REQUEST_BYTES = 256 * 1024
 const TEXT_BYTES = 8_191
 /**
- * Minimum UTF-16 units to which a text is cut. A text of this length is rejected for another reason than its length.
+ * Minimum UTF-16 units to which a text is cut. If the server rejects a text that cannot be cut further, the call fails.
  */
 const SHORTEST_CUT = 128
 
@@ -52,8 +53,8 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
     }, stop)
 
   /**
-   * Embeds the texts; if the server rejects a request as too long, halves the request, then the text. Each text is cut
-   * alone, so that its vector does not depend on its neighbours.
+   * Embeds the texts. If the server rejects a request as too long, halves the number of texts, and finally the text. A
+   * text is cut only when it is alone in a request, so that its vector does not depend on other texts.
    */
   async function embedAll(texts: string[], stop: AbortSignal): Promise<Float32Array[]> {
     try {
@@ -78,11 +79,11 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
       calls.run(async (stop) => {
         const vectors: Float32Array[] = texts.map(() => new Float32Array(dimension))
         for (const part of requestsFor(texts)) {
-          const made = await embedAll(
+          const embedded = await embedAll(
             part.map(({ text }) => text),
             stop,
           )
-          part.forEach(({ at }, i) => (vectors[at] = made[i]!))
+          part.forEach(({ index }, i) => (vectors[index] = embedded[i]!))
         }
         return vectors
       }, signal),
@@ -92,24 +93,25 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
   }
 }
 
-type Part = { at: number; text: string }[]
+/** The texts of one request, each with its index among all texts. */
+type Part = { index: number; text: string }[]
 
-/** Splits the non-empty texts, cut to the model's limit, into requests. `at` is a text's index. */
+/** Cuts the texts to TEXT_BYTES and splits them into requests. Omits empty texts. */
 function requestsFor(texts: readonly string[]): Part[] {
   const parts: Part[] = []
-  const space = new Uint8Array(TEXT_BYTES)
+  const buffer = new Uint8Array(TEXT_BYTES)
   let bytes = Infinity
-  texts.forEach((whole, at) => {
+  texts.forEach((whole, index) => {
     const trimmed = whole.trim().toWellFormed()
     if (!trimmed) return
-    // Writes whole characters only.
-    const { read, written } = new TextEncoder().encodeInto(trimmed, space)
+    // encodeInto() writes whole characters only.
+    const { read, written } = new TextEncoder().encodeInto(trimmed, buffer)
     bytes += written
     if (bytes > REQUEST_BYTES || parts.at(-1)!.length === REQUEST_TEXTS) {
       parts.push([])
       bytes = written
     }
-    parts.at(-1)!.push({ at, text: trimmed.slice(0, read) })
+    parts.at(-1)!.push({ index, text: trimmed.slice(0, read) })
   })
   return parts
 }
@@ -117,7 +119,7 @@ function requestsFor(texts: readonly string[]): Part[] {
 type Item = { index?: unknown; embedding?: unknown }
 
 /**
- * Reads the vectors of a reply, in the order of the texts. @throws CallFailed for a reply without the requested vectors
+ * Reads the vectors of a reply, in the order of the texts. @throws CallFailed unless it has one valid vector per text
  */
 function readVectors(reply: unknown, count: number, dimension: number, use: Use): Float32Array[] {
   const { who } = use
@@ -149,7 +151,7 @@ function readVectors(reply: unknown, count: number, dimension: number, use: Use)
   return vectors
 }
 
-/** Decodes base64 of little-endian floats, or an array of numbers; null for anything else. */
+/** Decodes a vector from base64 of little-endian floats or from an array; null for anything else. */
 function decode(embedding: unknown): Float32Array | null {
   if (Array.isArray(embedding)) return Float32Array.from(embedding, (x) => (typeof x === 'number' ? x : NaN))
   if (typeof embedding !== 'string') return null

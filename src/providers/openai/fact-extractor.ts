@@ -1,6 +1,6 @@
-// Extracts facts with a chat model, using prompts/extract-facts.md. The turns are sent as JSON inside a fence. Facts of
-// turns that were not sent are dropped, unstorable characters removed, the rest capped; a reply of another shape is
-// rejected as a whole.
+// Extracts facts with a chat model, using prompts/extract-facts.md. The turns are sent as JSON inside a fence. A
+// reply of another shape is rejected as a whole. Characters that Postgres cannot store are removed, and facts that
+// violate the port's contract are dropped.
 
 import { z } from 'zod'
 import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
@@ -8,10 +8,10 @@ import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSe
 import type { Patience } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 
-/** Maximum turns per request, and UTF-16 units of their texts: models extract better from few turns. */
+/** Maximum number of turns per request, and of UTF-16 units of their texts. Models extract better from few turns. */
 const REQUEST_TURNS = 20
 const REQUEST_UNITS = 24 * 1024
-/** Maximum number of facts in a reply; more suggest a prompt injection, and the reply is rejected. */
+/** Maximum number of facts in a reply. A longer list suggests a prompt injection, so the reply is rejected. */
 const REPLY_FACTS = 400
 
 const fact = z.object({
@@ -36,7 +36,7 @@ export function createOpenAiExtractor(settings: PromptedSettings, patience?: Pat
       for (const part of requestsFor(turns)) {
         const messages: Message[] = [
           { role: 'system', content: prompt },
-          { role: 'user', content: `${present(people)}The turns:\n${fenced(part.map(lineOf).join('\n'))}` },
+          { role: 'user', content: `${peopleSection(people)}The turns:\n${fenced(part.map(lineOf).join('\n'))}` },
         ]
         facts.push(...acceptable(await chat.ask(messages, readReply, signal), part))
       }
@@ -48,15 +48,15 @@ export function createOpenAiExtractor(settings: PromptedSettings, patience?: Pat
   }
 }
 
-/** The people in the conversation, as a part of the message; empty if none are given. */
-const present = (people: readonly string[]) =>
+/** The part of the message that lists the people in the conversation; empty if none are given. */
+const peopleSection = (people: readonly string[]) =>
   people.length === 0 ? '' : `Who is or was there:\n${fenced(JSON.stringify(people))}\n\n`
 
-/** A turn longer than a request is cut; the rest is not read. */
+/** Formats a turn. Cuts a text that exceeds the limit of a request; the remainder is never sent. */
 const lineOf = ({ id, displayName, kind, at, text }: ToldTurn) =>
   JSON.stringify({ turnId: id, speaker: displayName, kind, at: at.toISOString(), text: text.slice(0, REQUEST_UNITS) })
 
-/** Splits the turns into requests. Turns of tools state no facts about anyone and are not sent. */
+/** Splits the turns into requests. Omits empty turns, and turns of tools, because they state no facts about people. */
 function requestsFor(turns: readonly ToldTurn[]): ToldTurn[][] {
   const relevant = turns.filter(({ kind, text }) => kind !== 'TOOL' && text.trim() !== '')
   const unitsOf = ({ text }: ToldTurn) => Math.min(text.length, REQUEST_UNITS)
@@ -66,7 +66,7 @@ function requestsFor(turns: readonly ToldTurn[]): ToldTurn[][] {
 /** Returns the text on one line, without characters that Postgres cannot store. */
 const clean = (text: string) => text.replaceAll('\0', '').toWellFormed().replace(/\s+/g, ' ').trim()
 
-/** Reads a list of facts. @throws BadReply */
+/** Parses a list of facts. @throws BadReply */
 function readReply(value: unknown): ExtractedFact[] {
   const { data, error } = replySchema.safeParse(value)
   if (error) throw new BadReply(z.prettifyError(error))

@@ -1,6 +1,6 @@
 // Judges pairs of facts with a chat model, using prompts/judge-facts.md. Pairs are sent as numbered JSON inside a
-// fence, without ids. Verdicts on other numbers are dropped, so the worst effect of a hostile fact is a wrong verdict
-// on a given pair.
+// fence, without ids. Verdicts on other numbers are dropped, so a fact with malicious text can at worst cause a wrong
+// verdict on a pair of the same request.
 
 import { z } from 'zod'
 import { CallFailed } from '../ports/call-failed.ts'
@@ -9,12 +9,12 @@ import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSe
 import type { Patience } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 
-/** Maximum UTF-16 units of the pairs per request. A pair is never cut: half a fact may have another meaning. */
+/** Maximum UTF-16 units of the pairs in a request. A pair is never cut, because half a fact may mean something else. */
 const REQUEST_UNITS = 24 * 1024
-/** Maximum number of verdicts per pair in a reply; more suggest a prompt injection, and the reply is rejected. */
+/** Maximum number of verdicts per pair. More in a reply suggest a prompt injection, so the reply is rejected. */
 const REPLY_VERDICTS = 2
 
-/** Some models write numbers as text, and labels in lower case. */
+/** Accepts numbers as text, and labels in lower case, because some models write them so. */
 const number = z.union([
   z.int(),
   z
@@ -63,7 +63,8 @@ export function createOpenAiJudge(settings: PromptedSettings, patience?: Patienc
 type NumberedPair = { number: number; pair: FactPair; line: string }
 
 /**
- * Splits the pairs into requests. Numbers are unique across requests, so a stray verdict names no pair of another one.
+ * Splits the pairs into requests. Numbers are unique across requests, so a verdict on a pair of another request is
+ * recognised and dropped.
  */
 function requestsFor(pairs: readonly FactPair[]): NumberedPair[][] {
   const numbered = pairs.map((pair, i): NumberedPair => ({
@@ -81,9 +82,9 @@ const withoutId = ({ subject, predicate, object, observedAt }: FactPair['a']) =>
   observedAt,
 })
 
-/** Reads a list of verdicts on that number of pairs. @throws BadReply */
-const readReplyOn = (pairs: number) => (value: unknown) => {
-  const { data, error } = z.object({ verdicts: z.array(verdict).max(REPLY_VERDICTS * pairs) }).safeParse(value)
+/** Returns a parser of the verdicts on `count` pairs. @throws BadReply from the parser */
+const readReplyOn = (count: number) => (value: unknown) => {
+  const { data, error } = z.object({ verdicts: z.array(verdict).max(REPLY_VERDICTS * count) }).safeParse(value)
   if (error) throw new BadReply(z.prettifyError(error))
   return data.verdicts
 }

@@ -1,20 +1,20 @@
-// Explains failed requests to OpenAI-compatible servers: whether the failure is transient, how long to wait, and a text
-// with the cause and the next step, without the key.
+// Explains failed requests to OpenAI-compatible servers: whether the failure is transient, how long to wait, and a
+// message with the cause and the next step, without the key.
 
 import { APIConnectionError, APIError } from 'openai'
 import { CallFailed } from '../ports/call-failed.ts'
 
-/** How a provider uses a server; for error texts. */
+/** The parts of error messages about a provider and its server. */
 export type Use = {
-  /** The model and the URL of the server, with which every message begins. */
+  /** The model and the URL of the server. Every message begins with them. */
   who: string
   /** The expected reply, for example "embeddings". */
   noun: string
-  /** The variable that names the model. */
+  /** The environment variable that selects the model. */
   modelVariable: string
-  /** The next step if the status suggests no other. */
+  /** The next step for the operator, unless the HTTP status suggests another. */
   advice: string
-  /** Whether the provider divides a request that is too long; such a request is then not retried unchanged. */
+  /** Whether the provider divides a request that is too long. If so, the request is not retried unchanged. */
   divides: boolean
 }
 
@@ -25,13 +25,14 @@ export type Explained = {
   failure: CallFailed
   /** Whether the same request may succeed shortly. */
   isTransient: boolean
-  /** Milliseconds to wait, as requested by the server; null if it requested none. */
+  /** Pause that the server requests before a retry, ms; null if it requests none. */
   pauseMs: number | null
 }
 
 /**
- * Matches the servers' messages: OpenAI and vLLM "maximum context length", Ollama "input length exceeds", TEI "must
- * have less than 512 tokens" and "batch size 64 > maximum allowed", llama.cpp "too large to process" (with a 500).
+ * Matches messages about the length of the input: OpenAI and vLLM "maximum context length", Ollama "input length
+ * exceeds", TEI "must have less than 512 tokens" and "batch size 64 > maximum allowed", and llama.cpp "too large to
+ * process" with status 500.
  */
 const TOO_LONG = /context length|input length|max(imum)?[ _]|too (long|large|many)|less than \d+ tokens/i
 
@@ -40,7 +41,7 @@ export class Unreachable extends Error {}
 
 const CHECK_URL = 'Check OPENAI_BASE_URL: with most servers it ends in /v1.'
 
-/** The error for a reply of another kind, probably from another service. */
+/** The error for a reply of an unexpected shape, which probably comes from a different service. */
 export const wrongReply = ({ who, noun }: Use) =>
   new CallFailed(`${who} answered, but not with ${noun}. ${CHECK_URL}`, false)
 
@@ -53,7 +54,7 @@ const nextStep = (status: number, { modelVariable, advice }: Use): string =>
         ? CHECK_URL
         : advice
 
-/** Explains an error thrown by a request. Rethrows errors that are not about the exchange. */
+/** Explains an error that a request threw. Rethrows an error that is unrelated to the request. */
 export function explain(error: unknown, use: Use, apiKey: string | undefined): Explained {
   const { who } = use
   const quoted = (text: string) =>
@@ -61,10 +62,10 @@ export function explain(error: unknown, use: Use, apiKey: string | undefined): E
       .replaceAll(apiKey || '\0', '***')
       .replace(/\s+/g, ' ')
       .slice(0, 300)
-  const lasting = (failure: CallFailed) => ({ failure, isTransient: false, pauseMs: null })
-  // An unusable reply is not retried here.
-  if (error instanceof CallFailed) return lasting(error)
-  if (error instanceof SyntaxError) return lasting(wrongReply(use))
+  const permanent = (failure: CallFailed) => ({ failure, isTransient: false, pauseMs: null })
+  // The server replied, so the caller decides whether to send the request again.
+  if (error instanceof CallFailed) return permanent(error)
+  if (error instanceof SyntaxError) return permanent(wrongReply(use))
   if (isConnection(error)) {
     const text = `${who} cannot be reached: ${quoted(causeOf(error))}. Check OPENAI_BASE_URL, and that the server is running.`
     return { failure: new CallFailed(text, true), isTransient: true, pauseMs: null }
@@ -77,19 +78,19 @@ export function explain(error: unknown, use: Use, apiKey: string | undefined): E
   const text = `${who} answered ${quoted(error.message).replace(/\.?$/, '.')}${next}`
   return {
     failure: isTooLong ? new TooLong(text, isTransient) : new CallFailed(text, isTransient),
-    // An exhausted quota is a 429 too, but does not recover shortly.
+    // An exhausted quota also has status 429, but does not recover shortly.
     isTransient: isTransient && code !== 'insufficient_quota' && !(isTooLong && use.divides),
     pauseMs: pauseOf(headers),
   }
 }
 
-/** True also for a connection that broke after the headers; fetch then throws "terminated" with a cause. */
+/** Whether the connection failed. If it broke after the headers, fetch throws TypeError "terminated" with a cause. */
 const isConnection = (error: unknown) =>
   error instanceof Unreachable
   || error instanceof APIConnectionError
   || (error instanceof TypeError && error.cause instanceof Error)
 
-/** Reads retry-after-ms (OpenAI, Azure), or Retry-After in seconds or as a date. */
+/** Reads the requested pause in ms from retry-after-ms (OpenAI, Azure) or Retry-After, in seconds or as a date. */
 function pauseOf(headers: Headers | undefined): number | null {
   const ms = Number.parseFloat(headers?.get('retry-after-ms') ?? '')
   if (ms >= 0) return ms
@@ -98,7 +99,7 @@ function pauseOf(headers: Headers | undefined): number | null {
   return Number.isNaN(pause) ? null : Math.max(0, pause)
 }
 
-/** The message of the innermost cause, which fetch hides behind "fetch failed". */
+/** The message of the innermost cause, because the outer one is often only "fetch failed". */
 function causeOf(error: unknown): string {
   let inner = error as { message?: string; code?: string; cause?: unknown }
   while (inner?.cause instanceof Error) inner = inner.cause

@@ -1,6 +1,6 @@
 // Writes profiles with a chat model, using prompts/profile.md. The previous profile and the facts are sent as JSON
-// inside fences. The returned text is made presentable and cut to its budget at the end of a line. Without changes, no
-// request is sent.
+// inside fences. Invisible characters are removed from the reply, which is cut to its token limit at the end of a line.
+// Without changes, no request is sent.
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
@@ -10,12 +10,12 @@ import { readPrompt } from './prompt.ts'
 import { beginningOf } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
-/** Maximum UTF-16 units of the facts per request; further facts are merged by further requests, one after the other. */
+/** Maximum UTF-16 units of the facts in a request. Further facts are merged by further requests, one after another. */
 const REQUEST_UNITS = 48 * 1024
 
 const replySchema = z.object({ profile: z.string() })
 
-/** The facts of one request, as lines of JSON. */
+/** The changed facts in one request, each as a line of JSON. */
 type Change = { added: string[]; removed: string[] }
 
 export function createOpenAiProfileWriter(
@@ -51,8 +51,8 @@ export function createOpenAiProfileWriter(
 }
 
 /**
- * Splits the changes into requests: first removals, unless there is no previous profile; then additions, oldest first,
- * so that the newest fact comes last. Returns an empty array without changes.
+ * Splits the changes into requests: first the removed facts, unless there is no previous profile; then the added facts,
+ * oldest first. Returns an empty array if there are no changes.
  */
 function changesOf({ added, removed }: ProfileRequest, hasPrevious: boolean): Change[] {
   const oldestFirst = [...added].sort((a, b) => Date.parse(a.observedAt) - Date.parse(b.observedAt))
@@ -72,7 +72,7 @@ function changesOf({ added, removed }: ProfileRequest, hasPrevious: boolean): Ch
 const lineOf = ({ subject, predicate, object, observedAt, believed }: LearntFact) =>
   JSON.stringify({ subject, predicate, object, observedAt, believed })
 
-/** The user message. Everything is data, names included, since users choose them. */
+/** Formats the user message. All parts are fenced data, the names included, because users choose them. */
 function dataOf({ userId, names }: ProfileRequest, profile: string, { added, removed }: Change): string {
   const parts: [title: string, text: string][] = [
     ['The user:', JSON.stringify({ id: userId, names })],
@@ -83,7 +83,7 @@ function dataOf({ userId, names }: ProfileRequest, profile: string, { added, rem
   return parts.map(([title, text]) => `${title}\n${fenced(text)}`).join('\n\n')
 }
 
-/** Reads a profile. @throws BadReply also for an empty one although facts were added */
+/** Returns a parser of the profile, which throws BadReply, also if facts were added and the profile is empty */
 const readReplyOn =
   ({ added }: Change) =>
   (value: unknown): string => {
@@ -95,8 +95,8 @@ const readReplyOn =
   }
 
 /**
- * Cuts the profile to `maxTokens` in whole lines, since half a line may mean the contrary; a single line is cut
- * anywhere. Removes a heading that has no lines left.
+ * Cuts the profile to `maxTokens` at the end of a line, because half a line may mean the opposite. If the first line
+ * does not fit, cuts within it. Removes a heading at the end, which has no lines.
  */
 async function fit(profile: string, maxTokens: number, count: TokenCounter['count']): Promise<string> {
   const cut = await beginningOf(profile, maxTokens, count)

@@ -1,9 +1,9 @@
-// Reads the prompts from files on each call, so that edits take effect at once.
+// Reads the prompts. Each call reads the file again, so that edits take effect at once.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Reads <name>.md from the operator's directory if it exists there, else the built-in prompt. Throws if unreadable. */
+/** Reads `<name>.md` from the operator's directory, or the built-in prompt if that file does not exist. */
 export async function readPrompt(name: string, directory?: string): Promise<string> {
   if (directory !== undefined) {
     try {

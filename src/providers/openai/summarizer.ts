@@ -1,5 +1,5 @@
 // Summarises with a chat model, using prompts/summarize.md and prompts/merge.md. The turns are sent as JSON inside a
-// fence longer than any in them, so that no turn can pass for the prompt.
+// fence that is longer than any fence in them, so that no turn can be read as the prompt.
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'
@@ -34,39 +34,40 @@ export function createOpenAiSummarizer(
   }
 }
 
-/** Returns the instructions, then the turns as data. */
+/** Returns two messages: the prompt, and the previous summary and the turns as fenced data. */
 async function messagesFor(
   { previous, turns, maxTokens }: SummaryRequest,
   promptsDir: string | undefined,
 ): Promise<Message[]> {
   const rules = (await readPrompt('summarize', promptsDir)).replaceAll('{{maxTokens}}', String(maxTokens))
   const lines = turns.map(({ speaker, at, text }) => JSON.stringify({ speaker, at: at.toISOString(), text })).join('\n')
-  const before = previous === null ? '' : `The summary so far:\n${fenced(JSON.stringify({ summary: previous }))}\n\n`
+  const previousPart =
+    previous === null ? '' : `The summary so far:\n${fenced(JSON.stringify({ summary: previous }))}\n\n`
   return [
     { role: 'system', content: previous === null ? rules : `${rules}\n${await readPrompt('merge', promptsDir)}` },
-    { role: 'user', content: `${before}The turns since:\n${fenced(lines)}` },
+    { role: 'user', content: `${previousPart}The turns since:\n${fenced(lines)}` },
   ]
 }
 
-/** Reads a summary. @throws BadReply also for an empty topic */
+/** Parses a summary. @throws BadReply, also if the topic is empty */
 function readReply(value: unknown): Reply {
   const { data, error } = replySchema.safeParse(value)
   if (error) throw new BadReply(z.prettifyError(error))
   // Removes characters that Postgres cannot store.
   const storable = (text: string) => oneLine(text.replaceAll('\0', '').toWellFormed())
-  const items = (all: string[]) => all.map(storable).filter(Boolean)
+  const nonEmpty = (items: string[]) => items.map(storable).filter(Boolean)
   const { topic, keyDecisions, openIssues, nextSteps } = data
-  const read = {
+  const reply = {
     topic: storable(topic),
-    keyDecisions: items(keyDecisions),
-    openIssues: items(openIssues),
-    nextSteps: items(nextSteps),
+    keyDecisions: nonEmpty(keyDecisions),
+    openIssues: nonEmpty(openIssues),
+    nextSteps: nonEmpty(nextSteps),
   }
-  if (!read.topic) throw new BadReply('its topic is empty')
-  return read
+  if (!reply.topic) throw new BadReply('its topic is empty')
+  return reply
 }
 
-/** Formats a text of at most `maxTokens`; drops items from the end of the longest list until it fits. */
+/** Formats the summary. Drops the last item of the longest list until the text has at most `maxTokens`. */
 async function render(
   { topic, ...lists }: Reply,
   maxTokens: number,

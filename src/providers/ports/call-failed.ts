@@ -1,6 +1,6 @@
 // The error of a failed provider call, for all ports.
 
-/** A provider returned no usable result; the message names the cause and the next step. */
+/** A provider returned no usable result. The message names the cause and, if there is one, the next step. */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed'
   /** Whether the same call may succeed later. False if the operator must first correct a key, a model or a setting. */
@@ -11,5 +11,5 @@ export class CallFailed extends Error {
   }
 }
 
-/** The error of every call after close. `what` names the port, for example "embedder". */
-export const closedProvider = (what: string, name: string) => new CallFailed(`The ${what} ${name} is closed.`, false)
+/** The error of every call after close. `port` is the kind of provider, for example "embedder". */
+export const closedProvider = (port: string, name: string) => new CallFailed(`The ${port} ${name} is closed.`, false)

@@ -1,7 +1,6 @@
-// The port to fact extractors: turns in, statements out. Each fact names the given turn that states it; others are
-// dropped.
+// The port for fact extractors, which find facts in turns. Each fact names the given turn that states it.
 
-/** The fields of a turn that an extractor gets. */
+/** A turn, as an extractor gets it. */
 export type ToldTurn = {
   id: string
   actor: string
@@ -9,6 +8,7 @@ export type ToldTurn = {
   displayName: string
   kind: 'HUMAN' | 'AGENT' | 'TOOL'
   text: string
+  /** When the turn was created. */
   at: Date
 }
 
@@ -16,42 +16,48 @@ export type ExtractedFact = {
   subject: string
   predicate: string
   object: string
-  /** 0 to 1. */
+  /** From 0 to 1. */
   confidence: number
   /** Id of one of the given turns. */
   turnId: string
 }
 
 export type ExtractOptions = {
-  /** Names of further people whom the turns may be about, so that facts do not depend on which of them speak. */
+  /**
+   * Names of further people whom the turns may mention, so that facts do not depend on which people wrote the given
+   * turns. Default: none.
+   */
   people?: readonly string[]
   signal?: AbortSignal | undefined
 }
 
 /** Finds facts in turns. Every extractor passes test/contract/fact-extractor.ts. */
 export type FactExtractor = {
-  /** The method and its version, or the model. */
+  /** Identifies the method and its version, or the model. */
   readonly name: string
   /**
-   * Returns facts in the order of the turns, at most MOST_FACTS per turn. Each text is one line, not empty and at most
-   * LONGEST_TEXT long. Questions, hypotheses and quotations state no facts.
+   * Returns facts in the order of the turns, at most MOST_FACTS per turn. Each text is a single line, not empty and at
+   * most LONGEST_TEXT long. Questions, hypotheses and quotations yield no facts.
    * @throws CallFailed, or the signal's reason after an abort
    */
   extract(turns: readonly ToldTurn[], options?: ExtractOptions): Promise<{ facts: ExtractedFact[] }>
-  /** Ends running calls; afterwards, extract rejects. Idempotent. */
+  /** Ends running calls. Later calls of `extract` reject. Idempotent. */
   close(): Promise<void>
 }
 
-/** Maximum number of facts per turn, the first ones, so that a single turn cannot flood the memory. */
+/** Maximum number of facts per turn. Further facts are dropped, so that no turn can fill the store with facts. */
 export const MOST_FACTS = 16
-/** Maximum lengths in UTF-16 units. */
+/** Maximum lengths of a fact's texts, in UTF-16 units. Longer facts are dropped. */
 export const LONGEST_TEXT = { subject: 200, predicate: 200, object: 500 } as const
 
-/** Returns the facts that satisfy the port's contract: of given turns, in their order, without duplicates, capped. */
+/**
+ * Returns the facts that satisfy the port's contract, in the order of the turns. Drops facts of other turns, duplicates
+ * within a turn, and facts that exceed a limit.
+ */
 export function acceptable(facts: readonly ExtractedFact[], turns: readonly ToldTurn[]): ExtractedFact[] {
   const byTurn = new Map(turns.map(({ id }) => [id, new Map<string, ExtractedFact>()]))
   for (const fact of facts) {
-    const own = byTurn.get(fact.turnId)
+    const accepted = byTurn.get(fact.turnId)
     const { subject, predicate, object } = fact
     const key = [subject, predicate, object].join('\n').toLowerCase()
     const fits =
@@ -59,7 +65,7 @@ export function acceptable(facts: readonly ExtractedFact[], turns: readonly Told
       && subject.length <= LONGEST_TEXT.subject
       && predicate.length <= LONGEST_TEXT.predicate
       && object.length <= LONGEST_TEXT.object
-    if (own && fits && own.size < MOST_FACTS && !own.has(key)) own.set(key, fact)
+    if (accepted && fits && accepted.size < MOST_FACTS && !accepted.has(key)) accepted.set(key, fact)
   }
-  return [...byTurn.values()].flatMap((own) => [...own.values()])
+  return [...byTurn.values()].flatMap((accepted) => [...accepted.values()])
 }

@@ -1,33 +1,34 @@
-// The port to fact judges, which compare pairs of facts that rules leave undecided: equivalent, contradictory or
-// compatible. A judge does not choose the winner, so it can neither favour a fact nor create a cycle. The caller checks
-// that verdicts are about the given pairs.
+// The port for fact judges. A judge decides whether two facts are equivalent, contradictory or compatible, for pairs
+// that rules leave undecided. It does not choose which fact supersedes the other, so it can neither favour a fact nor
+// create a cycle. The caller checks that verdicts are about the given pairs.
 
-/** The fields of a fact that a judge gets. */
+/** A fact, as a judge gets it. */
 export type JudgedFact = {
   id: string
   subject: string
   predicate: string
   object: string
-  /** ISO 8601. */
+  /** When the fact was last asserted, in ISO 8601. */
   observedAt: string
 }
 
-/** Two facts of one visibility set. */
+/** Two facts with the same audience. */
 export type FactPair = { a: JudgedFact; b: JudgedFact }
 
-/** A judge's verdict on two facts, by their ids. */
+/** A verdict on two facts. `a` and `b` are their ids. */
 export type Verdict = { a: string; b: string; says: 'SAME' | 'CONTRADICTORY' | 'BOTH_HOLD' }
 
 /** Judges pairs of facts. Every judge passes test/contract/fact-judge.ts. */
 export type FactJudge = {
-  /** The method and its version, or the model. */
+  /** Identifies the method and its version, or the model. */
   readonly name: string
   /**
-   * Judges at most MOST_PAIRS pairs. A pair may get no verdict and stays undecided, or several, which may differ.
+   * Judges at most MOST_PAIRS pairs. A pair without a verdict stays undecided. A pair may get several verdicts, which
+   * may differ.
    * @throws CallFailed, or the signal's reason after an abort
    */
   judge(pairs: readonly FactPair[], signal?: AbortSignal): Promise<Verdict[]>
-  /** Ends running calls; afterwards, judge rejects. Idempotent. */
+  /** Ends running calls. Later calls of `judge` reject. Idempotent. */
   close(): Promise<void>
 }
 

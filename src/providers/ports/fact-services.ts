@@ -1,4 +1,4 @@
-// The providers of facts and profiles, which are chosen together.
+// The providers of facts and profiles. One setting selects all of them.
 
 import type { FactExtractor } from './fact-extractor.ts'
 import type { FactJudge } from './fact-judge.ts'
@@ -6,10 +6,10 @@ import type { ProfileWriter } from './profile-writer.ts'
 
 export type FactServices = {
   readonly extractor: FactExtractor
-  /** Judges pairs that rules leave undecided; null leaves them undecided. */
+  /** Judges the pairs of facts that rules leave undecided. Null: they stay undecided. */
   readonly judge: FactJudge | null
-  /** Writes profiles; null merges them by rules. */
+  /** Writes profiles. Null: rules merge facts into profiles. */
   readonly profileWriter: ProfileWriter | null
-  /** Ends running calls. Idempotent. */
+  /** Closes all of them. Idempotent. */
   close(): Promise<void>
 }

@@ -1,56 +1,56 @@
-// The port to profile writers: the previous profile and changed facts in, a text for models out. The caller passes only
-// facts that may be shown together.
+// The port for profile writers. A writer merges changed facts into a user's previous profile, a text for models. The
+// caller passes only facts that may be shown to the same viewers.
 
-/** A statement of subject, predicate and object. */
+/** The text of a fact. */
 type FactText = { subject: string; predicate: string; object: string }
 
 /** A fact that the profile must include. */
 export type LearntFact = FactText & {
-  /** ISO 8601, in UTC. */
+  /** When the fact was last asserted: ISO 8601, in UTC. */
   observedAt: string
-  /** False for a claim, which the profile must mark as one. */
+  /** False for an unconfirmed claim, which the profile must mark as a claim. */
   believed: boolean
 }
 
 export type ProfileRequest = {
   userId: string
-  /** The user's names in facts, besides the id. */
+  /** Names that facts use for the user, besides the id. */
   names: readonly string[]
   /** The previous profile, by any writer; null for none. */
   previous: string | null
-  /** Facts to add. Facts that the previous profile has already do no harm. */
+  /** Facts to add. They may include facts that the previous profile contains. */
   added: readonly LearntFact[]
   /**
-   * Facts superseded or retracted since. A model may miss one, so erased facts are passed neither here nor in
-   * `previous`: after an erasure, the profile is rewritten from the remaining facts.
+   * Facts that were superseded or retracted since. A model may fail to remove one. Erased facts are therefore never
+   * passed: after an erasure, `previous` is null and the profile is rewritten from the remaining facts.
    */
   removed: readonly FactText[]
-  /** Maximum token count of the new profile, as the server counts. */
+  /** Maximum token count of the new profile, counted by the server. */
   maxTokens: number
 }
 
 /** Writes profiles. Every writer passes test/contract/profile-writer.ts. */
 export type ProfileWriter = {
-  /** The method and its version, or the model. */
+  /** Identifies the method and its version, or the model. */
   readonly name: string
   /**
-   * Returns the new profile: visible lines without control characters, at most `maxTokens`. Empty if no fact is left or
-   * no line fits. If nothing was added or removed, returns the previous profile, shortened if necessary.
+   * Returns the new profile: lines without control or invisible characters, with at most `maxTokens`. Empty if no fact
+   * is left, or if no text fits. If nothing was added or removed, returns the previous profile, shortened if necessary.
    * @throws CallFailed, or the signal's reason after an abort
    */
   write(request: ProfileRequest, signal?: AbortSignal): Promise<string>
-  /** Ends running calls; afterwards, write rejects. Idempotent. */
+  /** Ends running calls. Later calls of `write` reject. Idempotent. */
   close(): Promise<void>
 }
 
-/** Control characters except line ends. */
+/** Control characters other than line breaks. */
 const CONTROLS = /[^\P{Cc}\n]+/gu
-/** Invisible characters, which people cannot see and models can, except the joiners that scripts and emoji need. */
+/** Characters that a person cannot see but a model reads, except the joiners that some scripts and emoji need. */
 const INVISIBLE = /[^\P{Cf}\u200c\u200d]+/gu
 
 /**
- * Removes characters that Postgres cannot store or people cannot see. Collapses spaces, and empty lines to one. Takes
- * linear time.
+ * Removes or replaces characters that Postgres cannot store or a person cannot see. Removes spaces around line breaks,
+ * and collapses other runs of spaces to one space and runs of empty lines to one line. Takes linear time.
  */
 export function presentable(text: string): string {
   const lines = text

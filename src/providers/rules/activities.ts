@@ -1,5 +1,5 @@
-// The rules for current activities, former ones, intentions and belongings; tried only if no rule of patterns.ts
-// matches. The object must be understandable alone; activities of the moment are left out.
+// The rules for current and former activities, intentions and belongings. They apply only if no rule of patterns.ts or
+// events.ts matches. An object must make sense without its context, and momentary activities are not facts.
 
 import { DESK_WORK } from './deeds.ts'
 import { KIN } from './lists.ts'
@@ -21,42 +21,43 @@ const SPORTS =
   + '(?:\\p{L}+ing|yoga|karate|judo|taekwondo|pilates|tai chi|meditation|crossfit|gymnastics|ballet|aerobics|'
   + 'martial arts|woodwork|pottery)'
 const COURSES = 'taking (?:up |an? )?(?:[\\p{L}-]+ ){0,4}?(?:class|classes|course|courses|lessons?|workshops?)'
-/** Beginnings of a project's object: a new thing, not one at hand. */
+/** Beginnings of a project's object. They exclude things that need context, such as "this one". */
 const OWN = '(?:an?|my|our|some|more|new|\\p{L}+ing|(?!(?:as|is|was|this|his|its|us|always)\\b)\\p{L}+s)\\b'
 
-/** Verbs of intentions, rather than of immediate actions. */
+/** Verbs of lasting intentions. Verbs of immediate actions are excluded. */
 const INTENTIONS =
   'continue|keep (?:\\p{L}+ing)|start|open|study|apply|adopt|move|learn|write|build|create|launch|'
   + 'volunteer|teach|train|travel|visit|organi[sz]e|host|join|run|show|renovate|'
   + 'make(?! (?:sure|it|the|an? (?:plan|list|difference|change|decision))\\b)|retire|quit|buy|sell|publish|'
   + 'go (?:on|to)|become|work (?:on|towards?|with)'
 
-/** Adverbs that mark a habit. */
+/** Adverbs of a habit. */
 const USUALLY = '(?:usually|often|regularly|always|normally|typically)'
+/** Verbs of habits. */
 const PRACTICES =
   'go (?:\\p{L}+ing|(?:to|for|on) (?:an?|the|my|\\p{L}+s))|read|swim|run|cook|bake|paint|hike|'
   + 'watch|visit|volunteer|meditate|roast|walk|bike|dance|sing|work out|exercise|journal|write|draw|camp|'
   + 'cycle|host|donate|have (?:game|movie|family)'
 
-/** Belongings that are worth a fact. */
+/** Nouns of belongings, conditions and relationships that are recorded as facts. */
 const BELONGINGS =
   'books|records|plants|collection|car|bike|house|apartment|flat|garden|guitar|piano|violin|camera|'
   + 'boat|farm|studio|cabin|tattoos?|library|business|shop|store|motorcycle|telescope|blog|podcast|website|degree|'
   + 'scholarship|internship|mentor|therapist|coach|condition|disability|allergy|asthma|diabetes|adhd|dyslexia|anxiety'
 
-/** Verbs without an object, or with a comparison that needs context. */
-const EMPTY = new RegExp(
+/** Activities without an object, or with a comparison that needs context. */
+const INCOMPLETE = new RegExp(
   '^(?:\\p{L}+ )?(?:it|that|this|them|up|sure|going)$|^(?:studying|reading|writing|volunteering|training|planning)$|'
     + '\\b(?:difference|progress|sense|sure|longer|farther|further|faster|better|harder|hard|well|late|much)$',
   'iu',
 )
-/** Reads an activity with its verb; null if it is empty. */
+/** Reads an activity with its verb; null if it is incomplete, needs context, or is everyday desk work. */
 const action = (text: string, name: string): string | null => {
   const what = thing(text, name)
-  return what === null || EMPTY.test(what) || DESK_WORK.test(what) ? null : what
+  return what === null || INCOMPLETE.test(what) || DESK_WORK.test(what) ? null : what
 }
 
-/** Puts the verb into the predicate, so that "used to play" contradicts "plays". */
+/** Moves the verb to the predicate, so that "used to play" contradicts "plays". */
 function usedTo(what: string | null): Statement {
   const [, verb, object] = /^(\S+) (.+)$/.exec(what ?? '') ?? []
   return verb && object ? statement(`used to ${verb.toLowerCase()}`, object, 0.85) : statement('used to', what, 0.85)
@@ -154,7 +155,7 @@ export const ACTIVITIES: Rule[] = [
   ),
 ]
 
-/** A named relative in apposition: "…, Rex, my dog"; neither the first word of a sentence nor a place. */
+/** A relative's name in apposition: "…, Rex, my dog". Excludes the first word of a sentence, and places. */
 export const NAMED_RELATIVE = new RegExp(
   String.raw`(?<!\b(?:[Ii]n|[Aa]t|[Tt]o|[Ff]rom|[Nn]ear|[Oo]n)\s)(?<=[\p{Ll}\d][-–—,]?\s)(\p{Lu}\p{L}+), my `
     + String.raw`(?:\p{Ll}+ )?(${KIN})(?=$|[,.])`,

@@ -1,21 +1,21 @@
-// Splits a turn into the clauses that rules may read. Drops everything that the speaker does not assert personally:
-// code, quotations, recalled text, questions, hypotheses and hearsay. In doubt, a clause is dropped.
+// Splits a turn into the clauses to which rules apply. Drops text that the speaker does not personally assert: code,
+// quotations, recalled text, questions, hypotheses and hearsay. A doubtful clause is dropped.
 
 import { KIN } from './lists.ts'
 
 export type Clause = {
   text: string
-  /** Whether the line has begun with a greeting: "Hi, I'm Ada". */
+  /** Whether a sentence up to this clause, on the same line, begins with a greeting: "Hi, I'm Ada". */
   isGreeting: boolean
-  /** Whether the speaker asks to remember it. */
+  /** Whether the speaker, a person, asks others to remember the clause. */
   isToRemember: boolean
 }
 
-/** Maximum UTF-16 units of a turn and of a sentence. The rest of a turn, and longer sentences, are not read. */
+/** Maximum UTF-16 units that are read of a turn, and of a sentence. Longer sentences are dropped. */
 const READ_UNITS = 32 * 1024
 const SENTENCE_UNITS = 400
 
-/** Replaces a quotation: no rule reads across it. */
+/** Replaces a quotation. A sentence that contains it is dropped. */
 export const CUT = '\uFFFC'
 
 const FENCE = /^\s{0,3}(```|~~~)/
@@ -24,7 +24,7 @@ const CODE = new RegExp(
     + String.raw`#include)\b|<\/?\w{1,20}[^>]{0,200}>|^\s*[$#|]`,
   'i',
 )
-/** A line of a copied conversation: "Ada: I live in Rome", but not "Decision: …". */
+/** A line copied from a conversation: "Ada: I live in Rome", but not "Decision: …". */
 const COPIED = new RegExp(
   String.raw`^\s*(?:[-*]\s*)?(?:\[[^\]]{0,40}\]\s*)?(?!(?:note|decision|decided|remember|reminder|update|ps|fyi|`
     + String.raw`fun fact|btw)\b)[\p{L}][\p{L} ._'-]{0,30}(?:\([^)]{0,30}\))?:\s`,
@@ -32,12 +32,12 @@ const COPIED = new RegExp(
 )
 const ITEM = /^\s*(?:[-*•]|\d+[.)])\s+/
 
-/** Returns the lines of prose that the speaker wrote. */
+/** Returns the lines of prose. Drops code, quoted and copied lines, and lists that a line with a colon introduces. */
 function prose(text: string): string[] {
   const kept: string[] = []
-  /** The open fence's mark; null outside fences. */
+  /** The mark of the open code fence; null outside code fences. */
   let fence: string | null = null
-  /** Whether the line follows one such as "What I remember:". */
+  /** Whether a list may follow, because the last line of text ended with a colon: "What I remember:". */
   let isListing = false
   for (const line of text.split(/\r?\n/)) {
     const mark = FENCE.exec(line)?.[1]
@@ -53,18 +53,21 @@ function prose(text: string): string[] {
   return kept
 }
 
-/** Unquotes quotations of a few words, which are titles; cuts longer ones and those in the first person. */
+/**
+ * Removes the quotation marks of short quotations, which are usually titles. Replaces longer quotations, and those in
+ * the first person, with CUT.
+ */
 function withoutQuotes(line: string): string {
   const cut = (_: string, inner: string) =>
     inner.split(/\s+/).length <= 4 && !/\b(?:i|i'm|my|we|our|me)\b/i.test(inner) ? inner : CUT
-  const open = line
+  const unquoted = line
     .replace(/`([^`]{1,200})`/g, cut)
     .replace(/[’ʼ`´]/g, "'")
     .replace(/"([^"]{1,400})"/g, cut)
     .replace(/[“„«]([^”“»]{1,400})[”“»]/g, cut)
     .replace(/(?<=^|\s)'([^'\n]{1,400})'(?=$|[\s.,!?])/g, cut)
   // An unclosed quotation extends to the end of the line.
-  return open.replace(/["“„«].*$/, CUT)
+  return unquoted.replace(/["“„«].*$/, CUT)
 }
 
 /** Words that make a whole sentence uncertain, reported or hypothetical. */
@@ -86,7 +89,7 @@ const MAYBE = new RegExp(
   'i',
 )
 
-/** Separators between the clauses of a sentence: before another "I" or "my". */
+/** Separators between the clauses of a sentence: dashes, semicolons, and conjunctions or commas before "I" or "my". */
 const JOINTS = new RegExp(
   String.raw`\s*(?:;\s+|\s[-–—]+\s|—|-+\s+(?=(?:i|i'm|i've|i'd|we|we're|we've|we'd)\b)|\s+after\s+(?=(?:i|we)\b)|`
     + String.raw`,?\s+(?:and|but|so|because|since|though|although|plus|'cause)\s+(?=(?:also |now |then )?`
@@ -98,6 +101,7 @@ const JOINTS = new RegExp(
   'i',
 )
 
+/** Introductory words, which are removed from the beginning of a clause. */
 const LEADS = new RegExp(
   // In "No music …", "no" is not an answer.
   '^(?:(?:well|so|oh|ok|okay|yeah|yep|yes|no(?! (?!i\\b)[a-z])|nope|'
@@ -111,9 +115,10 @@ const LEADS = new RegExp(
   'i',
 )
 const GREETING = /^(?:hey|hi|hello|good (?:morning|evening|afternoon)|nice to meet you)\b/i
-/** The addressee: "Mel, I …", and "Mel! I …" after a greeting was removed. */
+/** The addressee: "Mel, I …"; after a greeting was removed, also "Mel! I …". */
 const VOCATIVE =
   /^(?!(?:Last|Next|This|On|In|Yesterday|Today|Tomorrow)\b)\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?[,!]\s*(?=\p{L})/u
+/** Requests to remember the rest of the sentence. */
 const REMEMBER = new RegExp(
   String.raw`^(?:please |pls |and |also |just )*(?:remember|note|keep in mind|don't forget|do not forget|`
     + String.raw`make a note|for the record|write down)(?: (?:that|this))?[:,]? +(?=\p{L})`,
@@ -121,14 +126,14 @@ const REMEMBER = new RegExp(
 )
 /** Advice, as in "Remember, practice makes perfect." */
 const ADVICE = /^(?:and |just )*(?:remember|keep in mind),/i
-/** Words of instructions to the reader: rules for a model are not facts. */
+/** Words of instructions. Instructions to a model are not facts. */
 const COMMAND = new RegExp(
   String.raw`\b(?:you|your|always|never|must|ignore|instructions?|prompt|system|assistant|obey|reply|respond|`
     + String.raw`password|token|key)\b`,
   'i',
 )
 
-/** Expansions of contractions and omitted subjects in chats. */
+/** Informal words and omitted subjects, with their full forms. */
 const EXPANSIONS: [informal: RegExp, full: string][] = [
   [/^(?:just )?gonna\b/i, "I'm going to"],
   [/\bgonna\b/gi, 'going to'],
@@ -160,7 +165,7 @@ function sentences(line: string): string[] {
   return found.map((sentence) => sentence.trim()).filter(Boolean)
 }
 
-/** Returns the clauses of a turn that rules may read, in order. Only a person's request to remember counts. */
+/** Returns the clauses of a turn in order. Recognises requests to remember only if `isPerson`. */
 export function clausesOf(text: string, isPerson: boolean): Clause[] {
   const clauses: Clause[] = []
   for (const line of prose(text.slice(0, READ_UNITS))) {

@@ -1,10 +1,11 @@
-// The rules for past deeds. A deed with a date must be worth remembering; one without a date must have a lasting
-// effect, as joining a choir has and watching a film has not. The object is never "it" or "there".
+// The rules for past deeds. A deed with a date must be worth remembering. A deed without a date must have a lasting
+// effect: joining a choir has one, watching a film has none. The object is never "it" or "there".
 
 import { thing } from './objects.ts'
 import type { Statement } from './rule.ts'
 import { readTime, RELATIVE } from './times.ts'
 
+/** The subject of a deed, with auxiliary verbs and adverbs. */
 const WE = "(?:i|we)(?:'ve| have)? (?:just |also |finally |recently |actually |even |both |all )*"
 
 /** Verbs of deeds that are worth remembering. */
@@ -20,9 +21,9 @@ const DEEDS = new RegExp(
     + 'stayed (?:at|in|with)|interviewed (?:at|with|for)) (.+)$',
   'i',
 )
-/** "went camping last week" */
+/** An activity after "went": "went camping last week". */
 const WENT = new RegExp(`^${WE}(went (?!missing|looking|crying)\\w+ing)\\b ?(.*)$`, 'i')
-/** Objects of "had" and "took" that are worth remembering. */
+/** Objects of "had", "took" and "gave" that are worth remembering. */
 const HAD = new RegExp(
   String.raw`^an? (?:\w+ ){0,2}(?:surgery|operation|accident|baby|meeting|interview|exam|test|party|picnic|wedding|`
     + String.raw`appointment|checkup|check-up|concert|show|class|workshop|trip|race|competition|gig|road ?trip|`
@@ -35,7 +36,7 @@ const OUTING = new RegExp(
     + String.raw`retreat|adventure|excursion|safari|expedition|outing|picnic)s?\b`,
   'iu',
 )
-/** "took my kids to the sea" */
+/** Objects of "took" with a destination: "took my kids to the sea". */
 const TAKING = new RegExp(
   String.raw`^(?:my|the|our) (?!(?:time|mind|bus|train|car|metro|subway|taxi|trash|bins?)\b)[^,]+? `
     + String.raw`(?:to|out|on|\w+ing)\b`,
@@ -43,21 +44,22 @@ const TAKING = new RegExp(
 )
 /** Objects of "ran into" that are people. */
 const SOMEBODY = /^an? (?!(?:\w+ )?(?:problem|issue|trouble|snag|wall|tree|bug|error|roadblock|bit|lot|few)\b)/i
+/** Objects of "spent" that are worth remembering. */
 const SPENT = /^(?:time|(?:the|a) (?:whole )?(?:day|weekend|week|afternoon|evening|month|summer)) (?:with|at|in|on) /i
-/** "had a great time at the fair" */
+/** "had" with a place or an occasion: "had a great time at the fair". */
 const FUN = new RegExp(
   `^${WE}had (?:(?:a|an|such a|so much|lots of|a lot of) )?(?:(?:really )?(?:great|good|amazing|wonderful|lovely|`
     + 'fantastic|awesome) )?(?:time|fun|blast) ((?:at|in|on) .+)$',
   'i',
 )
-/** Events in somebody's life, which need no object. */
+/** Events in the speaker's life. They need no object. */
 const CHANGES = new RegExp(
   `^${WE}(got (?:married|promoted|hurt|injured|divorced|fired|laid off|robbed|sick)|graduated|retired|`
     + '(?:sprained|twisted|hurt|injured) my \\p{L}+)(?=$|,| (?:and|but|at|in|from|with)\\b)( at work)?',
   'iu',
 )
 
-/** Verbs of making things that last. */
+/** Verbs of making or finding things that last. */
 const MAKES = /^(?:made|painted|drew|built|wrote|designed|created|composed|baked|knitted|sewed|done|found|read)$/i
 /** Objects of those verbs that are idioms or do not last. */
 const IDIOM = new RegExp(
@@ -69,17 +71,18 @@ const IDIOM = new RegExp(
   'i',
 )
 
-/** Everyday errands. */
+/** Objects of "went to" that are everyday errands or idioms. */
 const DAILY = new RegExp(
   String.raw`^(?:bed|sleep|work|school|lunch|dinner|breakfast|church|town|hell|pieces|waste|great|see|get|find|`
     + String.raw`check)\b`,
   'i',
 )
 
+/** A thing with a demonstrative. */
 const AT_HAND =
   /^(?:this|that|another) (?!(?:after|in|at|on|for|with|because|to|when|one|too|and|by|as|while|time)\b)(\p{L}.*)$/iu
-/** Replaces demonstratives by an article: later, "this shelf" and "another shelf" are "a shelf". */
-function single(what: string): string {
+/** Replaces a demonstrative with an article, because a fact has no context: "this shelf" becomes "a shelf". */
+function withArticle(what: string): string {
   const noun = AT_HAND.exec(what)?.[1]
   if (noun !== undefined) return `${/^[aeio]/i.test(noun) ? 'an' : 'a'} ${noun}`
   return what.replace(/^(?:these|those) (?=(?:\p{L}+ )?\p{L}+s\b)/iu, '')
@@ -91,7 +94,7 @@ export function dated(object: string, when: string, name: string): string | null
   return clean && !RELATIVE.test(clean) ? `${clean} ${when}` : null
 }
 
-/** An object described by a deed, with the time right after it: "the book I read last week". */
+/** An object that a deed identifies, followed by a time: "the book I read last week". */
 const BY_DEED = new RegExp(
   String.raw`\b(?:this|that|these|those|the|an?|some) ((?:(?!time|day|thing|one|people|person|moment|pics?|pictures?|`
     + String.raw`photos?|first|last|way|place|stuff|reason|of\b|from\b)[\p{L}'-]+ ){1,3})(?:that |which )?(?:i|we)`
@@ -111,7 +114,7 @@ function byDeed(clause: string, name: string, at: Date): Statement | null {
   if (more === '' && BARE.test(noun)) return null
   return { predicate, object: dated(article + noun + more, time.when, name), confidence: 0.7 }
 }
-/** Nouns that are uninformative alone. */
+/** Nouns that are too general without further words. */
 const BARE = /^(?:books?|movies?|films?|shows?|songs?|videos?|articles?|trips?|games?|series|class|events?|places?)$/i
 
 function went(clause: string, when: string, name: string): Statement | null {
@@ -139,20 +142,20 @@ function change(clause: string, when: string, name: string): Statement | null {
 /** Reads a deed of the speaker, or an event in the speaker's life; null for none. */
 export function deed(clause: string, name: string, at: Date): Statement | null {
   const time = readTime(clause, at, true)
-  const known = time ? byDeed(clause, name, at) : null
+  const identified = time ? byDeed(clause, name, at) : null
   if (!time) return undated(clause, name)
   if (time.isFuture) return null
-  if (known) return known
+  if (identified) return identified
   const happened = went(time.rest, time.when, name) ?? change(time.rest, time.when, name)
   if (happened) return happened
   const fun = FUN.exec(time.rest)?.[1]
   if (fun) return { predicate: 'had a good time', object: dated(fun, time.when, name), confidence: 0.75 }
   const [, verb, what] = DEEDS.exec(time.rest) ?? []
-  if (!verb || !what || !isWorthIt(verb, what)) return null
-  return { predicate: verb.toLowerCase(), object: dated(single(what), time.when, name), confidence: 0.8 }
+  if (!verb || !what || !isWorthRemembering(verb, what)) return null
+  return { predicate: verb.toLowerCase(), object: dated(withArticle(what), time.when, name), confidence: 0.8 }
 }
 
-function isWorthIt(verb: string, what: string): boolean {
+function isWorthRemembering(verb: string, what: string): boolean {
   if (VAGUE.test(what)) return false
   if (/^(?:had|took|gave)$/i.test(verb)) return HAD.test(what) || TAKING.test(what)
   if (/^went /i.test(verb)) return !DAILY.test(what)
@@ -164,7 +167,7 @@ function isWorthIt(verb: string, what: string): boolean {
   return !/^(?:lost|met|saw|tried|started)$/i.test(verb) || !/^to\b/i.test(what)
 }
 
-/** Desk work, which is not worth remembering. */
+/** Objects of everyday desk work, which are not worth remembering. */
 export const DESK_WORK = new RegExp(
   String.raw`\b(?:files?|tests?|errors?|bugs?|pages?|steps?|functions?|scripts?|commits?|pull requests?|prs?|`
     + String.raw`configs?|schemas?|branch|endpoints?|modules?|parsers?|quer(?:y|ies)|commands?|logs?|tasks?|`
@@ -172,7 +175,7 @@ export const DESK_WORK = new RegExp(
   'i',
 )
 
-/** Unspecific objects: "a place", "this event". */
+/** Unspecific objects, such as "a place" or "this event". */
 const VAGUE = /^(?:an?|this|that|some) (?:\w+ )?(?:place|spot|event|moment|thing)s?(?: (?:and|but|so)\b.*|,.*)?$/i
 
 /** Deeds with a lasting effect. */
@@ -200,18 +203,20 @@ const LASTING_IF: [verb: string, what: string][] = [
 ]
 const lastingIf = LASTING_IF.map(([verb, what]) => new RegExp(`^${WE}(${verb}) (${what})$`, 'iu'))
 
+/** Reads a deed without a time; null unless it has a lasting effect. */
 function undated(clause: string, name: string): Statement | null {
-  const known = went(clause, '', name) ?? change(clause, '', name)
-  if (known) return known
+  const found = went(clause, '', name) ?? change(clause, '', name)
+  if (found) return found
   const [, verb, what] = LASTING.exec(clause) ?? lastingIf.map((one) => one.exec(clause)).find(Boolean) ?? []
   if (!verb || !what || VAGUE.test(what) || (/^went /i.test(verb) && DAILY.test(what))) return null
   if (DESK_WORK.test(what) || (MAKES.test(verb) && IDIOM.test(what))) return null
   if (/^ran into$/i.test(verb) && !SOMEBODY.test(what)) return null
   if (/^went on$/i.test(verb) && !OUTING.test(what)) return null
-  const object = thing(single(what.replace(RECENTLY, '')), name)
+  const object = thing(withArticle(what.replace(RECENTLY, '')), name)
   return { predicate: verb.toLowerCase().replace(/^done$/, 'has done'), object, confidence: 0.7 }
 }
 
+/** Vague times, with the text after them. */
 const RECENTLY = new RegExp(
   String.raw`,? (?:recently|lately|the other day|a few \w+ ago|some time ago|a while (?:ago|back)|`
     + String.raw`not long ago)\b.*$`,

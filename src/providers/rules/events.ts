@@ -1,5 +1,5 @@
-// The rules for statements with a time: plans, ongoing activities with a start, birthdays, memories and deaths;
-// deeds.ts has the rules for deeds. A plan needs a date, because it may be over when it is read.
+// The rules for statements with a time: plans, ongoing activities with a start, birthdays, memories and deaths. The
+// rules for deeds are in deeds.ts. A plan must have a date, so that a reader of the fact knows whether it is over.
 
 import { dated, deed } from './deeds.ts'
 import { COUNTED, KIN } from './lists.ts'
@@ -7,7 +7,7 @@ import { thing } from './objects.ts'
 import type { Statement } from './rule.ts'
 import { MONTHS, numberOf, readTime } from './times.ts'
 
-/** Explicit plans; COMING matches the present and future forms, which need a future date. */
+/** Explicit plans. */
 const PLANS = new RegExp(
   "^(?:i'm|i am|we're|we are)(?: also| both| all| now| finally)* (?:planning (?:to|on)|going to|about to) "
     + '((?:go|visit|travel|move|start|fly|run|attend|meet|have|host|take|celebrate|see|buy|adopt|begin|leave|launch|'
@@ -15,6 +15,7 @@ const PLANS = new RegExp(
     + 'flying|running|attending|hosting|taking|going)\\b.*)$',
   'i',
 )
+/** Present and future forms, which are plans only with a future date. */
 const COMING = new RegExp(
   "^(?:i'm|i am|we're|we are|i'll be|i will be|we'll be|we will be)(?: also| both| all| finally)* "
     + '((?:visiting|travel(?:l)?ing|moving|starting|flying|running|attending|meeting|hosting|celebrating|leaving|'
@@ -22,14 +23,16 @@ const COMING = new RegExp(
     + 'organi[sz]ing|planning (?=(?:an?|my|our)\\b))\\b.*)$',
   'i',
 )
+/** Appointments and other events, which are plans only with a future date. */
 const HAVE_COMING = new RegExp(
   String.raw`^(?:i|we) have (an? (?:[\p{L}-]+ ){0,3}(?:interview|exam|appointment|meeting|wedding|flight|trip|`
     + String.raw`concert|surgery|show|race|deadline|presentation|competition|party|conference|gig|audition)\b.*)$`,
   'iu',
 )
+/** Infinitives of verbs that COMING matches. */
 const TO_FORM: Record<string, string> = { 'getting married': 'get married' }
 
-/** The last three groups are the duration and its unit, or the start as month and year. */
+/** An ongoing activity. Its last three groups are the duration and its unit, or the start as month and year. */
 const SINCE = new RegExp(
   String.raw`^(?:i've|i have|we've|we have) (?:now |already |actually )?been (\w+ing|married|vegan|vegetarian|`
     + String.raw`a \w+|friends)\b ?(.*?),? (?:for (?:about |around |over |almost |like |at least )?(.+?) (year|`
@@ -54,7 +57,7 @@ function birthday(clause: string, at: Date): Statement | null {
   return { predicate: 'has birthday on', object: day(time.day) + year, confidence: 0.95 }
 }
 
-/** Verbs of temporary activities. */
+/** Verbs of temporary states. */
 const UNSETTLED = /^(?:thinking|trying|meaning|wanting|looking|waiting|dying|feeling|hoping|having|going|being)$/i
 function since(clause: string, name: string, at: Date): Statement | null {
   const [, doing, what = '', amount, unit, from] = SINCE.exec(clause) ?? []
@@ -62,17 +65,17 @@ function since(clause: string, name: string, at: Date): Statement | null {
   const object = what === '' ? '' : thing(what, name)
   const n = amount === undefined ? null : numberOf(amount)
   if (object === null || (from === undefined && n === null)) return null
-  const then = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - (unit === 'month' ? n! : 0), 1))
-  const month = `${MONTHS[then.getUTCMonth()]} ${then.getUTCFullYear()}`
+  const startDate = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - (unit === 'month' ? n! : 0), 1))
+  const month = `${MONTHS[startDate.getUTCMonth()]} ${startDate.getUTCFullYear()}`
   const start = from?.trim() ?? (unit?.toLowerCase() === 'year' ? `${at.getUTCFullYear() - n!}` : month)
-  const what_ = [doing.toLowerCase(), object].filter(Boolean).join(' ')
-  return { predicate: `has been ${what_} since`, object: start, confidence: 0.85 }
+  const activity = [doing.toLowerCase(), object].filter(Boolean).join(' ')
+  return { predicate: `has been ${activity} since`, object: start, confidence: 0.85 }
 }
 
-/** "I've known Bob for 3 years" */
-const KNOWN = /^(?:i've|i have|we've|we have) known (.+?) for (?:about |around |over |almost )?(\S+) years$/i
-function known(clause: string, name: string, at: Date): Statement | null {
-  const [, who, years] = KNOWN.exec(clause) ?? []
+/** An acquaintance: "I've known Bob for 3 years". */
+const ACQUAINTANCE = /^(?:i've|i have|we've|we have) known (.+?) for (?:about |around |over |almost )?(\S+) years$/i
+function acquaintance(clause: string, name: string, at: Date): Statement | null {
+  const [, who, years] = ACQUAINTANCE.exec(clause) ?? []
   const n = years === undefined ? null : numberOf(years)
   const object = who === undefined ? null : thing(who, name)
   return n === null || object === null
@@ -102,7 +105,7 @@ function remembered(clause: string, name: string, at: Date): Statement | null {
   return { predicate: 'will always remember', object, confidence: 0.75 }
 }
 
-/** A death in the family. */
+/** The death of a relative, a friend or a pet. */
 const LOST = new RegExp(
   `^(?:my|our) ((?:(?:late|dear|old|little|big|older|younger) )?(?:${KIN}|${COUNTED})) `
     + '(?:just |sadly |recently |also |suddenly )*(?:passed away|passed|died)(?=$|,| (?:last|this|in|two|three|an?|'
@@ -116,7 +119,7 @@ function mourned(clause: string, name: string, at: Date): Statement | null {
   return { predicate: 'mourns', object: `${name}'s ${who}${time ? `, who died ${time.when}` : ''}`, confidence: 0.8 }
 }
 
-/** A clause that begins with a time, which is moved to the end: "Last week, I went …". */
+/** A clause that begins with a time: "Last week, I went …". The time is moved to the end. */
 const FRONTED = new RegExp(
   String.raw`^((?:last|this|next|the day|yesterday|today|tomorrow|on|in|a|an|two|three|`
     + String.raw`\d+)\b[^,]{0,30}?),? (?=(?:i|we|my)\b)(.+)$`,
@@ -130,7 +133,7 @@ export function eventOf(clause: string, name: string, at: Date): Statement | nul
   return (
     birthday(text, at)
     ?? since(text, name, at)
-    ?? known(text, name, at)
+    ?? acquaintance(text, name, at)
     ?? plan(text, name, at)
     ?? remembered(text, name, at)
     ?? mourned(text, name, at)

@@ -1,5 +1,5 @@
-// The built-in extractor: English rules over clauses, without model or network. It prefers missing a fact to inventing
-// one. It reads each clause alone, so the same turn always gives the same facts.
+// The built-in extractor: rules for English clauses, without a model or a network. It prefers missing a fact to
+// inventing one. A turn's facts depend only on the turn and on the names of people, not on other turns' texts.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
@@ -12,13 +12,13 @@ import type { Rule, Statement } from './rule.ts'
 import { VALUES } from './values.ts'
 import { createYield } from '../../yield.ts'
 
-/** Increase the number with any change of the extracted facts. */
+/** Increase the number with any change that affects the extracted facts. */
 const NAME = 'rules-2'
 
-/** Factor of the confidence of statements about somebody else. */
-const HEARSAY = 0.7
+/** Factor for the confidence of a statement about another person. */
+const OTHER_SUBJECT = 0.7
 
-/** Verbs in the third person, with the first person that the rules expect. */
+/** Verbs in the third person, with the form in the first person, which the rules match. */
 const FIRST_PERSON: Record<string, string> = {
   lives: 'live',
   resides: 'reside',
@@ -89,14 +89,14 @@ export function createRulesExtractor(): FactExtractor {
   }
 }
 
-/** Extracts the facts of a turn. Output of tools is data, which nobody asserts. */
+/** Extracts the facts of a turn. The turn of a tool has none, because its text is data and not an assertion. */
 function factsOf(turn: ToldTurn, names: readonly string[]): ExtractedFact[] {
   const speaker = turn.displayName.trim() || turn.actor
   if (turn.kind === 'TOOL') return []
   const facts: ExtractedFact[] = []
   for (const clause of clausesOf(turn.text, turn.kind === 'HUMAN')) {
     const { subject, text } = inFirstPerson(clause.text, speaker, names)
-    const certainty = subject === speaker ? 1 : HEARSAY
+    const certainty = subject === speaker ? 1 : OTHER_SUBJECT
     let statements = statementsOf({ ...clause, text }, subject, turn.at)
     const kin = statements.length === 0 && subject === speaker ? ofKin(text, speaker) : null
     if (kin) {
@@ -134,11 +134,11 @@ function factsOf(turn: ToldTurn, names: readonly string[]): ExtractedFact[] {
  */
 function inFirstPerson(text: string, speaker: string, names: readonly string[]): { subject: string; text: string } {
   for (const name of names) {
-    const called = [name, name.split(' ')[0]!].find((each) => text.startsWith(each))
-    if (!called) continue
-    const rest = text.slice(called.length)
-    const own = /^['’]s (?=\p{L}+ (?:\p{L}+ )?(?:is|are)\b)/u.exec(rest)
-    if (own) return { subject: name, text: `my ${rest.slice(own[0].length)}` }
+    const matched = [name, name.split(' ')[0]!].find((each) => text.startsWith(each))
+    if (!matched) continue
+    const rest = text.slice(matched.length)
+    const possessive = /^['’]s (?=\p{L}+ (?:\p{L}+ )?(?:is|are)\b)/u.exec(rest)
+    if (possessive) return { subject: name, text: `my ${rest.slice(possessive[0].length)}` }
     const [, verb, more] = /^ (\S+)(.*)$/.exec(rest) ?? []
     const first = verb && Object.hasOwn(FIRST_PERSON, verb) ? FIRST_PERSON[verb] : undefined
     if (first) return { subject: name, text: first === 'am' ? `I'm${more}` : `I ${first}${more}` }
@@ -146,7 +146,7 @@ function inFirstPerson(text: string, speaker: string, names: readonly string[]):
   return { subject: speaker, text }
 }
 
-/** Rewrites "My kids love the sea" in the first person, with the kids as subject. */
+/** Rewrites "My kids love the sea" in the first person, with the kids as subject. Null for other clauses. */
 function ofKin(text: string, speaker: string): { subject: string; text: string } | null {
   const [, kin, verb, more] = OF_KIN.exec(text) ?? []
   // In "my dad loves my sister", the second "my" still refers to the speaker.
@@ -157,7 +157,7 @@ function ofKin(text: string, speaker: string): { subject: string; text: string }
   return { subject: `${speaker}'s ${kin.toLowerCase()}`, text: isBeing ? `I'm${more}` : `I ${first}${more}` }
 }
 
-/** Applies the rules to a clause: plain statements first, then statements with a time, then activities and values. */
+/** Applies the rules to a clause in order: patterns.ts, then events.ts, then activities.ts and values.ts. */
 function statementsOf(clause: Clause, name: string, at: Date): Statement[] {
   const plain = firstOf(RULES, clause, name)
   if (plain.length > 0) return plain
@@ -166,7 +166,7 @@ function statementsOf(clause: Clause, name: string, at: Date): Statement[] {
 }
 const OTHER_RULES = [...ACTIVITIES, ...VALUES]
 
-/** Returns the statements of the first rule that matches and finds any. */
+/** Returns the statements of the first rule that matches and returns any. */
 function firstOf(rules: readonly Rule[], clause: Clause, name: string): Statement[] {
   for (const [pattern, read] of rules) {
     const match = pattern.exec(clause.text)
@@ -183,7 +183,7 @@ function firstOf(rules: readonly Rule[], clause: Clause, name: string): Statemen
   return []
 }
 
-/** Reads the names of relatives, as in "my sister Anna". A participant's name is skipped: it may be the addressee. */
+/** Reads the names of relatives, as in "my sister Anna". Skips names of participants, who may be addressed. */
 function relatives(text: string, names: readonly string[]): Statement[] {
   const before = [...text.matchAll(NAMED_RELATIVE)].map(([, name, kin]) => ({ kin, found: properName(name!) }))
   const after = [...text.matchAll(RELATIVE_NAMED)].map(({ 0: whole, 1: kin, index }) => ({
@@ -196,7 +196,7 @@ function relatives(text: string, names: readonly string[]): Statement[] {
   })
 }
 
-/** Reads a clause that the speaker asks to remember and that no rule matches. */
+/** Returns a statement for a clause that the speaker asks to remember and that no rule matches. */
 function toRemember(text: string, speaker: string): Statement[] {
   const object = thing(text, speaker)
   return [{ predicate: 'wants remembered', object, confidence: 0.8 }]

@@ -1,11 +1,12 @@
-// The rules for likes, preferences and dislikes. A momentary like, or one of something at hand, is not a fact.
+// The rules for likes, preferences and dislikes. A momentary like, or a like of something that needs context, is not a
+// fact.
 
 import { thing } from './objects.ts'
 import { AM, I, NOT, rule, statement, type Rule, type Speaker } from './rule.ts'
 
 const LIKE = '(?:like|love|enjoy|adore)'
 
-/** Objects of momentary likes: a moment, a thought or something at hand. */
+/** Objects of momentary likes: a moment, a thought, or something that needs context. */
 const MOMENT = new RegExp(
   String.raw`^(?:to (?:see|hear|know|think|say|ask|be|talk|chat|help|learn more|get|join|come|go)\b|how|when|`
     + String.raw`the (?:way|fact|idea|sound|look|thought|photo|picture|pic|song|view|one|part|vibe|colou?rs?)|see|hear|`
@@ -13,16 +14,16 @@ const MOMENT = new RegExp(
     + String.raw`(?:some|a|two|three|both of) |and\b|'|a good\b)`,
   'i',
 )
-/** Objects with "the" that need no context, as "the sea" or "the Beatles" but not "the theme". */
-const FOR_ALL = new RegExp(
+/** Objects with "the" that need no context: "the sea" or "the Beatles", but not "the theme". */
+const GENERAL = new RegExp(
   String.raw`^the (?:\p{Lu}|sea|beach|ocean|outdoors|mountains?|countryside|cold|rain|snow|heat|sun|winter|summer|`
     + String.raw`spring|autumn|fall|night|city|piano|guitar|violin|colou?r)`,
   'u',
 )
-/** Reads the object of a like; null for a momentary one, or one that needs context. */
+/** Reads the object of a like; null if the like is momentary or the object needs context. */
 function liking(text: string, { name }: Speaker): string | null {
   if (MOMENT.test(text)) return null
-  if (/^the /i.test(text) && !FOR_ALL.test(text)) return null
+  if (/^the /i.test(text) && !GENERAL.test(text)) return null
   return thing(text, name)
 }
 

@@ -1,7 +1,8 @@
-// Closed lists for the extraction rules: words that are not listed are not taken for jobs, relatives, languages etc.
+// Closed lists for the extraction rules. A word that is not listed is never read as a job, a relative, a language etc.
 
 const either = (list: string) => list.trim().split(/,\s*/).join('|')
 
+/** Relatives, friends, colleagues and pets in the singular. */
 export const KIN = either(`wife, husband, partner, spouse, fiance, fiancé, fiancee, fiancée, girlfriend, boyfriend,
   son, daughter, kid, child, baby, brother, sister, sibling, twin brother, twin sister, mother, mom, mum, father, dad,
   grandmother, grandma, grandfather, grandpa, aunt, uncle, cousin, niece, nephew, stepson, stepdaughter,
@@ -26,7 +27,7 @@ export const JOBS = either(`accountant, actor, actress, analyst, architect, arti
   tailor, teacher, technician, therapist, trainer, translator, tutor, veterinarian, vet, waiter, waitress,
   web developer, welder, writer, yoga instructor, instructor, sysadmin, administrator, electrical engineer`)
 
-/** States after "I am". */
+/** States and social roles, for "I am …". */
 export const STATES = either(`married, engaged, divorced, single, widowed, pregnant, vegan, vegetarian, a vegan,
   a vegetarian, pescatarian, a pescatarian, left-handed, right-handed, colorblind, color-blind, colour-blind,
   lactose intolerant, lactose-intolerant, gluten intolerant, gluten-intolerant, diabetic, celiac, coeliac, dyslexic,
@@ -41,12 +42,13 @@ export const LANGUAGES = either(`Arabic, Bengali, Bulgarian, Cantonese, Catalan,
   Polish, Portuguese, Punjabi, Romanian, Russian, Serbian, Slovak, Slovenian, Spanish, Swahili, Swedish, Tagalog,
   Tamil, Telugu, Thai, Turkish, Ukrainian, Urdu, Vietnamese, Welsh, sign language`)
 
+/** Instruments, sports and games, for "I play …". */
 export const PLAYED = either(`acoustic guitar, bass guitar, electric guitar, guitar, bass, piano, keyboard, violin,
   viola, cello, flute, clarinet, saxophone, trumpet, trombone, drums, harp, banjo, ukulele, accordion, harmonica,
   organ, tennis, football, soccer, basketball, baseball, volleyball, badminton, table tennis, golf, hockey,
   ice hockey, rugby, cricket, chess, poker, bridge, squash, handball, softball, pickleball, video games, board games`)
 
-/** Properties in "my … is …". */
+/** Properties of a person, for "my … is …". */
 export const PROPERTIES = either(`email, email address, phone number, address, home address, budget, deadline,
   time zone, timezone, job, job title, profession, occupation, major, nickname, pronouns, native language,
   mother tongue, first language, hometown, home town, home country, blood type, zodiac sign, star sign, shoe size,

@@ -1,5 +1,5 @@
-// Reads the text where a rule expects a name, a place or a thing: cuts it where the next thought begins, and returns
-// null for text that needs its context ("it", "there", "the same").
+// Reads a name, a place or a thing from the text that a rule matched. Cuts the text where the next thought begins, and
+// returns null for text that needs its context ("it", "there", "the same").
 
 import { CUT } from './clauses.ts'
 import { RELATIVE } from './times.ts'
@@ -17,7 +17,7 @@ const NO_NAME = new RegExp(
   'i',
 )
 
-/** Matches from the beginning of the next thought. */
+/** Matches the next thought, to the end of the text. */
 const STOP = new RegExp(
   '(?:[,;:(\\[]|\\s[-–—]\\s|—|-+\\s|\\s(?:because|since|but|so|which|who|whom|when|where|while|whereas|although|'
     + "though|as|until|till|that|thanks|'cause|cuz|to be|especially|even|like when|just|"
@@ -37,7 +37,7 @@ const FILLER = new RegExp(
   'i',
 )
 
-/** Words that refer to their context. */
+/** Words that need context. */
 const DANGLING = new RegExp(
   `${CUT}|\\b(?:it|it's|its|this|that|that's|these|those|them|they|their|theirs|him|his|her|hers|he|she|you|your|`
     + "yours|i|i'm|i've|i'd|i'll|we|we're|there|here|one|ones|something|anything|everything|nothing|someone|somebody|"
@@ -54,32 +54,33 @@ const UNFINISHED = new RegExp(
   'i',
 )
 
-/** "a warm, quiet kitchen", cut at its comma. */
+/** A thing that lacks its noun, because it was cut at a comma: "a warm" of "a warm, quiet kitchen". */
 const ADJECTIVE = new RegExp(
   String.raw`\ban? (?:very |really )?(?:safe|quiet|warm|nice|big|small|new|old|good|great|cozy|happy|better|`
     + String.raw`beautiful|long|short|simple|calm|kind|stable|healthy|fun|cool|huge|tiny|\p{L}+(?:ful|ous))$`,
   'iu',
 )
 
-const MOST_WORDS = 10
+/** Maximum number of words of a thing. */
+const MAX_WORDS = 10
 
-/** Uses of "others" for people in general, and of "each other", which need no context. */
+/** Uses of "others" for people in general, and uses of "each other". Both need no context. */
 const PEOPLE =
   /\b(?:help|helping|with|support|supporting|inspire|inspiring|teach|teaching|for) others\b|\beach other\b/gi
 
-/** Uses of "myself" that are not mere emphasis. */
+/** Uses of "myself" as an object. The others are only emphasis. */
 const SELF = new RegExp(
   '\\b((?:express|expressing|accept|accepting|understand|understanding|push|pushing|challenge|challenging|to|of|for|'
     + 'with|in|be|being) )(?:myself|ourselves)\\b',
   'gi',
 )
 
-/** "a warm, welcoming kitchen" is one thing. */
+/** Two adjectives of one thing: "a warm, welcoming kitchen". */
 const PAIRED = /(\ban? [\p{L}-]+), (?=[\p{L}-]+(?:ing|ful|al|ive|ous|ic|ed|able) \p{L}+)/giu
 
-/** Reads a thing: cut, without fillers, with the speaker's name for "my" and "our". */
+/** Reads a thing without fillers, with the speaker's name instead of "my" and "our". Null if it needs context. */
 export function thing(text: string, speaker: string): string | null {
-  // As in "make that happen": the part after "that" belongs to the verb.
+  // In "make that happen", the words after "that" belong to the verb.
   if (/^\S+(?: \S+)? that\b/i.test(text.trim())) return null
   const bare = text.trim().replace(/^(?:(?:a lot|lots|tons|loads|plenty) of|both) /i, '')
   let cut = bare.replace(SELF, '$1oneself').replace(PAIRED, '$1 and ').replace(STOP, '')
@@ -87,30 +88,30 @@ export function thing(text: string, speaker: string): string | null {
     .replace(FILLER, '')
     .replace(/[\s.,!'"-]+$/, '')
     .replace(/^(?:to|on|at|in) (?=(?:my|our)\b)/i, '')
-  const own = cut.replace(/\b(?:my|our)(?: own)?\b/gi, `${speaker}'s`).replace(/\b(?:me|us)\b(?![-'])/gi, speaker)
-  const count = own.split(/\s+/).length
-  if (!/\p{L}|\d/u.test(own) || count > MOST_WORDS) return null
-  const foreign = own.replaceAll(`${speaker}'s`, '').replaceAll(speaker, '').replace(PEOPLE, '')
-  if (DANGLING.test(foreign) || RELATIVE.test(foreign)) return null
-  if (/^(?:and|or|but|too)\b/i.test(own)) return null
-  if (UNFINISHED.test(own) || ADJECTIVE.test(own)) return null
-  return own
+  const named = cut.replace(/\b(?:my|our)(?: own)?\b/gi, `${speaker}'s`).replace(/\b(?:me|us)\b(?![-'])/gi, speaker)
+  const count = named.split(/\s+/).length
+  if (!/\p{L}|\d/u.test(named) || count > MAX_WORDS) return null
+  const withoutSpeaker = named.replaceAll(`${speaker}'s`, '').replaceAll(speaker, '').replace(PEOPLE, '')
+  if (DANGLING.test(withoutSpeaker) || RELATIVE.test(withoutSpeaker)) return null
+  if (/^(?:and|or|but|too)\b/i.test(named)) return null
+  if (UNFINISHED.test(named) || ADJECTIVE.test(named)) return null
+  return named
 }
 
-/** Reads a capitalised name at the beginning: "Ada", "Ada Lovelace". */
+/** Reads a capitalised name at the beginning, such as "Ada" or "Ada Lovelace"; null if there is none. */
 export function properName(text: string): string | null {
   const name = PROPER.exec(text.trim())?.[0].replace(/['’]s$|[.,'’-]+$/u, '')
   return !name || NO_NAME.test(name) || NO_NAME.test(name.split(' ')[0]!) ? null : name
 }
 
-/** Reads a name that ends the text or the phrase. */
+/** Reads a name at the beginning that is the whole text or phrase; null for other text. */
 export function wholeName(text: string): string | null {
   const name = properName(text)
   const rest = name === null ? 'x' : text.trim().slice(name.length)
   return /^(?:[.,!]|$| (?:and|but|by the way|here)\b)/.test(rest) ? name : null
 }
 
-/** Reads a place: "Berlin, Germany", "the Netherlands". Null for other names, as in "Paris Hilton's house". */
+/** Reads a place, such as "Berlin, Germany" or "the Netherlands"; null for other text. */
 export function place(text: string): string | null {
   const found = PLACE.exec(text.trim())?.[0]
   if (!found || found.endsWith("'s") || NO_NAME.test(found.split(/[ ,]/)[0]!)) return null
@@ -120,7 +121,7 @@ export function place(text: string): string | null {
   return clean.replace(/,? (?:and|of|the|for|&)$/, '')
 }
 
-/** Reads an employer or a school: a name, or "a hospital", "the local bakery". */
+/** Reads an employer or a school, such as "Initech" or "the local bakery"; null for other text. */
 export function organisation(text: string, speaker: string): string | null {
   const name = properName(text)
   if (name) return name.replace(/ (?:and|for|of)$/, '')

@@ -1,14 +1,15 @@
-// The main extraction rules: each is a pattern over a clause in the first person, and the statements of a match. Only
-// for lasting, plain statements that need no context. The first rule that matches and finds an object wins.
+// The main extraction rules, for lasting statements that need no context. A rule has a pattern for clauses in the first
+// person, and returns the statements of a match. The first rule that matches and finds an object decides.
 
 import { LIKES } from './likes.ts'
 import { organisation, place, properName, thing, wholeName } from './objects.ts'
 import { COUNTED, JOBS, KIN, LANGUAGES, PLAYED, PROPERTIES, STATES } from './lists.ts'
 import { AM, HAVE, I, NOT, rule, statement, type Rule, type Statement } from './rule.ts'
 
+/** Words that make a negation mean "no longer". */
 const LATELY = '(?: anymore| any more| any longer)'
 
-/** Reads a list of names: "Max and Moritz". */
+/** Reads a list of names, such as "Max and Moritz". */
 const namesIn = (text: string): string[] =>
   text
     .split(/,? and |, /)
@@ -18,7 +19,7 @@ const namesIn = (text: string): string[] =>
 const languages = new RegExp(`\\b(?:${LANGUAGES})\\b`, 'giu')
 const isCapital = (text: string) => /^\p{Lu}/u.test(text)
 
-/** Endings of nationalities and other words that are not names in a greeting: "Hi, I'm German". */
+/** Endings of words after a greeting that are not names, such as nationalities: "Hi, I'm German". */
 const DEMONYM = /(?:ish|ese|ian|ican|man|nch|ch|ss|ek|ai|adian|ing|ed)$/
 
 export const RULES: Rule[] = [
@@ -185,7 +186,7 @@ export const RULES: Rule[] = [
     ([, verb, what], { name }) => {
       const object = thing(what!.replace(/^(?:with|on) .*/i, ''), name)
       return object && !/^(?:to|of|about|back|down|up|in|at|for)\b/i.test(object)
-        ? statement(third(verb!), object, 0.8)
+        ? statement(thirdPerson(verb!), object, 0.8)
         : null
     },
   ),
@@ -201,7 +202,7 @@ export const RULES: Rule[] = [
       + 'preparing for|practicing|teaching|coaching|fostering|writing|renovating|getting into|working toward|'
       + 'working towards)(?! (?:that|this|it)\\b) (.+)$',
     ([, doing, what], { name }) =>
-      LASTING.test(what!) ? null : statement(`is ${doing!.toLowerCase()}`, thing(what!, name), 0.8),
+      DURATION.test(what!) ? null : statement(`is ${doing!.toLowerCase()}`, thing(what!, name), 0.8),
   ),
   rule(
     `(?:${I}have|`
@@ -230,13 +231,15 @@ export const RULES: Rule[] = [
   ),
 ]
 
-const third = (verb: string) => `${verb.toLowerCase()}${/(?:ch|sh|s)$/i.test(verb) ? 'es' : 's'}`
+/** The third person singular of a verb. */
+const thirdPerson = (verb: string) => `${verb.toLowerCase()}${/(?:ch|sh|s)$/i.test(verb) ? 'es' : 's'}`
 
-/** Durations, which events.ts reads. */
-const LASTING = /\b(?:for|since) (?:\d|an?\b|one|two|three|four|five|six|seven|eight|nine|ten)/i
+/** Durations. A clause with one is left to events.ts. */
+const DURATION = /\b(?:for|since) (?:\d|an?\b|one|two|three|four|five|six|seven|eight|nine|ten)/i
 
 /**
- * Reads a property's value. Pronouns as "she/her" are a value; an infinitive is one only for a goal, a job or a dream.
+ * Reads a property's value. Pronouns such as "she/her" are a value. An infinitive is a value only of a goal, a job or a
+ * dream.
  */
 function property(what: string, value: string, name: string): string | null {
   if (/^[a-z]+\/[a-z]+(?:\/[a-z]+)?$/i.test(value)) return value
@@ -244,16 +247,17 @@ function property(what: string, value: string, name: string): string | null {
   return thing(value, name)
 }
 
+/** Returns a statement of the age in years; null unless it is 10 to 110. */
 const aged = (age: string): Statement | null =>
   Number(age) >= 10 && Number(age) <= 110 ? statement('is aged', age, 0.9) : null
 
-/** Named relatives anywhere in a clause: "my sister Anna". */
+/** The words before a relative's name, anywhere in a clause: "my sister" of "my sister Anna". */
 export const RELATIVE_NAMED = new RegExp(
   `\\bmy (?:(?:little|big|older|younger|eldest|oldest|youngest|dear|late|new) )?(${KIN}) (?=\\p{Lu})`,
   'giu',
 )
 
-/** A statement about relatives: "my kids love …". */
+/** A statement about a relative or several: "my kids love …". */
 export const OF_KIN = new RegExp(
   `^(?:my|our) ((?:(?:little|big|older|younger|eldest|oldest|youngest) )?(?:${KIN}|${COUNTED})) `
     + `(lives?|works?|loves?|likes?|enjoys?|plays?|speaks?|hates?|is|are|moved|studies|teaches|has)( .+)$`,

@@ -1,12 +1,13 @@
-// The types of extraction rules, and the beginnings of clauses that many rules share.
+// The types of extraction rules, and the beginnings of patterns that many rules share.
 
-/** A statement of a clause about its subject; null as object states nothing. Confidence is 0 to 1. */
+/** A statement about the subject of a clause. Null as `object` means no statement. `confidence` is from 0 to 1. */
 export type Statement = { predicate: string; object: string | null; confidence: number }
-/** The speaker, to whom "I" refers. */
+/** The name that "I" refers to, and whether the line of the clause begins with a greeting. */
 export type Speaker = { name: string; isGreeting: boolean }
-/** The pattern is anchored at the clause's beginning; `read` gets its groups, '' for groups that did not match. */
+/** The pattern matches from the beginning of a clause. `read` gets its groups; '' for a group that did not match. */
 export type Rule = [pattern: RegExp, read: (match: string[], speaker: Speaker) => Statement | Statement[] | null]
 
+/** Adverbs between the subject and the verb. */
 const ADV =
   "(?:(?:'ve |have )?(?:really|absolutely|just|also|always|still|currently|now|only|totally|truly|actually|"
   + 'mostly|usually|both|all|recently|finally|mainly|often|officially|simply|personally|definitely|'

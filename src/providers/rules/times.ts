@@ -1,10 +1,10 @@
-// Resolves times in a text to calendar dates: "yesterday" in a turn of 8 May 2023 is 2023-05-07. All dates are UTC,
-// like the turns' times. Vague times ("recently", "a few days ago") are not resolved.
+// Resolves times in a text to calendar dates: "yesterday" in a turn of 8 May 2023 is 2023-05-07. All dates are in UTC,
+// like the creation times of turns. Vague times ("recently", "a few days ago") are not resolved.
 
 type Timed = {
   /** The text without its time. */
   rest: string
-  /** For example "on 2023-05-07", "in the week of 2023-05-01", "in April 2023". */
+  /** The resolved time, for example "on 2023-05-07", "in the week of 2023-05-01" or "in April 2023". */
   when: string
   isFuture: boolean
   /** The day; null for longer periods. */
@@ -64,7 +64,7 @@ const month = (at: Date, months: number) => {
 type Found = { when: string; isFuture: boolean; day?: Date }
 const onDay = (day: Date, today: Date): Found => ({ when: `on ${iso(day)}`, isFuture: day > today, day })
 
-/** Returns the time `n` units from today, with the precision of the unit: a year ago is a year. */
+/** Returns the time `n` units after today, or before today if `n` is negative, in the precision of the unit. */
 function away(unit: string, n: number, today: Date): Found {
   const isFuture = n > 0
   switch (unit) {
@@ -81,18 +81,18 @@ function away(unit: string, n: number, today: Date): Found {
   }
 }
 
-/** Returns the last such weekday before today, or the first after today; never today. */
+/** Returns the last such weekday before today (-1), or the first after today (1). Never returns today. */
 const weekday = (name: string, direction: 1 | -1, today: Date): Found => {
   const difference = WEEKDAYS.findIndex((day) => day.startsWith(name.slice(0, 3).toLowerCase())) - today.getUTCDay()
   const days = direction > 0 ? ((difference + 6) % 7) + 1 : -(((-difference + 6) % 7) + 1)
   return onDay(shift(today, days), today)
 }
 
-const monthIndex = (name: string) => MONTHS.findIndex((known) => known.toLowerCase() === name.toLowerCase())
+const monthIndex = (name: string) => MONTHS.findIndex((each) => each.toLowerCase() === name.toLowerCase())
 const MONTH = `(?:${MONTHS.join('|')})`
 const YEAR = '((?:19|20)\\d\\d)'
 
-/** Returns a day of a month; without a year, the nearest one in the given direction. Null for 30 February. */
+/** Returns a day of a month; without a year, the last one (`isPast`) or the next. Null for 30 February. */
 function dated(day: string, name: string, year: string | undefined, isPast: boolean, today: Date): Found | null {
   const of = (y: number) => new Date(Date.UTC(y, monthIndex(name), Number(day)))
   let date = of(year ? Number(year) : today.getUTCFullYear())
@@ -102,6 +102,7 @@ function dated(day: string, name: string, year: string | undefined, isPast: bool
   return onDay(date, today)
 }
 
+/** A pattern of a time, and a function that resolves a match; null if it cannot. */
 type Reader = [pattern: string, read: (match: RegExpExecArray, today: Date, isPast: boolean) => Found | null]
 const PART = '(?: (?:morning|afternoon|evening|night))?'
 const READERS: Reader[] = [
@@ -159,7 +160,10 @@ const READERS: Reader[] = [
 ]
 const compiled = READERS.map(([pattern, read]) => [new RegExp(`(?:^|,? )\\b${pattern}\\b`, 'i'), read] as const)
 
-/** Resolves a time in the text, by the first matching reader; null if none matches. */
+/**
+ * Resolves a time in the text, with the first reader that matches; null if none matches. `at` is the time of the turn.
+ * `isPast` resolves an ambiguous time, such as "on Monday", to the past.
+ */
 export function readTime(text: string, at: Date, isPast: boolean): Timed | null {
   const today = startOfDay(at)
   for (const [pattern, read] of compiled) {
@@ -173,7 +177,7 @@ export function readTime(text: string, at: Date, isPast: boolean): Timed | null 
   return null
 }
 
-/** Unresolved relative times: a text with one is no lasting fact. */
+/** Relative times that were not resolved. A text with one is not a lasting fact. */
 export const RELATIVE = new RegExp(
   String.raw`\b(?:ago|yesterday|today|tonight|tomorrow|(?:last|next|this|the other) (?:time|day|week|weekend|month|`
     + String.raw`year|morning|night|evening|spring|summer|autumn|fall|winter|\w+day)|soon|later|earlier|recently|`

@@ -1,12 +1,12 @@
-// The rules for personal values: what the speaker values, benefits from, is motivated by and believes in. The object
-// must be understandable alone: "pottery" is, "the trip", "this" and "your words" are not.
+// The rules for personal values: for topics that the speaker values, benefits from, is motivated by or believes in. A
+// topic must make sense without its context: "pottery" does; "the trip", "this" and "your words" do not.
 
 import { thing } from './objects.ts'
 import { AM, HAVE, I, rule, statement, type Rule } from './rule.ts'
 
-/** Finite verbs, which would make a topic half a sentence. */
+/** Finite verbs. A topic with one is a part of a sentence. */
 const FINITE = /\b(?:is|are|was|were|has|have|had|can|will|do|does|did|makes?|helps?|gets?|says?|means?|isn't|not)\b/i
-/** Topics that refer to something at hand; "the sea" and the like do not. */
+/** Topics that need context. "The sea" and similar topics do not. */
 const AT_HAND = new RegExp(
   String.raw`^(?:the(?! (?:environment|planet|climate|sea|ocean|beach|outdoors|mountains|arts?|truth|future)$)|this|`
     + String.raw`that|these|those|an?|my favou?rite|thanks?|and|or|but|just|no|nobody|none|not|few|`
@@ -14,20 +14,20 @@ const AT_HAND = new RegExp(
     + String.raw`\b(?:me|us)\b`,
   'i',
 )
-const MOST_TOPIC_WORDS = 7
+const MAX_TOPIC_WORDS = 7
 
-/** Reads a topic, which may be a list: "Friends, family and music". Null if it needs context. */
+/** Reads a topic, which may be a list: "Friends, family and music". Null if it needs context or is too long. */
 function topic(text: string, name: string): string | null {
   const list = text.trim().replace(/, /g, ' + ')
-  if (AT_HAND.test(list) || FINITE.test(list) || list.split(' ').length > MOST_TOPIC_WORDS) return null
+  if (AT_HAND.test(list) || FINITE.test(list) || list.split(' ').length > MAX_TOPIC_WORDS) return null
   return thing(list, name)?.replaceAll(' +', ',') ?? null
 }
 
-/** Intensifiers, which are left out: "so very". */
+/** Adverbs before an adjective, such as "so very", which are omitted. */
 const VERY = '(?: also| all| always| just| really| so| very| super| incredibly| extremely| especially| such)*'
 const IS = "(?:'s|'re| is| are)"
 const TO_ME = '(?:to|for) me'
-/** The end, or another thought that may follow. */
+/** The end of the clause, with another thought that may follow. */
 const REST = "(?:$|,.*| (?:and (?:it|they|i)|as|because|so|'cause)\\b.*|-+ .*)"
 /** Feelings, as a closed list that excludes "gives me a headache". */
 const FEELINGS =
@@ -37,8 +37,8 @@ const FAVOURITE =
   '(?:fave?s?|favou?rites?|thing|jam|passions?|go-to|happy place|hobb(?:y|ies)|muses?|specialty|'
   + 'favou?rite (?:things?|hobb(?:y|ies)|activit(?:y|ies)|pastimes?)(?: to do)?)'
 
-/** Predicates for phrases such as "my rock". */
-const STAYS: Record<string, string> = {
+/** Predicates for nouns in "… is my rock". */
+const SUPPORTS: Record<string, string> = {
   rock: 'draws strength from',
   rocks: 'draws strength from',
   strength: 'draws strength from',
@@ -52,7 +52,7 @@ const STAYS: Record<string, string> = {
   hero: 'looks up to',
   heroes: 'looks up to',
 }
-/** Predicates for the person that a verb acts on. */
+/** Predicates for verbs in "… inspires me". */
 const DRIVEN: Record<string, string> = {
   motivate: 'is motivated by',
   inspire: 'is inspired by',
@@ -85,7 +85,7 @@ export const VALUES: Rule[] = [
   rule(`(?:(?:i|we) (?:feel|believe|know) )?(?:that )?it's${VERY} important ${TO_ME} to (.+)$`, ([, what], { name }) =>
     statement('finds it important to', thing(what!, name), 0.8),
   ),
-  // Benefits: the cause must be understandable alone, and the object "me", because "us" may mean people in general.
+  // Benefits. The cause must need no context. The object must be "me", because "us" may mean people in general.
   rule(
     `(.+?)(?:'s|'ve| has| have)?(?: really| always| also| definitely)* (?:helps?|helped|lets?|allows?|allowed) me`
       + '(?: to)? (?!out\\b)(\\p{L}+ .+|relax|unwind|focus|de-?stress|heal|recharge)$',
@@ -110,9 +110,9 @@ export const VALUES: Rule[] = [
     ([, what, verb], { name }) => statement(DRIVEN[verb!.toLowerCase()]!, topic(what!, name), 0.8),
   ),
   rule(
-    `(.+?) (?:is|are) (?:my|our) (?:biggest |main |greatest |real |true )*(${Object.keys(STAYS).join('|')})`
+    `(.+?) (?:is|are) (?:my|our) (?:biggest |main |greatest |real |true )*(${Object.keys(SUPPORTS).join('|')})`
       + '(?: and \\p{L}+)?$',
-    ([, what, stay], { name }) => statement(STAYS[stay!.toLowerCase()]!, topic(what!, name), 0.8),
+    ([, what, support], { name }) => statement(SUPPORTS[support!.toLowerCase()]!, topic(what!, name), 0.8),
   ),
   rule(`${AM}(?:thankful|grateful) for (my .+)$`, ([, what], { name }) =>
     statement('is thankful for', topic(what!, name), 0.75),

@@ -1,6 +1,6 @@
 // The default embedder: a text's vector is the weighted mean of its words' vectors, minus the component common to all
 // texts (smooth inverse frequency: Arora, Liang, Ma, "A simple but tough-to-beat baseline for sentence embeddings",
-// 2017). No network, no key, no native code. scripts/pack-word-vectors.ts writes the word vectors beside this file.
+// 2017). Needs no network, key or native code. scripts/pack-word-vectors.ts writes word-vectors.bin.
 
 import { readFile } from 'node:fs/promises'
 import { closedProvider } from '../ports/call-failed.ts'
@@ -8,37 +8,40 @@ import { dot, unit, type Embedder } from '../ports/embedder.ts'
 import { STOP_WORDS, words } from '../../text/words.ts'
 import { createYield } from '../../yield.ts'
 
-/** Increase the number with any change of the vectors: another file, tokeniser, stop list, weight or cap. */
+/** Increase the number with any change that affects vectors: the file, tokenizer, stop words, weights or READ_UNITS. */
 const NAME = 'static-1'
 const FILE = new URL('./word-vectors.bin', import.meta.url)
 
-/** The file's first four bytes. All numbers in it are little-endian; pack-word-vectors.ts describes the layout. */
+/**
+ * The file's first four bytes, the version of its layout, and the size of its header. Its numbers are little-endian;
+ * pack-word-vectors.ts describes the layout.
+ */
 export const MAGIC = 'CQWV'
 export const LAYOUT = 1
 export const HEADER_BYTES = 24
 
 /**
- * The a of SIF's a / (a + p), the paper's usual value: a word with this probability weighs half. Stop words weigh
- * nothing, because the frequencies are those of news, where the I, you and yeah of chats are rarer.
+ * The parameter a of a word's weight a / (a + p), where p is the word's probability; the paper's usual value. Stop
+ * words have weight 0, because the probabilities come from news, in which words of chats such as "yeah" are too rare.
  */
 export const SIF_A = 1e-3
 
-/** Maximum UTF-16 units of a text that are read: about 4,000 words, about 3 ms. More words hardly change the mean. */
+/** Maximum UTF-16 units that are read of a text: about 4,000 words or 3 ms. More words hardly change the mean. */
 const READ_UNITS = 24 * 1024
 
 type WordVectors = {
   dimension: number
-  /** The row of each word. */
+  /** Row number of each word. */
   index: Map<string, number>
-  /** `dimension` signed bytes per word. A view of the file, not a copy. */
+  /** The rows: `dimension` signed bytes for each word. Shares the file's memory. */
   rows: Int8Array
-  /** The factor of each row: its scale times its SIF weight. */
+  /** Factor of each row: its scale times the weight of its word. */
   weights: Float32Array
-  /** Unit vector; every text's vector is made orthogonal to it. */
+  /** Unit vector of the component common to all texts, which is subtracted from the vector of each text. */
   common: Float32Array
 }
 
-/** Reads the word vectors and creates the embedder. Throws if the file is damaged. */
+/** Reads the word vectors and creates the embedder. Throws if the file is invalid. */
 export async function createStaticEmbedder(): Promise<Embedder> {
   let vectors: WordVectors | null = parseWordVectors(await readFile(FILE), FILE.pathname)
   return {
@@ -46,15 +49,15 @@ export async function createStaticEmbedder(): Promise<Embedder> {
     dimension: vectors.dimension,
     batch: 64,
     async embed(texts, signal) {
-      const made: Float32Array[] = []
+      const embedded: Float32Array[] = []
       const yieldIfDue = createYield()
       for (const text of texts) {
         await yieldIfDue()
         signal?.throwIfAborted()
         if (!vectors) throw closedProvider('embedder', NAME)
-        made.push(embedWords(vectors, words(text.slice(0, READ_UNITS))))
+        embedded.push(embedWords(vectors, words(text.slice(0, READ_UNITS))))
       }
-      return made
+      return embedded
     },
     async close() {
       vectors = null
@@ -62,11 +65,12 @@ export async function createStaticEmbedder(): Promise<Embedder> {
   }
 }
 
-/** Parses a packed file. Throws if it is of another format or truncated. */
+/** Parses a file of word vectors. `name` is shown in errors. Throws if the file has another layout or size. */
 export function parseWordVectors(file: Buffer, name: string): WordVectors {
   const fail = (why: string) =>
     new Error(`${name} is not a file of word vectors: ${why}. Check it out again, or run \`npm run word-vectors\`.`)
-  if (file.length < HEADER_BYTES || file.toString('latin1', 0, 4) !== MAGIC) throw fail('it does not begin with CQWV')
+  if (file.length < HEADER_BYTES || file.toString('latin1', 0, 4) !== MAGIC)
+    throw fail(`it does not begin with ${MAGIC}`)
   if (file.readUInt16LE(4) !== LAYOUT) throw fail(`its layout is ${file.readUInt16LE(4)}, not ${LAYOUT}`)
   const dimension = file.readUInt16LE(6)
   const count = file.readUInt32LE(8)
@@ -76,9 +80,9 @@ export function parseWordVectors(file: Buffer, name: string): WordVectors {
 
   let at = HEADER_BYTES
   const floats = (length: number): Float32Array => {
-    const taken = new Float32Array(length)
-    for (let i = 0; i < length; i++, at += 4) taken[i] = file.readFloatLE(at)
-    return taken
+    const values = new Float32Array(length)
+    for (let i = 0; i < length; i++, at += 4) values[i] = file.readFloatLE(at)
+    return values
   }
   const common = floats(dimension)
   const scales = floats(count)
@@ -97,7 +101,7 @@ export function parseWordVectors(file: Buffer, name: string): WordVectors {
   return { dimension, index, rows, weights, common }
 }
 
-/** Returns the unit vector of a list of words; all zeros if none of them has a vector. */
+/** Returns the unit vector of the words, or zeros if none of them has a vector. */
 function embedWords({ dimension, index, rows, weights, common }: WordVectors, list: readonly string[]): Float32Array {
   const sum = new Float32Array(dimension)
   for (const word of list) {

@@ -1,6 +1,6 @@
-// The default summarizer: selects the sentences nearest to the centroid of all sentences, ranks a sentence lower if it
-// is similar to a selected one, and returns the selected sentences in their original order, each with its speaker. It
-// is deterministic and needs neither a network nor an API key, because it uses the word vectors of the static embedder.
+// The default summarizer. It selects the sentences nearest to the centroid of all sentences, but ranks a sentence lower
+// if it is similar to a selected one. It returns the selected sentences in their original order, each with its speaker.
+// It is deterministic and needs neither a network nor an API key, because it uses the static embedder.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
@@ -9,17 +9,18 @@ import type { TokenCounter } from '../../text/tokens.ts'
 
 const EXTRACTIVE = 'extractive'
 
-/** Weight of a line of the previous summary. Such a line replaces many sentences; a new sentence has weight 1. */
-const KEPT_WEIGHT = 4
-/** Fraction of its centrality that a candidate loses at similarity 1 to a selected one (maximal marginal relevance). */
+/** Weight of a line of the previous summary, which represents many sentences. A new sentence has weight 1. */
+const PREVIOUS_WEIGHT = 4
+/** Fraction of its centrality that a candidate at similarity 1 to a selected one loses (maximal marginal relevance). */
 const SIMILARITY_PENALTY = 0.7
-/** Number of words below which a sentence loses centrality, because short sentences are less informative. */
+/** Number of words below which a sentence has a lower centrality, because short sentences are less informative. */
 const FULL_WORDS = 8
-/** Maximum UTF-16 units of a sentence; longer ones are split at spaces, so that no log or table is taken whole. */
-const LONGEST = 400
-/** Maximum number of new sentences to consider. Older sentences are ignored, because they would only add noise. */
-const MOST = 2_000
+/** Maximum UTF-16 units of a sentence. Longer ones are split, so that a log or a table is not selected as a whole. */
+const SENTENCE_UNITS = 400
+/** Maximum number of new sentences to consider, the newest ones. Older ones would only add noise. */
+const MAX_SENTENCES = 2_000
 
+/** A line that may be selected, and its weight in the centroid. */
 type Candidate = { line: string; weight: number }
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
@@ -28,9 +29,9 @@ function* sentencesOf(text: string): Generator<string> {
   for (const paragraph of text.split(/\n+/)) {
     for (const { segment } of sentences.segment(paragraph)) {
       let rest = oneLine(segment)
-      while (rest.length > LONGEST) {
-        const space = rest.lastIndexOf(' ', LONGEST)
-        const end = space > LONGEST / 2 ? space : LONGEST
+      while (rest.length > SENTENCE_UNITS) {
+        const space = rest.lastIndexOf(' ', SENTENCE_UNITS)
+        const end = space > SENTENCE_UNITS / 2 ? space : SENTENCE_UNITS
         yield rest.slice(0, end).toWellFormed()
         rest = rest.slice(end).trim()
       }
@@ -40,20 +41,20 @@ function* sentencesOf(text: string): Generator<string> {
 }
 
 function candidatesOf(previous: string | null, turns: readonly Said[]): Candidate[] {
-  const kept = (previous ?? '')
+  const previousLines = (previous ?? '')
     .split('\n')
     .map(oneLine)
     .filter(Boolean)
-    .map((line) => ({ line, weight: KEPT_WEIGHT }))
-  const spoken = turns.flatMap(({ speaker, text }) =>
+    .map((line) => ({ line, weight: PREVIOUS_WEIGHT }))
+  const newLines = turns.flatMap(({ speaker, text }) =>
     [...sentencesOf(text)].map((sentence) => ({ line: `${oneLine(speaker)}: ${sentence}`, weight: 1 })),
   )
-  return [...kept, ...spoken.slice(-MOST)]
+  return [...previousLines, ...newLines.slice(-MAX_SENTENCES)]
 }
 
 /**
- * Returns the centrality of each candidate: its similarity to the centroid, at least 0. Reduced for short candidates,
- * and raised for lines of the previous summary.
+ * Returns the centrality of each candidate: its similarity to the centroid, or 0 if that is negative. Lower for short
+ * candidates, higher for lines of the previous summary.
  */
 function centralities(candidates: readonly Candidate[], vectors: readonly Float32Array[]): number[] {
   const centroid = new Float32Array(vectors[0]?.length ?? 0)
@@ -70,7 +71,7 @@ function centralities(candidates: readonly Candidate[], vectors: readonly Float3
 export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<TokenCounter, 'count'>): Summarizer {
   let closed = false
 
-  /** Returns the indices of the best candidates that fit, best first. */
+  /** Returns the indices of the best candidates that fit into `maxTokens`, best first. */
   async function choose(
     candidates: readonly Candidate[],
     vectors: Float32Array[],
@@ -78,24 +79,24 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
   ): Promise<number[]> {
     const centrality = centralities(candidates, vectors)
     const similarity = candidates.map(() => 0)
-    const open = new Set(candidates.keys())
+    const remaining = new Set(candidates.keys())
     const chosen: number[] = []
-    let left = maxTokens
-    while (open.size > 0 && left > 0) {
+    let tokensLeft = maxTokens
+    while (remaining.size > 0 && tokensLeft > 0) {
       let best = -1
-      let most = -Infinity
-      for (const i of open) {
+      let bestScore = -Infinity
+      for (const i of remaining) {
         const score = centrality[i]! - SIMILARITY_PENALTY * Math.max(0, similarity[i]!) * centrality[i]!
-        if (score > most) [best, most] = [i, score]
+        if (score > bestScore) [best, bestScore] = [i, score]
       }
-      open.delete(best)
-      // The line and its line break.
+      remaining.delete(best)
+      // One more for the line break.
       const cost = (await tokens.count(candidates[best]!.line)) + 1
-      if (cost > left) continue
-      left -= cost
+      if (cost > tokensLeft) continue
+      tokensLeft -= cost
       chosen.push(best)
-      for (const i of open) {
-        if (candidates[i]!.line === candidates[best]!.line) open.delete(i)
+      for (const i of remaining) {
+        if (candidates[i]!.line === candidates[best]!.line) remaining.delete(i)
         else similarity[i] = Math.max(similarity[i]!, dot(vectors[i]!, vectors[best]!))
       }
     }
@@ -108,7 +109,7 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
       signal?.throwIfAborted()
       if (closed) throw closedProvider('summarizer', EXTRACTIVE)
       const candidates = candidatesOf(previous, turns)
-      // Only the text after the speaker's name is embedded.
+      // Embeds only the text after the speaker's name.
       const vectors = await embedder.embed(
         candidates.map(({ line }) => line.slice(line.indexOf(': ') + 1)),
         signal,

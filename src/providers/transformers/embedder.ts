@@ -1,5 +1,5 @@
-// Embeds with a local sentence model such as all-MiniLM-L6-v2 through transformers.js, an optional package that is
-// loaded only here, in a thread. If the package or the model is missing, the error names the next step.
+// Embeds with a local sentence model such as all-MiniLM-L6-v2, using transformers.js in a worker thread. That package
+// is optional and loaded nowhere else. If the package or the model is missing, the error names the next step.
 
 import { isAbsolute, resolve } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -9,27 +9,27 @@ import { unit, type Embedder } from '../ports/embedder.ts'
 import type { EmbedReply, EmbedRequest, WorkerData } from './worker.ts'
 
 export type TransformersSettings = {
-  /** Name on the Hugging Face hub, or a directory if it begins with / or a dot. */
+  /** Name on the Hugging Face hub; or a directory, if it is an absolute path or begins with a dot. */
   model: string
   dimension: number
-  /** Replaces the package in tests. */
+  /** The module to import instead of the package, for tests. */
   library?: string
 }
 
 const LIBRARY = '@huggingface/transformers'
 const INSTALL = `npm install ${LIBRARY}@4`
 
-/** Texts per message. A batch is padded to its longest text, so a larger one only costs memory. */
+/** Texts per message to the thread. A batch is padded to its longest text, so a larger batch only needs more memory. */
 const BATCH = 16
-/** Maximum UTF-16 units of a text that are embedded; all-MiniLM-L6-v2 reads 512 tokens, about 2,500 units. */
+/** Maximum UTF-16 units that are embedded of a text. all-MiniLM-L6-v2 reads 512 tokens, about 2,500 units. */
 const READ_UNITS = 8_192
 
 type Waiting = { resolve(reply: EmbedReply): void; reject(error: Error): void }
 
-/** Creates the embedder. The thread starts, and the model is loaded, with the first texts. */
+/** Creates the embedder. The first texts start the thread, which loads the model. */
 export function createTransformersEmbedder(settings: TransformersSettings): Embedder {
   const { model, dimension, library = LIBRARY } = settings
-  // The name implies weights of type fp32: another type would need another name.
+  // The name implies the weights of type fp32 that worker.ts loads. Another type would require another name.
   const name = `transformers:${model}`
   const isLocal = isAbsolute(model) || model.startsWith('.')
   const workerData: WorkerData = { library, model: isLocal ? resolve(model) : model, isLocal }
@@ -45,11 +45,11 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
       waiting.get(reply.id)?.resolve(reply)
       waiting.delete(reply.id)
     })
-    const fail = (why: string) => {
+    const fail = (cause: string) => {
       if (worker === started) worker = null
       const failure = closed
         ? closedProvider('embedder', name)
-        : new CallFailed(`The thread of ${name} ended: ${why}.`, true)
+        : new CallFailed(`The thread of ${name} ended: ${cause}.`, true)
       for (const { reject } of waiting.values()) reject(failure)
       waiting.clear()
     }
@@ -58,7 +58,7 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
     return started
   }
 
-  /** Sends one message to the thread and waits for the answer. After an abort the thread still computes it. */
+  /** Sends one message to the thread and waits for the reply. After an abort, the thread still computes the reply. */
   async function ask(texts: string[], signal: AbortSignal | undefined): Promise<Float32Array[]> {
     signal?.throwIfAborted()
     if (closed) throw closedProvider('embedder', name)
@@ -86,17 +86,17 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
       signal?.throwIfAborted()
       if (closed) throw closedProvider('embedder', name)
       const vectors: Float32Array[] = texts.map(() => new Float32Array(dimension))
-      const nonEmpty = texts.flatMap((whole, at) => {
+      const nonEmpty = texts.flatMap((whole, index) => {
         const text = whole.trim().slice(0, READ_UNITS).toWellFormed()
-        return text ? [{ at, text }] : []
+        return text ? [{ index, text }] : []
       })
       for (let begin = 0; begin < nonEmpty.length; begin += BATCH) {
         const part = nonEmpty.slice(begin, begin + BATCH)
-        const made = await ask(
+        const embedded = await ask(
           part.map(({ text }) => text),
           signal,
         )
-        part.forEach(({ at }, i) => (vectors[at] = made[i]!))
+        part.forEach(({ index }, i) => (vectors[index] = embedded[i]!))
       }
       return vectors
     },
@@ -107,23 +107,23 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
   }
 }
 
-/** Splits the answer into vectors. */
+/** Splits a reply into unit vectors. @throws CallFailed for a reply of another shape */
 function split({ dims, data }: { dims: number[]; data: Float32Array }, count: number, dimension: number, name: string) {
-  const made = dims.at(-1)!
-  if (dims.length !== 2 || dims[0] !== count || data.length !== count * made) {
+  const components = dims.at(-1)!
+  if (dims.length !== 2 || dims[0] !== count || data.length !== count * components) {
     throw new CallFailed(`${name} returned no vectors: its output has the shape ${dims.join(' × ')}.`, false)
   }
-  if (made !== dimension) {
+  if (components !== dimension) {
     throw new CallFailed(
-      `${name} returned vectors of ${made} components instead of ${dimension}. `
-        + `Set EMBEDDING_DIMENSIONS=${made}, or another EMBEDDING_MODEL.`,
+      `${name} returned vectors of ${components} components instead of ${dimension}. `
+        + `Set EMBEDDING_DIMENSIONS=${components}, or another EMBEDDING_MODEL.`,
       false,
     )
   }
   if (!data.every(Number.isFinite)) {
     throw new CallFailed(`${name} returned a vector with components that are not numbers.`, false)
   }
-  return Array.from({ length: count }, (_, i) => unit(data.slice(i * made, (i + 1) * made)))
+  return Array.from({ length: count }, (_, i) => unit(data.slice(i * components, (i + 1) * components)))
 }
 
 function explain({ problem, message }: { problem: string; message: string }, model: string): CallFailed {

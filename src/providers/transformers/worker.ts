@@ -1,23 +1,23 @@
-// The thread of embedder.ts: loads the model with the first texts and embeds one message at a time. ONNX Runtime for
-// Node computes on the calling thread despite its promises (microsoft/onnxruntime#19611), hence a thread; several
-// threads have crashed it (huggingface/transformers.js#1292), hence only one.
+// The worker thread of embedder.ts: loads the model with the first texts and embeds one message at a time. A thread is
+// needed because ONNX Runtime for Node computes on the calling thread (microsoft/onnxruntime#19611). There is only one,
+// because ONNX Runtime has crashed with several (huggingface/transformers.js#1292).
 
 import { parentPort, workerData } from 'node:worker_threads'
 
 export type WorkerData = {
-  /** The module to import: the package, or a test's replacement. */
+  /** The module to import: the package, or its replacement in a test. */
   library: string
   model: string
-  /** Whether the model is a directory, so that nothing is downloaded. */
+  /** Whether the model is a directory. If so, nothing is downloaded. */
   isLocal: boolean
 }
 export type EmbedRequest = { id: number; texts: string[] }
-/** `data` has the vectors one after the other. */
+/** `dims` is the shape of the output; `data` contains the vectors one after another. */
 export type EmbedReply =
   | { id: number; dims: number[]; data: Float32Array<ArrayBuffer> }
   | { id: number; problem: 'not installed' | 'unreachable' | 'broken'; message: string }
 
-/** The used part of @huggingface/transformers: https://huggingface.co/docs/transformers.js/api/pipelines */
+/** The part of the package that is used here: https://huggingface.co/docs/transformers.js/api/pipelines */
 type Extractor = (texts: string[], options: { pooling: 'mean'; normalize: true }) => Promise<Tensor>
 type Tensor = { dims: number[]; data: Float32Array }
 type Library = {
@@ -30,12 +30,12 @@ type Library = {
 
 const { library, model, isLocal } = workerData as WorkerData
 
-/** The model while it is loading or loaded; null after a failed attempt. */
+/** The model, loading or loaded; null before the first attempt and after a failed one. */
 let loading: Promise<Extractor> | null = null
 
 async function load(): Promise<Extractor> {
   const { pipeline } = (await import(library)) as Library
-  // The vectors of quantised models vary between processors; those of fp32 hardly do.
+  // The vectors of quantised weights depend on the processor; those of fp32 weights hardly do.
   return pipeline('feature-extraction', model, { dtype: 'fp32', local_files_only: isLocal })
 }
 
@@ -53,7 +53,7 @@ async function answer({ id, texts }: EmbedRequest): Promise<EmbedReply> {
   }
 }
 
-/** Messages of transformers.js about errors of the hub, and of fetch about the network. */
+/** Matches messages of transformers.js about errors of the hub, and messages of fetch about the network. */
 const UNREACHABLE =
   /fetch failed|terminated|time(d |-)?out|Internal server error|Bad gateway|Service unavailable|\((429|5\d\d)\)/i
 

@@ -11,9 +11,9 @@ export const VIEWER: BoundViewer = { tenant: parameter(1), actor: parameter(2) }
 
 /**
  * One view for each conversation: `v (id, tenant, actor, windows, addressed)`. Unknown conversations and those of other
- * tenants have no row. `actor` is null if the viewer never was a participant.
+ * tenants have no row. `actor` is null if the viewer was never a participant.
  *
- * conversations: a condition on `c.id`.
+ * @param conversations a condition on `c.id`
  */
 export const views = ({ tenant, actor }: BoundViewer, conversations: Sql): Sql => sql`
   SELECT c.id, c.tenant, p.actor, coalesce(p.windows, '{1}') AS windows, coalesce(p.addressed, false) AS addressed
@@ -21,12 +21,13 @@ export const views = ({ tenant, actor }: BoundViewer, conversations: Sql): Sql =
   LEFT JOIN participant p ON p.conversation_id = c.id AND p.actor = ${actor}::text
   WHERE c.tenant = ${tenant}::text AND ${conversations}`
 
+/** Whether a statement is about one conversation or several; see `among`. */
 export type HowMany = 'one' | 'many'
 
 /**
- * The condition that `c.id` is among the conversations. A single conversation gets its own statement, whose generic
- * plan Postgres keeps. For a list it estimates ten elements, rejects the generic plan as too expensive, and plans each
- * call anew, which takes longer than the call.
+ * The condition that `c.id` is among the conversations. A single conversation has a statement of its own, for which
+ * Postgres caches a generic plan. For a list, Postgres assumes ten elements, finds the generic plan too expensive, and
+ * plans each call, which takes longer than the call itself.
  */
 export const among = (conversationIds: Bound<readonly string[]>, howMany: HowMany): Sql =>
   howMany === 'one' ? sql`c.id = (${conversationIds}::text[])[1]` : sql`c.id = ANY (${conversationIds}::text[])`
@@ -45,7 +46,7 @@ export const visible = (t = 't', v = 'v'): Sql =>
    OR width_bucket(${t}.seq, ${v}.windows) % 2 = 1 AND width_bucket(${t}.root_seq, ${v}.windows) % 2 = 1)
   AND (${t}.audience IS NULL OR ${v}.actor = ANY (${t}.audience)))`)
 
-/** Whether the visible turn `t` is the newest visible version of its turn. All versions have the same audience. */
+/** Whether the visible version `t` is the newest visible version of its turn. All versions have the same audience. */
 export const newest = (t = 't', v = 'v'): Sql =>
   raw(`(
   ${t}.superseded_by IS NULL OR NOT EXISTS (
@@ -54,15 +55,15 @@ export const newest = (t = 't', v = 'v'): Sql =>
 
 /**
  * Whether the viewer sees fact `f`: a fact of a conversation is visible like a turn with its seqs and audience; a fact
- * without a conversation is visible to every actor of the tenant. By the keys of conversation and participant.
+ * without a conversation is visible to every actor of the tenant. Uses the keys of conversation and participant.
  */
 export const factVisible = (viewer: BoundViewer, f = 'f'): Sql => sql`(
   ${raw(f)}.tenant = ${viewer.tenant}::text AND (${raw(f)}.conversation_id IS NULL OR EXISTS (
     SELECT FROM (${views(viewer, raw(`c.id = ${f}.conversation_id`))}) v WHERE ${visible(f)})))`
 
 /**
- * The same for many facts of the tenant: `f LEFT JOIN v ON v.id = f.conversation_id`, where `v` contains the views of
- * all their conversations. Looks up each conversation once instead of once for each of its facts.
+ * `factVisible` for many facts of the tenant, in `f LEFT JOIN v ON v.id = f.conversation_id`, where `v` contains the
+ * views of all their conversations. Looks up each conversation once instead of once for each of its facts.
  */
 export const factVisibleIn = (f: string, v: string): Sql => sql`(
   ${raw(f)}.conversation_id IS NULL OR coalesce(${visible(f, v)}, false))`

@@ -1,5 +1,5 @@
-// Counts the turns of each user, which determine when automatic work about the user is due.
-// Lock order everywhere, to avoid deadlocks: journals, conversation_progress, facts, user_progress.
+// Counts the turns of each user. Their number determines when automatic work about the user is due.
+// All transactions lock in this order, to avoid deadlocks: journals, conversation_progress, facts, user_progress.
 
 import type { Db } from '../../db.ts'
 import type { Subject } from '../../job-queue.ts'
@@ -7,19 +7,19 @@ import type { Subject } from '../../job-queue.ts'
 type CountedTurns = {
   /** Users whose turns were counted. */
   users: Subject[]
-  /** Conversations locked by another transaction: none of their turns were counted. */
+  /** Conversations that another transaction has locked. None of their turns were counted. */
   taken: string[]
 }
 
 /**
  * Counts the turns after the conversations' watermarks and moves the watermarks to the journal heads, in one statement,
  * so that each turn is counted exactly once. A turn counts if it is complete (appended or committed) and its author is
- * a HUMAN participant, whatever its audience; newer versions do not count. Skips conversations that are being counted
- * or whose facts are being extracted. By the key of entry.
+ * a HUMAN participant. Turns with an audience count; newer versions of a turn do not. Skips conversations that are
+ * being counted or whose facts are being extracted. Uses the key of entry.
  */
 export async function countUserTurns(db: Db, conversationIds: readonly string[]): Promise<CountedTurns> {
   if (conversationIds.length === 0) return { users: [], taken: [] }
-  // Locked against deletion, so that a deleted conversation is skipped instead of failing the statement.
+  // Locks the conversations against deletion, so that a deleted one is skipped instead of failing the statement.
   await db.$executeRaw`
       WITH fresh AS MATERIALIZED (
         SELECT c.id FROM conversation c
@@ -27,8 +27,8 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
         ORDER BY c.id FOR KEY SHARE
       )
       INSERT INTO conversation_progress (conversation_id) SELECT f.id FROM fresh f ORDER BY f.id ON CONFLICT DO NOTHING`
-  // The locked watermark is current, the journal head is from the snapshot: a watermark beyond it leaves nothing to
-  // count.
+  // The watermark is current, because it is locked, but the journal head is that of the snapshot. If the watermark is
+  // not below the head, there is nothing to count.
   const rows = await db.$queryRaw<CountedTurns[]>`
       WITH mark AS MATERIALIZED (
         SELECT p.conversation_id, p.counted_through AS after
@@ -61,7 +61,8 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
 }
 
 /**
- * Conversations of any tenant with uncounted entries and ids after `after`, in order of id. Reads all journal heads.
+ * Conversations of any tenant with uncounted entries and ids after `after`, in order of id, at most `limit`. Reads all
+ * journal heads.
  */
 export async function readUncounted(db: Db, after: string, limit: number): Promise<string[]> {
   const rows = await db.$queryRaw<

@@ -1,10 +1,12 @@
-// Finds conversations that are due for fact extraction. For jobs, so of any tenant.
+// Finds conversations that are due for fact extraction. Used by jobs, so not limited to a tenant.
 
 import type { Db } from '../../db.ts'
 import { raw, sql } from '../sql.ts'
 import type { Subject } from '../../job-queue.ts'
 
-/** Due if extraction is enabled and at least `every` complete turns follow the watermark. By the key of entry. */
+/**
+ * Condition that extraction is enabled and at least `every` complete turns follow the watermark. Uses the key of entry.
+ */
 const due = (every: number) => sql`
   c.fact_extraction AND j.last_seq - coalesce(p.extracted_through, 0) >= ${every}::integer
   AND (SELECT count(*) FROM (

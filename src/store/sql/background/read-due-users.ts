@@ -1,16 +1,19 @@
-// Finds users who are due for automatic work, by their number of turns since it last ran. For jobs, so of any tenant.
+// Finds users who are due for automatic work, by their number of turns since it last ran. Used by jobs, so not
+// limited to a tenant.
 
 import type { Db } from '../../db.ts'
 import { raw, sql } from '../sql.ts'
 import type { Subject } from '../../job-queue.ts'
 
-/** Column that records the number of turns when the work was last done. */
+/** The column that records the user's number of turns when the work last ran. */
 export type UserMark = 'profiled_turns' | 'reconciled_turns'
 
-/** Whether a multiple of `every` lies between the mark and the count; the same rule as src/domain/job/automatic.ts. */
+/**
+ * Whether a multiple of `every` is above the mark and at most the count. Same rule as in src/domain/job/automatic.ts.
+ */
 const due = (mark: UserMark, every: number) => sql`u.turns / ${every}::bigint > u.${raw(mark)} / ${every}::bigint`
 
-/** The given users who are due. By primary key. */
+/** The given users who are due. Uses the primary key. */
 export async function readDueUsersAmong(
   db: Db,
   mark: UserMark,

@@ -1,5 +1,5 @@
-// Reads a user's number of turns and moves the marks up to which automatic work was done. A run moves its mark in the
-// transaction of its effect, so that each run counts once or not at all.
+// Reads a user's number of turns, and moves the marks that record how many of them automatic work has processed. A run
+// moves its mark in the transaction that writes its result, so that both happen or neither.
 
 import type { Db, Tx } from '../../db.ts'
 
@@ -34,7 +34,7 @@ export async function takeReconciliation(
   )
 }
 
-/** The same for the profile mark. */
+/** Moves the profile mark from `from` by `turns`; false if it is no longer at `from`. */
 export async function takeProfiling(
   tx: Tx,
   tenant: string,

@@ -1,5 +1,5 @@
-// Reads the turns of a context, in the newest versions of the viewer's view: recent turns, and turns that are kept
-// regardless of age. Named statements of pg, with positional rows (`npm run bench -- context`).
+// Reads the turns of a context, each in the newest version that the viewer sees: recent turns, and turns that a context
+// includes regardless of their age. Named statements of pg, with positional rows (`npm run bench -- context`).
 
 import type { Pool } from 'pg'
 import { TURN_COLUMNS, turnOf, type TurnRow } from '../turn/turn-columns.ts'
@@ -10,8 +10,7 @@ type Viewer = { tenant: string; actor: string }
 
 const conversation = sql`(${views(VIEWER, raw('c.id = $3::text'))}) v`
 
-// The CASE makes the planner walk the index turn_place from the newest turn back, no further than the limit; see
-// page-turns.ts.
+// The CASE makes the planner read the index turn_place from the newest turn, and stop at the limit; see page-turns.ts.
 const RECENT = {
   name: 'context-recent-turns',
   text: sql`
@@ -43,12 +42,12 @@ export async function readRecentTurns(
   return rows.map(turnOf)
 }
 
-/** Maximum numbers of pinned turns and of turns that are never summarised; the newest are read. */
+/** Maximum numbers of pinned turns and of turns that are never summarised. The newest ones are read. */
 const PINNED = 1000
 const UNCOVERED = 200
 
-// One index walk per kind, along the partial indexes turn_system, turn_pinned and turn_uncovered.
-const arm = (condition: string, limit: number | 'ALL') => sql`(
+// One branch per kind of turn, so that each uses its partial index: turn_system, turn_pinned or turn_uncovered.
+const branch = (condition: string, limit: number | 'ALL') => sql`(
   SELECT ${TURN_COLUMNS} FROM turn t
   WHERE t.conversation_id = v.id AND ${raw(condition)} AND t.status IN ('COMMITTED', 'ABORTED')
     AND ${visible()} AND ${newest()}
@@ -59,15 +58,15 @@ const KEPT = {
   text: sql`
     SELECT t.* FROM ${conversation}
     CROSS JOIN LATERAL (
-      ${arm(`t.role = 'SYSTEM'`, 'ALL')}
-      UNION ALL ${arm('t.pinned', PINNED)}
-      UNION ALL ${arm(`(t.audience IS NOT NULL OR t.status <> 'COMMITTED') AND t.root_seq <= $4::integer`, UNCOVERED)}
+      ${branch(`t.role = 'SYSTEM'`, 'ALL')}
+      UNION ALL ${branch('t.pinned', PINNED)}
+      UNION ALL ${branch(`(t.audience IS NOT NULL OR t.status <> 'COMMITTED') AND t.root_seq <= $4::integer`, UNCOVERED)}
     ) t`.text,
 }
 
 /**
- * All SYSTEM turns, the newest pinned turns, and the newest turns with root seq up to `covered` that are never
- * summarised. In order of root seq.
+ * All SYSTEM turns, up to PINNED pinned turns, and up to UNCOVERED turns with root seq up to `covered` that are never
+ * summarised. In order of root seq, each turn once.
  */
 export async function readKeptTurns(
   pool: Pool,

@@ -6,8 +6,8 @@ import { factVisible } from '../visible.ts'
 import { named } from '../sql.ts'
 
 /**
- * Active facts that the viewer sees, last observed first, at most `limit`. Reads all facts of the conversation and the
- * users, by the indexes fact_conversation and fact_user.
+ * Active facts that the viewer sees, most recently observed first, at most `limit`. Reads all facts of the conversation
+ * and of the users. Uses the indexes fact_conversation and fact_user.
  */
 export async function readContextFacts(
   db: Db,

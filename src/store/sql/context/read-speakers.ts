@@ -1,16 +1,20 @@
-// Reads the display names of the speakers in a context, and whether their messages need names to distinguish them.
+// Reads the display names of the speakers in a context. Also counts the participants, because messages need names only
+// if several participants must be told apart.
 
 import type { Db } from '../../db.ts'
 import { named } from '../sql.ts'
 
 type Speakers = {
-  /** The actors who are or were participants. */
+  /** The given actors who are or were participants. A null display name is not set. */
   known: { actor: string; displayName: string | null }[]
-  /** Number of participants other than `as` and tools; without `as`, of humans. Counted up to two. */
+  /**
+   * Number of current and former participants, without `as` and without tools. If `as` is null, number of humans. 2 if
+   * there are more.
+   */
   others: number
 }
 
-/** The speakers of a conversation, by the primary key of participant. Does not count all participants. */
+/** Reads the speakers. `as` is the actor who gets the context; null for none. Uses the primary key of participant. */
 export async function readSpeakers(
   db: Db,
   tenant: string,

@@ -23,12 +23,12 @@ export type ConversationRow = {
   triggerTokens: number
   summarizerModel: string | null
   strategy: CompactionStrategy
-  /** Whether facts are extracted from its turns automatically. */
+  /** Whether the server extracts facts from the conversation's turns automatically. */
   factExtraction: boolean
   createdAt: Date
   updatedAt: Date
   lastSeq: number
-  /** Number of committed turns without audience, and their tokens. The counts of the viewer's view may differ. */
+  /** Number of committed turns without audience, and their token count. The viewer may see more or fewer turns. */
   publicTurnCount: number
   publicTokenCount: number
   /** The viewer's view: see domain/view.ts. `viewActor` is null if the viewer never was a participant. */
@@ -54,7 +54,7 @@ const byId = (name: string, conversationIds: HowMany) => ({
 })
 const BY_ID = { one: byId('read-conversation', 'one'), many: byId('read-conversations', 'many') }
 
-/** The conversations that exist in the viewer's tenant, in no order. */
+/** The conversations of the viewer's tenant among the ids, in no order. */
 export async function readConversations(
   pool: Pool,
   viewer: Viewer,
@@ -75,7 +75,7 @@ export async function findConversation(db: Db, tenant: string, key: string): Pro
 
 export type ConversationOrder = 'CREATED' | 'ACTIVE'
 
-/** A position in a list of conversations: the time of the order, then the id. */
+/** A position in a list of conversations: the time by which the list is ordered, and the id. */
 type ConversationPlace = { at: Date; id: string }
 
 type ConversationList = {
@@ -83,22 +83,26 @@ type ConversationList = {
   order: ConversationOrder
   /** The end of the list to start from. */
   from: 'newest' | 'oldest'
+  /** Only conversations older than `after` and newer than `before`. */
   after?: ConversationPlace | null
   before?: ConversationPlace | null
   owner?: string | null
   agentName?: string | null
+  /** Only conversations with this current participant. */
   participant?: string | null
+  /** Only conversations whose metadata contains this object. */
   metadata?: Record<string, unknown> | null
   updatedBefore?: Date | null
+  /** Text that the title must contain, ignoring case. */
   search?: string | null
 }
 
-/** LIKE pattern for values that contain the text. */
+/** The LIKE pattern of values that contain the text. */
 const containing = (search: string) => `%${search.replace(/[\\%_]/g, '\\$&')}%`
 
 /**
- * The matching conversations of the viewer's tenant, in the list's direction. No write changes the order CREATED; in
- * the order ACTIVE a new entry moves its conversation to the newest end.
+ * The matching conversations of the viewer's tenant, starting from `list.from`. No write changes the order CREATED. In
+ * the order ACTIVE, a new entry makes its conversation the newest.
  */
 export async function listConversations(
   pool: Pool,

@@ -1,12 +1,13 @@
-// Handles the facts of a conversation that is being deleted, in the same transaction: locks them, reactivates facts
-// that they superseded, and deletes profiles made of them. The caller holds the lock on the conversation's journal.
+// Statements for the facts of a conversation, in the transaction that deletes it: lock the facts, reactivate facts that
+// they superseded, and delete profiles that were made from them. The caller holds the lock on the conversation's
+// journal.
 
 import type { Db, Tx } from '../../db.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 
 /**
- * Other conversations with facts that are superseded by facts of the conversation. By the indexes fact_conversation and
- * fact_superseded_by.
+ * Ids of other conversations with facts that facts of this conversation superseded. Uses the indexes fact_conversation
+ * and fact_superseded_by.
  */
 export async function readConversationsSupersededBy(db: Db, conversationId: string): Promise<string[]> {
   const rows = await db.$queryRaw<{ conversationId: string }[]>`SELECT DISTINCT f.conversation_id AS "conversationId"
@@ -17,7 +18,7 @@ export async function readConversationsSupersededBy(db: Db, conversationId: stri
 
 /**
  * Locks the facts of a conversation, superseded or not, and the facts that they superseded elsewhere, in the lock order
- * of write-facts.ts. Returns the number of the former and the ids of the latter.
+ * of write-facts.ts. Returns the number of the conversation's facts, and the ids of the other facts.
  */
 export async function lockFactsOfConversation(
   tx: Tx,
@@ -35,9 +36,9 @@ export async function lockFactsOfConversation(
 }
 
 /**
- * Reactivates facts after the facts that superseded them were deleted; returns those that are active again. Of exact
- * duplicates, the one observed last is reactivated. The others, and duplicates of an active fact, stay superseded by it
- * as DUPLICATE.
+ * Reactivates facts after the facts that superseded them were deleted. Returns the reactivated facts. Of exact
+ * duplicates, only the one observed last is reactivated. A fact with an active exact duplicate stays superseded, by
+ * that duplicate, with reason DUPLICATE.
  */
 export async function reviveFacts(tx: Tx, ids: readonly string[]): Promise<Pick<FactRow, 'id' | 'conversationId'>[]> {
   if (ids.length === 0) return []
@@ -65,7 +66,10 @@ export async function reviveFacts(tx: Tx, ids: readonly string[]): Promise<Pick<
   return revived
 }
 
-/** Deletes profiles made of any fact of the conversation and returns their number. Reads all profiles of the tenant. */
+/**
+ * Deletes profiles that were made from a fact of the conversation, and returns their number. Reads all profiles of the
+ * tenant.
+ */
 export async function deleteProfilesOfConversation(tx: Tx, tenant: string, conversationId: string): Promise<number> {
   return tx.$executeRaw`
     DELETE FROM user_profile p

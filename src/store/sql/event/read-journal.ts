@@ -13,14 +13,15 @@ export type JournalRow = {
   seq: number
   kind: EntryKind
   at: Date
-  /** Participant who joined or left. */
+  /** The participant who joined or left; null for other entries. */
   actor: string | null
+  /** The turn that the entry concerns; null for none. */
   turn: TurnRow | null
-  /** The replaced version, for SUPERSEDED. */
+  /** The replaced version, for SUPERSEDED; otherwise null. */
   replaced: TurnRow | null
-  /** The new summary, for SUMMARIZED. */
+  /** The new summary, for SUMMARIZED; otherwise null. */
   summary: SummaryRow | null
-  /** The changed facts, for FACTS_CHANGED, without deleted ones. */
+  /** The changed facts, for FACTS_CHANGED, without facts that no longer belong to the conversation; otherwise empty. */
   facts: PlacedFact[]
 }
 
@@ -57,12 +58,12 @@ export async function readJournal(
     text: READ_JOURNAL,
     values: [tenant, conversationId, after, limit],
   })
-  const ids = rows.filter((row) => row.kind === 'SUPERSEDED').map((row) => row.supersedes)
-  const written = rows.filter((row) => row.kind === 'SUMMARIZED').map((row) => row.summaryId)
-  const summaries = written.length ? await summariesById(pool, written) : null
-  const replaced = ids.length ? await turnsById(pool, ids) : null
-  const changed = rows.flatMap((row) => row.factIds ?? [])
-  const facts = changed.length ? await factsById(pool, conversationId, changed) : null
+  const replacedIds = rows.filter((row) => row.kind === 'SUPERSEDED').map((row) => row.supersedes)
+  const summaryIds = rows.filter((row) => row.kind === 'SUMMARIZED').map((row) => row.summaryId)
+  const summaries = summaryIds.length ? await summariesById(pool, summaryIds) : null
+  const replaced = replacedIds.length ? await turnsById(pool, replacedIds) : null
+  const changedIds = rows.flatMap((row) => row.factIds ?? [])
+  const facts = changedIds.length ? await factsById(pool, conversationId, changedIds) : null
   return rows.map(({ entrySeq, kind, at, entryActor, summaryId, factIds, supersedes, ...turn }) => ({
     seq: entrySeq,
     kind,
@@ -93,7 +94,7 @@ async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<st
   return new Map(rows.map((summary) => [summary.id, summary]))
 }
 
-/** The facts that still belong to the conversation: renewing a fact from another conversation moves it there. */
+/** The facts that still belong to the conversation. A fact that is stated again in another conversation moves there. */
 async function factsById(pool: Pool, conversationId: string, ids: readonly string[]): Promise<Map<string, PlacedFact>> {
   const { rows } = await pool.query<PlacedFact>({
     name: 'journal-facts',
@@ -104,7 +105,7 @@ async function factsById(pool: Pool, conversationId: string, ids: readonly strin
   return new Map(rows.map((fact) => [fact.id, fact]))
 }
 
-/** The newest entry's seq; null if the tenant has no such conversation. */
+/** The seq of the newest entry; 0 without entries, null if the tenant has no such conversation. */
 export async function readLastSeq(pool: Pool, tenant: string, conversationId: string): Promise<number | null> {
   const { rows } = await pool.query<{ seq: number }>({
     name: 'read-last-seq',

@@ -1,10 +1,11 @@
-// Writes a journal entry inside a transaction: locks the conversation and takes the next seq, both until the commit.
+// Writes a journal entry inside a transaction. The lock on the conversation lasts until the transaction ends, so
+// entries are numbered without gaps.
 
 import type { Tx } from '../../db.ts'
 import type { EntryKind } from '../../generated/enums.ts'
 import { named } from '../sql.ts'
 
-/** Locks the conversation against all other writers. Returns null if the tenant has no such conversation. */
+/** Locks the conversation against all other writers. Null if the tenant has no such conversation. */
 export async function lockJournal(
   tx: Tx,
   tenant: string,

@@ -1,4 +1,4 @@
-// Reads for the memory audit: counts of the facts that a viewer sees, and a sample of them with their vectors.
+// Reads for the audit of facts: counts of the facts that a viewer sees, and a sample of them with their vectors.
 
 import type { Db } from '../../db.ts'
 import { vectorFrom } from '../../vector.ts'
@@ -12,7 +12,7 @@ type FactCounts = {
   superseded: number
   /** Active facts that recall never returned. */
   neverRecalled: number
-  /** Visible facts without audience, superseded ones included. */
+  /** Active and superseded facts without audience that the viewer sees. */
   forEveryone: number
   /** Facts of the tenant without audience that were not written because an exact duplicate was active. */
   exactDuplicatesSkipped: number
@@ -31,7 +31,7 @@ export async function countFacts(db: Db, { tenant, actor }: Viewer): Promise<Fac
   return rows[0]!
 }
 
-/** Users about whom the viewer sees active facts, by newest fact first, at most `limit`. */
+/** Users about whom the viewer sees active facts, the one with the newest fact first, at most `limit`. */
 export async function readUsersWithFacts(db: Db, { tenant, actor }: Viewer, limit: number): Promise<string[]> {
   const rows = await db.$queryRaw<{ user: string }[]>`
       SELECT f.user_id AS user FROM fact f
@@ -45,7 +45,7 @@ export type AuditedFact = FactRow & {
   vector: Float32Array | null
 }
 
-/** The newest active facts about a user that the viewer sees, at most `limit`. By the index fact_user. */
+/** The newest active facts about a user that the viewer sees, at most `limit`. Uses the index fact_user. */
 export async function readAudited(
   db: Db,
   { tenant, actor }: Viewer,

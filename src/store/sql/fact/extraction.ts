@@ -1,10 +1,10 @@
 // Reads and moves the extraction watermark of a conversation, and reads the turns after it, by the key of entry
-// (conversation_id, seq). For jobs: not narrowed to a view or a tenant.
+// (conversation_id, seq). Used by jobs, so not limited to a view or a tenant.
 
 import type { Db, Tx } from '../../db.ts'
 import type { ParticipantKind, Role } from '../../generated/enums.ts'
 
-/** `through`: seq of the last entry processed; `lastSeq`: seq of the newest entry. */
+/** `through` is the seq of the last processed entry, 0 for none; `lastSeq` is the seq of the newest entry. */
 type ExtractionProgress = { tenant: string; through: number; lastSeq: number }
 
 /** The conversation's progress; null if the conversation does not exist. */
@@ -39,7 +39,7 @@ export async function findCompletion(
   return rows[0]?.seq ?? null
 }
 
-/** The columns of a turn that extraction needs. */
+/** A turn that extraction has not processed. */
 export type UnreadTurn = {
   id: string
   seq: number

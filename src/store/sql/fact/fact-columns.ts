@@ -7,11 +7,11 @@ export type FactRow = {
   id: string
   userId: string | null
   conversationId: string | null
-  /** Root seq that determines, with `seq` and `audience`, who sees the fact; null without a conversation. */
+  /** `rootSeq`, `seq` and `audience` determine who sees the fact. Null without a conversation. */
   rootSeq: number | null
   seq: number | null
   audience: string[] | null
-  /** Identifies the visibility set: facts are only compared within the same set. Empty for facts without audience. */
+  /** Identifies the visibility set: only facts in the same set are compared. Empty for facts without audience. */
   visibility: string
   sourceTurnId: string | null
   saidBy: ParticipantKind
@@ -19,7 +19,7 @@ export type FactRow = {
   predicate: string
   object: string
   confidence: number
-  /** Token count of the sentence. */
+  /** Token count of the fact as a sentence. */
   tokenCount: number
   contentHash: string
   observedAt: Date

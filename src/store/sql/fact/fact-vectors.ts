@@ -1,11 +1,11 @@
-// Vectors of facts: finds the facts that an embedder has not processed yet, and writes and reads their vectors. The
-// column fact.embedded_by names the embedder that processed a fact last, whether or not it stored a vector.
+// Finds the facts that an embedder has not processed yet, and writes and reads the vectors of facts. The column
+// fact.embedded_by names the embedder that processed a fact last, whether or not it stored vectors.
 
 import type { Db } from '../../db.ts'
 import { vectorFrom, vectorValue } from '../../vector.ts'
 import { sql, type Sql } from '../sql.ts'
 
-/** The text of a fact that is embedded. */
+/** A fact to embed. */
 export type EmbeddableFact = {
   id: string
   subject: string
@@ -19,18 +19,20 @@ const columns = (embedder: string): Sql => sql`
   f.id, f.subject, f.predicate, f.object, f.superseded_at IS NULL AND NOT EXISTS (
     SELECT FROM fact_vector x WHERE x.fact_id = f.id AND x.embedder = ${embedder}::text) AS "needsVectors"`
 
-/** Up to `limit` facts of any tenant whose last embedder is another one, in no order. By the index fact_embedded. */
+/**
+ * Up to `limit` facts of any tenant that this embedder did not process last, in no order. Uses the index fact_embedded.
+ */
 export function findUnembeddedFacts(db: Db, embedder: string, limit: number): Promise<EmbeddableFact[]> {
-  // IS DISTINCT FROM, written as three ranges that can use the index.
-  const arm = (condition: Sql) =>
+  // Equals IS DISTINCT FROM, which could not use the index.
+  const branch = (condition: Sql) =>
     sql`(SELECT ${columns(embedder)} FROM fact f WHERE f.embedded_by ${condition} LIMIT ${limit}::integer)`
   return db.$queryRaw<EmbeddableFact[]>`
-    ${arm(sql`IS NULL`)}
-    UNION ALL ${arm(sql`< ${embedder}::text`)}
-    UNION ALL ${arm(sql`> ${embedder}::text`)} LIMIT ${limit}::integer`
+    ${branch(sql`IS NULL`)}
+    UNION ALL ${branch(sql`< ${embedder}::text`)}
+    UNION ALL ${branch(sql`> ${embedder}::text`)} LIMIT ${limit}::integer`
 }
 
-/** The given facts whose last embedder is another one, in no order. By primary key. */
+/** The given facts that this embedder did not process last, in no order. Uses the primary key. */
 export const readUnembeddedFacts = (db: Db, embedder: string, ids: readonly string[]): Promise<EmbeddableFact[]> =>
   db.$queryRaw<EmbeddableFact[]>`
     SELECT ${columns(embedder)} FROM fact f
@@ -40,9 +42,9 @@ export const readUnembeddedFacts = (db: Db, embedder: string, ids: readonly stri
 type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
 
 /**
- * Marks the facts as processed by the embedder and stores their vectors; returns the number of facts marked. Existing
- * vectors are kept. Never waits: facts locked by another transaction are skipped and found again later. Does nothing if
- * the embedder was removed.
+ * Marks the facts as processed by the embedder and stores their vectors. Returns the number of facts marked. Keeps
+ * existing vectors. Never waits: skips facts that another transaction has locked, which are found again later. Does
+ * nothing if the embedder was removed.
  */
 export function writeFactVectors(
   db: Db,
@@ -68,7 +70,9 @@ export function writeFactVectors(
     UPDATE fact f SET embedded_by = ${embedder}::text FROM mine WHERE f.id = mine.id`
 }
 
-/** The embedder's vectors of the facts' objects, by fact id; a fact without vectors has no key. By primary key. */
+/**
+ * The embedder's vectors of the facts' objects, by fact id; a fact without vectors has no key. Uses the primary key.
+ */
 export async function readObjectVectors(
   db: Db,
   embedder: string,

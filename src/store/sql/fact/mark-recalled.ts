@@ -4,8 +4,8 @@ import type { Db } from '../../db.ts'
 import { named } from '../sql.ts'
 
 /**
- * Sets `recalled_at` of the facts that have none, by primary key. Facts locked by another transaction are skipped, so
- * that neither waits: they are marked the next time they are recalled.
+ * Sets `recalled_at` of the facts that have none. Skips facts that another transaction has locked, so that no
+ * transaction waits; they are marked when they are recalled again. Uses the primary key.
  */
 export async function markRecalled(db: Db, ids: readonly string[]): Promise<void> {
   await db.$executeRaw`

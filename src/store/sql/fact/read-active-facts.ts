@@ -1,5 +1,5 @@
-// Reads facts that are compared with one another: about the same user, or about no user in the same conversation, and
-// in the same visibility set. Also used by jobs, so narrowed to a view only if an actor is given.
+// Reads sets of facts to compare. The facts of a set are in the same visibility set, and are about the same user, or
+// about no user in the same conversation. Also used by jobs, so limited to a view only if an actor is given.
 
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
@@ -8,16 +8,16 @@ import { factVisible } from '../visible.ts'
 
 export type FactScope = {
   tenant: string
-  /** User whom the facts are about; null for any user or none. */
+  /** The user whom the facts are about; null for facts about any user or none. */
   userId: string | null
-  /** Conversation of the facts; null for any or none. */
+  /** The conversation of the facts; null for facts of any conversation or none. */
   conversationId: string | null
-  /** Actor whose view is read; null for all facts. */
+  /** The actor who sees the facts; null for all facts. */
   actor: string | null
 }
 
 /**
- * The newest active facts in scope, up to `limit` per set of facts that are compared, ordered by set. By fact_user or
+ * The newest active facts in scope, up to `limit` of each set, ordered by set. Uses the index fact_user or
  * fact_conversation.
  */
 export async function readActiveFacts(
@@ -44,8 +44,7 @@ export async function readActiveFacts(
 }
 
 /**
- * Facts about the users, and facts about no user in the conversation, active or superseded; newest first, at most
- * `limit`.
+ * Active and superseded facts about the users, and about no user in the conversation. Newest first, at most `limit`.
  */
 export async function readFactsAbout(
   db: Db,
@@ -61,7 +60,9 @@ export async function readFactsAbout(
            ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::integer`
 }
 
-/** Display names of users in the tenant's conversations, by actor, at most 100 per user. By participant_actor. */
+/**
+ * Display names of users in the tenant's conversations, by actor, at most 100 each. Uses the index participant_actor.
+ */
 export async function readNames(db: Db, tenant: string, users: readonly string[]): Promise<Map<string, string[]>> {
   const rows = await db.$queryRaw<{ actor: string; names: string[] }[]>`
       SELECT a.actor, ARRAY(

@@ -7,7 +7,7 @@ import { among, factVisible, howMany, views, visible } from '../visible.ts'
 
 type Viewer = { tenant: string; actor: string }
 
-/** The visible facts among the ids, superseded or not, in no order. By primary key. */
+/** The visible facts among the ids, superseded or not, in no order. Uses the primary key. */
 export const readFacts = (db: Db, viewer: Viewer, ids: readonly string[]): Promise<FactRow[]> =>
   db.$queryRaw<FactRow[]>`${named('read-facts')}
     SELECT ${FACT_COLUMNS} FROM fact f WHERE f.id = ANY (${ids}::text[]) AND ${factVisible(viewer)}`
@@ -32,8 +32,8 @@ const olderThan = ({ createdAt, id }: FactPlace): Sql =>
   sql`(f.created_at, f.id) < (${createdAt}::timestamptz, ${id}::text)`
 
 /**
- * The visible facts that match, newest first by creation, an order that no write changes. Subject and predicate are
- * compared case-insensitively. By fact_conversation, fact_user or fact_newest.
+ * The visible facts that match, in order of creation, newest first; no write changes this order. Compares subject and
+ * predicate without regard to case. Uses the index fact_conversation, fact_user or fact_newest.
  */
 export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactRow[]> {
   const conditions = [factVisible(viewer)]
@@ -48,7 +48,9 @@ export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactR
     ORDER BY f.created_at DESC, f.id DESC LIMIT ${list.limit}::integer`
 }
 
-/** The newest visible facts of each conversation, newest first, at most `limit` each. By fact_conversation. */
+/**
+ * The newest visible facts of each conversation, newest first, at most `limit` each. Uses the index fact_conversation.
+ */
 export function listFactsOfConversations(
   db: Db,
   viewer: Viewer,

@@ -14,12 +14,12 @@ export type NewFact = Omit<
 export type FactKey = Pick<FactRow, 'userId' | 'conversationId' | 'visibility' | 'contentHash'>
 
 /**
- * Inserts the facts that have no active exact duplicate, and returns their ids. Of duplicates in the input, only the
- * first is inserted. Waits for concurrent transactions that insert the same facts.
+ * Inserts the facts that have no active exact duplicate, and returns their ids. Of duplicates in the input, only one is
+ * inserted. Waits for concurrent transactions that insert the same facts.
  */
 export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFact[]): Promise<string[]> {
   if (facts.length === 0) return []
-  // In order of their keys, so that two transactions that insert the same facts cannot deadlock.
+  // Inserts in order of key, so that two transactions that insert the same facts cannot deadlock.
   const rows = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
                       said_by, subject, predicate, object, confidence, token_count, content_hash, observed_at, terms)
@@ -37,7 +37,7 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
   return rows.map(({ id }) => id)
 }
 
-/** Sets a savepoint before facts are written; `rollbackFacts` returns to it and releases the locks taken since. */
+/** Sets a savepoint before facts are written. `rollbackFacts` rolls back to it and releases the locks taken since. */
 export async function saveFacts(tx: Tx): Promise<void> {
   await tx.$executeRaw`SAVEPOINT facts`
 }
@@ -49,7 +49,7 @@ export async function rollbackFacts(tx: Tx): Promise<void> {
 /** The columns of an active fact that are needed to renew it. */
 export type ActiveRow = FactKey & Pick<FactRow, 'id' | 'saidBy' | 'confidence' | 'observedAt'>
 
-/** Locks the active facts with the keys and returns them, in no order. By the index fact_active. */
+/** Locks the active facts with the keys and returns them, in no order. Uses the index fact_active. */
 export async function lockFactsByKey(tx: Tx, tenant: string, keys: readonly FactKey[]): Promise<ActiveRow[]> {
   if (keys.length === 0) return []
   return tx.$queryRaw<ActiveRow[]>`
@@ -70,7 +70,7 @@ export type Renewal = Pick<
   'id' | 'conversationId' | 'rootSeq' | 'seq' | 'audience' | 'sourceTurnId' | 'saidBy' | 'confidence' | 'observedAt'
 >
 
-/** Renews facts that the transaction has locked. */
+/** Updates the source and confidence of facts that the transaction has locked. */
 export async function renewFacts(tx: Tx, renewals: readonly Renewal[]): Promise<void> {
   if (renewals.length === 0) return
   await tx.$executeRaw`
@@ -93,7 +93,8 @@ type Supersession = {
 }
 
 /**
- * Supersedes the active ones among the facts and returns their ids. Several facts must be locked by the caller first.
+ * Supersedes the active ones among the facts and returns their ids. If there are several, the caller must lock them
+ * first, in lock order.
  */
 export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]): Promise<string[]> {
   if (superseded.length === 0) return []
@@ -107,7 +108,7 @@ export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]
   return rows.map(({ id }) => id)
 }
 
-/** Locks the facts that are still active and were not renewed since they were read; returns their ids. */
+/** Locks the facts that are still active and were not renewed since the caller read them. Returns their ids. */
 export async function lockFacts(
   tx: Tx,
   facts: readonly Pick<FactRow, 'id' | 'saidBy' | 'observedAt' | 'confidence'>[],
@@ -138,7 +139,7 @@ export async function copyFactVectors(tx: Tx, copies: readonly { from: string; t
     WHERE f.id = c.to_id`
 }
 
-/** Locks the active facts whose source is the turn version; returns their ids. By the index fact_source. */
+/** Locks the active facts whose source is the turn version. Returns their ids. Uses the index fact_source. */
 export async function lockFactsOfTurn(tx: Tx, turnId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT f.id FROM fact f WHERE f.source_turn_id = ${turnId}::text AND f.superseded_at IS NULL

@@ -1,5 +1,5 @@
-// Registers, reads and removes embedders. The newest is the one configured last; older ones are removed once it has
-// processed every conversation.
+// Registers, reads and removes embedders. The newest embedder is the one that was configured last. Older ones are
+// removed after it has processed every conversation.
 
 import type { Db } from '../../db.ts'
 import { raw } from '../sql.ts'
@@ -7,20 +7,24 @@ import { raw } from '../sql.ts'
 export type EmbedderRow = {
   name: string
   dimension: number
+  /** When the embedder had first processed every conversation; null until then. */
   filledAt: Date | null
-  /** Whether a newer embedder was filled so long ago that every process uses it. */
+  /** Whether a newer embedder was filled more than GRACE ago. */
   isOutdated: boolean
 }
 
 /**
- * How long an outdated embedder is kept. Every process switches to a newer one with its next sweep, within 10 s.
+ * Time after which every process uses the newer embedder. Must exceed the interval of sweeps, because a process
+ * switches in its next sweep (SWEEP_MS in domain/indexing/embedding.ts).
  */
 const GRACE = `interval '30 seconds'`
 
 const outdated = (e: string) =>
   raw(`EXISTS (SELECT FROM embedder n WHERE n.added_at > ${e}.added_at AND n.filled_at < now() - ${GRACE})`)
 
-/** Makes the embedder the newest and returns its registered dimension. If this differs, nothing is changed. */
+/**
+ * Makes the embedder the newest and returns its registered dimension. If that is not `dimension`, nothing is changed.
+ */
 export async function registerEmbedder(db: Db, name: string, dimension: number): Promise<number> {
   const rows = await db.$queryRaw<{ dimension: number }[]>`
       INSERT INTO embedder AS e (name, dimension, added_at) VALUES (${name}::text, ${dimension}::integer, clock_timestamp())
@@ -41,8 +45,8 @@ export async function readEmbedders(db: Db): Promise<EmbedderRow[]> {
 }
 
 /**
- * Marks the embedder as filled if every entry written before it was added is processed. Later entries do not count, so
- * that constant traffic does not delay this. Reads all journal heads.
+ * Marks the embedder as filled if it has processed every entry that was written before it was registered. Later entries
+ * are ignored, so that constant traffic does not delay this. Reads all journal heads.
  * @returns whether it was marked now
  */
 export async function markFilled(db: Db, name: string): Promise<boolean> {
@@ -56,7 +60,7 @@ export async function markFilled(db: Db, name: string): Promise<boolean> {
   return rowCount === 1
 }
 
-/** Number of journal entries that the embedder has and has not processed, and the approximate number of turns. */
+/** `done` and `remaining` count journal entries; `turns` is the approximate number of all turns. */
 export type EmbedderProgress = { done: number; remaining: number; turns: number }
 
 /** The embedder's progress. Reads all journal heads. */
@@ -71,8 +75,8 @@ export async function readEmbedderProgress(db: Db, name: string): Promise<Embedd
 }
 
 /**
- * Marks the embedder as not filled before its vectors are deleted, in case it is registered again. False if it is not
- * outdated.
+ * Marks an outdated embedder as not filled, before its vectors are deleted, because it may be registered again. False
+ * if it is not outdated.
  */
 export async function markUnfilled(db: Db, name: string): Promise<boolean> {
   const rowCount =
@@ -82,8 +86,8 @@ export async function markUnfilled(db: Db, name: string): Promise<boolean> {
 
 /**
  * Deletes an outdated embedder's vectors of up to `limit` conversations after `after`, together with their cursors, so
- * that both stay consistent. By the key of embedding_cursor.
- * @returns the last of the conversations; null if none are left, or the embedder is no longer outdated
+ * that both stay consistent. Uses the key of embedding_cursor.
+ * @returns the id of the last of these conversations; null if none is left or the embedder is no longer outdated
  */
 export async function deleteVectors(db: Db, name: string, after: string, limit: number): Promise<string | null> {
   const rows = await db.$queryRaw<{ last: string | null }[]>`
@@ -101,7 +105,7 @@ export async function deleteVectors(db: Db, name: string, after: string, limit: 
   return rows[0]!.last
 }
 
-/** Deletes an outdated embedder, after its vectors. */
+/** Deletes an outdated embedder. Its vectors must be deleted first. */
 export async function deleteEmbedder(db: Db, name: string): Promise<void> {
   await db.$executeRaw`DELETE FROM embedder e WHERE e.name = ${name}::text AND ${outdated('e')}`
 }

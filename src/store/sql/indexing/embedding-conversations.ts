@@ -1,11 +1,11 @@
-// Finds and claims the conversations that an embedder is behind on: those whose journal head is ahead of the embedder's
-// cursor (key conversation_id, embedder). A claim is a lease, so a process that dies only delays its conversations.
+// Finds and claims the conversations that are behind for an embedder: the journal head is ahead of the embedder's
+// cursor (key conversation_id, embedder). A claim is a lease, so a process that crashes only delays its conversations.
 // Named statements of pg: they run after every append, where Prisma would add a tenth to the server's CPU time per
 // delivery (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 
-/** Duration of a claim. Each batch renews it. */
+/** Duration of a claim. Each batch renews the claim. */
 const LEASE = `interval '30 seconds'`
 
 /** Up to `limit` unclaimed conversations that are behind, most recently active first. Reads all journal heads. */
@@ -24,8 +24,9 @@ export async function findConversationsBehind(pool: Pool, embedder: string, limi
 }
 
 /**
- * Claims the conversations that are behind. Locks cursors in order of id, like all statements here, to avoid deadlocks.
- * @returns the conversations claimed now, and those that are behind but claimed by another process
+ * Claims the conversations that are behind. All statements in this file lock cursors in order of conversation id, to
+ * avoid deadlocks.
+ * @returns `claimed`: conversations that were claimed; `busy`: conversations that are behind and already claimed
  */
 export async function claimConversations(
   pool: Pool,
@@ -55,14 +56,15 @@ export async function claimConversations(
       SELECT b.id AS "conversationId", t.id IS NOT NULL AS taken FROM behind b LEFT JOIN taken t ON t.id = b.id`,
     values: [embedder, conversationIds],
   })
-  const of = (which: boolean) => rows.filter(({ taken }) => taken === which).map(({ conversationId }) => conversationId)
-  return { claimed: of(true), busy: of(false) }
+  const idsOf = (isTaken: boolean) =>
+    rows.filter(({ taken }) => taken === isTaken).map(({ conversationId }) => conversationId)
+  return { claimed: idsOf(true), busy: idsOf(false) }
 }
 
 /**
- * Moves the cursors of claimed conversations and renews the claims. A conversation whose cursor reaches its journal
- * head is released.
- * @returns the conversations that were released or deleted
+ * Moves the cursors of claimed conversations and renews the claims. Releases a conversation when its cursor reaches the
+ * journal head.
+ * @returns the conversations that were released, and those that no longer exist
  */
 export async function advanceConversations(
   pool: Pool,

@@ -1,5 +1,5 @@
-// Reads the turns that are missing in the term index and writes their terms: turns older than the index, and all turns
-// after a migration that changes tokenisation. Two statements, because the terms are computed in between.
+// Reads the turns that are not in the term index and writes their terms. Such turns are older than the index; after a
+// migration that changes the tokenizer, they are all turns. The terms are computed between the two statements.
 
 import type { Db } from '../../db.ts'
 
@@ -28,8 +28,8 @@ export async function readUnindexedTurns(db: Db, limit: number, characters: numb
 export type TurnTerms = { id: string; terms: number[]; cues: number }
 
 /**
- * Writes the salted terms and cues of the turns that still have none; returns their number. Skips turns that another
- * transaction has locked, so that processes indexing the same turns cannot block each other.
+ * Writes the salted terms and the cues of turns that have none yet. Returns the number of turns. Skips turns that
+ * another transaction has locked, so that processes indexing the same turns cannot block each other.
  */
 export async function writeTerms(db: Db, turns: readonly TurnTerms[]): Promise<number> {
   const rowCount = await db.$executeRaw`UPDATE turn t SET terms = x.terms, cues = x.cues

@@ -3,19 +3,19 @@
 
 import type { Pool } from 'pg'
 
-/** The turns to embed of a conversation, up to and including the entry `through`. */
+/** The turns of a conversation to embed, up to and including the entry `through`. */
 export type Unembedded = {
   conversationId: string
   through: number
   turns: { rootSeq: number; seq: number; text: string }[]
 }
 
-/** Maximum number of characters per text: more than any embedder accepts. */
+/** Maximum number of characters that are read of a text: more than any embedder uses. */
 const READ_CHARACTERS = 65_536
 
 /**
- * Up to `limit` committed turns, conversation by conversation in the given order. Conversations beyond the limit and
- * deleted ones are omitted.
+ * Up to `limit` committed turns, by conversation in the given order. Omits conversations after the limit, and deleted
+ * conversations.
  */
 export async function readUnembedded(
   pool: Pool,
@@ -54,7 +54,7 @@ export async function readUnembedded(
     found.set(conversationId, read)
     if (at !== null) read.turns.push({ rootSeq, seq, text: text! })
   }
-  // If the limit was reached, the last conversation was read only to its last row.
+  // If the limit was reached, the last conversation may have more turns after its last row.
   const last = rows.at(-1)
   if (last && rows.length === limit && last.at !== null) found.get(last.conversationId)!.through = last.at
   return [...found.values()]

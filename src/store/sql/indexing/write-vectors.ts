@@ -1,12 +1,12 @@
-// Writes vectors of turns. Skips deleted conversations, removed embedders and erased turns instead of failing the
-// batch; conversations and the embedder are locked against deletion first.
+// Writes vectors of turns. First locks the embedder and the conversations against deletion. Skips deleted
+// conversations, removed embedders and erased turns instead of failing the batch.
 
 import type { Db } from '../../db.ts'
 import { vectorValue } from '../../vector.ts'
 import type { Place } from '../../vector-search.ts'
 import { named } from '../sql.ts'
 
-/** Writes the missing vectors and returns their places. All vectors must have the same dimension. */
+/** Writes the vectors of turns that have none of the embedder, and returns these turns. */
 export async function writeVectors(
   db: Db,
   embedder: string,

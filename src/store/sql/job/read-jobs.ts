@@ -1,7 +1,8 @@
-// Reads the job queue from the tables of pg-boss 10 (schema version 24). The first worker creates the tables; before
-// that there are no jobs. Finished jobs are deleted after an hour.
+// Reads the job queue from the tables of pg-boss 10 (schema version 24). The first worker creates the tables;
+// without them, there are no jobs. boss.ts sets when a finished job is archived; archived jobs are not read.
 //
-// The tables are not indexed by tenant: each query reads all unfinished jobs and those finished within the last hour.
+// The tables have no index by tenant: each query reads all unfinished jobs, and all finished jobs until they are
+// archived.
 
 import type { Db } from '../../db.ts'
 
@@ -11,7 +12,7 @@ export type JobRow = {
   id: string
   /** Name of the queue. */
   name: string
-  /** Id of a conversation, or of a user of the tenant. */
+  /** The id of a conversation or of a user, depending on the queue. */
   key: string
   state: JobState
   createdAt: Date
@@ -31,7 +32,8 @@ const isInstalled = async (db: Db): Promise<boolean> => {
 }
 
 /**
- * The tenant's jobs in the queues: first unfinished jobs, oldest first; then finished jobs, newest first.
+ * The tenant's jobs in the queues, at most `limit`: first unfinished jobs, oldest first; then finished jobs, last
+ * finished first. A null `state` means any.
  */
 export async function readJobs(
   db: Db,
@@ -60,7 +62,7 @@ export async function readJobs(
   return rows
 }
 
-/** Number of the tenant's jobs that are waiting or retrying, and the age of the oldest in seconds; null without any. */
+/** Number of the tenant's jobs that wait or retry, and the age of the oldest one in seconds; null if there is none. */
 export async function readQueue(
   db: Db,
   tenant: string,

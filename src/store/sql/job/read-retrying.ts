@@ -1,8 +1,11 @@
-// Reads the jobs that wait to be retried, for the job queue. Takes a pg pool, as pg-boss does.
+// Reads the jobs that wait for a retry, for the job queue. Takes a pg pool, because the job queue has no Prisma client.
 
 import type { Pool } from 'pg'
 
-/** The singleton keys among `keys` that have a job waiting to be retried in the queue. By the index job_i5. */
+/**
+ * The singleton keys among `keys` with a job that waits for a retry in the queue. Uses the partial index job_i5, which
+ * requires the first of the conditions on the state.
+ */
 export async function readRetrying(pool: Pool, name: string, keys: readonly string[]): Promise<Set<string>> {
   const { rows } = await pool.query<{ key: string }>({
     name: 'read-retrying',

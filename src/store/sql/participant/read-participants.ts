@@ -13,12 +13,15 @@ export type ParticipantRow = {
   joinedAt: Date
   leftAt: Date | null
   lastReadSeq: number
+  /** Journal numbers at which the view opens, closes, opens again …, ascending. */
   windows: number[]
+  /** Whether any turn's audience has ever included the participant. */
   addressed: boolean
 }
 
 /**
- * Participants of the tenant's conversations, or only the given actors; per conversation by time of joining, then name.
+ * Participants of the tenant's conversations, ordered by conversation, time of joining, and actor. If `actors` is not
+ * null, only these actors.
  */
 export async function readParticipants(
   pool: Pool,

@@ -1,11 +1,11 @@
-// Reads the windows of given actors in given conversations, by the primary key of participant. A named statement of pg:
+// Reads the windows of actors in conversations, by the primary key of participant. A named statement of pg:
 // the inbox reads them for each batch of events (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 
 type Participation = { actor: string; windows: number[]; addressed: boolean }
 
-/** Participations by conversation; a conversation in which none of the actors ever participated has no key. */
+/** Current and former participations of the actors, by conversation. A conversation without any has no key. */
 export async function readParticipations(
   pool: Pool,
   tenant: string,

@@ -1,5 +1,5 @@
-// Reads user profiles. A viewer sees a profile if they see all the facts it was made of. By the primary keys of
-// user_profile and fact.
+// Reads user profiles. A viewer sees a profile only if the viewer sees all facts that it was made from. Uses the
+// primary keys of user_profile and fact.
 
 import type { Db } from '../../db.ts'
 import { factVisible } from '../visible.ts'
@@ -7,7 +7,7 @@ import { named } from '../sql.ts'
 
 export type UserProfileRow = { userId: string; content: string; tokenCount: number; updatedAt: Date }
 
-/** The profiles of the users that the viewer sees, in no order. */
+/** The users' profiles that the viewer sees, in no order. */
 export async function readProfiles(
   db: Db,
   viewer: { tenant: string; actor: string },

@@ -1,17 +1,18 @@
-// Reads and writes profiles for their refresh: the current profile, its facts that were superseded since, and the new
-// profile. Also used by jobs, so not narrowed to a view.
+// Statements for the refresh of a profile: read the current profile and the facts of it that were superseded since, and
+// write the new profile. Also used by jobs, so not limited to a view.
 
 import type { Db, Tx } from '../../db.ts'
 
 export type ProfileRow = {
   content: string
+  /** The model that wrote the profile, or `rules`. */
   madeBy: string
-  /** Ids of the facts the profile was made of. */
+  /** Ids of the facts that the profile was made from. */
   madeOf: string[]
   updatedAt: Date
 }
 
-/** The user's profile; null if there is none, or if a fact it was made of was deleted. */
+/** The user's profile; null if there is none, or if a fact that it was made from was deleted. */
 export async function readProfileRow(db: Db, tenant: string, userId: string): Promise<ProfileRow | null> {
   const rows = await db.$queryRaw<
     ProfileRow[]
@@ -24,7 +25,7 @@ export async function readProfileRow(db: Db, tenant: string, userId: string): Pr
 
 export type SupersededFact = { id: string; subject: string; predicate: string; object: string }
 
-/** The superseded ones among the facts, in order of id. By primary key. */
+/** The superseded ones among the facts, in order of id. Uses the primary key. */
 export async function readSupersededAmong(db: Db, ids: readonly string[]): Promise<SupersededFact[]> {
   const rows = await db.$queryRaw<SupersededFact[]>`SELECT f.id, f.subject, f.predicate, f.object FROM fact f
            WHERE f.id = ANY (${ids}::text[]) AND f.superseded_at IS NOT NULL ORDER BY f.id`
@@ -34,8 +35,9 @@ export async function readSupersededAmong(db: Db, ids: readonly string[]): Promi
 type NewProfile = Omit<ProfileRow, 'updatedAt'> & { tokenCount: number }
 
 /**
- * Replaces the profile that was read at `before`; false if it was changed since, or a fact of the new one was deleted.
- * Locks these facts against deletion until the transaction ends.
+ * Replaces the profile whose `updatedAt` was `before`; null if there was none. Returns false if the profile has changed
+ * since, or if a fact of the new profile was deleted. Locks the facts of the new profile against deletion until the
+ * transaction ends.
  */
 export async function writeProfile(
   tx: Tx,

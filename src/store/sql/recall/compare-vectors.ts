@@ -1,4 +1,4 @@
-// Exact similarity of turns to a query: of all turns of some conversations, or of given turns. By the key of
+// Computes the exact similarity to a query, for all turns of conversations or for given turns. Uses the key of
 // turn_vector (conversation_id, embedder, root_seq, seq). Not narrowed to a view.
 
 import type { Db } from '../../db.ts'
@@ -7,8 +7,8 @@ import { placeKey, type Place } from '../../vector-search.ts'
 import { named } from '../sql.ts'
 
 /**
- * The similarity of every turn of the conversations that has a vector, by conversation, then seq. Each conversation is
- * one packed value of 8 bytes per turn, which is much cheaper than one row per turn.
+ * Similarities by conversation, then seq, of all turns with a vector. Reads each conversation as one packed value of
+ * 8 bytes per turn, which is much cheaper than one row per turn.
  */
 export async function scanVectors(
   db: Db,
@@ -34,7 +34,7 @@ export async function scanVectors(
   )
 }
 
-/** The similarity of the given turns, by `placeKey`; a turn without a vector has no key. */
+/** Similarities of the given turns, by `placeKey`. A turn without a vector has no key. */
 export async function compareVectors(
   db: Db,
   embedder: string,

@@ -1,5 +1,5 @@
-// Finds candidate facts for a search: facts that contain the query's terms, facts whose vectors are nearest to it, and
-// the term statistics for ranking. Considers only active facts that the viewer sees, in the statistics too.
+// Finds candidate facts for a search: facts that contain terms of the query, and facts whose vectors are nearest to it.
+// Also computes the term statistics for ranking. Both consider only active facts that the viewer sees.
 
 import type { Db } from '../../db.ts'
 import type { SearchFilter } from '../../vector-search.ts'
@@ -11,7 +11,7 @@ import { factVisibleIn, views } from '../visible.ts'
 
 type FactSearch = {
   scope: Scope
-  /** The conversation. For OWNER, a conversation of the owner, or null if the viewer is the owner. */
+  /** The conversation to search. For OWNER, any conversation of the owner, or null if the viewer is the owner. */
   conversationId: string | null
   /** Term hashes as stored: salted by the tenant. */
   terms: readonly number[]
@@ -24,9 +24,9 @@ type FactSearch = {
 
 type FoundFact = {
   id: string
-  /** Terms of the whole sentence, as stored. */
+  /** Terms of the fact, as stored. */
   terms: number[]
-  /** The greater of the cosines of its object and its sentence; null without a vector of the fact or of the query. */
+  /** The greater cosine similarity of the fact's two vectors. Null if the fact or the query has no vector. */
   similarity: number | null
 }
 
@@ -35,13 +35,13 @@ type FactFindings = {
   facts: number
   /** For each term, the number of facts that contain it. */
   holding: number[]
-  /** Average number of terms in the facts that contain any of the query's; 1 if there are none. */
+  /** Average number of terms of the facts that contain a term of the query; 1 if there are none. */
   averageLength: number
   /** Facts that match the filter, in no order. */
   found: FoundFact[]
 }
 
-/** Maximum number of facts found by terms: the last observed. If more match, common terms are ignored. */
+/** Maximum number of facts found by terms, the most recently observed ones. If more match, common terms are ignored. */
 const POSTINGS = 2_000
 /** A term is common if more than this share of the facts in scope contain it. */
 const COMMON = 0.1
@@ -109,13 +109,13 @@ function statement(
 }
 
 /**
- * Facts of a conversation; of an owner's conversations and about that owner; or of the tenant. The filter's times apply
- * to `observedAt`; its actors, roles and metadata apply to the fact's source turn. A fact without a source turn does
- * not match these.
+ * Searches the facts of a conversation, of an owner (of the owner's conversations and about the owner), or of the
+ * tenant. The filter's times apply to `observedAt`; its actors, roles and metadata apply to the fact's source turn, so
+ * a fact without a source turn does not match them.
  *
- * Always exact: reads all facts in scope, by fact_conversation or by tenant, and compares all their vectors. With
- * vectors of 100 dimensions, 2,000 facts take 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts take 0.3 s and
- * 0.45 s.
+ * Always exact: reads all facts in scope, by the index fact_conversation or by tenant, and compares all vectors. With
+ * vectors of 100 dimensions, 2,000 facts take 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts take 0.3 s on
+ * Postgres and 0.45 s embedded.
  */
 export async function findFacts(
   db: Db,

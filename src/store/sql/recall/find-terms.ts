@@ -1,6 +1,6 @@
-// Finds the turns that contain a term, for scopes too large to be read completely. Uses the index turn_terms, whose
-// terms are salted by conversation. Uses pg instead of Prisma, because the packed values
-// are large (`npm run bench -- recall`).
+// Finds the turns that contain a term, for scopes that are too large to read completely. Uses the index turn_terms,
+// whose terms are salted by conversation. Uses pg instead of Prisma, because the packed values are large
+// (`npm run bench -- recall`).
 
 import type { Pool } from 'pg'
 import type { SearchFilter } from '../../vector-search.ts'
@@ -21,8 +21,8 @@ type Posting = {
   eligible: boolean
 }
 
-/** Size of a packed posting. */
-const BYTES = 16
+/** Size of a packed posting, in bytes. */
+const POSTING_BYTES = 16
 
 const STATEMENT = sql`
   WITH v AS MATERIALIZED (
@@ -46,8 +46,8 @@ const STATEMENT = sql`
       LIMIT $5::integer) h) p`.text
 
 /**
- * Returns, for each term, the turns that contain the term and that the viewer sees in the conversations, in no order.
- * At most `limit` per term; if exactly `limit` are returned, there may be more.
+ * Returns, for each term, the turns of the conversations that contain the term and that the viewer sees, in no order.
+ * At most `limit` turns per term; if that many are returned, there may be more.
  */
 export async function findTerms(
   pool: Pool,
@@ -70,7 +70,7 @@ export async function findTerms(
 function unpack(packed: Uint8Array, conversationIds: readonly string[]): Posting[] {
   const postings: Posting[] = []
   const view = new DataView(packed.buffer, packed.byteOffset, packed.length)
-  for (let at = 0; at < packed.length; at += BYTES) {
+  for (let at = 0; at < packed.length; at += POSTING_BYTES) {
     const count = view.getInt16(at + 12)
     // The statement accepts the term under any conversation's salt. A count of 0 means that the turn does not contain
     // the term under the salt of its own conversation.

@@ -1,11 +1,11 @@
-// Selects the turns that a viewer may find among given turns. By the index turn_place, turn by turn.
+// Selects, from given turns, those that a search may return to a viewer. Looks up each turn by the index turn_place.
 
 import type { Db } from '../../db.ts'
 import { placeKey, type Place, type SearchFilter } from '../../vector-search.ts'
 import { named } from '../sql.ts'
 import { filterOf, findableAt } from './findable.ts'
 
-/** The findable ones among the places, as `placeKey`s. */
+/** Returns the `placeKey`s of the turns that the viewer may find. */
 export async function findablePlaces(
   db: Db,
   viewer: { tenant: string; actor: string },

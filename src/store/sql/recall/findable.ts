@@ -1,11 +1,11 @@
-// Conditions on the turns that a search may return: committed, the newest version in the viewer's view, matching the
-// filter.
+// The conditions on turns that a search may return: committed turns that match the filter, each in the newest version
+// that the viewer sees.
 
 import type { SearchFilter } from '../../vector-search.ts'
 import { parameter, raw, sql, type Bound, type Sql } from '../sql.ts'
 import { newest, views, visible, type BoundViewer } from '../visible.ts'
 
-/** A filter's conditions, by value or by parameter; null for none. */
+/** The conditions of a filter, as values or as parameters of the statement. A null value means no condition. */
 export type BoundFilter = {
   actors: Bound<readonly string[] | null>
   roles: Bound<readonly string[] | null>
@@ -40,7 +40,7 @@ export const filterValues = (filter: SearchFilter): unknown[] => {
 /** Whether a filter has any condition. */
 export const hasConditions = (filter: SearchFilter): boolean => filterValues(filter).some((value) => value !== null)
 
-/** Whether the actor, role and metadata of turn `t` match the filter; its time is not checked. */
+/** Whether the actor, role and metadata of turn `t` match the filter. Does not check the time. */
 export const matchesAuthor = ({ actors, roles, metadata }: BoundFilter, t = 't'): Sql => sql`(
   (${actors}::text[] IS NULL OR ${raw(t)}.actor = ANY (${actors}::text[]))
   AND (${roles}::role[] IS NULL OR ${raw(t)}.role = ANY (${roles}::role[]))
@@ -53,9 +53,9 @@ export const matches = (filter: BoundFilter, t = 't'): Sql => sql`(
   AND (${filter.until}::timestamptz IS NULL OR ${raw(t)}.created_at < ${filter.until}::timestamptz))`
 
 /**
- * A lateral subquery that returns one row if the viewer may find the turn at `x (conversation_id, root_seq, seq)`, else
- * none. By the keys of conversation and participant and the index turn_place. Its LIMIT keeps the planner from
- * reversing the join, so that the rows of `x` are looked up in order, and no more of them than needed.
+ * A lateral subquery that returns one row if the viewer may find the turn `x (conversation_id, root_seq, seq)`, else
+ * none. Uses the keys of conversation and participant and the index turn_place. Its LIMIT prevents the planner from
+ * reversing the join, so that the rows of `x` are looked up in order, and only as many as needed.
  */
 export const findableAt = (x: string, viewer: BoundViewer, filter: BoundFilter): Sql => sql`LATERAL (
   SELECT true

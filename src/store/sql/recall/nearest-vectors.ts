@@ -1,6 +1,6 @@
-// Finds the turns nearest to a query on Postgres, among the turns that the viewer may find. One search reads the
-// embedder's HNSW index; the exact one compares all vectors of the conversations. The key of turn_vector starts with
-// the conversation, so the exact search reads no other vectors.
+// Finds the turns nearest to a query on Postgres, among the turns that the viewer may find. The approximate search
+// reads the embedder's HNSW index. The exact search compares all vectors of the conversations; it reads no others,
+// because the key of turn_vector begins with the conversation.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -21,12 +21,12 @@ type Nearest = {
 }
 
 /**
- * Bounds of hnsw.ef_search, the size of the candidate queue. At 200, the index search returned the exact ten nearest
- * among 100,000 vectors of 384 components.
+ * Limits of hnsw.ef_search, the size of the candidate queue. At 200, a search of 100,000 vectors of 384 components
+ * returned the exact ten nearest ones.
  */
-const EF_SEARCH = { least: 200, most: 1000 }
+const EF_SEARCH = { min: 200, max: 1000 }
 
-/** The query vector, bound once per statement: its text takes several kilobytes. */
+/** The query vector. Bound only once per statement, because its text has several kilobytes. */
 const input = (query: Float32Array): Sql => sql`input AS MATERIALIZED (SELECT ${vectorValue(query)}::vector AS vector)`
 
 // A subquery is evaluated once; a cast in ORDER BY would be evaluated for each row.
@@ -48,7 +48,7 @@ const allByDistance = ({ embedder, viewer, conversationIds, query, limit, filter
   CROSS JOIN ${findableAt('x', viewer, filterOf(filter))} f
   ORDER BY x.distance LIMIT ${limit}::integer`
 
-/** Filters the turns before comparing their vectors, because few may match. The planner can estimate how many match. */
+/** Filters the turns before comparing vectors, because few turns may match. The planner can estimate their number. */
 const filteredFirst = ({ embedder, viewer, conversationIds, query, limit, filter }: Nearest): Sql => sql`
   ${named('nearest-filtered')}
   WITH ${input(query)}
@@ -65,18 +65,19 @@ export const nearestOfAll = (db: Db, search: Nearest): Promise<Found[]> =>
   db.$queryRaw<Found[]>(hasConditions(search.filter) ? filteredFirst(search) : allByDistance(search))
 
 /**
- * Searches the index, then sorts its candidates by exact distance. May return fewer turns than match.
+ * Searches the index, then sorts the candidates by exact distance. May return fewer than `limit` turns even if more
+ * match.
  *
  * The embedder's name is a literal in the SQL, so that the planner can use the embedder's partial index. The subquery
- * that selects the query vector also changes the HNSW settings, so they change once, before the index is read, and for
- * this statement only. The CASE prevents the planner from estimating how few rows the conversations have, so that it
- * looks up their ids in a hash.
+ * that selects the query vector also changes the HNSW settings: it runs once, before the index is read, and its changes
+ * apply to this statement only. The CASE prevents the planner from estimating how few rows the conversations have, so
+ * that it looks up their ids in a hash.
  */
 export function nearestByIndex(db: Db, search: Nearest): Promise<Found[]> {
   const { embedder, viewer, conversationIds, query, limit, filter } = search
   const half = raw(`halfvec(${query.length})`)
   const hash = createHash('md5').update(`${embedder} ${query.length}`).digest('hex').slice(0, 16)
-  const efSearch = String(Math.min(Math.max(2 * limit, EF_SEARCH.least), EF_SEARCH.most))
+  const efSearch = String(Math.min(Math.max(2 * limit, EF_SEARCH.min), EF_SEARCH.max))
   return db.$queryRaw<Found[]>`
     ${named(`nearest-by-index-${hash}`)}
     WITH ${input(query)}

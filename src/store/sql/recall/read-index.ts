@@ -1,7 +1,7 @@
-// Reads the index entries of turns for ranking: place, time, actor, cues and terms, of whole conversations or parts of
-// them. Read in order of the index turn_place; a part is one packed value, at a quarter of the cost of one row per
-// turn. A named statement of pg: every recall reads its conversation (`npm run bench -- recall`), and Prisma would
-// convert each packed value to base64 and back.
+// Reads the index entries of turns for ranking: seqs, time, actor, cues and terms, for conversations or parts of them.
+// Uses the index turn_place. A part is read as packed values, at a quarter of the cost of one row per turn. A named
+// statement of pg: every recall reads its conversation (`npm run bench -- recall`), and Prisma would convert each
+// packed value to base64 and back.
 
 import type { Pool } from 'pg'
 import type { SearchFilter } from '../../vector-search.ts'
@@ -10,7 +10,7 @@ import { filterParameters, filterValues, matches } from './findable.ts'
 import { newest, VIEWER, views, visible } from '../visible.ts'
 
 /**
- * A part of a conversation: root seqs `from` to `to`, inclusive, plus the `around` visible turns before and after it.
+ * A part of a conversation: the root seqs `from` to `to`, inclusive, and up to `around` visible turns on either side.
  */
 export type Stretch = { conversationId: string; from: number; to: number; around: number }
 
@@ -24,22 +24,22 @@ export type IndexedTurn = {
   actor: string
   /** Token count of the content. */
   tokens: number
-  /** Bits of Cue (domain/recall/cues.ts). */
+  /** Bits of Cue (domain/indexing/cues.ts). */
   cues: number
   /** Whether the turn matches the filter. */
   eligible: boolean
   /** Number of terms, repetitions included. */
   length: number
-  /** Occurrences of the requested terms, by their numbers. */
+  /** Occurrences of the requested terms, by the numbers of the terms. */
   counts: ReadonlyMap<number, number>
 }
 
 const NONE: ReadonlyMap<number, number> = new Map()
 
-/** Bit set beside those of Cue if the turn matches the filter. */
+/** A bit beyond those of Cue; set if the turn matches the filter. */
 const ELIGIBLE = 256
 
-// The CASE makes the planner walk the index until enough turns are found; see page-turns.ts.
+// The CASE makes the planner read the index only until enough turns are found; see page-turns.ts.
 const turns = (where: string, order = ''): Sql => sql`
   (SELECT t.root_seq, t.seq, t.created_at, t.token_count, t.cues, t.actor, t.terms, ${matches(filterParameters(7))} AS eligible
    FROM turn t
@@ -62,7 +62,7 @@ const STATEMENT = sql`
       UNION ALL ${turns('t.root_seq < s.first', 'ORDER BY t.root_seq DESC, t.seq DESC LIMIT s.around')}
       UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`.text
 
-/** A stretch by columns: arrays in the format of array_send; null without turns. */
+/** The turns of a stretch, column by column: arrays in the format of array_send. Null if there are no turns. */
 type Packed = { place: number; salt: number } & (
   | { rootSeqs: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer }
   | { rootSeqs: null }
@@ -72,7 +72,7 @@ type Packed = { place: number; salt: number } & (
  * The turns of each stretch that the viewer sees, in order of root seq. Excludes open, aborted and erased turns.
  * Stretches of conversations that are unknown to the tenant are empty.
  *
- * terms: hashes of the terms to count (domain/recall/index-entry.ts), each with a number.
+ * @param terms hashes of the terms to count (domain/indexing/index-entry.ts), each with a number
  */
 export async function readIndex(
   pool: Pool,
@@ -99,18 +99,21 @@ export async function readIndex(
   return found
 }
 
-/** Postgres counts microseconds from 2000-01-01. */
+/** The origin of Postgres' timestamps, which are in microseconds. */
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
-/** Format of array_send, in bytes: its header, the offset of the length, an empty array, the header of an element. */
+/**
+ * The format of array_send, in bytes: size of the header, offset of the length, size of an empty array, of an element's
+ * header.
+ */
 const ARRAY_HEADER = 20
 const ARRAY_LENGTH = 12
 const EMPTY_ARRAY = 12
 const ELEMENT_HEADER = 4
 
-/** Offset of an array's element, where each element has `bytes`. */
+/** Offset of an element in an array whose elements have `bytes` bytes each. */
 const offsetOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
 
-/** The turns, in order of root seq. Keeps only the requested terms, because there are many turns. */
+/** Returns the turns in order of root seq. Counts only the requested terms, because there are many turns. */
 function unpack(packed: Packed, conversationId: string, requested: ReadonlyMap<number, number>): IndexedTurn[] {
   if (packed.rootSeqs === null) return []
   const { rootSeqs, seqs, times, tokens, bits, actors, terms, salt } = packed

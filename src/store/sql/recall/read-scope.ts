@@ -8,12 +8,13 @@ export type Scope = 'CONVERSATION' | 'OWNER' | 'TENANT'
 
 export type ScopeConversation = {
   id: string
-  /** Seq of its newest entry: an upper bound of its turns. */
+  /** Seq of the conversation's newest entry, which is at least its number of turns. */
   lastSeq: number
-  /** Whether it has an active fact, visible or not. Looked up only for scope CONVERSATION; otherwise true. */
+  /** Whether the conversation has an active fact, visible or not. Always true unless the scope is CONVERSATION. */
   hasFacts: boolean
 }
 
+/** Each condition uses $2 and $3, because Postgres must infer the types of all parameters. */
 const IN_SCOPE: Record<Scope, string> = {
   CONVERSATION: 'c.id = $2::text AND $3::text IS NOT NULL',
   OWNER: `c.owner = coalesce(
@@ -25,8 +26,8 @@ const ONE_HAS_FACTS = 'EXISTS (SELECT FROM fact f WHERE f.conversation_id = c.id
 const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
 
 /**
- * Conversations of the tenant, in no order. CONVERSATION: the given one. OWNER: those of its owner, or of the viewer if
- * no conversation is given. TENANT: all.
+ * Conversations of the tenant, in no order. CONVERSATION: the given one. OWNER: all of the given one's owner, or of the
+ * viewer if none is given. TENANT: all.
  */
 export async function readScope(
   pool: Pool,

@@ -3,7 +3,9 @@
 
 import type { Db } from '../../db.ts'
 
-/** A conversation's vectors, or a part of them: the seqs of each turn, and the components of all vectors end to end. */
+/**
+ * The vectors of `count` turns of a conversation: the seqs of each turn, and the vectors' components one after another.
+ */
 export type ConversationVectors = {
   conversationId: string
   count: number
@@ -48,7 +50,7 @@ export async function readVectors(
   })
 }
 
-/** The seq of each conversation's newest entry: no turn has a higher seq. Unknown conversations have no key. */
+/** The seq of each conversation's newest entry, by conversation. Unknown conversations have no key. */
 export async function readHeads(db: Db, conversationIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db.journal.findMany({
     where: { conversationId: { in: [...conversationIds] } },

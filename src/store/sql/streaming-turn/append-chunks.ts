@@ -5,25 +5,30 @@ import type { Pool } from 'pg'
 import type { TurnStatus } from '../../generated/enums.ts'
 
 /**
- * A delta in the input of append_chunks: whole characters, and the surrogates at its ends that lack their other half.
+ * A delta in the input of append_chunks: a text of whole characters, and unpaired surrogates before and after it.
  */
 export type Delta = {
   turn: string
   tenant: string
-  /** Offset of the delta in UTF-16 units; null for the turn's end. */
+  /** Offset of the delta in UTF-16 units; null to append at the turn's end. */
   start: number | null
-  /** Low surrogate before the text; the turn must end in the high surrogate. */
+  /** Low surrogate before the text, whose high surrogate must be at the turn's end; null for none. */
   second: number | null
   text: string
   /** Length of the text in UTF-16 units. */
   units: number
-  /** High surrogate after the text. */
+  /** High surrogate after the text, whose low surrogate is in the next delta; null for none. */
   half: number | null
 }
 
 export type ChunkRow = {
-  /** Index of the delta. */
+  /** Index of the delta in the input. */
   place: number
+  /**
+   * 'written': the delta was stored. 'renewed': the delta is empty, so only the lease was renewed. 'half': a surrogate
+   * would stay unpaired. 'elsewhere': `start` is not the turn's end. 'full': the turn would exceed `limit`. 'closed':
+   * the turn is not open. 'missing': the tenant has no such turn.
+   */
   outcome: 'written' | 'renewed' | 'half' | 'elsewhere' | 'full' | 'closed' | 'missing'
   conversationId: string | null
   /** Offset and content of the stored text, including a completed surrogate pair. */
@@ -31,13 +36,13 @@ export type ChunkRow = {
   text: string | null
   /** New end of the turn in UTF-16 units, including a trailing high surrogate. */
   end: number | null
-  /** High surrogate in which the turn ends. */
+  /** High surrogate at the turn's end; null for none. */
   half: number | null
   status: TurnStatus | null
 }
 
 /**
- * Appends the deltas, at most one per turn, and returns the outcome of each. Written deltas are committed.
+ * Appends the deltas, at most one per turn, and returns the outcome of each. Stored deltas are committed.
  * @param limit maximum length of a turn's text in UTF-8 bytes
  */
 export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: number): Promise<ChunkRow[]> {

@@ -8,7 +8,7 @@ export type ClosedTurn = {
   tenant: string
   id: string
   status: 'COMMITTED' | 'ABORTED'
-  /** End of the text that the caller read in UTF-16 units, without a trailing high surrogate. */
+  /** Length of the text that the caller read, in UTF-16 units, without a trailing high surrogate. */
   end: number
   text: string
   parts?: unknown[] | null
@@ -20,22 +20,31 @@ export type ClosedTurn = {
   reason?: string | null
   terms?: number[]
   cues?: number
+  /** Ids of the tool calls that the turn makes. */
   calls?: string[]
+  /** Ids of the tool calls that the turn answers. */
   answers?: string[]
-  /** Closes the turn only if its writer has been silent for this long. */
+  /** Closes the turn only if its writer has been silent for this long, in ms. Default: closes it in any case. */
   silentMs?: number | null
 }
 
 export type CloseRow = {
+  /**
+   * 'written': the turn was closed. 'closed': it was not open. 'grown': a delta arrived since the text was read.
+   * 'alive': its writer was not silent for long enough. 'no_call': it answers an unknown tool call. 'missing': the
+   * tenant has no such turn.
+   */
   outcome: 'written' | 'closed' | 'grown' | 'alive' | 'no_call' | 'missing'
+  /** Id of the unknown tool call; null for other outcomes. */
   detail: string | null
   conversationId: string
   actor: string
+  /** Seq of the new entry; null unless written. */
   seq: number | null
   status: TurnStatus
 }
 
-/** Closes the turn and returns the outcome: `grown` means that a delta arrived since the text was read. */
+/** Commits or aborts the turn, and returns the outcome. */
 export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow> {
   const { rows } = await pool.query<CloseRow>({
     name: 'close-turn',

@@ -12,7 +12,7 @@ const STATEMENT = sql`
   FROM stream s JOIN turn t ON t.id = s.turn_id
   WHERE s.conversation_id = $1::text ORDER BY t.seq`.text
 
-/** The open turns, in order of opening. `turn.text` is empty until the turn is committed or aborted. */
+/** The open turns and their texts so far, in order of opening. `turn.text` is empty until the turn is closed. */
 export async function readOpenTurns(pool: Pool, conversationId: string): Promise<{ turn: TurnRow; text: string }[]> {
   const { rows } = await pool.query<TurnRow & { textSoFar: string }>({
     name: 'read-open-turns',

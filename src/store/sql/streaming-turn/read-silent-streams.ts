@@ -1,9 +1,11 @@
-// Finds open turns whose writers stopped renewing their lease, for the sweep that aborts them. Reads all streams, and
-// the last chunk of each by the primary key of chunk.
+// Finds open turns whose writer has not renewed the lease, for the sweep that aborts them. Reads all streams, and the
+// last chunk of each, by the primary key of chunk.
 
 import type { Db } from '../../db.ts'
 
-/** Open turns of any tenant whose writer has been silent for `silentMs`: longest silence first, at most `limit`. */
+/**
+ * Open turns of any tenant whose writer has been silent for over `silentMs`. Longest silence first, at most `limit`.
+ */
 export const readSilentStreams = (
   db: Db,
   silentMs: number,

@@ -3,7 +3,9 @@
 
 import type { Pool } from 'pg'
 
-/** The text so far of the open turns, by id, without a trailing high surrogate. Closed turns have no key. */
+/**
+ * The texts so far of the open turns among the ids, by id, without a trailing high surrogate. Other ids have no key.
+ */
 export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ id: string; text: string }>({
     name: 'read-text-so-far',
@@ -17,7 +19,7 @@ export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly st
   return new Map(rows.map(({ id, text }) => [id, text]))
 }
 
-/** An open turn's actor and text so far; null for any other turn. */
+/** An open turn's actor and text so far; null if the tenant has no such open turn. */
 export async function readOpenTurn(
   pool: Pool,
   tenant: string,

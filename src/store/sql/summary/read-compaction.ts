@@ -1,5 +1,5 @@
-// Reads the compaction state and policy of a conversation, and finds conversations that are due for compaction. For
-// jobs, so of any tenant. By the primary keys of journal and conversation.
+// Reads the compaction state and policy of a conversation, and finds conversations that are due for compaction. Used
+// by jobs, so not limited to a tenant. Uses the primary keys of journal and conversation.
 
 import type { Db } from '../../db.ts'
 import type { CompactionStrategy } from '../../generated/enums.ts'
@@ -15,7 +15,7 @@ export type CompactionRow = {
   /** Null for the server's default summarizer. */
   summarizerModel: string | null
   strategy: CompactionStrategy
-  /** Committed turns without audience that no current summary covers, and their tokens. */
+  /** Number of committed turns without audience that no current summary covers, and their token count. */
   turns: number
   tokens: number
   /** Root seq of the last covered turn; 0 for none. */
@@ -30,8 +30,8 @@ const SELECT = raw(`
   FROM journal j JOIN conversation c ON c.id = j.conversation_id`)
 
 /**
- * Due if more than one turn is uncovered and the policy's triggers are exceeded, or if `every` (unless 0) are
- * uncovered.
+ * Condition that the policy allows compaction and either more than one turn is uncovered and a trigger of the policy is
+ * exceeded, or at least `every` turns are uncovered. `every` is 0 for the policy's triggers only.
  */
 const due = (every: number) => sql`
   c.compaction_strategy <> 'NEVER' AND (
@@ -46,7 +46,7 @@ export async function readCompaction(db: Db, conversationId: string): Promise<Co
   return rows[0] ?? null
 }
 
-/** The given conversations that are due. `every`: number of uncovered turns that is always due; 0 for policies only. */
+/** The given conversations that are due. `every` as in `due`. */
 export async function readDueAmong(db: Db, conversationIds: readonly string[], every: number): Promise<Subject[]> {
   const rows = await db.$queryRaw<Subject[]>`
            ${named('read-due-compactions')}
@@ -55,7 +55,7 @@ export async function readDueAmong(db: Db, conversationIds: readonly string[], e
   return rows
 }
 
-/** Due conversations of any tenant with ids after `after`, in order of id, at most `limit`. Reads all journal heads. */
+/** Due conversations with ids after `after`, in order of id, at most `limit`. Reads all journal heads. */
 export async function readDue(db: Db, after: string, limit: number, every: number): Promise<Subject[]> {
   const rows = await db.$queryRaw<
     Subject[]
@@ -64,7 +64,7 @@ export async function readDue(db: Db, after: string, limit: number, every: numbe
   return rows
 }
 
-/** The conversation's current summaries, oldest first, not narrowed to a view. By the index summary_current. */
+/** The conversation's current summaries, oldest first, not narrowed to a view. Uses the index summary_current. */
 export async function readCurrentOf(db: Db, conversationId: string): Promise<SummaryRow[]> {
   const rows = await db.$queryRaw<SummaryRow[]>`
            ${named('read-current-of')}

@@ -15,8 +15,8 @@ const STATEMENT = sql`
   ORDER BY t.root_seq DESC LIMIT $6::integer`.text
 
 /**
- * The newest such turns that the viewer sees, with root seq up to `through` and below `before`. Newest first, at most
- * `limit`. By the partial index turn_uncovered.
+ * Turns that are never summarised and that the viewer sees, with root seq up to `through` and below `before`. Newest
+ * first, at most `limit`. Uses the partial index turn_uncovered.
  */
 export async function readNeverCoveredTurns(
   pool: Pool,

@@ -10,13 +10,14 @@ type Viewer = { tenant: string; actor: string }
 export type SummaryRow = {
   id: string
   conversationId: string
+  /** 0 for a summary of turns, 1 for a summary of level-0 summaries, and so on. */
   level: number
-  /** Root seqs of the first and the last turn it covers. */
+  /** Root seqs of the first and the last turn that the summary covers. */
   fromSeq: number
   toSeq: number
-  /** Greatest seq of the turn versions it covers. */
+  /** Greatest seq of the turn versions that the summary covers. */
   newestSeq: number
-  /** Number of turns it covers. */
+  /** Number of turns that the summary covers. */
   turns: number
   content: string
   tokenCount: number
@@ -46,7 +47,10 @@ export async function readCurrentSummaries(
   return rows
 }
 
-/** The tenant's summaries among the ids, in no order. Includes superseded, but not stale summaries. By primary key. */
+/**
+ * The tenant's summaries among the ids, in no order. Superseded summaries are included, stale ones are not. Uses the
+ * primary key.
+ */
 export async function readSummaries(db: Db, viewer: Viewer, ids: readonly string[]): Promise<SeenSummary[]> {
   const rows = await db.$queryRaw<SeenSummary[]>`
       ${named('read-summaries')}

@@ -8,14 +8,15 @@ export type UncoveredTurn = Pick<
   TurnRow,
   'id' | 'rootSeq' | 'actor' | 'status' | 'text' | 'parts' | 'tokenCount' | 'createdAt'
 > & {
-  /** When the turn's first entry was written; `createdAt` of an imported turn may be much earlier. */
+  /** When the entry of the turn's first version was written. `createdAt` of an imported turn may be much earlier. */
   writtenAt: Date
 }
 
 /**
- * The conversation's committed and open turns without audience with root seq above `after`, newest versions, in order.
- * At most `turns`, ending with the turn that reaches `tokens`. By the index turn_place; the CASE keeps the planner from
- * reading the whole conversation (see page-turns.ts). For jobs: of any tenant.
+ * Reads committed and open turns without audience, with root seq above `after`: newest versions only, in order of root
+ * seq. Stops after `turns` turns, or after the turn at which the sum of tokens reaches `tokens`. Uses the index
+ * turn_place; the CASE prevents the planner from reading the whole conversation (see page-turns.ts). Used by jobs, so
+ * not limited to a tenant.
  */
 export async function readUncoveredTurns(
   db: Db,
@@ -42,7 +43,7 @@ export async function readUncoveredTurns(
   return rows
 }
 
-/** The calls that have a result without audience at a root seq above `after`. Reads the conversation from there on. */
+/** The tool calls that a turn without audience with root seq above `after` answers. Reads all turns above `after`. */
 export async function readLaterAnswers(
   db: Db,
   conversationId: string,

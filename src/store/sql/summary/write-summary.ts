@@ -1,6 +1,6 @@
 // Calls the SQL functions that write and revoke summaries (prisma/functions/write_summary.sql,
-// take_back_summaries.sql). Invariant: a conversation's current summaries are consecutive from its oldest turn on and
-// cover each turn once.
+// take_back_summaries.sql). Invariant: the current summaries of a conversation cover consecutive turns from the oldest
+// one, and each turn once.
 
 import type { Db, Tx } from '../../db.ts'
 
@@ -9,23 +9,24 @@ type WrittenSummary = {
   conversationId: string
   id: string
   level: number
-  /** Root seq of the last turn it covers. */
+  /** Root seq of the last turn that the summary covers. */
   to: number
   content: string
   tokens: number
   model: string
-  /** Ids of the conversation's current summaries as they were read, oldest first. */
+  /** Ids of the conversation's current summaries that the caller read, oldest first. */
   current: readonly string[]
-  /** Ids of the current summaries that it replaces. */
+  /** Ids of the current summaries that the new summary replaces. */
   replaces: readonly string[]
-  /** Ids of the turns it also covers, in order; empty for a summary of summaries. */
+  /** Ids of the turns that it covers besides, in order; empty for a summary of summaries. */
   turns: readonly string[]
 }
 
 type SummaryOutcome = { outcome: 'written'; seq: number } | { outcome: 'moved' | 'missing'; seq: null }
 
 /**
- * Writes the summary. 'moved': the conversation changed since it was read. 'missing': the conversation does not exist.
+ * Writes the summary. 'moved': the conversation has changed since the caller read it. 'missing': the tenant has no such
+ * conversation.
  */
 export async function writeSummary(db: Db, summary: WrittenSummary): Promise<SummaryOutcome> {
   const rows = await db.$queryRaw<[SummaryOutcome]>`
@@ -37,9 +38,9 @@ export async function writeSummary(db: Db, summary: WrittenSummary): Promise<Sum
 }
 
 /**
- * Marks the summaries that cover the changed turn, or a later one, as stale; the summaries that they replaced are
- * current again if they end before the turn. Runs in the transaction that changes the turn, under the conversation's
- * lock.
+ * Marks summaries that cover the changed turn or a later one as stale. Summaries that they replaced become current
+ * again if they end before the changed turn. The caller runs this in the transaction that changes the turn, and holds
+ * the lock on the conversation.
  */
 export async function takeBackSummaries(tx: Tx, conversationId: string, rootSeq: number): Promise<void> {
   await tx.$executeRaw`SELECT take_back_summaries(${conversationId}::text, ${rootSeq}::integer)`

@@ -1,6 +1,6 @@
-// Calls the SQL function append_turns (prisma/functions/append_turns.sql), which writes every new turn except
-// superseding ones. One statement, one transaction, any number of calls. A named statement of pg: Prisma would take
-// about twice as long (`npm run bench -- append`).
+// Calls the SQL function append_turns (prisma/functions/append_turns.sql), which writes all new turns except
+// superseding versions. Any number of calls is one statement and one transaction. A named statement of pg: Prisma would
+// take about twice as long (`npm run bench -- append`).
 
 import type { Pool } from 'pg'
 
@@ -8,7 +8,7 @@ import type { Pool } from 'pg'
 export type AppendedTurn = {
   id: string
   actor: string
-  /** The participant's kind, if the actor joins with this turn. */
+  /** The kind of participant that the actor becomes if this turn makes the actor join. */
   kind: string
   role: string
   status: 'COMMITTED' | 'STREAMING'
@@ -30,13 +30,23 @@ export type AppendedTurn = {
   /** Index entry for recall (domain/recall/index-entry.ts); if omitted, the turn is indexed later. */
   terms?: number[]
   cues?: number
+  /** Ids of the tool calls that the turn makes. */
   calls?: string[]
+  /** Ids of the tool calls that the turn answers. */
   answers?: string[]
 }
 
-/** Turns that are written atomically. */
+/**
+ * Turns of one conversation that are written atomically. `expected` is the required seq of the newest entry; null for
+ * any.
+ */
 export type AppendCall = { conversationId: string; tenant: string; expected?: number | null; turns: AppendedTurn[] }
 
+/**
+ * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. The others refuse
+ * the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
+ * content; 'stranger': an actor in the audience is not a participant; 'no_call': the turn answers an unknown tool call.
+ */
 type AppendOutcome = 'written' | 'repeated' | 'moved_on' | 'other_content' | 'stranger' | 'no_call'
 
 export type AppendRow = {
@@ -45,7 +55,8 @@ export type AppendRow = {
   place: number
   outcome: AppendOutcome
   /**
-   * The fault's lastSeq, clientId, unknown actor or call id; for a written turn, 'joined' if the actor joined with it.
+   * For a refused call, the newest seq, the clientId, the actor or the id of the tool call. For a written turn,
+   * 'joined' if the turn made the actor join; otherwise null.
    */
   detail: string | null
   id: string
@@ -54,8 +65,9 @@ export type AppendRow = {
 }
 
 /**
- * The outcomes of the calls, in no order. Calls for unknown conversations have no row; nor do calls for locked
- * conversations, unless `wait`. A conversation may occur in several calls only if none of them has `expected`.
+ * Runs the calls and returns their outcomes, in no order. A call for an unknown conversation has no row. If `wait` is
+ * false, a call for a locked conversation has no row either. A conversation may occur in several calls only if none of
+ * them has `expected`.
  */
 export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait: boolean): Promise<AppendRow[]> {
   const { rows } = await pool.query<AppendRow>({

@@ -1,6 +1,6 @@
-// Counts the turns of a view. A view of the whole conversation uses the journal's counters plus the viewer's private
-// turns (index turn_private); other views are counted turn by turn. Named statements of pg: recall counts each scope,
-// and lists count each conversation (`npm run bench -- recall`, `http`).
+// Counts the turns of a view. For a view of the whole conversation, adds the journal's counters and the number of turns
+// with an audience that the viewer sees (index turn_private). Counts other views turn by turn. Named statements of pg:
+// recall counts each scope, and lists count each conversation (`npm run bench -- recall`, `http`).
 
 import type { Pool } from 'pg'
 import { raw, sql, type Sql } from '../sql.ts'
@@ -22,7 +22,7 @@ const COUNT_TURNS = sql`
   CROSS JOIN LATERAL (${counted(sql`${whole()} AND t.audience IS NOT NULL`)}) private
   CROSS JOIN LATERAL (${counted(sql`NOT ${whole()}`)}) windowed`.text
 
-/** Number of committed turns and their tokens in the viewer's view of each conversation, newest versions only. */
+/** Number and token count of committed turns that the viewer sees, by conversation. Counts newest versions only. */
 export async function countTurns(
   pool: Pool,
   viewer: { tenant: string; actor: string },
@@ -50,8 +50,9 @@ const COUNT_UNREAD = sql`
       AND t.status = 'COMMITTED' AND ${visible()} AND ${visible('t', 'p')} AND ${newest('t', 'p')}) u`.text
 
 /**
- * For each participant, the number of committed turns of others after their read mark that both they and the viewer
- * see. Keyed by `participantKey`; actors who are not participants have no key.
+ * For each participant, the number of committed turns after the participant's read mark that other actors wrote and
+ * that both the participant and the viewer see. Keyed by `participantKey`. Actors who were never participants have no
+ * key.
  */
 export async function countUnread(
   pool: Pool,

@@ -8,7 +8,7 @@ import { TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
 import { parameter, raw, sql } from '../sql.ts'
 import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../visible.ts'
 
-/** A position in a transcript: the seq of the first version, then of the version. */
+/** A position in a transcript: the seq of the turn's first version, then the seq of the version. */
 type TurnPlace = { rootSeq: number; seq: number }
 
 type TurnPage = {
@@ -29,10 +29,11 @@ type TurnPage = {
   sinceSeq?: number | null
 }
 
-const END = 2_147_483_647
+/** Maximum value of root_seq and seq. */
+const MAX_SEQ = 2_147_483_647
 
-// The CASE is for the planner. For the bare conditions it estimates next to no matching turns, and would read and sort
-// whole conversations. For a CASE it estimates half of them, and walks the index until the page is full.
+// The CASE is for the planner. Without it, the planner expects almost no turn to match, so it would read and sort whole
+// conversations. With it, the planner expects half of the turns to match, so it reads the index until the page is full.
 const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) =>
   sql`
   SELECT t.*
@@ -65,7 +66,8 @@ const STATEMENTS = {
 }
 
 /**
- * The turns of each conversation in the viewer's view, in the page's direction; conversations without any have no key.
+ * The turns of each conversation that the viewer sees, starting from `page.from`. Conversations without turns have no
+ * key.
  */
 export async function pageTurns(
   pool: Pool,
@@ -83,8 +85,8 @@ export async function pageTurns(
       page.limit,
       page.after?.rootSeq ?? 0,
       page.after?.seq ?? 0,
-      page.before?.rootSeq ?? END,
-      page.before?.seq ?? END,
+      page.before?.rootSeq ?? MAX_SEQ,
+      page.before?.seq ?? MAX_SEQ,
       page.includeSuperseded ?? false,
       page.actors ?? null,
       page.roles ?? null,

@@ -1,5 +1,5 @@
-// Reads visible turns by id or by place, and their adjacent versions. Named statements of pg: they read the turns that
-// recall found (`npm run bench -- recall`), and the turns of every node query.
+// Reads visible turns by id or by their seqs, and their adjacent versions. Named statements of pg: recall reads the
+// turns that it found (`npm run bench -- recall`), and every node query reads turns.
 
 import type { Pool } from 'pg'
 import { TURN_COLUMNS, type TurnRow } from './turn-columns.ts'
@@ -18,7 +18,7 @@ const READ_TURNS_AT = sql`
   JOIN turn t ON t.conversation_id = p.conversation_id AND t.root_seq = p.root_seq AND t.seq = p.seq
   ${view} WHERE ${visible()}`.text
 
-/** The visible turns among the ids, in no order. By primary key. */
+/** The visible turns among the ids, in no order. Uses the primary key. */
 export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string[]): Promise<TurnRow[]> {
   const { rows } = await pool.query<TurnRow>({
     name: 'read-turns',
@@ -28,7 +28,7 @@ export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string
   return rows
 }
 
-/** The visible turns at the places, in no order. By the index turn_place. */
+/** The visible turn versions with these seqs, in no order. Uses the index turn_place. */
 export async function readTurnsAt(
   pool: Pool,
   viewer: Viewer,
@@ -48,7 +48,7 @@ export async function readTurnsAt(
   return rows
 }
 
-const beside = (which: 'next' | 'previous') => ({
+const adjacent = (which: 'next' | 'previous') => ({
   name: `read-${which}-versions`,
   text: sql`
     SELECT o.id AS "of", t.*
@@ -60,9 +60,9 @@ const beside = (which: 'next' | 'previous') => ({
       ORDER BY t.seq ${raw(which === 'next' ? 'ASC' : 'DESC')} LIMIT 1) t
     WHERE o.id = ANY ($3::text[])`.text,
 })
-const BESIDE = { next: beside('next'), previous: beside('previous') }
+const ADJACENT = { next: adjacent('next'), previous: adjacent('previous') }
 
-/** For each turn, the next or previous version that the viewer sees; a turn without one has no key. */
+/** The next or previous version that the viewer sees of each turn, by the turn's id. A turn without one has no key. */
 export async function readVersions(
   pool: Pool,
   viewer: Viewer,
@@ -70,7 +70,7 @@ export async function readVersions(
   which: 'next' | 'previous',
 ): Promise<Map<string, TurnRow>> {
   const { rows } = await pool.query<TurnRow & { of: string }>({
-    ...BESIDE[which],
+    ...ADJACENT[which],
     values: [viewer.tenant, viewer.actor, ids],
   })
   return new Map(rows.map(({ of, ...turn }) => [of, turn]))

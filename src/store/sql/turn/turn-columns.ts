@@ -1,5 +1,5 @@
-// The columns of a turn. Its row type, SELECT list and mapper of positional rows are derived from this table.
-// Add a new column here, and to prisma/schema.prisma with a migration.
+// The columns of a turn. The row type, the SELECT list and the conversion of positional rows are derived from COLUMNS.
+// Add a new column to COLUMNS, and to prisma/schema.prisma with a migration.
 
 import type { Role, TurnStatus } from '../../generated/enums.ts'
 import { raw, type Sql } from '../sql.ts'
