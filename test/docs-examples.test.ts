@@ -11,6 +11,7 @@ import { startServer, type RunningServer } from './demo/server.ts'
 import { backends, newDataDir } from './support/backend.ts'
 import { blocks, readDocument, root } from './support/documents.ts'
 import { createProxy } from './support/proxy.ts'
+import { isLong } from './support/long.ts'
 
 // The default timeout is too short for examples that start a process or wait for background work.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -181,11 +182,11 @@ describe('the examples of docs/library.md', () => {
     }
   }
 
-  it('append a turn, and print the messages of a context', async () => {
+  it.runIf(isLong)('append a turn, and print the messages of a context', async () => {
     expect(await runExample('library.mts', examples[0]!)).toContain("[ 'Good morning.' ]")
   })
 
-  it('start and stop a server', async () => {
+  it.runIf(isLong)('start and stop a server', async () => {
     expect(await runExample('server.mts', examples[1]!)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/m)
   })
 })

@@ -8,11 +8,12 @@ import { defineConfig } from 'vitest/config'
 const OWN_PROCESS = [
   'test/*.test.ts',
   'test/bench/**/*.test.ts',
-  'test/bus/**/*.test.ts',
-  'test/providers/**/*.test.ts',
-  'test/scenario/**/*.test.ts',
-  'test/server/**/*.test.ts',
-  'test/store/**/*.test.ts',
+  'test/bus/redis*.test.ts',
+  'test/providers/registry.test.ts',
+  'test/providers/transformers/*.test.ts',
+  'test/scenario/{automatic,demo,faults}.test.ts',
+  'test/server/{fan-out,graphiql,http,post,ws}.test.ts',
+  'test/store/{boss,data-dir,db,embedded,job-queue,migrate}*.test.ts',
 ]
 
 export default defineConfig({
@@ -21,8 +22,8 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: createRequire(import.meta.url).resolve('graphql') }] },
   test: {
     pool: 'forks',
-    // Runs two files at once even on two cores, because tests mostly wait for leases, polls and processes.
-    maxWorkers: 2,
+    // Runs three files at once on two cores, because tests often wait for leases, polls and processes.
+    maxWorkers: 3,
     // Disables the optimising compiler for PGlite's WebAssembly: it takes 3 s per process, and saves less in most
     // files.
     execArgv: ['--liftoff-only'],

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { run } from '../demo/server.ts'
 import { contentOf, evidenceRecall, percentile, scoreTable, type Answered } from './locomo.ts'
 import { createProgress } from './progress.ts'
+import { isLong } from '../support/long.ts'
 
 const answered = (evidence: string[], found: string[], more: Partial<Answered> = {}): Answered => ({
   file: '26',
@@ -111,29 +112,33 @@ describe('npm run bench:recall', () => {
   }
   const bench = (...args: string[]) => run('test/bench/recall.ts', ...args)
 
-  it('recalls all evidence when it shares words with the question', async () => {
-    const texts = ['The tulips are red.', 'The hedgehog is called Max.', 'We fly to Oslo in June.', 'The roof leaks.']
-    const path = file('7.json', {
-      name: 'seven',
-      speakers: ['Ann', 'Bob'],
-      turns: texts.map((text, i) => ({
-        id: `D1:${i}`,
-        session: 1,
-        at: '2024-03-01T09:00:00.000Z',
-        speaker: i % 2 ? 'Bob' : 'Ann',
-        text,
-      })),
-      questions: [
-        { question: 'Which colour are the tulips?', answer: 'red', category: 4, evidence: ['D1:0'] },
-        { question: 'When do we fly to Oslo?', answer: 'June', category: 2, evidence: ['D1:2'] },
-      ],
-    })
-    const { code, out, error } = await bench(path)
-    expect(error).toContain('with vectors: 100 %  2/2\n')
-    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Evidence recall on LoCoMo 7') })
-    expect(out).toMatch(/^with vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
-    expect(out).toMatch(/^without vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
-  }, 60_000)
+  it.runIf(isLong)(
+    'recalls all evidence when it shares words with the question',
+    async () => {
+      const texts = ['The tulips are red.', 'The hedgehog is called Max.', 'We fly to Oslo in June.', 'The roof leaks.']
+      const path = file('7.json', {
+        name: 'seven',
+        speakers: ['Ann', 'Bob'],
+        turns: texts.map((text, i) => ({
+          id: `D1:${i}`,
+          session: 1,
+          at: '2024-03-01T09:00:00.000Z',
+          speaker: i % 2 ? 'Bob' : 'Ann',
+          text,
+        })),
+        questions: [
+          { question: 'Which colour are the tulips?', answer: 'red', category: 4, evidence: ['D1:0'] },
+          { question: 'When do we fly to Oslo?', answer: 'June', category: 2, evidence: ['D1:2'] },
+        ],
+      })
+      const { code, out, error } = await bench(path)
+      expect(error).toContain('with vectors: 100 %  2/2\n')
+      expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Evidence recall on LoCoMo 7') })
+      expect(out).toMatch(/^with vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
+      expect(out).toMatch(/^without vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
+    },
+    60_000,
+  )
 
   it('prints its usage without a file, with a wrong file, or with mutually exclusive options', async () => {
     const [nothing, other, both] = await Promise.all([

@@ -13,6 +13,7 @@ import type { Viewer } from '../../src/domain/view.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 import { STORY } from './story-lines.ts'
+import { casesOf } from '../support/long.ts'
 
 const PEOPLE = [
   { actor: 'mara', displayName: 'Mara', kind: 'HUMAN' },
@@ -161,7 +162,7 @@ describe.each(backends)('the story on $name', (backend) => {
     expect([STORY.length, CONVERSATIONS.length]).toEqual([60, 4])
   })
 
-  it.each(Array.from({ length: 12 }, (_, seed) => seed))(
+  it.each(Array.from({ length: casesOf(12) }, (_, seed) => seed))(
     'results in the same facts and profiles for seed %i',
     async (seed) => {
       const { deps } = world

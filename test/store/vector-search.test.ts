@@ -8,11 +8,15 @@ import { makeVectorIndex, readVectorIndex } from '../../src/store/vector-index.t
 import type { Place, SearchFilter, VectorSearch } from '../../src/store/vector-search.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { seedConversation } from '../support/seeded-vectors.ts'
+import { isLong } from '../support/long.ts'
 
 const EMBEDDER = 'skewed:8'
 const DIMENSION = 8
-/** Number of turns in the only conversation of each tenant. Every 997th is by actor "rare": 100 in the largest. */
-const SIZES: Record<string, number> = { one: 1, hundred: 100, many: 100_000 }
+/** Number of turns in the only conversation of each tenant. */
+const SIZES: Record<string, number> = { one: 1, hundred: 100, many: isLong ? 100_000 : 10_000 }
+const ALL = Object.values(SIZES).reduce((sum, turns) => sum + turns)
+/** Actor "rare" has written a hundred turns of the largest conversation. */
+const RARE_EVERY = SIZES.many! / 100 - 3
 const K = 20
 
 const conversationOf = (tenant: string) => `conv_of_${tenant}`
@@ -35,11 +39,11 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
         turns,
         embedder: EMBEDDER,
         dimension: DIMENSION,
-        rareEvery: 997,
+        rareEvery: RARE_EVERY,
       })
     }
     await pool.query('ANALYZE')
-    if (name === 'postgres') await makeVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, 100_101)
+    if (name === 'postgres') await makeVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, ALL)
     searches =
       name === 'embedded'
         ? {
@@ -129,6 +133,6 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
           )
         ).how
       expect([await how('one'), await how('hundred'), await how('many')]).toEqual(['EXACT', 'EXACT', 'APPROXIMATE'])
-      expect(await readVectorIndex(opened.db, EMBEDDER)).toEqual({ valid: true, rows: 100_101 })
+      expect(await readVectorIndex(opened.db, EMBEDDER)).toEqual({ valid: true, rows: ALL })
     })
 })

@@ -2,7 +2,7 @@
 // suites are independent. TEST_DATABASE_URL adds Postgres as a backend, together with the Redis of TEST_REDIS_URL.
 
 import { createHash, randomBytes } from 'node:crypto'
-import { cpSync, existsSync } from 'node:fs'
+import { cpSync, existsSync, linkSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -65,9 +65,28 @@ export async function newDataDir(): Promise<string> {
     await rename(draft, template).catch(() => rm(draft, { recursive: true }))
   }
   const directory = await mkdtemp(join(tmpdir(), 'colloquy-test-'))
-  // Synchronous, because the asynchronous copy of these thousand files takes twice the CPU time.
-  cpSync(template, directory, { recursive: true })
+  copyTemplate(template, directory)
   return directory
+}
+
+/** The directories of the databases template1 and template0, which are never written. */
+const UNCHANGED = /\/base\/[14]\/./
+
+/**
+ * Copies a data directory, with links to the files that do not change: more than half of a thousand. Synchronous,
+ * because the asynchronous copy takes twice the CPU time.
+ */
+function copyTemplate(template: string, directory: string): void {
+  const filter = (from: string, to: string) => {
+    if (!UNCHANGED.test(from)) return true
+    try {
+      linkSync(from, to)
+      return false
+    } catch {
+      return true // The directories are on different file systems.
+    }
+  }
+  cpSync(template, directory, { recursive: true, filter })
 }
 
 /**

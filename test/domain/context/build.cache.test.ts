@@ -9,6 +9,7 @@ import { createConversation } from '../../../src/domain/conversation.ts'
 import { countInline } from '../../../src/text/tokens.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
+import { isLong } from '../../support/long.ts'
 
 const SUBJECTS = ['the tulips', 'the roof', 'the hedgehog', 'our trip to Ghent', 'the bill', 'the piano', 'grandmother']
 const REMARKS = [
@@ -40,12 +41,14 @@ function sharedPrefix(earlier: Context, later: Context): number {
 describe('the prompt cache of a provider', () => {
   const world = useWorld(backends[0]!)
 
-  it.each<[what: string, input: Budget, system: string | null]>([
+  const budgets: [what: string, input: Budget, system: string | null][] = [
     ['a budget of 4,000', { tokenBudget: 4_000 }, null],
     ['a budget of 4,000 and a system prompt', { tokenBudget: 4_000 }, 'You help with house and garden. '.repeat(10)],
     ['a budget of 2,500 and a system prompt', { tokenBudget: 2_500 }, 'You help with house and garden. '.repeat(20)],
     ['20 recent turns', { tokenBudget: 6_000, recentTurns: 20 }, 'You help with house and garden. '.repeat(10)],
-  ])(
+  ]
+
+  it.each(isLong ? budgets : budgets.slice(0, 2))(
     'can reuse on average 85 per cent of the previous context with %s',
     async (_, input, systemPrompt) => {
       const tenant = world.tenant()
