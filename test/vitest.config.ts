@@ -9,6 +9,7 @@ const OWN_PROCESS = [
   'test/*.test.ts',
   'test/bench/**/*.test.ts',
   'test/bus/redis*.test.ts',
+  'test/providers/openai/embedder.test.ts',
   'test/providers/registry.test.ts',
   'test/providers/transformers/*.test.ts',
   'test/scenario/{automatic,demo,faults}.test.ts',
