@@ -3,6 +3,7 @@
 
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 
 const OWN_PROCESS = [
@@ -16,6 +17,15 @@ const OWN_PROCESS = [
   'test/server/{fan-out,graphiql,http,post,ws}.test.ts',
   'test/store/{boss,data-dir,db,embedded,job-queue,migrate}*.test.ts',
 ]
+
+const REUSED = fileURLToPath(new URL('support/reused-embedded.ts', import.meta.url))
+
+/** Lets the files that share a process share embedded databases too. */
+const reuseEmbedded: Plugin = {
+  name: 'reuse-embedded-databases',
+  enforce: 'pre',
+  resolveId: (source, importer) => (source.endsWith('store/embedded.ts') && importer !== REUSED ? REUSED : null),
+}
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -31,7 +41,11 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: OWN_PROCESS, isolate: false } },
+      {
+        extends: true,
+        plugins: [reuseEmbedded],
+        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: OWN_PROCESS, isolate: false },
+      },
       { extends: true, test: { name: 'own', include: OWN_PROCESS } },
     ],
   },
