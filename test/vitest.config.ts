@@ -32,6 +32,7 @@ export default defineConfig({
   // Uses the build of graphql that Node loads for packages in node_modules; with two builds, instanceof fails.
   resolve: { alias: [{ find: /^graphql$/, replacement: createRequire(import.meta.url).resolve('graphql') }] },
   test: {
+    globalSetup: 'test/support/temporary-directory.ts',
     pool: 'forks',
     // Runs three files at once on two cores, because tests often wait for leases, polls and processes.
     maxWorkers: 3,

@@ -2,7 +2,6 @@
 // takes 0.9 s of CPU time, so a database is kept when it is closed, and emptied before the next suite gets it. Reopening
 // a data directory returns the database with its data.
 
-import { rmSync } from 'node:fs'
 import pg from 'pg'
 import { startEmbedded as start, type Embedded } from '../../src/store/embedded.ts'
 import { newDataDir } from './backend.ts'
@@ -52,7 +51,6 @@ const schemaOf = async (client: pg.Client): Promise<string> =>
 async function create(dataDir: string): Promise<KeptDatabase> {
   const directory = await newDataDir()
   const database = await start(directory)
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   const each = { database, dataDir, isOpen: true, schema: await withClient(database, schemaOf) }
   kept.push(each)
   return each

@@ -1,0 +1,13 @@
+// Global set-up of vitest: a temporary directory for the whole run, which is deleted afterwards, together with the files
+// of processes that were killed.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Sets TMPDIR, which the test processes inherit. Returns the function that deletes the directory. */
+export function setup(): () => void {
+  const directory = mkdtempSync(join(tmpdir(), 'colloquy-test-'))
+  process.env.TMPDIR = directory
+  return () => rmSync(directory, { recursive: true, force: true })
+}
