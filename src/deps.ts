@@ -219,7 +219,7 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       log,
       onJournalGrowth(grown) {
         embedding.nudge(grown.map(({ conversationId }) => conversationId))
-        for (const { conversationId } of grown) journalGrowth.grew(conversationId)
+        for (const { conversationId } of grown) journalGrowth.notify(conversationId)
       },
     }
     const state = createDomainState(platform, embedded ? 1 : LANES, cleanup)

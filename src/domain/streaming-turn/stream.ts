@@ -27,8 +27,8 @@ export type AppendDeltaInput = z.input<typeof appendDeltaInput>
 export type DeltaReceipt = { turnId: string; end: number }
 
 /**
- * Appends text at `start`, or at the turn's end if `start` is absent. Every accepted delta renews the lease, even without
- * new text. A surrogate pair may be split between two deltas. Deltas may be sent without waiting for replies.
+ * Appends text at `start`, or at the turn's end if `start` is absent. Every accepted delta renews the lease, even
+ * without new text. A surrogate pair may be split between two deltas. Deltas may be sent without waiting for replies.
  * @throws InvalidInput for malformed text, or a turn over the limit @throws NotFound @throws StreamClosed
  * @throws Conflict when `start` is beyond the turn's end, or different text is stored there
  */
