@@ -7,7 +7,7 @@ import { createConversation } from '../../src/domain/conversation.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
 import { interleave, type Figure, type Report } from './figures.ts'
 import { appendByCall, appendPlainly, TEXT } from './raw-append.ts'
-import { openWorld, withDatabase, type Bench } from './services.ts'
+import { openDeps, withDatabase, type Bench } from './services.ts'
 
 /** Number of workers, each of which appends one turn at a time. */
 const CONCURRENCY = 64
@@ -65,7 +65,7 @@ async function check(pool: pg.Pool, conversationIds: readonly string[], acknowle
 
 export async function append({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
-    const { deps, close } = await openWorld(url, services.redisUrl)
+    const { deps, close } = await openDeps(url, services.redisUrl)
     const pool = new pg.Pool({ connectionString: url, max: POOL })
     pool.on('error', (error) => progress(`a database connection failed: ${error.message}`))
     try {

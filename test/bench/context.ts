@@ -8,7 +8,7 @@ import { createConversation } from '../../src/domain/conversation.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
 import { format, interleave, median, type Figure, type Report } from './figures.ts'
-import { openWorld, withDatabase, type Bench } from './services.ts'
+import { openDeps, withDatabase, type Bench } from './services.ts'
 
 const viewer = { tenant: 'default', actor: 'ada' }
 const SMALL = 1_000
@@ -132,7 +132,7 @@ function rawReads(pool: pg.Pool, deps: Deps, conversationId: string) {
 
 export async function context({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
-    const { deps, close } = await openWorld(url, services.redisUrl)
+    const { deps, close } = await openDeps(url, services.redisUrl)
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     try {
       const small = await makeConversation(deps, SMALL, progress)

@@ -10,7 +10,7 @@ import { format, interleave, median, type Report } from './figures.ts'
 import { openConnection, type Connection } from './http-client.ts'
 import { startServer, startWorker, type ServerProcess, type Worker } from './process.ts'
 import { TEXT } from './raw-append.ts'
-import { openWorld, withDatabase, type Bench } from './services.ts'
+import { openDeps, withDatabase, type Bench } from './services.ts'
 
 export const SUBSCRIBERS = 1_000
 const ROUNDS = 5
@@ -190,7 +190,7 @@ export async function openTurns(side: Side): Promise<void> {
 }
 
 async function makeConversation(databaseUrl: string, redisUrl: string): Promise<string> {
-  const { deps, close } = await openWorld(databaseUrl, redisUrl)
+  const { deps, close } = await openDeps(databaseUrl, redisUrl)
   const viewer = { tenant: 'default', actor: 'speaker' }
   const participants = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
   // No compaction: its events would be counted as deliveries.

@@ -4,7 +4,7 @@
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
-import { createDeps, type DepsConfig, type World } from '../../src/deps.ts'
+import { createDeps, type DepsConfig, type OpenDeps } from '../../src/deps.ts'
 import { createConversation, type CreateConversationInput } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { appendTurn, type TurnInput } from '../../src/domain/turn/append.ts'
@@ -39,7 +39,7 @@ export const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200 }
 
 /** Opens a world before the tests of the suite, and closes it after them. `settings` override the defaults below. */
 export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): TestWorld {
-  let world: World
+  let world: OpenDeps
   let opened: Opened | null = null
   let dataDir: string | null = null
   let tenants = 0
