@@ -18,7 +18,7 @@ export type View = {
 export const OPEN_VIEW: View = { actor: null, windows: [1], addressed: false }
 
 /** The fields of a turn or fact that determine its visibility. A null audience includes every participant. */
-export type Placed = { seq: number; rootSeq: number; audience: readonly string[] | null }
+export type VisibilityFields = { seq: number; rootSeq: number; audience: readonly string[] | null }
 
 /** Whether the windows are open at `seq`, that is, whether an odd number of boundaries is at or before it. */
 export function isOpenAt(windows: readonly number[], seq: number): boolean {
@@ -34,7 +34,7 @@ export function isOpenAt(windows: readonly number[], seq: number): boolean {
  * Whether the view contains this version of a turn: its seq and root seq are in windows, and no audience excludes the
  * actor.
  */
-export function sees(view: View, turn: Placed): boolean {
+export function sees(view: View, turn: VisibilityFields): boolean {
   return (
     isOpenAt(view.windows, turn.seq)
     && (turn.rootSeq === turn.seq || isOpenAt(view.windows, turn.rootSeq))

@@ -101,7 +101,7 @@ async function statementsOf(deps: Deps, call: () => Promise<unknown>): Promise<u
 /** The minimal reads of a context with recall: the conversation, its newest turns, and the nearest vectors. */
 function rawReads(pool: pg.Pool, deps: Deps, conversationId: string) {
   const columns = 't.id, t.seq, t.root_seq, t.actor, t.role, t.status, t.text, t.parts, t.token_count, t.created_at'
-  const embedder = deps.embedding.searched()
+  const embedder = deps.embedding.serving()
   return {
     conversation: () =>
       pool.query({

@@ -81,7 +81,7 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
     const { deps: opened, close } = await openDeps(url, services.redisUrl)
     // Stops the configured embedder, which would embed the turns itself and delete the vectors of this one as unknown.
     await opened.embedding.stop()
-    const deps: Deps = { ...opened, embedding: { ...opened.embedding, searched: () => embedder } }
+    const deps: Deps = { ...opened, embedding: { ...opened.embedding, serving: () => embedder } }
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     try {
       await pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [embedder.name, DIMENSION])

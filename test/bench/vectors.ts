@@ -109,7 +109,7 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       let exact = 0
       for (let i = 0; i < QUERIES; i++) {
         const query = clustered()
-        const { how, found } = await nearest(query)
+        const { method: how, found } = await nearest(query)
         const expected = new Set((await plain(query)).map(({ conversationId, seq }) => `${conversationId} ${seq}`))
         hits += found.filter(({ conversationId, seq }) => expected.has(`${conversationId} ${seq}`)).length
         short += Number(found.length < K) + Number((await nearest(query, 200)).found.length < 200)

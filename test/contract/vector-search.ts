@@ -8,7 +8,7 @@ import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
 import { openTurn, type TurnInput } from '../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
-import { placeKey, type Place, type VectorSearch } from '../../src/store/vector-search.ts'
+import { versionKey, type TurnVersionId, type VectorSearch } from '../../src/store/vector-search.ts'
 import type { Backend } from '../support/backend.ts'
 import { addEmbedder } from '../support/seeded-vectors.ts'
 import { useWorld, type TestWorld } from '../support/world.ts'
@@ -23,7 +23,11 @@ const at = (degrees: number) =>
 const EAST = at(0)
 const cosine = (degrees: number) => Math.cos((degrees * Math.PI) / 180)
 
-const placeOf = (turn: Turn): Place => ({ conversationId: turn.conversationId, rootSeq: turn.rootSeq, seq: turn.seq })
+const versionOf = (turn: Turn): TurnVersionId => ({
+  conversationId: turn.conversationId,
+  rootSeq: turn.rootSeq,
+  seq: turn.seq,
+})
 
 export function vectorSearchContract(
   name: string,
@@ -40,7 +44,7 @@ export function vectorSearchContract(
     })
 
     const writeVector = (turn: Turn, degrees: number, embedder = EMBEDDER) =>
-      vectors.write(embedder, [{ ...placeOf(turn), vector: at(degrees) }])
+      vectors.write(embedder, [{ ...versionOf(turn), vector: at(degrees) }])
 
     /** A new tenant, with functions to append turns and to search. */
     function newTenant() {
@@ -58,7 +62,7 @@ export function vectorSearchContract(
           await writeVector(turn, degrees)
           return turn
         },
-        async nearest(conversationIds: string[], limit = 10, as = 'ada', filter = {}): Promise<Place[]> {
+        async nearest(conversationIds: string[], limit = 10, as = 'ada', filter = {}): Promise<TurnVersionId[]> {
           const { found } = await vectors.nearest(EMBEDDER, tenant.as(as), conversationIds, EAST, limit, filter)
           return found.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
         },
@@ -91,11 +95,11 @@ export function vectorSearchContract(
       const [one, two] = [await newConversation(), await newConversation()]
       const turns = [await append(one, 0), await append(two, 60), await append(one, 180)]
       const without = await say(one, 'ada', 'without a vector')
-      const found = await vectors.of(EMBEDDER, [turns[1]!, turns[2]!, without].map(placeOf), EAST)
-      expect([...found.keys()].sort()).toEqual([turns[1]!, turns[2]!].map((turn) => placeKey(placeOf(turn))).sort())
-      expect(found.get(placeKey(placeOf(turns[1]!)))).toBeCloseTo(0.5, 5)
-      expect(found.get(placeKey(placeOf(turns[2]!)))).toBeCloseTo(-1, 5)
-      expect((await vectors.of(EMBEDDER, [], EAST)).size).toBe(0)
+      const found = await vectors.compare(EMBEDDER, [turns[1]!, turns[2]!, without].map(versionOf), EAST)
+      expect([...found.keys()].sort()).toEqual([turns[1]!, turns[2]!].map((turn) => versionKey(versionOf(turn))).sort())
+      expect(found.get(versionKey(versionOf(turns[1]!)))).toBeCloseTo(0.5, 5)
+      expect(found.get(versionKey(versionOf(turns[2]!)))).toBeCloseTo(-1, 5)
+      expect((await vectors.compare(EMBEDDER, [], EAST)).size).toBe(0)
     })
 
     it('returns the nearest turns first, and at most the requested number', async () => {
@@ -103,7 +107,7 @@ export function vectorSearchContract(
       const [one, two, elsewhere] = [await newConversation(), await newConversation(), await newConversation()]
       const turns = [await append(one, 40), await append(two, 10), await append(one, 30), await append(two, 170)]
       await append(elsewhere, 5)
-      const [a, b, c, d] = turns.map(placeOf)
+      const [a, b, c, d] = turns.map(versionOf)
       expect(await nearest([one, two])).toEqual([b, c, a, d])
       expect(await nearest([one, two], 2)).toEqual([b, c])
       expect(await nearest([two])).toEqual([b, d])
@@ -122,13 +126,13 @@ export function vectorSearchContract(
       const { newConversation, append, nearest } = newTenant()
       const one = await newConversation()
       const first = await append(one, 50)
-      expect(await nearest([one])).toEqual([placeOf(first)])
+      expect(await nearest([one])).toEqual([versionOf(first)])
       await writeVector(first, 0)
       const second = await append(one, 10)
       const found = (await vectors.scan(EMBEDDER, [one], EAST)).get(one)!
       expect(found.size).toBe(2)
       expect(found.get(first.seq)).toBeCloseTo(cosine(50), 5)
-      expect(await nearest([one])).toEqual([placeOf(second), placeOf(first)])
+      expect(await nearest([one])).toEqual([versionOf(second), versionOf(first)])
     })
 
     it('misses no vector that is written during a search', async () => {
@@ -137,7 +141,7 @@ export function vectorSearchContract(
       const turns: Turn[] = []
       for (let i = 0; i < 30; i++) turns.push(await say(one, 'ada', `turn ${i}`))
       await Promise.all(turns.flatMap((turn, i) => [writeVector(turn, i), nearest([one])]))
-      expect(await nearest([one], 99)).toEqual(turns.map(placeOf))
+      expect(await nearest([one], 99)).toEqual(turns.map(versionOf))
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(30)
     })
 
@@ -150,11 +154,11 @@ export function vectorSearchContract(
       await deleteConversation(world.deps, as('ada'), gone)
       await vectors.write(
         EMBEDDER,
-        [lost, erased, kept].map((turn) => ({ ...placeOf(turn), vector: at(10) })),
+        [lost, erased, kept].map((turn) => ({ ...versionOf(turn), vector: at(10) })),
       )
-      await vectors.write('gone:4', [{ ...placeOf(kept), vector: at(10) }])
+      await vectors.write('gone:4', [{ ...versionOf(kept), vector: at(10) }])
       await vectors.write(EMBEDDER, [])
-      expect(await nearest([one, gone])).toEqual([placeOf(kept)])
+      expect(await nearest([one, gone])).toEqual([versionOf(kept)])
       expect((await vectors.scan('gone:4', [one], EAST)).size).toBe(0)
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(1)
     })
@@ -177,9 +181,9 @@ export function vectorSearchContract(
       const secret = await Promise.all(
         Array.from({ length: 30 }, (_, i) => append(one, i / 10, 'ada', { audience: ['bob'] })),
       )
-      expect(await nearest([one], 2, 'eve')).toEqual(open.map(placeOf))
-      expect(await nearest([one], 2, 'a stranger')).toEqual(open.map(placeOf))
-      expect(await nearest([one], 1, 'bob')).toEqual([placeOf(secret[0]!)])
+      expect(await nearest([one], 2, 'eve')).toEqual(open.map(versionOf))
+      expect(await nearest([one], 2, 'a stranger')).toEqual(open.map(versionOf))
+      expect(await nearest([one], 1, 'bob')).toEqual([versionOf(secret[0]!)])
       expect(await nearest([one], 99, 'bob')).toHaveLength(32)
     })
 
@@ -192,8 +196,8 @@ export function vectorSearchContract(
         participant: { actor: 'eve', history: 'SINCE_JOINED' },
       })
       const after = await append(one, 70)
-      expect(await nearest([one], 5, 'eve')).toEqual([placeOf(after)])
-      expect(await nearest([one], 5, 'ada')).toEqual([before, after].map(placeOf))
+      expect(await nearest([one], 5, 'eve')).toEqual([versionOf(after)])
+      expect(await nearest([one], 5, 'ada')).toEqual([before, after].map(versionOf))
     })
 
     it('finds only the newest version of a turn', async () => {
@@ -206,7 +210,7 @@ export function vectorSearchContract(
       })
       expect(await nearest([one])).toEqual([])
       await writeVector(newer, 80)
-      expect(await nearest([one])).toEqual([placeOf(newer)])
+      expect(await nearest([one])).toEqual([versionOf(newer)])
     })
 
     it('finds only committed turns', async () => {
@@ -229,9 +233,9 @@ export function vectorSearchContract(
       const { newConversation, append, nearest } = newTenant()
       const one = await newConversation()
       const onDay = (day: number) => ({ createdAt: new Date(Date.UTC(2025, 0, day)) })
-      const a = placeOf(await append(one, 30, 'ada', { ...onDay(1), metadata: { topic: 'cats', n: 1 } }))
-      const b = placeOf(await append(one, 20, 'bob', { ...onDay(2), role: 'ASSISTANT' }))
-      const c = placeOf(await append(one, 10, 'eve', { ...onDay(3), metadata: { topic: 'dogs' } }))
+      const a = versionOf(await append(one, 30, 'ada', { ...onDay(1), metadata: { topic: 'cats', n: 1 } }))
+      const b = versionOf(await append(one, 20, 'bob', { ...onDay(2), role: 'ASSISTANT' }))
+      const c = versionOf(await append(one, 10, 'eve', { ...onDay(3), metadata: { topic: 'dogs' } }))
       const found = (filter: object) => nearest([one], 10, 'ada', filter)
       expect(await found({})).toEqual([c, b, a])
       expect(await found({ actors: ['ada', 'bob'] })).toEqual([b, a])

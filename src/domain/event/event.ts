@@ -5,12 +5,12 @@
 
 import type { PresenceState } from '../presence-state.ts'
 import type { Platform } from '../platform.ts'
-import { readJournal, type JournalRow, type PlacedFact } from '../../store/sql/event/read-journal.ts'
+import { readJournal, type JournalRow, type FactVisibility } from '../../store/sql/event/read-journal.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import { toParticipant, type Participant } from '../participant.ts'
-import { isOpenAt, sees, spans, type Placed, type View } from '../view.ts'
+import { isOpenAt, sees, spans, type VisibilityFields, type View } from '../view.ts'
 
 type Common = { conversationId: string; at: Date }
 
@@ -30,7 +30,7 @@ export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: n
 /** The summary may have been replaced after the event. */
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
 /** The current state of each fact. `projectEvent` removes the facts that are not in view. */
-export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: PlacedFact[] }
+export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: FactVisibility[] }
 export type JournalEvent =
   | TurnEvent
   | TurnSuperseded
@@ -47,7 +47,7 @@ export type TurnDelta = Common & {
   start: number
   end: number
   text: string
-  of: Placed
+  of: VisibilityFields
 }
 export type ParticipantRead = Common & { type: 'ParticipantRead'; seq: null; participant: Participant }
 export type PresenceChanged = Common & {
@@ -86,7 +86,8 @@ export type VisibleEvent =
   | VisibleDelta
 
 /** Whether a reader with that view receives the text of an open turn: only while the view is open. */
-export const isTextVisible = (view: View, turn: Placed) => isOpenAt(view.windows, Infinity) && sees(view, turn)
+export const isTextVisible = (view: View, turn: VisibilityFields) =>
+  isOpenAt(view.windows, Infinity) && sees(view, turn)
 
 /** Whether a reader with that view receives the event. Ephemeral events need a view that is open now. */
 export function isVisible(view: View, event: ConversationEvent): boolean {

@@ -51,10 +51,10 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
     const before = await boot(older)
     await filled(older)
-    expect(before.searched()).toBe(older)
+    expect(before.serving()).toBe(older)
     const open = gate(newer)
     const after = await boot(newer, [older])
-    expect(after.searched()).toBe(older)
+    expect(after.serving()).toBe(older)
     const progress = await after.progress()
     expect(progress).toMatchObject({ embedder: newer.name, serving: older.name, done: 0 })
     expect(progress.remaining).toBeGreaterThan(1)
@@ -65,7 +65,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await vi.waitFor(async () => expect(await count(older, one)).toBe(2), { timeout: 3_000 })
     open()
     await filled(newer)
-    await vi.waitFor(() => expect(after.searched()).toBe(newer), { timeout: 3_000 })
+    await vi.waitFor(() => expect(after.serving()).toBe(newer), { timeout: 3_000 })
     await vi.waitFor(async () => expect(await count(newer, one)).toBe(2), { timeout: 3_000 })
   })
 
@@ -76,8 +76,8 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await filled(older)
     await boot(newer)
     await filled(newer)
-    await vi.waitFor(() => expect(able.searched()).toBe(newer), { timeout: 3_000 })
-    expect(unable.searched()).toBe(older)
+    await vi.waitFor(() => expect(able.serving()).toBe(newer), { timeout: 3_000 })
+    expect(unable.serving()).toBe(older)
   })
 
   it("deletes the previous embedder's vectors once every process has had time to switch", async () => {
@@ -116,7 +116,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     gate(second)
     await boot(second, [again])
     const back = await boot(again)
-    expect(back.searched()).toBe(again)
+    expect(back.serving()).toBe(again)
     expect(first.calls.length + again.calls.length).toBe(callCount)
   })
 

@@ -81,7 +81,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     await embeddedFacts(world.deps, await record(['Ada | owns | a puppy', 'Bob | paid | the invoice']))
     const { hits, plan } = await ask('dog', { kinds: ['FACT'] })
     expect(hits.map(({ memory }) => textOf(memory))).toEqual(['Ada owns a puppy', 'Bob paid the invoice'])
-    const embedder = world.deps.embedding.searched()
+    const embedder = world.deps.embedding.serving()
     const [dog, puppy, sentence] = await embedder.embed(['dog', 'a puppy', 'Ada owns a puppy'])
     const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, each, d) => sum + each * b[d]!, 0)
     expect(hits[0]!.similarity).toBeCloseTo(Math.max(cosine(dog!, puppy!), cosine(dog!, sentence!)), 4)
@@ -94,7 +94,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
   it('finds facts by words if the query cannot be embedded', async () => {
     await embeddedFacts(world.deps, await record(['Ada | likes | papayas']))
     const { deps } = world
-    const down = { ...deps.embedding.searched(), embed: () => Promise.reject(new CallFailed('down', true)) }
+    const down = { ...deps.embedding.serving(), embed: () => Promise.reject(new CallFailed('down', true)) }
     const without = { ...deps, embedding: { ...deps.embedding, searched: () => down } }
     const { hits, plan } = await recall(without, tenant.as('eve'), { query: 'a papaya', conversationId })
     expect(hits).toMatchObject([{ similarity: null, textScore: 1, memory: { kind: 'FACT' } }])

@@ -199,13 +199,13 @@ describe.each(backends)('recall, on $name', (backend) => {
     await embedded(world.deps, [await say('the papaya is ripe')])
     const { deps } = world
     const failing = {
-      ...deps.embedding.searched(),
+      ...deps.embedding.serving(),
       embed: () => Promise.reject(new CallFailed('the provider is down', true)),
     }
     const warnings: string[] = []
     const depsWithoutEmbedder = {
       ...deps,
-      embedding: { ...deps.embedding, searched: () => failing },
+      embedding: { ...deps.embedding, serving: () => failing },
       log: { ...deps.log, warn: (_: object, message: string) => void warnings.push(message) },
     } as typeof deps
     const { hits, plan } = await recall(depsWithoutEmbedder, tenant.as('ann'), { query: 'papaya', conversationId })
