@@ -22,7 +22,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   }
   async function platformWith(embedder: FakeEmbedder) {
     await addEmbedder(world.deps.pool, embedder.name, embedder.dimension)
-    return { ...world.deps, embedding: { ...world.deps.embedding, searched: () => embedder } }
+    return { ...world.deps, embedding: { ...world.deps.embedding, serving: () => embedder } }
   }
   const vectorsOf = (name: string, ids: string[]) =>
     world.deps.db.factVector.count({ where: { embedder: name, factId: { in: ids } } })
@@ -92,7 +92,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     const ids = await record(world.tenant(), ...Array.from({ length: 20 }, (_, n) => `a thing of number ${n}`))
     await Promise.all([embedFacts(platform, ids), embedFacts(platform, ids), embedFacts(platform, ids.toReversed())])
     expect((await embedFacts(platform, ids)).size).toBe(20)
-    expect(await vectorsOf(platform.embedding.searched().name, ids)).toBe(20)
+    expect(await vectorsOf(platform.embedding.serving().name, ids)).toBe(20)
   })
 
   it('continues after a refused fact', async () => {

@@ -95,7 +95,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     await embeddedFacts(world.deps, await record(['Ada | likes | papayas']))
     const { deps } = world
     const down = { ...deps.embedding.serving(), embed: () => Promise.reject(new CallFailed('down', true)) }
-    const without = { ...deps, embedding: { ...deps.embedding, searched: () => down } }
+    const without = { ...deps, embedding: { ...deps.embedding, serving: () => down } }
     const { hits, plan } = await recall(without, tenant.as('eve'), { query: 'a papaya', conversationId })
     expect(hits).toMatchObject([{ similarity: null, textScore: 1, memory: { kind: 'FACT' } }])
     expect(plan).toEqual({ vectorSearch: 'NONE', candidates: 1 })
