@@ -11,7 +11,7 @@ import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalGrowth } from './domain/journal-growth.ts'
-import { takeBackEdit } from './domain/erasure/derivatives.ts'
+import { updateDerivatives } from './domain/erasure/derivatives.ts'
 import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
@@ -174,7 +174,7 @@ function createDomainState(platform: Platform, appendConcurrency: number, cleanu
   const feeds = createFeeds(platform)
   cleanup.add(() => feeds.close())
   return {
-    takeBackEdit,
+    updateDerivatives,
     feeds,
     inboxes: createInboxes(platform),
     appends: createAppendQueue(platform.pool, appendConcurrency, (calls) =>

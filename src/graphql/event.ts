@@ -17,7 +17,7 @@ import type {
   TurnEvent,
 } from '../domain/event/event.ts'
 import { readEventsOf } from '../domain/event/reader.ts'
-import { getFactsKnownFrom } from '../domain/fact/fact.ts'
+import { getFactsFromConversation } from '../domain/fact/fact.ts'
 import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { readSharedFor, readFor, viewerOf } from './inherited-view.ts'
@@ -199,7 +199,7 @@ builder.objectRef<VisibleFacts>('FactsChanged').implement({
       extensions: SHAREABLE,
       async resolve(event, _, context) {
         const viewer = viewerOf(context, event)
-        const facts = await getFactsKnownFrom(context.deps, viewer, event.conversationId, event.factIds)
+        const facts = await getFactsFromConversation(context.deps, viewer, event.conversationId, event.factIds)
         return readFor(context, viewer, facts, (read) => read)
       },
     }),

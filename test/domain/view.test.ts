@@ -17,8 +17,8 @@ import {
   OPEN_VIEW,
   sees,
   seesAllPublic,
-  seesNothingOf,
-  spans,
+  seesNoneOf,
+  seesAllOf,
   viewClass,
   type View,
 } from '../../src/domain/view.ts'
@@ -66,8 +66,8 @@ describe('a summary', () => {
         const summary = { fromSeq, toSeq, newestSeq }
         const open = (from: number, to: number) =>
           Array.from({ length: to - from + 1 }, (_, n) => isOpenAt(list, from + n))
-        expect(spans({ windows: list }, summary)).toBe(open(fromSeq, newestSeq).every(Boolean))
-        expect(seesNothingOf({ windows: list }, summary)).toBe(!open(fromSeq, toSeq).some(Boolean))
+        expect(seesAllOf({ windows: list }, summary)).toBe(open(fromSeq, newestSeq).every(Boolean))
+        expect(seesNoneOf({ windows: list }, summary)).toBe(!open(fromSeq, toSeq).some(Boolean))
       }),
       { numRuns: 2_000 },
     )

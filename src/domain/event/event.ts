@@ -10,7 +10,7 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import { toParticipant, type Participant } from '../participant.ts'
-import { isOpenAt, sees, spans, type VisibilityFields, type View } from '../view.ts'
+import { isOpenAt, sees, seesAllOf, type VisibilityFields, type View } from '../view.ts'
 
 type Common = { conversationId: string; at: Date }
 
@@ -104,7 +104,7 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
     case 'ConversationUpdated':
       return isOpenAt(view.windows, event.seq)
     case 'SummaryWritten':
-      return isOpenAt(view.windows, event.seq) && spans(view, event.summary)
+      return isOpenAt(view.windows, event.seq) && seesAllOf(view, event.summary)
     case 'FactsChanged':
       return isOpenAt(view.windows, event.seq) && event.facts.some((fact) => sees(view, fact))
     case 'TurnDelta':

@@ -103,7 +103,7 @@ const isVisibleTo = (audience: readonly string[] | null, fact: { audience: reado
 
 /**
  * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in other words or for a
- * smaller audience. Otherwise agents would restate facts from their own contexts as new ones and revive superseded
+ * smaller audience. Otherwise agents would restate facts from their own contexts as new ones and reactivate superseded
  * facts. An agent's statement about itself is compared with the facts about all participants, whatever their subject.
  */
 async function withoutRepetitions(

@@ -35,7 +35,7 @@ export async function getFacts(
  * Returns the given facts that the viewer sees and whose current source is the given conversation, in the order of the
  * ids. A repetition in another conversation makes that conversation the fact's source.
  */
-export async function getFactsKnownFrom(
+export async function getFactsFromConversation(
   deps: Pick<Platform, 'db'>,
   viewer: Viewer,
   conversationId: string,
