@@ -53,7 +53,7 @@ export function factLine({
 }
 
 /** Creates a user message that Colloquy itself writes; `body` quotes the data between fences. */
-const remembered = (
+const quoteMessage = (
   kind: ItemKind,
   name: string,
   sources: string[],
@@ -63,7 +63,7 @@ const remembered = (
 
 /** Creates the message of the recalled turns, in the given order. */
 export const recallMessage = (quotes: readonly RecalledTurn[], fence: string): Message =>
-  remembered(
+  quoteMessage(
     'RECALLED',
     'recall',
     quotes.map(({ id }) => id),
@@ -76,7 +76,7 @@ export const recallMessage = (quotes: readonly RecalledTurn[], fence: string): M
 
 /** Creates the message of the profiles, in the given order. */
 export const profileMessage = (profiles: readonly QuotedProfile[], fence: string): Message =>
-  remembered(
+  quoteMessage(
     'PROFILE',
     'profile',
     profiles.map(({ id }) => id),
@@ -89,7 +89,7 @@ export const profileMessage = (profiles: readonly QuotedProfile[], fence: string
 
 /** Creates the message of the facts, in the given order. */
 export const factsMessage = (facts: readonly QuotedFact[], fence: string): Message =>
-  remembered(
+  quoteMessage(
     'FACT',
     'facts',
     facts.map(({ id }) => id),
