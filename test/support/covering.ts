@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
-import type { Said, Summarizer } from '../../src/providers/ports/summarizer.ts'
+import type { SummarizerTurn, Summarizer } from '../../src/providers/ports/summarizer.ts'
 
 type Turn = {
   id: string
@@ -74,12 +74,12 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
 
 /** A summarizer that records its requests and awaits `before`, which a test may replace, before each answer. */
 export function createFakeSummarizer(model = 'fake') {
-  const asked: { previous: string | null; turns: Said[]; maxTokens: number }[] = []
+  const asked: { previous: string | null; turns: SummarizerTurn[]; maxTokens: number }[] = []
   const fake = {
     model,
     asked,
     before: async () => {},
-    async summarize(request: { previous: string | null; turns: readonly Said[]; maxTokens: number }) {
+    async summarize(request: { previous: string | null; turns: readonly SummarizerTurn[]; maxTokens: number }) {
       asked.push({ ...request, turns: [...request.turns] })
       await fake.before()
       return { content: `summary ${asked.length}`, model }

@@ -7,7 +7,7 @@ import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSe
 import { presentable, type LearntFact, type ProfileRequest, type ProfileWriter } from '../ports/profile-writer.ts'
 import type { Patience } from './calls.ts'
 import { readPrompt } from './prompt.ts'
-import { beginningOf } from '../ports/summarizer.ts'
+import { truncateToTokens } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
 /** Maximum UTF-16 units of the facts in a request. Further facts are merged by further requests, one after another. */
@@ -99,7 +99,7 @@ const readReplyOn =
  * does not fit, cuts within it. Removes a heading at the end, which has no lines.
  */
 async function fit(profile: string, maxTokens: number, count: TokenCounter['count']): Promise<string> {
-  const cut = await beginningOf(profile, maxTokens, count)
+  const cut = await truncateToTokens(profile, maxTokens, count)
   if (cut.length === profile.length) return profile
   const end = profile[cut.length] === '\n' ? cut.length : cut.lastIndexOf('\n')
   return (end < 0 ? cut : cut.slice(0, end)).replace(/(?:^|\n)#+ [^\n]*\s*$/, '').trimEnd()

@@ -3,14 +3,14 @@
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Deps } from '../../../src/domain/deps.ts'
-import { coverSpan, FAN, findSpan, foldLevel, readCompactionState } from '../../../src/domain/summary/step.ts'
+import { coverSpan, FOLD_AT, findSpan, foldLevel, readCompactionState } from '../../../src/domain/summary/step.ts'
 import { getSummaries } from '../../../src/domain/summary/summary.ts'
 import { writeSummary } from '../../../src/store/sql/summary/write-summary.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 
-const ALL = { least: 1, most: Infinity, limit: Infinity, through: Infinity, tokens: 8_000 }
+const ALL = { min: 1, max: Infinity, limit: Infinity, through: Infinity, tokens: 8_000 }
 
 describe.each(backends)('a compaction step on $name', (backend) => {
   const world = useWorld(backend)
@@ -39,13 +39,13 @@ describe.each(backends)('a compaction step on $name', (backend) => {
   })
 
   it('is written by only one of several writers that replace the same summaries', async () => {
-    for (let n = 0; n < FAN; n++) {
+    for (let n = 0; n < FOLD_AT; n++) {
       await tenant.say(conversationId, 'ada', `turn ${n}`)
       await cover('HIERARCHICAL')
     }
     await tenant.say(conversationId, 'ada', 'the last')
     const state = await readState()
-    expect(state.current).toHaveLength(FAN)
+    expect(state.current).toHaveLength(FOLD_AT)
     const written = await Promise.all([
       foldLevel(deps, state, model),
       foldLevel(deps, state, model),
