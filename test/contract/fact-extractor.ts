@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import {
-  LONGEST_TEXT,
+  MAX_TEXT_LENGTHS,
   MOST_FACTS,
   type FactExtractor,
   type ToldTurn,
@@ -75,9 +75,9 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       expect(facts.length).toBeLessThanOrEqual(MOST_FACTS)
       for (const { subject, predicate, object } of facts) {
         for (const text of [subject, predicate, object]) expect(text).toMatch(/^\S(?:.*\S)?$/u)
-        expect(subject.length).toBeLessThanOrEqual(LONGEST_TEXT.subject)
-        expect(predicate.length).toBeLessThanOrEqual(LONGEST_TEXT.predicate)
-        expect(object.length).toBeLessThanOrEqual(LONGEST_TEXT.object)
+        expect(subject.length).toBeLessThanOrEqual(MAX_TEXT_LENGTHS.subject)
+        expect(predicate.length).toBeLessThanOrEqual(MAX_TEXT_LENGTHS.predicate)
+        expect(object.length).toBeLessThanOrEqual(MAX_TEXT_LENGTHS.object)
       }
     })
 

@@ -32,9 +32,9 @@ export function factJudgeContract(name: string, create: () => Promise<FactJudge>
 
     it('returns a verdict on each pair, by the ids of its facts', async () => {
       expect(await judge.judge(PAIRS)).toEqual([
-        { a: 'one-a', b: 'one-b', says: 'SAME' },
-        { a: 'two-a', b: 'two-b', says: 'CONTRADICTORY' },
-        { a: 'three-a', b: 'three-b', says: 'BOTH_HOLD' },
+        { a: 'one-a', b: 'one-b', relation: 'SAME' },
+        { a: 'two-a', b: 'two-b', relation: 'CONTRADICTORY' },
+        { a: 'three-a', b: 'three-b', relation: 'COMPATIBLE' },
       ])
     })
 

@@ -1,7 +1,7 @@
 // Quotes profiles, facts and recalled turns as data. Their text may contain anything, instructions included, so it is
 // put into user messages, between fences that no quoted text can close.
 
-import { BELIEVED, TRUST, type Source } from '../fact/trust.ts'
+import { MIN_TRUSTED, TRUST, type Source } from '../fact/trust.ts'
 import { textMessage, type ItemKind, type Message } from './message.ts'
 import { oneLine } from './perspective.ts'
 
@@ -48,7 +48,7 @@ export function factLine({
   saidBy: Source
   observedAt: Date
 }): string {
-  const statement = TRUST[saidBy] >= BELIEVED ? oneLine(sentence) : `"${oneLine(sentence).replaceAll('"', "'")}"`
+  const statement = TRUST[saidBy] >= MIN_TRUSTED ? oneLine(sentence) : `"${oneLine(sentence).replaceAll('"', "'")}"`
   return `- ${CLAIM[saidBy]}${statement} (${observedAt.toISOString().slice(0, 10)})`
 }
 

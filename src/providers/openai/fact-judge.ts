@@ -26,6 +26,7 @@ const says = z
   .string()
   .toUpperCase()
   .pipe(z.enum(['SAME', 'CONTRADICTORY', 'BOTH_HOLD']))
+  .transform((label) => (label === 'BOTH_HOLD' ? 'COMPATIBLE' : label))
 const verdict = z.object({ pair: number, says })
 
 export function createOpenAiJudge(settings: PromptedSettings, patience?: Patience): FactJudge {
@@ -49,7 +50,7 @@ export function createOpenAiJudge(settings: PromptedSettings, patience?: Patienc
         const byNumber = new Map(part.map((each) => [each.number, each.pair]))
         for (const { pair, says } of await chat.ask(messages, readReplyOn(part.length), signal)) {
           const judged = byNumber.get(pair)
-          if (judged) verdicts.push({ a: judged.a.id, b: judged.b.id, says })
+          if (judged) verdicts.push({ a: judged.a.id, b: judged.b.id, relation: says })
         }
       }
       return verdicts

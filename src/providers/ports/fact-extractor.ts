@@ -37,7 +37,7 @@ export type FactExtractor = {
   readonly name: string
   /**
    * Returns facts in the order of the turns, at most MOST_FACTS per turn. Each text is a single line, not empty and at
-   * most LONGEST_TEXT long. Questions, hypotheses and quotations yield no facts.
+   * most MAX_TEXT_LENGTHS long. Questions, hypotheses and quotations yield no facts.
    * @throws CallFailed, or the signal's reason after an abort
    */
   extract(turns: readonly ToldTurn[], options?: ExtractOptions): Promise<{ facts: ExtractedFact[] }>
@@ -48,7 +48,7 @@ export type FactExtractor = {
 /** Maximum number of facts per turn. Further facts are dropped, so that no turn can fill the store with facts. */
 export const MOST_FACTS = 16
 /** Maximum lengths of a fact's texts, in UTF-16 units. Longer facts are dropped. */
-export const LONGEST_TEXT = { subject: 200, predicate: 200, object: 500 } as const
+export const MAX_TEXT_LENGTHS = { subject: 200, predicate: 200, object: 500 } as const
 
 /**
  * Returns the facts that satisfy the port's contract, in the order of the turns. Drops facts of other turns, duplicates
@@ -62,9 +62,9 @@ export function acceptable(facts: readonly ExtractedFact[], turns: readonly Told
     const key = [subject, predicate, object].join('\n').toLowerCase()
     const fits =
       [subject, predicate, object].every((text) => text !== '')
-      && subject.length <= LONGEST_TEXT.subject
-      && predicate.length <= LONGEST_TEXT.predicate
-      && object.length <= LONGEST_TEXT.object
+      && subject.length <= MAX_TEXT_LENGTHS.subject
+      && predicate.length <= MAX_TEXT_LENGTHS.predicate
+      && object.length <= MAX_TEXT_LENGTHS.object
     if (accepted && fits && accepted.size < MOST_FACTS && !accepted.has(key)) accepted.set(key, fact)
   }
   return [...byTurn.values()].flatMap((accepted) => [...accepted.values()])

@@ -16,7 +16,7 @@ export type JudgedFact = {
 export type FactPair = { a: JudgedFact; b: JudgedFact }
 
 /** A verdict on two facts. `a` and `b` are their ids. */
-export type Verdict = { a: string; b: string; says: 'SAME' | 'CONTRADICTORY' | 'BOTH_HOLD' }
+export type Verdict = { a: string; b: string; relation: 'SAME' | 'CONTRADICTORY' | 'COMPATIBLE' }
 
 /** Judges pairs of facts. Every judge passes test/contract/fact-judge.ts. */
 export type FactJudge = {

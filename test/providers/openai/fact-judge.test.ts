@@ -20,8 +20,8 @@ const VERDICTS = [
   { pair: 2, says: 'CONTRADICTORY' },
 ]
 const EXPECTED = [
-  { a: 'fact_01A', b: 'fact_01B', says: 'BOTH_HOLD' },
-  { a: 'fact_01C', b: 'fact_01A', says: 'CONTRADICTORY' },
+  { a: 'fact_01A', b: 'fact_01B', relation: 'COMPATIBLE' },
+  { a: 'fact_01C', b: 'fact_01A', relation: 'CONTRADICTORY' },
 ]
 
 let chat: FakeChat
@@ -110,7 +110,7 @@ describe("the model's answer", () => {
     expect(await verdictsOf({ verdicts: [] })).toEqual([])
     expect(await verdictsOf({ verdicts: [...VERDICTS, { pair: 1, says: 'SAME' }] })).toEqual([
       ...EXPECTED,
-      { a: 'fact_01A', b: 'fact_01B', says: 'SAME' },
+      { a: 'fact_01A', b: 'fact_01B', relation: 'SAME' },
     ])
   })
 
