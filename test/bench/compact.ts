@@ -44,7 +44,7 @@ async function fill({ deps }: OpenDeps): Promise<string> {
 async function run({ deps }: OpenDeps, conversationId: string, summarizer: Summarizer) {
   let passes = 0
   let longest = 0
-  const standard: Summarizer = {
+  const counting: Summarizer = {
     ...summarizer,
     async summarize(request, signal) {
       passes += 1
@@ -55,7 +55,7 @@ async function run({ deps }: OpenDeps, conversationId: string, summarizer: Summa
       return summarizer.summarize(request, signal)
     },
   }
-  const measured = { ...deps, summarizers: { ...deps.summarizers, standard } }
+  const measured = { ...deps, summarizers: { ...deps.summarizers, default: counting } }
   const begin = performance.now()
   const summary = await summarize(measured, viewer, { conversationId })
   const ms = performance.now() - begin
@@ -79,7 +79,7 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
         summarize: async () => ({ content: 'nothing', model: 'none' }),
         close: async () => {},
       })
-      const ours = await run(world, conversationId, world.deps.summarizers.standard)
+      const ours = await run(world, conversationId, world.deps.summarizers.default)
       return {
         title: `compact: ${TURNS.toLocaleString('en-US')} imported turns into one rolling summary, Postgres`,
         figures: [

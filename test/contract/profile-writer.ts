@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
-import { type LearntFact, type ProfileRequest, type ProfileWriter } from '../../src/providers/ports/profile-writer.ts'
+import { type AddedFact, type ProfileRequest, type ProfileWriter } from '../../src/providers/ports/profile-writer.ts'
 import { countInline } from '../../src/text/tokens.ts'
 
 /** Creates a fact from a text such as "Ada | lives in | Berlin", observed on that day of May 2026. */
-export function learnt(text: string, day = 1, believed = true): LearntFact {
+export function learnt(text: string, day = 1, believed = true): AddedFact {
   const [subject = '', predicate = '', object = ''] = text.split(' | ')
   return { subject, predicate, object, believed, observedAt: new Date(Date.UTC(2026, 4, day)).toISOString() }
 }

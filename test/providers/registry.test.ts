@@ -171,11 +171,11 @@ describe('summarizers', () => {
     const resources = { words: fakeEmbedder(), tokens }
     const alone = await createSummarizers({ kind: 'extractive' }, resources)
     expect([...alone.byModel.keys()]).toEqual(['extractive'])
-    expect(alone.standard).toBe(alone.byModel.get('extractive'))
+    expect(alone.default).toBe(alone.byModel.get('extractive'))
     const settings = { kind: 'openai' as const, baseUrl: chat.url, apiKey: undefined, model: 'some-model' }
     const both = await createSummarizers(settings, resources)
     expect([...both.byModel.keys()]).toEqual(['extractive', 'some-model'])
-    expect(both.standard).toBe(both.byModel.get('some-model'))
+    expect(both.default).toBe(both.byModel.get('some-model'))
     await both.close()
     for (const each of both.byModel.values()) {
       const turns = [{ speaker: 'Ada', at: new Date(), text: 'Hello.' }]

@@ -89,14 +89,14 @@ export function createFakeSummarizer(model = 'fake') {
   return fake satisfies Summarizer
 }
 
-/** Returns the deps with `standard` as the summarizer of conversations that name no model. */
-export const withSummarizer = (deps: Deps, standard: Summarizer): Deps => ({
+/** Returns the deps with `summarizer` as the summarizer of conversations that name no model. */
+export const withSummarizer = (deps: Deps, summarizer: Summarizer): Deps => ({
   ...deps,
   summarizers: {
-    standard,
+    default: summarizer,
     byModel: new Map([
-      ['extractive', standard],
-      [standard.model, standard],
+      ['extractive', summarizer],
+      [summarizer.model, summarizer],
     ]),
     close: async () => {},
   },

@@ -4,7 +4,7 @@
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
-import { MOST_PAIRS, type JudgedFact, type Verdict } from '../../providers/ports/fact-judge.ts'
+import { MAX_PAIRS, type JudgedFact, type Verdict } from '../../providers/ports/fact-judge.ts'
 import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { readActiveFacts, readNames, type FactScope } from '../../store/sql/fact/read-active-facts.ts'
@@ -57,7 +57,7 @@ const toJudgedFact = ({ id: fact, subject, predicate, object, observedAt }: Acti
 /** Returns the model's verdicts on the pairs that the rules leave open; none without a model. @throws ProviderFailed */
 async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
   const { judge: model } = deps.factServices
-  const pairs = model ? openPairs(facts, MOST_PAIRS) : []
+  const pairs = model ? openPairs(facts, MAX_PAIRS) : []
   if (!model || pairs.length === 0) return []
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const judgedPairs = pairs.map(({ a, b }) => ({ a: toJudgedFact(byId.get(a)!), b: toJudgedFact(byId.get(b)!) }))

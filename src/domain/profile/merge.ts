@@ -33,7 +33,7 @@ const TITLES: [Section, string][] = [
 const titleOf = new Map(TITLES)
 
 /** Maximum length of a line in UTF-16 units, so that one fact cannot fill the profile. */
-const LONGEST_LINE = 300
+const MAX_LINE_UNITS = 300
 
 /** Prefix of a line whose fact is less trusted than MIN_TRUSTED. */
 const CLAIM = 'Somebody claims: '
@@ -42,7 +42,7 @@ const CLAIM = 'Somebody claims: '
 function wording({ subject, predicate, object }: Statement, names: ReadonlySet<string>): string {
   const isOwn = names.has(normaliseText(subject).toLowerCase())
   const whole = normaliseText(isOwn ? `${predicate} ${object}` : `${subject} ${predicate} ${object}`)
-  return whole.length > LONGEST_LINE ? `${whole.slice(0, LONGEST_LINE - 1).toWellFormed()}…` : whole
+  return whole.length > MAX_LINE_UNITS ? `${whole.slice(0, MAX_LINE_UNITS - 1).toWellFormed()}…` : whole
 }
 
 const claimed = (text: string) => `${CLAIM}"${text.replaceAll('"', "'")}"`

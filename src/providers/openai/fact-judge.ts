@@ -4,9 +4,9 @@
 
 import { z } from 'zod'
 import { CallFailed } from '../ports/call-failed.ts'
-import { MOST_PAIRS, type FactJudge, type FactPair, type Verdict } from '../ports/fact-judge.ts'
+import { MAX_PAIRS, type FactJudge, type FactPair, type Verdict } from '../ports/fact-judge.ts'
 import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
-import type { Patience } from './calls.ts'
+import type { RetryPolicy } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 
 /** Maximum UTF-16 units of the pairs in a request. A pair is never cut, because half a fact may mean something else. */
@@ -29,16 +29,16 @@ const says = z
   .transform((label) => (label === 'BOTH_HOLD' ? 'COMPATIBLE' : label))
 const verdict = z.object({ pair: number, says })
 
-export function createOpenAiJudge(settings: PromptedSettings, patience?: Patience): FactJudge {
+export function createOpenAiJudge(settings: PromptedSettings, retryPolicy?: RetryPolicy): FactJudge {
   const name = `openai:${settings.model}`
-  const use = { port: 'judge', name, noun: 'a list of verdicts', modelVariable: 'EXTRACTOR_MODEL' }
-  const chat = createChat(settings, use, patience)
+  const context = { port: 'judge', name, noun: 'a list of verdicts', modelVariable: 'EXTRACTOR_MODEL' }
+  const chat = createChat(settings, context, retryPolicy)
   return {
     name,
     async judge(pairs, signal) {
       chat.check(signal)
-      if (pairs.length > MOST_PAIRS) {
-        throw new CallFailed(`${pairs.length} pairs exceed the limit of ${MOST_PAIRS} per call.`, false)
+      if (pairs.length > MAX_PAIRS) {
+        throw new CallFailed(`${pairs.length} pairs exceed the limit of ${MAX_PAIRS} per call.`, false)
       }
       const verdicts: Verdict[] = []
       const prompt = await readPrompt('judge-facts', settings.promptsDir)

@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'
-import type { Patience } from './calls.ts'
+import type { RetryPolicy } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 import { truncateToTokens, oneLine, type Summarizer, type SummaryRequest } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
@@ -15,11 +15,11 @@ type Reply = z.output<typeof replySchema>
 export function createOpenAiSummarizer(
   settings: PromptedSettings,
   tokens: Pick<TokenCounter, 'count'>,
-  patience?: Patience,
+  retryPolicy?: RetryPolicy,
 ): Summarizer {
   const { model } = settings
-  const use = { port: 'summarizer', name: model, noun: 'a summary', modelVariable: 'SUMMARIZER_MODEL' }
-  const chat = createChat(settings, use, patience)
+  const context = { port: 'summarizer', name: model, noun: 'a summary', modelVariable: 'SUMMARIZER_MODEL' }
+  const chat = createChat(settings, context, retryPolicy)
   return {
     model,
     async summarize(request, signal) {

@@ -23,7 +23,7 @@ export type FactJudge = {
   /** Identifies the method and its version, or the model. */
   readonly name: string
   /**
-   * Judges at most MOST_PAIRS pairs. A pair without a verdict stays undecided. A pair may get several verdicts, which
+   * Judges at most MAX_PAIRS pairs. A pair without a verdict stays undecided. A pair may get several verdicts, which
    * may differ.
    * @throws CallFailed, or the signal's reason after an abort
    */
@@ -33,4 +33,4 @@ export type FactJudge = {
 }
 
 /** Maximum number of pairs per call. */
-export const MOST_PAIRS = 100
+export const MAX_PAIRS = 100

@@ -30,7 +30,7 @@ export type Summarizer = {
 /** The summarizers that conversations may name. */
 export type Summarizers = {
   /** The server's default, for conversations that name no model or a model that no longer exists. */
-  readonly standard: Summarizer
+  readonly default: Summarizer
   /** All summarizers, by model name. */
   readonly byModel: ReadonlyMap<string, Summarizer>
   close(): Promise<void>

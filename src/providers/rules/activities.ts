@@ -1,7 +1,7 @@
 // The rules for current and former activities, intentions and belongings. They apply only if no rule of patterns.ts or
 // events.ts matches. An object must make sense without its context, and momentary activities are not facts.
 
-import { DESK_WORK } from './deeds.ts'
+import { DESK_WORK } from './past-events.ts'
 import { KIN } from './lists.ts'
 import { properName, thing } from './objects.ts'
 import { AM, HAVE, I, rule, statement, type Rule, type Statement } from './rule.ts'

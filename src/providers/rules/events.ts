@@ -1,7 +1,8 @@
 // The rules for statements with a time: plans, ongoing activities with a start, birthdays, memories and deaths. The
-// rules for deeds are in deeds.ts. A plan must have a date, so that a reader of the fact knows whether it is over.
+// rules for past events are in past-events.ts. A plan must have a date, so that a reader of the fact knows whether it
+// is over.
 
-import { dated, deed } from './deeds.ts'
+import { dated, pastEvent } from './past-events.ts'
 import { COUNTED, KIN } from './lists.ts'
 import { thing } from './objects.ts'
 import type { Statement } from './rule.ts'
@@ -137,6 +138,6 @@ export function eventOf(clause: string, name: string, at: Date): Statement | nul
     ?? plan(text, name, at)
     ?? remembered(text, name, at)
     ?? mourned(text, name, at)
-    ?? deed(text, name, at)
+    ?? pastEvent(text, name, at)
   )
 }

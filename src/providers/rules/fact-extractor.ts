@@ -2,7 +2,7 @@
 // inventing one. A turn's facts depend only on the turn and on the names of people, not on other turns' texts.
 
 import { closedProvider } from '../ports/call-failed.ts'
-import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
+import { keepValidFacts, type ExtractedFact, type FactExtractor, type ExtractorTurn } from '../ports/fact-extractor.ts'
 import { ACTIVITIES, NAMED_RELATIVE } from './activities.ts'
 import { clausesOf, type Clause } from './clauses.ts'
 import { eventOf } from './events.ts'
@@ -81,7 +81,7 @@ export function createRulesExtractor(): FactExtractor {
       }
       signal?.throwIfAborted()
       if (closed) throw closedProvider('extractor', NAME)
-      return { facts: acceptable(facts, turns) }
+      return { facts: keepValidFacts(facts, turns) }
     },
     async close() {
       closed = true
@@ -90,7 +90,7 @@ export function createRulesExtractor(): FactExtractor {
 }
 
 /** Extracts the facts of a turn. The turn of a tool has none, because its text is data and not an assertion. */
-function factsOf(turn: ToldTurn, names: readonly string[]): ExtractedFact[] {
+function factsOf(turn: ExtractorTurn, names: readonly string[]): ExtractedFact[] {
   const speaker = turn.displayName.trim() || turn.actor
   if (turn.kind === 'TOOL') return []
   const facts: ExtractedFact[] = []

@@ -11,7 +11,7 @@ import { openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
-import { type ExtractedFact, type ToldTurn } from '../../../src/providers/ports/fact-extractor.ts'
+import { type ExtractedFact, type ExtractorTurn } from '../../../src/providers/ports/fact-extractor.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 
@@ -28,7 +28,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
 
   /** The world's deps with another extractor. */
   const withExtractor = (
-    extract: (turns: readonly ToldTurn[]) => Promise<ExtractedFact[]> | ExtractedFact[],
+    extract: (turns: readonly ExtractorTurn[]) => Promise<ExtractedFact[]> | ExtractedFact[],
   ): Deps => ({
     ...world.deps,
     factServices: {
@@ -38,7 +38,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
   })
 
   /** Extracts one fact from each text of the form "Ada | lives in | Rome". */
-  const extractStatements = (turns: readonly ToldTurn[]): ExtractedFact[] =>
+  const extractStatements = (turns: readonly ExtractorTurn[]): ExtractedFact[] =>
     turns.flatMap(({ id, text }) => {
       const [subject, predicate, object] = text.split(' | ') as [string, string?, string?]
       return predicate && object ? [{ subject, predicate, object, confidence: 1, turnId: id }] : []

@@ -291,7 +291,7 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('reduces a long imported conversation to 1,000 tokens in passes of 8,000 tokens, without a model', async () => {
     for (let batch = 0; batch < 5; batch++) await say(1_000, 20, batch * 1_000)
-    const extractive = world.deps.summarizers.standard
+    const extractive = world.deps.summarizers.default
     const passes: number[] = []
     const recording = withSummarizer(deps, {
       ...extractive,

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../../../src/providers/ports/embedder.ts'
-import type { Patience } from '../../../src/providers/openai/calls.ts'
+import type { RetryPolicy } from '../../../src/providers/openai/calls.ts'
 import { createOpenAiEmbedder, type OpenAiSettings } from '../../../src/providers/openai/embedder.ts'
 import {
   createFakeOpenAi,
@@ -44,10 +44,10 @@ async function open(limits: FakeLimits = {}): Promise<void> {
   undo.push(() => server.stop())
 }
 
-function client(settings: Partial<OpenAiSettings> = {}, patience: Partial<Patience> = {}): Embedder {
+function client(settings: Partial<OpenAiSettings> = {}, retryPolicy: Partial<RetryPolicy> = {}): Embedder {
   const embedder = createOpenAiEmbedder(
     { baseUrl: server.url, apiKey: KEY, model: 'some-model', dimension: 8, shortens: false, ...settings },
-    { timeoutMs: 2_000, retries: 2, pauseMs: 500, ...patience },
+    { timeoutMs: 2_000, retries: 2, pauseMs: 500, ...retryPolicy },
   )
   undo.push(() => embedder.close())
   return embedder

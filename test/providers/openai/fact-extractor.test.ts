@@ -5,13 +5,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
-import { MOST_FACTS, type FactExtractor, type ToldTurn } from '../../../src/providers/ports/fact-extractor.ts'
+import {
+  MAX_FACTS_PER_TURN,
+  type FactExtractor,
+  type ExtractorTurn,
+} from '../../../src/providers/ports/fact-extractor.ts'
 import { createOpenAiExtractor } from '../../../src/providers/openai/fact-extractor.ts'
 import { createFakeChat, says, status, type ChatMisdeed, type FakeChat } from '../../support/fake-chat.ts'
 
 const KEY = 'sk-secret-hunter2'
 const FACT = { subject: 'Ada', predicate: 'lives in', object: 'Berlin', confidence: 0.9, turnId: 'turn_1' }
-const TURNS: ToldTurn[] = [
+const TURNS: ExtractorTurn[] = [
   {
     id: 'turn_1',
     actor: 'ada',
@@ -123,9 +127,9 @@ describe("the model's answer", () => {
     expect((await factsOf({ facts: facts })).map(({ confidence }) => confidence)).toEqual([0.5, 0.5, 0.5, 0.5])
   })
 
-  it('is limited to MOST_FACTS facts', async () => {
+  it('is limited to MAX_FACTS_PER_TURN facts', async () => {
     const many = Array.from({ length: 300 }, (_, i) => ({ ...FACT, object: `city ${i}` }))
-    expect(await factsOf({ facts: many })).toEqual(many.slice(0, MOST_FACTS))
+    expect(await factsOf({ facts: many })).toEqual(many.slice(0, MAX_FACTS_PER_TURN))
   })
 
   it('is treated as data: instructions in it are stored as text or dropped', async () => {
