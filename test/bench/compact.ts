@@ -84,7 +84,7 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
         title: `compact: ${TURNS.toLocaleString('en-US')} imported turns into one rolling summary, Postgres`,
         figures: [
           {
-            what: 'the whole conversation',
+            label: 'the whole conversation',
             ours: ours.ms / 1_000,
             theirs: baseline.ms / 1_000,
             against: 'the same passes without a summarizer',

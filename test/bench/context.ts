@@ -172,8 +172,8 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       for (const warmUp of Object.values(contestants)) await warmUp()
       const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
       const sample = await build(small, recalling(1))
-      const figure = (what: string, ours: number, theirs: number, against: string, target: number | null): Figure => ({
-        what,
+      const figure = (label: string, ours: number, theirs: number, against: string, target: number | null): Figure => ({
+        label,
         ours,
         theirs,
         unit: 'ms',

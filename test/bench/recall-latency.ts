@@ -145,13 +145,13 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
       for (const warmUp of Object.values(contestants)) await warmUp()
       const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
       const figure = (
-        what: keyof typeof medians,
+        label: keyof typeof medians,
         against: keyof typeof medians,
         description: string,
         target: number,
       ): Figure => ({
-        what,
-        ours: medians[what],
+        label,
+        ours: medians[label],
         theirs: medians[against],
         unit: 'ms',
         better: 'smaller',

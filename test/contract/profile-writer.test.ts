@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiProfileWriter } from '../../src/providers/openai/profile-writer.ts'
 import type { AddedFact } from '../../src/providers/ports/profile-writer.ts'
 import { countInline } from '../../src/text/tokens.ts'
-import { createFakeChat, quotedIn, says, type FakeChat } from '../support/fake-chat.ts'
+import { createFakeChat, quotedIn, answers, type FakeChat } from '../support/fake-chat.ts'
 import { profileWriterContract } from './profile-writer.ts'
 
 const lineOf = ({ predicate, object, believed = true }: Partial<AddedFact>) =>
@@ -24,7 +24,7 @@ function answer(content: string) {
 
 let chat: FakeChat
 beforeAll(async () => {
-  chat = await createFakeChat(undefined, ({ messages }) => says(answer(messages.at(-1)!.content)))
+  chat = await createFakeChat(undefined, ({ messages }) => answers(answer(messages.at(-1)!.content)))
 })
 afterAll(() => chat.stop())
 

@@ -52,13 +52,13 @@ export function vectorSearchContract(
       return {
         ...tenant,
         /** Appends a turn, and writes its vector at this angle. */
-        async append(
+        async appendAt(
           conversationId: string,
           degrees: number,
           actor = 'ada',
           more: Partial<TurnInput> = {},
         ): Promise<Turn> {
-          const turn = await tenant.say(conversationId, actor, `${degrees} degrees`, more)
+          const turn = await tenant.append(conversationId, actor, `${degrees} degrees`, more)
           await writeVector(turn, degrees)
           return turn
         },
@@ -70,17 +70,17 @@ export function vectorSearchContract(
     }
 
     it('scans the vectors of the given conversations and embedder only', async () => {
-      const { newConversation, append, say } = newTenant()
+      const { newConversation, appendAt, append } = newTenant()
       const [one, two, elsewhere, empty] = [
         await newConversation(),
         await newConversation(),
         await newConversation(),
         await newConversation(),
       ]
-      const [a, b] = [await append(one, 0), await append(one, 60)]
-      const c = await append(two, 90)
-      await append(elsewhere, 0)
-      await writeVector(await say(one, 'ada', 'of the other embedder'), 0, OTHER)
+      const [a, b] = [await appendAt(one, 0), await appendAt(one, 60)]
+      const c = await appendAt(two, 90)
+      await appendAt(elsewhere, 0)
+      await writeVector(await append(one, 'ada', 'of the other embedder'), 0, OTHER)
       const found = await vectors.scan(EMBEDDER, [one, two, empty], EAST)
       expect([...found.keys()].filter((key) => found.get(key)!.size > 0).sort()).toEqual([one, two].sort())
       expect([...found.get(one)!.keys()].sort()).toEqual([a.seq, b.seq].sort())
@@ -91,10 +91,10 @@ export function vectorSearchContract(
     })
 
     it('compares only the requested turns', async () => {
-      const { newConversation, append, say } = newTenant()
+      const { newConversation, appendAt, append } = newTenant()
       const [one, two] = [await newConversation(), await newConversation()]
-      const turns = [await append(one, 0), await append(two, 60), await append(one, 180)]
-      const without = await say(one, 'ada', 'without a vector')
+      const turns = [await appendAt(one, 0), await appendAt(two, 60), await appendAt(one, 180)]
+      const without = await append(one, 'ada', 'without a vector')
       const found = await vectors.compare(EMBEDDER, [turns[1]!, turns[2]!, without].map(versionOf), EAST)
       expect([...found.keys()].sort()).toEqual([turns[1]!, turns[2]!].map((turn) => versionKey(versionOf(turn))).sort())
       expect(found.get(versionKey(versionOf(turns[1]!)))).toBeCloseTo(0.5, 5)
@@ -103,10 +103,15 @@ export function vectorSearchContract(
     })
 
     it('returns the nearest turns first, and at most the requested number', async () => {
-      const { newConversation, append, nearest } = newTenant()
+      const { newConversation, appendAt, nearest } = newTenant()
       const [one, two, elsewhere] = [await newConversation(), await newConversation(), await newConversation()]
-      const turns = [await append(one, 40), await append(two, 10), await append(one, 30), await append(two, 170)]
-      await append(elsewhere, 5)
+      const turns = [
+        await appendAt(one, 40),
+        await appendAt(two, 10),
+        await appendAt(one, 30),
+        await appendAt(two, 170),
+      ]
+      await appendAt(elsewhere, 5)
       const [a, b, c, d] = turns.map(versionOf)
       expect(await nearest([one, two])).toEqual([b, c, a, d])
       expect(await nearest([one, two], 2)).toEqual([b, c])
@@ -115,20 +120,20 @@ export function vectorSearchContract(
     })
 
     it('returns the similarity of each turn', async () => {
-      const { newConversation, append, as } = newTenant()
+      const { newConversation, appendAt, as } = newTenant()
       const one = await newConversation()
-      await append(one, 20)
+      await appendAt(one, 20)
       const { found } = await vectors.nearest(EMBEDDER, as('ada'), [one], EAST, 1, {})
       expect(found[0]!.similarity).toBeCloseTo(cosine(20), 5)
     })
 
     it('keeps the first vector of a turn, and finds turns written after a search', async () => {
-      const { newConversation, append, nearest } = newTenant()
+      const { newConversation, appendAt, nearest } = newTenant()
       const one = await newConversation()
-      const first = await append(one, 50)
+      const first = await appendAt(one, 50)
       expect(await nearest([one])).toEqual([versionOf(first)])
       await writeVector(first, 0)
-      const second = await append(one, 10)
+      const second = await appendAt(one, 10)
       const found = (await vectors.scan(EMBEDDER, [one], EAST)).get(one)!
       expect(found.size).toBe(2)
       expect(found.get(first.seq)).toBeCloseTo(cosine(50), 5)
@@ -136,20 +141,20 @@ export function vectorSearchContract(
     })
 
     it('misses no vector that is written during a search', async () => {
-      const { newConversation, say, nearest } = newTenant()
+      const { newConversation, append, nearest } = newTenant()
       const one = await newConversation()
       const turns: Turn[] = []
-      for (let i = 0; i < 30; i++) turns.push(await say(one, 'ada', `turn ${i}`))
+      for (let i = 0; i < 30; i++) turns.push(await append(one, 'ada', `turn ${i}`))
       await Promise.all(turns.flatMap((turn, i) => [writeVector(turn, i), nearest([one])]))
       expect(await nearest([one], 99)).toEqual(turns.map(versionOf))
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(30)
     })
 
     it('does not write vectors for deleted conversations, erased turns and unknown embedders', async () => {
-      const { newConversation, say, as, nearest } = newTenant()
+      const { newConversation, append, as, nearest } = newTenant()
       const [one, gone] = [await newConversation(), await newConversation()]
-      const [kept, lost] = [await say(one, 'ada', 'stays'), await say(gone, 'ada', 'goes')]
-      const erased = await say(one, 'ada', 'erased')
+      const [kept, lost] = [await append(one, 'ada', 'stays'), await append(gone, 'ada', 'goes')]
+      const erased = await append(one, 'ada', 'erased')
       await world.deps.pool.query(`UPDATE turn SET status = 'ERASED' WHERE id = $1`, [erased.id])
       await deleteConversation(world.deps, as('ada'), gone)
       await vectors.write(
@@ -164,9 +169,9 @@ export function vectorSearchContract(
     })
 
     it('finds no turns of a deleted conversation after `forget`', async () => {
-      const { newConversation, append, as, nearest } = newTenant()
+      const { newConversation, appendAt, as, nearest } = newTenant()
       const one = await newConversation()
-      await append(one, 10)
+      await appendAt(one, 10)
       expect(await nearest([one])).toHaveLength(1)
       await deleteConversation(world.deps, as('ada'), one)
       vectors.forget(one)
@@ -175,11 +180,11 @@ export function vectorSearchContract(
     })
 
     it("hides turns outside the viewer's view, and returns no fewer hits because of them", async () => {
-      const { newConversation, append, nearest } = newTenant()
+      const { newConversation, appendAt, nearest } = newTenant()
       const one = await newConversation('ada', 'bob', 'eve')
-      const open = [await append(one, 50), await append(one, 60)]
+      const open = [await appendAt(one, 50), await appendAt(one, 60)]
       const secret = await Promise.all(
-        Array.from({ length: 30 }, (_, i) => append(one, i / 10, 'ada', { audience: ['bob'] })),
+        Array.from({ length: 30 }, (_, i) => appendAt(one, i / 10, 'ada', { audience: ['bob'] })),
       )
       expect(await nearest([one], 2, 'eve')).toEqual(open.map(versionOf))
       expect(await nearest([one], 2, 'a stranger')).toEqual(open.map(versionOf))
@@ -188,22 +193,22 @@ export function vectorSearchContract(
     })
 
     it('finds no turns from before a viewer joined who sees history since joining', async () => {
-      const { newConversation, append, nearest, as } = newTenant()
+      const { newConversation, appendAt, nearest, as } = newTenant()
       const one = await newConversation('ada')
-      const before = await append(one, 0)
+      const before = await appendAt(one, 0)
       await addParticipant(world.deps, as('owner'), {
         conversationId: one,
         participant: { actor: 'eve', history: 'SINCE_JOINED' },
       })
-      const after = await append(one, 70)
+      const after = await appendAt(one, 70)
       expect(await nearest([one], 5, 'eve')).toEqual([versionOf(after)])
       expect(await nearest([one], 5, 'ada')).toEqual([before, after].map(versionOf))
     })
 
     it('finds only the newest version of a turn', async () => {
-      const { newConversation, append, nearest, as } = newTenant()
+      const { newConversation, appendAt, nearest, as } = newTenant()
       const one = await newConversation('ada')
-      const old = await append(one, 0)
+      const old = await appendAt(one, 0)
       const newer = await supersedeTurn(world.deps, as('ada'), {
         turnId: old.id,
         turn: { role: 'USER', content: 'new' },
@@ -225,17 +230,17 @@ export function vectorSearchContract(
     it('finds no turns of another tenant', async () => {
       const [mine, theirs] = [newTenant(), newTenant()]
       const conversationId = await theirs.newConversation()
-      await theirs.append(conversationId, 0)
+      await theirs.appendAt(conversationId, 0)
       expect(await mine.nearest([conversationId])).toEqual([])
     })
 
     it('filters by actor, role, time and metadata', async () => {
-      const { newConversation, append, nearest } = newTenant()
+      const { newConversation, appendAt, nearest } = newTenant()
       const one = await newConversation()
       const onDay = (day: number) => ({ createdAt: new Date(Date.UTC(2025, 0, day)) })
-      const a = versionOf(await append(one, 30, 'ada', { ...onDay(1), metadata: { topic: 'cats', n: 1 } }))
-      const b = versionOf(await append(one, 20, 'bob', { ...onDay(2), role: 'ASSISTANT' }))
-      const c = versionOf(await append(one, 10, 'eve', { ...onDay(3), metadata: { topic: 'dogs' } }))
+      const a = versionOf(await appendAt(one, 30, 'ada', { ...onDay(1), metadata: { topic: 'cats', n: 1 } }))
+      const b = versionOf(await appendAt(one, 20, 'bob', { ...onDay(2), role: 'ASSISTANT' }))
+      const c = versionOf(await appendAt(one, 10, 'eve', { ...onDay(3), metadata: { topic: 'dogs' } }))
       const found = (filter: object) => nearest([one], 10, 'ada', filter)
       expect(await found({})).toEqual([c, b, a])
       expect(await found({ actors: ['ada', 'bob'] })).toEqual([b, a])

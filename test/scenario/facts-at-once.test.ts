@@ -56,7 +56,7 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
     const verbs: ((user: string) => Promise<unknown>)[] = [
       async (user) => {
         const audience = Math.random() < 0.3 ? USERS : null
-        const { id } = await tenant.say(pick(conversationIds), user, content(), { audience })
+        const { id } = await tenant.append(pick(conversationIds), user, content(), { audience })
         turns.push({ id, actor: user })
       },
       (user) =>

@@ -69,20 +69,20 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
       if (type === 'toolCall') callTurns.set(callId, turn)
     }
   }
-  return { current, covered, standing: committed.filter(({ rootSeq }) => rootSeq > through), through }
+  return { current, covered, uncovered: committed.filter(({ rootSeq }) => rootSeq > through), through }
 }
 
 /** A summarizer that records its requests and awaits `before`, which a test may replace, before each answer. */
 export function createFakeSummarizer(model = 'fake') {
-  const asked: { previous: string | null; turns: SummarizerTurn[]; maxTokens: number }[] = []
+  const requests: { previous: string | null; turns: SummarizerTurn[]; maxTokens: number }[] = []
   const fake = {
     model,
-    asked,
+    requests,
     before: async () => {},
     async summarize(request: { previous: string | null; turns: readonly SummarizerTurn[]; maxTokens: number }) {
-      asked.push({ ...request, turns: [...request.turns] })
+      requests.push({ ...request, turns: [...request.turns] })
       await fake.before()
-      return { content: `summary ${asked.length}`, model }
+      return { content: `summary ${requests.length}`, model }
     },
     async close() {},
   }

@@ -21,7 +21,7 @@ export type Tenant = {
   /** Creates a conversation as actor "owner", and returns its id. A string is a participant's name. */
   newConversation(...participants: (string | Participant)[]): Promise<string>
   /** Appends a turn by the actor, with role USER by default. */
-  say(conversationId: string, actor: string, content: string, more?: Partial<TurnInput>): Promise<Turn>
+  append(conversationId: string, actor: string, content: string, more?: Partial<TurnInput>): Promise<Turn>
   /** Seq of the newest journal entry. Null if the tenant has no such conversation. */
   lastSeq(conversationId: string): Promise<number | null>
 }
@@ -87,7 +87,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
           const named = participants.map((each) => (typeof each === 'string' ? { actor: each } : each))
           return (await createConversation(world.deps, as('owner'), { participants: named })).id
         },
-        say: (conversationId, actor, content, more = {}) =>
+        append: (conversationId, actor, content, more = {}) =>
           appendTurn(world.deps, as(actor), { conversationId, turn: { role: 'USER', content, ...more } }),
         lastSeq: (conversationId) => readLastSeq(world.deps.pool, name, conversationId),
       }

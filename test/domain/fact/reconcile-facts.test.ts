@@ -78,7 +78,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob')
-    const secret = await tenant.say(conversationId, 'ada', 'psst: Oslo', { audience: ['ada'] })
+    const secret = await tenant.append(conversationId, 'ada', 'psst: Oslo', { audience: ['ada'] })
     await recordFacts(deps, tenant.as('ada'), {
       conversationId,
       facts: [

@@ -45,9 +45,9 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   }
 
   it('searches with the previous embedder until the new one has read every conversation', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
-    await say(one, 'ada', 'said before')
+    await append(one, 'ada', 'said before')
     const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
     const before = await boot(older)
     await filled(older)
@@ -60,7 +60,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     expect(progress.remaining).toBeGreaterThan(1)
     // Meanwhile, the new process also gives appended turns vectors of the previous embedder.
     await before.stop()
-    await say(one, 'ada', 'said meanwhile')
+    await append(one, 'ada', 'said meanwhile')
     after.nudge([one])
     await vi.waitFor(async () => expect(await count(older, one)).toBe(2), { timeout: 3_000 })
     open()
@@ -81,9 +81,9 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   })
 
   it("deletes the previous embedder's vectors once every process has had time to switch", async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
-    await say(one, 'ada', 'hello')
+    await append(one, 'ada', 'hello')
     const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
     const before = await boot(older)
     await filled(older)
@@ -104,9 +104,9 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   })
 
   it('resumes with an embedder that is configured again', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
-    await say(one, 'ada', 'hello again')
+    await append(one, 'ada', 'hello again')
     const [first, second] = [fakeEmbedder(), fakeEmbedder()]
     await (await boot(first)).stop()
     const again = fakeEmbedder(first.name)

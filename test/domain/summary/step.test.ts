@@ -31,7 +31,7 @@ describe.each(backends)('a compaction step on $name', (backend) => {
   }
 
   it('is written by only one of several writers that cover the same turns', async () => {
-    await tenant.say(conversationId, 'ada', 'one')
+    await tenant.append(conversationId, 'ada', 'one')
     const state = readState()
     const written = await Promise.all([cover('ROLLING', state), cover('ROLLING', state), cover('HIERARCHICAL', state)])
     expect(written.filter(Boolean)).toHaveLength(1)
@@ -40,10 +40,10 @@ describe.each(backends)('a compaction step on $name', (backend) => {
 
   it('is written by only one of several writers that replace the same summaries', async () => {
     for (let n = 0; n < FOLD_AT; n++) {
-      await tenant.say(conversationId, 'ada', `turn ${n}`)
+      await tenant.append(conversationId, 'ada', `turn ${n}`)
       await cover('HIERARCHICAL')
     }
-    await tenant.say(conversationId, 'ada', 'the last')
+    await tenant.append(conversationId, 'ada', 'the last')
     const state = await readState()
     expect(state.current).toHaveLength(FOLD_AT)
     const written = await Promise.all([
@@ -56,9 +56,9 @@ describe.each(backends)('a compaction step on $name', (backend) => {
   })
 
   it('keeps replaced summaries readable by id', async () => {
-    await tenant.say(conversationId, 'ada', 'one')
+    await tenant.append(conversationId, 'ada', 'one')
     const first = (await cover('ROLLING'))!
-    await tenant.say(conversationId, 'ada', 'two')
+    await tenant.append(conversationId, 'ada', 'two')
     const second = (await cover('ROLLING'))!
     const found = await getSummaries(deps, tenant.as('ada'), [first, second, 'sum_x', conversationId])
     expect([...found.keys()].sort()).toEqual([first, second].sort())
