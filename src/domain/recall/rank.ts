@@ -59,7 +59,7 @@ type Signal = keyof typeof WEIGHTS
 const SIGNALS = Object.keys(WEIGHTS) as Signal[]
 
 /** Number of terms at which `substance` is 1. 12 to 24 change recall by less than half a point. */
-export const ENOUGH_TERMS = 16
+export const FULL_LENGTH_TERMS = 16
 /** Weight of each adjacent turn in a turn's similarity, because short turns mean little alone. */
 const ADJACENT_WEIGHT = 0.5
 
@@ -98,6 +98,6 @@ function signals(question: Question, candidate: RankCandidate): Record<Signal, n
     name: Number(question.asksName && (cues & Cue.STATES_NAME) !== 0),
     question: Number((cues & Cue.ASKS) !== 0),
     answer: Number(candidate.answers),
-    substance: Math.min(1, candidate.length / ENOUGH_TERMS),
+    substance: Math.min(1, candidate.length / FULL_LENGTH_TERMS),
   }
 }

@@ -4,7 +4,7 @@
 import { bm25, queryShare, inverseDocumentFrequencies, type Statistics } from './bm25.ts'
 import type { QueryTerms } from './gather.ts'
 import type { Question } from './question.ts'
-import { ENOUGH_TERMS, rank, type RankCandidate, type Ranked } from './rank.ts'
+import { FULL_LENGTH_TERMS, rank, type RankCandidate, type Ranked } from './rank.ts'
 
 export type StandaloneMemory = Pick<RankCandidate, 'named' | 'at' | 'cues' | 'similarity'> & {
   /** Unsalted hashes of all terms of the text, repetitions included. */
@@ -55,7 +55,7 @@ export function rankStandalone<T extends StandaloneMemory>(
     ...each,
     text: scores[i]!,
     sitting: queryShare(idf, new Set(countsOf(queryTerms, each.terms).keys())),
-    length: ENOUGH_TERMS,
+    length: FULL_LENGTH_TERMS,
     beside: [],
     answers: false,
   }))

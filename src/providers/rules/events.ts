@@ -3,7 +3,7 @@
 // is over.
 
 import { dated, pastEvent } from './past-events.ts'
-import { COUNTED, KIN } from './lists.ts'
+import { COUNTED, RELATIVES } from './lists.ts'
 import { thing } from './objects.ts'
 import type { Statement } from './rule.ts'
 import { MONTHS, numberOf, readTime } from './times.ts'
@@ -108,7 +108,7 @@ function remembered(clause: string, name: string, at: Date): Statement | null {
 
 /** The death of a relative, a friend or a pet. */
 const LOST = new RegExp(
-  `^(?:my|our) ((?:(?:late|dear|old|little|big|older|younger) )?(?:${KIN}|${COUNTED})) `
+  `^(?:my|our) ((?:(?:late|dear|old|little|big|older|younger) )?(?:${RELATIVES}|${COUNTED})) `
     + '(?:just |sadly |recently |also |suddenly )*(?:passed away|passed|died)(?=$|,| (?:last|this|in|two|three|an?|'
     + '\\d|when|after|from|yesterday|today|and|back|some|many|suddenly|peacefully|on \\w+day)\\b)(.*)$',
   'iu',
